@@ -1,4 +1,5 @@
 import { TOPICS } from '../../schemas/events/topics.ts';
+import { sha256Hex } from '../canonical/ids.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { parseRecord } from '../pipeline/parse/parse-record.ts';
 import { type PolicyWriter, signedState } from './write-policies.ts';
@@ -9,6 +10,8 @@ export interface UnsignedState {
   /** The record key. */
   readonly key: string;
   readonly kind: 'policy' | 'pause' | 'deletion';
+  /** Of its bytes. */
+  readonly sha256: string;
 }
 
 const KINDS = {
@@ -20,7 +23,7 @@ const KINDS = {
 /** The last record of each key, where nobody believes it. What cannot be read is left alone: nobody knows what it says. */
 export async function unsignedStates(
   log: Pick<EventLog, 'read'>,
-  { signer }: Pick<PolicyWriter, 'signer'>,
+  counts: (record: LogRecord) => boolean,
   signal: AbortSignal,
 ): Promise<readonly UnsignedState[]> {
   const last = new Map<string, LogRecord>();
@@ -28,10 +31,16 @@ export async function unsignedStates(
   for await (const event of log.read(request, signal))
     if (event.kind === 'record' && event.record.key !== null) last.set(event.record.key, event.record);
   return [...last].flatMap(([key, record]) => {
-    const parsed = signer.counts(record) ? null : parseRecord('policies', record);
-    return parsed?.ok ? [{ key, record, kind: KINDS[parsed.event.type] }] : [];
+    const parsed = counts(record) ? null : parseRecord('policies', record);
+    return parsed?.ok
+      ? [{ key, record, kind: KINDS[parsed.event.type], sha256: sha256Hex(record.value ?? '') }]
+      : [];
   });
 }
+
+/** Stands for what was looked at: it changes with any byte of it. */
+export const digestOf = (states: readonly UnsignedState[]): string =>
+  sha256Hex(JSON.stringify(states.map(({ key, sha256 }) => [key, sha256]).toSorted()));
 
 /** Writes them once more as they are, signed. Throws `KEY_UNUSABLE` before anything is written. */
 export async function signAgain(writer: PolicyWriter, states: readonly UnsignedState[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { TopicName } from '../../schemas/events/topics.ts';
 import { KeyId } from '../../schemas/keys/key-statement.ts';
 import { sha256Hex } from '../canonical/ids.ts';
 import type { Headers, LogRecord, OutgoingRecord } from '../event-log/port.ts';
+import { DAY_MS } from '../process/durations.ts';
 import { type SigningKey, toKeyObject } from './key-pair.ts';
 
 /** CloudEvents attributes of a signed message, as Kafka's binary mode writes them. */
@@ -103,8 +104,6 @@ export const isSignedBy = (
     toKeyObject(publicKey),
     Buffer.from(claimed.signature, 'base64'),
   );
-
-const DAY_MS = 86_400_000;
 
 /** A generation is a time; one far ahead would leave no room for those that follow. */
 export const isOfTheFuture = (generation: number, { timestampMs }: Pick<LogRecord, 'timestampMs'>): boolean =>

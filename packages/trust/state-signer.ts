@@ -10,7 +10,7 @@ export interface StateSigner {
   /** The record with a signature that counts, and whom it proves. Throws `KEY_UNUSABLE` where nobody would believe it. */
   sign(record: OutgoingRecord): SignedState;
   /** Whether what lies on the topic counts as it is. */
-  counts(record: LogRecord): boolean;
+  readonly counts: (record: LogRecord) => boolean;
 }
 
 export interface SignedState {
@@ -42,17 +42,14 @@ export class KeySigner implements StateSigner {
     this.#signing = signing;
   }
 
-  /** To be told of every record that lies there. */
-  add(record: LogRecord): void {
-    const authentication = this.#signing.trust.authenticate('policies', record);
-    if (!authentication.ok || authentication.principal.kind !== 'key' || record.key === null) return;
-    const generation = authentication.principal.generation ?? 0;
+  /** To be told of every record that lies there and is believed. */
+  replaces(record: LogRecord, { generation: of }: Extract<Principal, { kind: 'key' }>): void {
+    if (record.key === null) return;
+    const generation = of ?? 0;
     this.#highest.set(record.key, Math.max(generation, this.#highest.get(record.key) ?? 0));
   }
 
-  counts(record: LogRecord): boolean {
-    return this.#signing.trust.authenticate('policies', record).ok;
-  }
+  readonly counts = (record: LogRecord): boolean => this.#signing.trust.authenticate('policies', record).ok;
 
   sign(record: OutgoingRecord): SignedState {
     const { fleet, key, trust, nowMs } = this.#signing;

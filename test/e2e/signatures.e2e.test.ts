@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sha256Hex } from '../../packages/canonical/ids.ts';
 import { readKeyFile } from '../../packages/trust/key-file.ts';
+import { fleetgc } from '../cli/fleetgc.ts';
 import { spawnVerb } from '../cli/service-process.ts';
 import { containerRemoval } from '../fixtures/command.ts';
 import { type Fleet, startFleet } from './support/fleet/fleet.ts';
@@ -102,10 +103,14 @@ test('with signatures required a full disk is relieved, a forged command is refu
       event.result.reason === 'not-trusted',
   );
 
-  const verified = await fleet
-    .cli(['audit', 'verify', '--trust-roots', file('roots.yaml'), '-o', 'json'])
-    .catch(String);
-  expect(verified).toContain(`"keyId": "${keyIdOf('decider')}"`);
+  // The forged command is a deviation, so it ends with 1.
+  const asked = ['audit', 'verify', '--trust-roots', file('roots.yaml'), '-o', 'json'];
+  const { stdout } = await fleetgc([...asked, '--kafka-brokers', fleet.broker.address]);
+  const { deviations, signedBy } = JSON.parse(stdout);
+  expect(deviations.byKind).toMatchObject({ 'not-trusted': 1 });
+  expect(signedBy).toContainEqual(
+    expect.objectContaining({ topic: 'gc.node.commands', keyId: keyIdOf('decider'), role: 'decider' }),
+  );
 
   await fleet.cli([
     ...['keys', 'revoke', keyIdOf('decider'), '--reason', 'stolen'],

@@ -1,5 +1,7 @@
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { objectionToStating } from '../../../../packages/policy/may-state.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { readKeys } from '../../../../packages/trust/read-keys.ts';
 import { type Principal, RequiredTrust } from '../../../../packages/trust/trust.ts';
@@ -24,8 +26,6 @@ export interface VerifiedSignatures {
   readonly signedBy: readonly SignedBy[];
 }
 
-type SigningPrincipal = Extract<Principal, { kind: 'key' }>;
-
 const SIGNED = ['policies', 'observe', 'commands'] as const satisfies readonly TopicId[];
 
 /**
@@ -40,7 +40,8 @@ export async function verifySignatures(
   const { ring, unreadable } = await readKeys(log, roots, signal);
   const checked = new CheckedSignatures(ring);
   for (const topic of SIGNED)
-    for await (const record of recordsOf(log, topic, range, signal)) checked.take(topic, record);
+    for await (const record of recordsOf(log, topic, range, signal))
+      checked.take(topic, record, isWithin(record, range));
   for (const { offset, key, why } of unreadable)
     checked.notTrusted(`gc.keys, offset ${offset} (key ${JSON.stringify(key)}): ${why}`, null, null);
   return checked.result();
@@ -52,10 +53,14 @@ async function* recordsOf(
   { fromMs, toMs }: TimeRange,
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord> {
-  const from = fromMs === null ? 'earliest' : { timestampMs: fromMs };
+  // What was put back is older than what may lie before the range.
+  const from = fromMs === null || topic === 'policies' ? 'earliest' : { timestampMs: fromMs };
   for await (const event of log.read({ topic: TOPICS[topic].name, from, to: 'end' }, signal))
     if (event.kind === 'record' && (toMs === null || event.record.timestampMs < toMs)) yield event.record;
 }
+
+const isWithin = ({ timestampMs }: LogRecord, { fromMs }: TimeRange): boolean =>
+  fromMs === null || timestampMs >= fromMs;
 
 class CheckedSignatures {
   readonly #ring: KeyRing;
@@ -75,18 +80,27 @@ class CheckedSignatures {
     });
   }
 
-  take(topic: TopicId, record: LogRecord): void {
+  /** `isTold`: it lies in the range. */
+  take(topic: TopicId, record: LogRecord, isTold: boolean): void {
     const authentication = this.#trust.authenticate(topic, record);
     const node = subjectOf(TOPICS[topic], record.key)?.key ?? null;
-    if (!authentication.ok) this.notTrusted(authentication.distrust.message, node, record);
-    else if (authentication.principal.kind === 'key')
-      this.#takeSigned(topic, record, authentication.principal);
+    const problem = authentication.ok
+      ? this.#problemOf(topic, record, authentication.principal)
+      : authentication.distrust.message;
+    if (!isTold) return;
+    if (problem !== null) this.notTrusted(problem, node, record);
+    if (authentication.ok && authentication.principal.kind === 'key')
+      this.#count(TOPICS[topic].name, authentication.principal.keyId);
   }
 
-  #takeSigned(topic: TopicId, record: LogRecord, { keyId, generation }: SigningPrincipal): void {
-    this.#count(TOPICS[topic].name, keyId);
-    if (generation === null || !this.#isPutBack(`${topic} ${record.key}`, generation)) return;
-    this.notTrusted('it is older than what it replaced: somebody put an old record back', null, record);
+  #problemOf(topic: TopicId, record: LogRecord, principal: Principal): string | null {
+    if (principal.kind !== 'key' || principal.generation === null) return null;
+    const parsed = parseRecord('policies', record);
+    const objection = parsed.ok ? objectionToStating(principal, parsed.event) : null;
+    if (objection !== null) return objection;
+    return this.#isPutBack(`${topic} ${record.key}`, principal.generation)
+      ? 'it is older than what it replaced: somebody put an old record back'
+      : null;
   }
 
   #isPutBack(place: string, generation: number): boolean {

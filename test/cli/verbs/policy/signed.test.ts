@@ -97,7 +97,8 @@ test('policy sign signs what carries no signature that counts, as it is, and lea
   const before = await readTopic(own.log, 'gc.policies');
 
   const dry = await as('operator', 'policy', 'sign', '--dry-run', '-o', 'json');
-  expect(JSON.parse(dry.stdout)).toEqual({
+  const { digest } = JSON.parse(dry.stdout);
+  expect(JSON.parse(dry.stdout)).toMatchObject({
     dryRun: true,
     signed: [
       { key: 'web', kind: 'policy' },
@@ -107,7 +108,12 @@ test('policy sign signs what carries no signature that counts, as it is, and lea
   });
   expect(await readTopic(own.log, 'gc.policies')).toEqual(before);
 
-  expect((await as('operator', 'policy', 'sign')).stderr).toBe('Signed. What they say has not changed.\n');
+  const signing = () => as('operator', 'policy', 'sign', '--expect', digest);
+  expect(await as('operator', 'policy', 'sign')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('look with --dry-run first'),
+  });
+  expect((await signing()).stderr).toBe('Signed. What they say has not changed.\n');
   const added = (await readTopic(own.log, 'gc.policies')).slice(before.length);
   const lastOf = (key: string | null) => before.findLast((record) => record.key === key);
   for (const record of added) {
@@ -115,9 +121,14 @@ test('policy sign signs what carries no signature that counts, as it is, and lea
     expect(jsonOf(record)).toEqual(held && jsonOf(held));
   }
   expect(added).toHaveLength(3);
-  expect((await as('operator', 'policy', 'sign')).stderr).toBe(
+  expect((await as('operator', 'policy', 'sign', '--dry-run')).stderr).toBe(
     'Everything on gc.policies carries a signature that counts.\n',
   );
+  // What was looked at is not there any more.
+  await own.run('pause', '--cluster', 'a', '--reason', 'another');
+  expect((await signing()).stderr).toMatch(/holds something else now/);
+  const all = JSON.parse((await as('operator', 'policy', 'sign', '--all', '--dry-run', '-o', 'json')).stdout);
+  expect(all.signed).toHaveLength(4);
 });
 
 test('what is written without a key on the way to signatures is told', async () => {

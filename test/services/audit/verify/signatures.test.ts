@@ -87,6 +87,26 @@ test('a policy that was put back deviates, and a statement that no root made', a
   ]);
 });
 
+test('what the signer may not say deviates, and what was put back of before the range', async () => {
+  const pauser = newKey();
+  const keys = [...KEYS, certified(root, pauser, { role: 'pauser' })];
+  const said = onLog(
+    signRecord(outgoing({ topic: 'policies', key: 'default', event: appliedPolicy() }), {
+      fleet: FLEET,
+      key: pauser,
+      generation: 1,
+    }),
+  );
+  expect((await verified([...keys, said])).deviations).toMatchObject([
+    { message: expect.stringContaining('may only pause') },
+  ]);
+  const later = SIGNED_AT_MS + DAY_MS;
+  const range = { fromMs: later, toMs: null };
+  expect((await verified([...KEYS, policy(2), policy(1, later)], range)).deviations).toMatchObject([
+    { message: expect.stringContaining('an old record back') },
+  ]);
+});
+
 test('what lies outside of the range is not looked at', async () => {
   const range = { fromMs: SIGNED_AT_MS + DAY_MS, toMs: null };
   expect(await verified([...KEYS, { ...command(), headers: {} }], range)).toEqual({
