@@ -1,5 +1,6 @@
 # One image for every verb: docker build -t fleetgc .
-# The version that package.json names too: a rebuild changes nothing by itself.
+# The version that package.json names too: a rebuild changes nothing by itself. A tag can be moved, a digest cannot: where you have a
+# registry that you trust, give the digest too, --build-arg NODE_IMAGE=node:<version>-bookworm-slim@sha256:<digest>.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build

@@ -22,7 +22,7 @@ export function findVerb(argv: readonly string[]): Wanted {
   if (first === 'help') return findVerb(others.length === 0 ? ['--help'] : [...others, '--help']);
   if (HELP.has(first)) return { kind: 'overview', asked: true };
   if (VERSION.has(first)) return { kind: 'version' };
-  if (first.startsWith('-')) throw optionBeforeVerb(first);
+  if (first.startsWith('-')) throw optionBeforeVerb(withoutValue(first));
   return verbAt(argv) ?? familyAt(argv) ?? unknownVerb(argv);
 }
 
@@ -40,7 +40,7 @@ function familyAt([family = '', next]: readonly string[]): Wanted | undefined {
   if (!next.startsWith('-')) return undefined;
   throw new FleetGcError(
     'USAGE',
-    `${family} needs a verb before ${next}; fleetgc ${family} --help lists them`,
+    `${family} needs a verb before ${withoutValue(next)}; fleetgc ${family} --help lists them`,
   );
 }
 
@@ -70,6 +70,9 @@ function meantBy(words: readonly string[]): string | undefined {
     (lastWord === undefined ? undefined : byLastWord.get(lastWord))
   );
 }
+
+/** A value may be a secret. */
+const withoutValue = (option: string): string => option.replace(/=.*/s, '');
 
 function optionBeforeVerb(option: string): FleetGcError {
   const meant = nearestName(option, ['--help', '--version']);

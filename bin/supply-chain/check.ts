@@ -1,8 +1,14 @@
-/** `npm run supply-chain`: licences of what is shipped, and what a registry knows against it. */
+/**
+ * `npm run supply-chain`: licences of what is shipped, and what a registry knows against it. With `--node-bytes` also whether
+ * the Node.js that is installed with it is the one that its project publishes, which downloads 50 MB.
+ */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type Advisories, askAdvisories } from './advisories.ts';
 import { licenceProblems } from './licences.ts';
-import { productionPackages } from './lockfile.ts';
+import { type ProductionPackage, productionPackages } from './lockfile.ts';
+import { compareNodeBytes } from './node-bytes.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 
@@ -15,11 +21,26 @@ function advisoryProblems(advisories: Advisories): readonly string[] {
   return [];
 }
 
+/** The Node.js of this platform; the others are not installed. */
+async function nodeProblems(packages: readonly ProductionPackage[]): Promise<readonly string[]> {
+  const installed = packages.flatMap(({ name, version, path }) => {
+    const platform = /^node-(linux-\w+)$/.exec(name)?.[1];
+    const program = join(REPOSITORY, path, 'bin', 'node');
+    return platform !== undefined && existsSync(program) ? [{ path: program, version, platform }] : [];
+  });
+  const compared = await Promise.all(installed.map((node) => compareNodeBytes(node)));
+  for (const each of compared)
+    if (each.kind === 'not-compared') say(`Node.js: its bytes were not compared (${each.reason})`);
+  return compared.flatMap((each) => (each.kind === 'different' ? [each.problem] : []));
+}
+
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { 'node-bytes': { type: 'boolean' } } });
   const packages = productionPackages(REPOSITORY);
   const licences = licenceProblems(REPOSITORY, packages);
   const advisories = advisoryProblems(await askAdvisories(REPOSITORY, process.env));
-  const problems = [...licences, ...advisories];
+  const bytes = values['node-bytes'] ? await nodeProblems(packages) : [];
+  const problems = [...licences, ...advisories, ...bytes];
   for (const problem of problems) say(problem);
   say(`${packages.length} packages are shipped, ${problems.length} problems`);
   if (problems.length > 0) process.exitCode = 1;

@@ -138,7 +138,8 @@ const REWORDED: readonly (readonly [RegExp, string])[] = [
   [/\n\(Did you mean (.*)\?\)$/, '; did you mean $1?'],
   [/^missing required argument '(.*)'$/, 'the argument $1 is missing'],
   [/^option '(.*)' argument missing$/, 'the option $1 needs a value'],
-  [/^unknown option '(.*?)'/, 'there is no option $1'],
+  // Its value may be a secret.
+  [/^unknown option '([^=']*).*'/s, 'there is no option $1'],
   [
     /^too many arguments\. Expected (\d+) .* but got \d+: (.*)\.$/,
     'too many arguments: $2 (the verb takes $1)',

@@ -105,7 +105,7 @@ test.each<{ args: string; says: string }>([
   },
   {
     args: 'node --kubelet-cert=x',
-    says: 'there is no option --kubelet-cert=x; did you mean --kubelet-certificate-file?',
+    says: 'there is no option --kubelet-cert; did you mean --kubelet-certificate-file?',
   },
   { args: 'pause --nodes a', says: 'there is no option --nodes; did you mean --node-name?' },
   { args: 'node --kafka-ca', says: 'there is no option --kafka-ca; did you mean --kafka-ca-file?' },

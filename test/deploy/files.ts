@@ -26,8 +26,9 @@ export const kubernetesFiles = readdirSync(join(REPOSITORY, KUBERNETES), {
   encoding: 'utf8',
 }).filter((file) => file.includes('.'));
 
-/** The operator's policy is one of FleetGC, and no object of Kubernetes. */
-const isManifest = (file: string): boolean => !/(^|\/)(kustomization|policy)\.yaml$|\.env$/.test(file);
+/** The operator's policy is one of FleetGC, and no object of Kubernetes; what splits a node is a patch of one. */
+const isManifest = (file: string): boolean =>
+  !/(^|\/)(kustomization|policy)\.yaml$|\.env$|^split-node\//.test(file);
 
 /** The objects of every manifest, with the file that holds each. */
 export const manifests = kubernetesFiles.filter(isManifest).flatMap((file) =>
@@ -52,7 +53,7 @@ const PodSecurity = z.object({
 const Container = z.object({
   image: z.string(),
   args: z.array(z.string()),
-  envFrom: z.array(z.object({ configMapRef: z.object({ name: z.string() }) })),
+  envFrom: z.array(z.object({ configMapRef: z.object({ name: z.string() }) })).default([]),
   env: z.array(
     z.object({
       name: z.string(),
@@ -72,14 +73,14 @@ const Container = z.object({
     z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().default(false) }),
   ),
 });
-const ServingContainer = Container.extend({
+export const ServingContainer = Container.extend({
   ports: z.array(z.object({ name: z.string(), containerPort: z.int() })).default([]),
   startupProbe: Probe,
   livenessProbe: Probe,
   readinessProbe: Probe,
 });
 const Labels = z.record(z.string(), z.string());
-const Volume = z.object({
+export const Volume = z.object({
   name: z.string(),
   hostPath: z.object({ path: z.string() }).optional(),
   secret: z.object({ secretName: z.string() }).optional(),

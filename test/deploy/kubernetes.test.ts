@@ -67,8 +67,9 @@ function appliedFrom(folder: string): readonly string[] {
   return [...own, ...components.flatMap((component) => appliedFrom(join(folder, component)))];
 }
 
-test('two commands apply every file: that of the fleet, and that of the operator', () => {
-  const applied = new Set([...appliedFrom('.'), ...appliedFrom('operator')]);
+test('two commands apply every file: that of the fleet, and that of the operator; one folder splits nodes for who wants it', () => {
+  const splitting = ['kustomization.yaml', 'node.yaml'].map((file) => join('split-node', file));
+  const applied = new Set([...appliedFrom('.'), ...appliedFrom('operator'), ...splitting]);
   expect([...applied].toSorted()).toEqual(kubernetesFiles.toSorted());
 });
 

@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { createNetwork } from '../support/network.ts';
 import { startApiServer } from '../support/nodes/api-server.ts';
@@ -18,6 +19,23 @@ const Listed = z.object({
       spec: z.object({ template: z.json() }),
     }),
   ),
+});
+
+const DaemonSet = z.object({
+  kind: z.literal('DaemonSet'),
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        containers: z.array(
+          z.object({
+            name: z.string(),
+            image: z.string(),
+            envFrom: z.array(z.object({ configMapRef: z.object({ name: z.string() }) })).default([]),
+          }),
+        ),
+      }),
+    }),
+  }),
 });
 
 /** `kubectl` on an API server of this test's own, which has no controllers. */
@@ -59,4 +77,24 @@ test('kubectl apply -k: a changed setting rolls every pod, the same settings non
   const rolled = changed.filter(({ template }, index) => template !== first[index]?.template);
   expect(rolled.map(({ name }) => name)).toEqual(first.map(({ name }) => name));
   expect(job).toBe('job.batch/fleetgc-operator\n');
+});
+
+test('kubectl kustomize: with split-node among the components a node is three containers, of the same image and settings', async () => {
+  const program = await ensureKubectl();
+  const folder = join(temporaryDirectory(), 'kubernetes');
+  cpSync(join(REPOSITORY, 'deploy/kubernetes'), folder, { recursive: true });
+  const file = join(folder, 'kustomization.yaml');
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('\n  - settings\n', '\n  - split-node\n  - settings\n'));
+  const { stdout } = await run(program, ['kustomize', folder], { usualMs: KUBECTL_MS });
+  const nodes = parseAllDocuments(stdout).flatMap((document) => {
+    const { success, data } = DaemonSet.safeParse(document.toJS());
+    return success ? [data.spec.template.spec.containers] : [];
+  });
+
+  expect(nodes).toHaveLength(1);
+  expect(nodes[0]?.map(({ name }) => name)).toEqual(['cri-proxy', 'node-agent', 'node-executor']);
+  expect(new Set(nodes[0]?.map(({ image }) => image))).toEqual(new Set(['registry.example/fleetgc:0.1.0']));
+  const settings = nodes[0]?.flatMap(({ envFrom }) => envFrom.map(({ configMapRef }) => configMapRef.name));
+  expect(settings).toEqual([expect.stringMatching(/^fleetgc-\w+$/), expect.stringMatching(/^fleetgc-\w+$/)]);
 });

@@ -1,0 +1,226 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadAllVerbs } from '../../cli/verb-list.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import { fleetgc, inProcess, ownLog } from '../cli/fleetgc.ts';
+import { readTopic } from '../cli/read-topic.ts';
+import { nodeOptions } from '../cli/service-options.ts';
+import { BOUND_MS, type RunningVerb, startVerb } from '../cli/service-process.ts';
+import { simulatedNode } from '../support/simulated-node.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { echoingServer, refusingBroker, refusingKubelet } from './refusing-servers.ts';
+import { type Secret, secretIn, secretValue, showsIn } from './secret.ts';
+
+/** Every option that names a file with a secret in it. Whoever adds one adds a test below that gives it. */
+const SECRET_OPTIONS = ['kafkaKeyFile', 'kafkaPasswordFile', 'kubeletKeyFile', 'kubeletTokenFile'];
+const TALKATIVE = ['--log-level', 'trace'];
+
+test('these are the options that take a secret, and none takes it itself', async () => {
+  const keys = (await loadAllVerbs()).flatMap(({ options }) => options.map(({ key }) => key));
+  const secret = [...new Set(keys.filter((key) => /password|secret|token|key/i.test(key)))];
+  // The key of dead letters that are asked for is that of a record.
+  expect(secret.filter((key) => key !== 'key').toSorted()).toEqual(SECRET_OPTIONS);
+});
+
+test.each(['it is %s here', JSON.stringify({ password: '%s' })])(
+  'a secret is found in whatever clothes it comes: %s',
+  (text) => {
+    const secret = secretIn(temporaryDirectory(), 'found');
+    const { value } = secret;
+    const shows = (form: string) =>
+      showsIn(
+        text.replace('%s', () => form),
+        secret,
+      );
+    expect(shows(value)).toContain('plain');
+    expect(shows(encodeURIComponent(value))).toEqual(['url-encoded']);
+    for (const before of ['', 'a', 'ab', 'abc', '\0user\0'])
+      for (const encoding of ['base64', 'base64url'] as const)
+        expect(shows(Buffer.from(`${before}${value}behind`).toString(encoding))).toEqual(['base64']);
+    expect(shows('nothing')).toEqual([]);
+  },
+);
+
+/** All that a service says to anybody. */
+async function saidBy(running: RunningVerb): Promise<string> {
+  const pages = await Promise.all(
+    ['/readyz?verbose', '/livez', '/metrics', '/elsewhere'].map((path) => running.get(path)),
+  );
+  await running.terminate();
+  return [running.output.stdout, running.output.stderr, ...pages.map(({ text }) => text)].join('\n');
+}
+
+function expectNone(text: string, secrets: readonly Secret[]): void {
+  expect(text.length).toBeGreaterThan(0);
+  for (const secret of secrets) expect(showsIn(text, secret), secret.file).toEqual([]);
+}
+
+const login = (broker: string, mechanism: string, password: Secret): readonly string[] => [
+  ...['--kafka-brokers', broker, '--kafka-plain-without-tls', '--kafka-sasl-mechanism', mechanism],
+  ...['--kafka-username', 'nodes', '--kafka-password-file', password.file],
+];
+
+describe('a service that may not do what it wants to does not tell its secrets', () => {
+  test.each(['plain', 'scram-sha-512'])(
+    'a broker refuses its login with %s, and the kubelet its token',
+    async (mechanism) => {
+      const directory = temporaryDirectory();
+      const [password, token] = [secretIn(directory, 'password'), secretIn(directory, 'token')];
+      const running = startVerb(
+        'node',
+        ...[...nodeOptions(), '--cluster', 'c', ...TALKATIVE],
+        ...login(await refusingBroker(), mechanism, password),
+        ...['--kubelet-url', await refusingKubelet(), '--kubelet-token-file', token.file],
+      );
+      await waitUntil('the refusal', BOUND_MS, () => running.output.stderr.includes('"level":"fatal"'));
+      await running.terminate();
+      const said = running.output.stderr;
+
+      expect(said).toContain('"level":"debug"');
+      expectNone(said, [password, token]);
+    },
+  );
+
+  test.each([
+    { name: 'sends everything back', server: echoingServer },
+    { name: 'is away', server: async () => '127.0.0.1:9' },
+  ])('what it takes for a broker $name', async ({ server }) => {
+    const password = secretIn(temporaryDirectory(), 'password');
+    const running = startVerb('decide', ...TALKATIVE, ...login(await server(), 'plain', password));
+    await waitUntil('a failure', BOUND_MS, () => running.output.stderr.includes('"level":"warn"'));
+    const said = await saidBy(running);
+    expect(said).toContain('fleetgc_build_info');
+    expectNone(said, [password]);
+  });
+
+  test('nobody is there, and its keys are none', async () => {
+    const directory = temporaryDirectory();
+    const [key, other] = [secretIn(directory, 'kafka-key'), secretIn(directory, 'kubelet-key')];
+    const running = startVerb(
+      'node-agent',
+      ...[...nodeOptions(), '--cluster', 'c', ...TALKATIVE, '--kafka-brokers', '127.0.0.1:9'],
+      ...['--kafka-tls', '--kafka-certificate-file', key.file, '--kafka-key-file', key.file],
+      ...['--kubelet-url', 'https://127.0.0.1:9', '--kubelet-certificate-file', other.file],
+      ...['--kubelet-key-file', other.file],
+    );
+    await waitUntil('a failure', BOUND_MS, () => /"level":"(warn|fatal)"/.test(running.output.stderr));
+    const said = await saidBy(running).catch(() => running.output.stderr);
+    expectNone(said, [key, other]);
+  });
+});
+
+test.each([['status'], ['topics', 'check'], ['policy', 'list'], ['nodes']])(
+  'a command that may not log in does not tell its password: %s %s',
+  async (...words) => {
+    const password = secretIn(temporaryDirectory(), 'password');
+    const ended = await inProcess([
+      ...words,
+      ...TALKATIVE,
+      ...login(await refusingBroker(), 'plain', password),
+    ]);
+    expect(ended.exitCode).not.toBe(0);
+    expectNone(`${ended.stdout}${ended.stderr}`, [password]);
+  },
+);
+
+describe('who gives a secret where it does not belong does not find it in the answer', () => {
+  const given = { file: 'none', value: secretValue('misplaced') };
+
+  test.each([
+    { name: 'on the command line', args: ['--kafka-password', given.value], environment: {} },
+    { name: 'behind an equals sign', args: [`--kafka-password=${given.value}`], environment: {} },
+    { name: 'in the environment', args: [], environment: { FLEETGC_KAFKA_PASSWORD: given.value } },
+  ])('$name', async ({ args, environment }) => {
+    const ended = await inProcess(
+      ['status', ...args, '--kafka-brokers', '127.0.0.1:9', ...TALKATIVE],
+      environment,
+    );
+    expect(ended.exitCode).not.toBe(0);
+    expectNone(`${ended.stdout}${ended.stderr}`, [given]);
+  });
+
+  test.each([
+    { name: 'before the verb', args: [`--kafka-password=${given.value}`, 'status'] },
+    { name: 'in place of a verb', args: ['topics', `--kafka-password=${given.value}`] },
+  ])('$name', async ({ args }) => {
+    const ended = await inProcess(args);
+    expect(ended.exitCode).toBe(2);
+    expectNone(`${ended.stdout}${ended.stderr}`, [given]);
+  });
+
+  test('in the configuration file', async () => {
+    const config = join(temporaryDirectory(), 'config.yaml');
+    writeFileSync(config, `kafkaPassword: ${JSON.stringify(given.value)}\n`);
+    const ended = await inProcess(['status', '--config', config, '--kafka-brokers', '127.0.0.1:9']);
+    expect(ended.exitCode).toBe(2);
+    expectNone(`${ended.stdout}${ended.stderr}`, [given]);
+  });
+});
+
+test('help tells no secret of the files and the environment it is called in', async () => {
+  const directory = temporaryDirectory();
+  const secrets = SECRET_OPTIONS.map((name) => secretIn(directory, name));
+  const environment = Object.fromEntries(
+    secrets.flatMap(({ file, value }, index) => {
+      const name = `FLEETGC_${(SECRET_OPTIONS[index] ?? '').replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+      return [
+        [name, file],
+        [name.replace(/_FILE$/, ''), value],
+      ];
+    }),
+  );
+  const verbs = await loadAllVerbs();
+  const texts = await Promise.all(
+    verbs.map(({ name }) => inProcess([...name.split(' '), '--help'], environment)),
+  );
+  const real = await fleetgc(['node', '--help'], { environment });
+  expect(texts.every(({ exitCode }) => exitCode === 0)).toBe(true);
+  expectNone([...texts, real].map(({ stdout, stderr }) => stdout + stderr).join('\n'), secrets);
+});
+
+test('nothing that a node writes to the event log, to its state, or that is archived, holds its token', async () => {
+  const token = secretIn(temporaryDirectory(), 'token');
+  const node = await simulatedNode({ hasContainerdApi: true });
+  await node.runtime.pullImage('registry.example/app:1');
+  const { log, path, run } = await ownLog();
+  const state = temporaryDirectory();
+  const running = startVerb(
+    'node',
+    ...[...nodeOptions(), ...TALKATIVE, '--log', 'embedded', '--log-path', path],
+    ...['--state-directory', state, '--runtime-endpoint', node.endpoint],
+    ...['--kubelet-url', await refusingKubelet(), '--kubelet-token-file', token.file],
+  );
+  await waitUntil(
+    'an inventory',
+    BOUND_MS,
+    async () => (await readTopic(log, 'gc.node.inventory')).length > 0,
+  );
+  await waitUntil('the refusal', BOUND_MS, () => running.output.stderr.includes('it does not know us (401)'));
+  const said = await saidBy(running);
+  const records = await Promise.all(Object.values(TOPICS).map(({ name }) => readTopic(log, name)));
+  const archive = join(temporaryDirectory(), 'archive');
+  expect(await run('audit', 'archive', '--to', archive)).toMatchObject({ exitCode: 0 });
+  const query = 'SELECT * FROM records';
+  const asked = await inProcess(['audit', 'query', query, '--archive', archive, '-o', 'ndjson']);
+  expect(asked).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('inventory') });
+
+  const bytesIn = (directory: string): string =>
+    globSync('**/*', { cwd: directory, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+      .join('\n');
+  const written = records
+    .flat()
+    .map(({ key, value, headers }) => JSON.stringify([String(key), String(value), headers]));
+  expect(written.length).toBeGreaterThan(0);
+  for (const text of [
+    said,
+    written.join('\n'),
+    bytesIn(state),
+    bytesIn(archive),
+    asked.stdout + asked.stderr,
+  ])
+    expectNone(text, [token]);
+});
