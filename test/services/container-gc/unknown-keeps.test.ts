@@ -68,7 +68,11 @@ test('[A8, K1, M28] knowing less never makes another object go, apart from the l
         const forgotten = WAYS[way]?.(given, (position) => ((seed >> position) & 1) === 1) ?? given;
         // The link of a container goes with it, and on its own where the container stays.
         const added = removedBy(forgotten, settings).filter((id) => !before.has(id) && !id.endsWith('.log'));
-        expect(added).toEqual([]);
+        const spared = unitsWithOneMore(given, settings);
+        expect(
+          added.filter((id) => !spared.has(unitById(given, id))),
+          way,
+        ).toEqual([]);
       },
     ),
     runs(3_000),
@@ -88,6 +92,24 @@ test('[M28] the newest finished container of a unit goes only where it is known 
     runs(2_000),
   );
 });
+
+const unitById = (given: CompleteInventory, id: string): string => {
+  const container = given.containers.find((one) => one.id === id);
+  return container === undefined ? '' : unitOf(container);
+};
+
+/**
+ * Where M28 keeps the last one of a unit after its age had counted it as gone (M27), the unit has one more than its limit. Without
+ * ages the limit alone counts (G7), and an older one of the unit goes.
+ */
+const unitsWithOneMore = (given: CompleteInventory, settings: Policy): ReadonlySet<string> =>
+  new Set(
+    decide(given, settings).verdicts.flatMap((verdict) => {
+      const container = verdict.kind === 'container' && given.containers[verdict.position];
+      const isSpared = verdict.rule === 'M28' && verdict.facts.selectedBy === 'M27';
+      return container && isSpared ? [unitOf(container)] : [];
+    }),
+  );
 
 const unitOf = ({ pod, name }: InventoryContainer): string => JSON.stringify([pod?.uid, name]);
 
