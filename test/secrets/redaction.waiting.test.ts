@@ -2,6 +2,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadAllVerbs } from '../../cli/verb-list.ts';
+import type { LogRecord } from '../../packages/event-log/port.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { fleetgc, inProcess, ownLog } from '../cli/fleetgc.ts';
 import { readTopic } from '../cli/read-topic.ts';
@@ -14,14 +15,24 @@ import { echoingServer, refusingBroker, refusingKubelet } from './refusing-serve
 import { type Secret, secretIn, secretValue, showsIn } from './secret.ts';
 
 /** Every option that names a file with a secret in it. Whoever adds one adds a test below that gives it. */
-const SECRET_OPTIONS = ['kafkaKeyFile', 'kafkaPasswordFile', 'kubeletKeyFile', 'kubeletTokenFile'];
+const SECRET_OPTIONS = [
+  'kafkaKeyFile',
+  'kafkaPasswordFile',
+  'kafkaTokenFile',
+  'keyFile',
+  'kubeletKeyFile',
+  'kubeletTokenFile',
+  'rootKeyFile',
+  'signingKeyFile',
+];
+/** Named like one: the key of a record, public keys and their ids, and where tokens come from. */
+const PUBLIC = ['key', 'keyId', 'publicKey', 'kafkaTokenCaFile', 'kafkaTokenScope', 'kafkaTokenUrl'];
 const TALKATIVE = ['--log-level', 'trace'];
 
 test('these are the options that take a secret, and none takes it itself', async () => {
   const keys = (await loadAllVerbs()).flatMap(({ options }) => options.map(({ key }) => key));
   const secret = [...new Set(keys.filter((key) => /password|secret|token|key/i.test(key)))];
-  // The key of dead letters that are asked for is that of a record.
-  expect(secret.filter((key) => key !== 'key').toSorted()).toEqual(SECRET_OPTIONS);
+  expect(secret.filter((key) => !PUBLIC.includes(key)).toSorted()).toEqual(SECRET_OPTIONS);
 });
 
 test.each(['it is %s here', JSON.stringify({ password: '%s' })])(
@@ -110,6 +121,61 @@ describe('a service that may not do what it wants to does not tell its secrets',
     expectNone(said, [key, other]);
   });
 });
+
+describe('who signs does not tell the key', () => {
+  /** Keys with a root of their own, and the secret part of each file. */
+  async function keysIn(directory: string) {
+    const file = (name: string): string => join(directory, name);
+    const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
+    const [root, key] = [await create('root.pem'), await create('key.pem')];
+    const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
+    writeFileSync(file('roots.yaml'), stdout);
+    const secretOf = (name: string): Secret => ({
+      file: file(name),
+      value: readFileSync(file(name), 'utf8').split('\n')[1] ?? '',
+    });
+    return { key, roots: file('roots.yaml'), secrets: [secretOf('root.pem'), secretOf('key.pem')] as const };
+  }
+
+  test('a service, and every verb of keys', async () => {
+    const own = await ownLog();
+    const { key, roots, secrets } = await keysIn(temporaryDirectory());
+    const [root, signing] = secrets;
+    const trusted = ['--trust-roots', roots];
+    const said = [
+      await own.run(
+        ...['keys', 'certify', key, '--role', 'decider', '--name', 'deciders', '--valid-for', '90d'],
+        ...[...trusted, '--root-key-file', root.file, ...TALKATIVE],
+      ),
+      await own.run('keys', 'check', '--key-file', signing.file, ...trusted, ...TALKATIVE),
+      await own.run('keys', 'check', '--key-file', root.file, '--role', 'decider', ...trusted, ...TALKATIVE),
+      // Files in each other's places.
+      await own.run('keys', 'list', '--trust-roots', signing.file, ...TALKATIVE),
+      await own.run('keys', 'certify', signing.file, '--role', 'decider', '--name', 'x', '--valid-for', '1d'),
+    ].map(({ stdout, stderr }) => `${stdout}${stderr}`);
+    const running = startVerb(
+      ...['decide', '--log', 'embedded', '--log-path', own.path, '--trust', 'required'],
+      ...[...trusted, '--signing-key-file', signing.file, ...TALKATIVE],
+    );
+    await waitUntil('readiness', BOUND_MS, async () => (await running.get('/readyz')).status === 200);
+    expectNone([...said, await saidBy(running)].join('\n'), secrets);
+    for (const topic of [TOPICS.keys.name, TOPICS.policies.name])
+      expectNone(`${topic} ${JSON.stringify(await readTopic(own.log, topic).then(textsOf))}`, secrets);
+  });
+
+  test('a token for a broker that refuses it', async () => {
+    const token = secretIn(temporaryDirectory(), 'token');
+    const ended = await inProcess([
+      ...['status', ...TALKATIVE, '--kafka-brokers', '127.0.0.1:9', '--kafka-tls'],
+      ...['--kafka-sasl-mechanism', 'oauthbearer', '--kafka-token-file', token.file],
+    ]);
+    expect(ended.exitCode).not.toBe(0);
+    expectNone(`${ended.stdout}${ended.stderr}`, [token]);
+  });
+});
+
+const textsOf = (records: readonly LogRecord[]): readonly string[] =>
+  records.map(({ key, value, headers }) => `${key} ${value} ${JSON.stringify(headers)}`);
 
 test.each([['status'], ['topics', 'check'], ['policy', 'list'], ['nodes']])(
   'a command that may not log in does not tell its password: %s %s',
