@@ -31,7 +31,7 @@ export async function forge(followed: FollowedLog, forgery: Forgery, node: strin
     const record = followed.records(topic).findLast((one) => isOf(node, one) && fits(eventOf(one)));
     return record === undefined ? null : { record, event: eventOf(record) };
   };
-  await followed.log.publish(FORGE[forgery](last));
+  await followed.publish(FORGE[forgery](last));
 }
 
 interface Last {

@@ -31,7 +31,7 @@ export async function repeat(
     newest: () => records.slice(-count),
     shuffled: () => shuffled(records, random).slice(0, count),
   }[how]();
-  await followed.log.publish(chosen.flatMap(asSent));
+  await followed.publish(chosen.flatMap(asSent));
 }
 
 function shuffled<T>(items: readonly T[], random: Random): readonly T[] {

@@ -3,12 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
-import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import type { EventLog, LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 
 /** What lies on the log, and what lay there before a topic was deleted. */
 export interface FollowedLog extends AsyncDisposable {
   readonly log: EventLog;
+  /** As often as it takes, while the broker is away. */
+  publish(records: readonly OutgoingRecord[]): Promise<void>;
   /** In the order in which they were seen. */
   records(topic: TopicName): readonly LogRecord[];
   /** Called with each record that comes from now on; returns what ends it. */
@@ -20,6 +23,7 @@ export interface FollowedLog extends AsyncDisposable {
 type Listener = (record: LogRecord) => void;
 
 const AGAIN_MS = 300;
+const PUBLISH_MS = 30_000;
 const TOPICS: readonly TopicName[] = [
   'gc.node.disk-stats',
   'gc.node.inventory',
@@ -56,6 +60,7 @@ export async function followLog(address: string): Promise<FollowedLog> {
   });
   return {
     log,
+    publish: (records) => publishAgain(log, records),
     records: (topic) => [...(seen.get(topic)?.values() ?? [])],
     onRecord: (listener) => {
       listeners.add(listener);
@@ -75,6 +80,19 @@ export async function followLog(address: string): Promise<FollowedLog> {
       await log[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The broker may be away just now, as it is for everybody. */
+async function publishAgain(log: EventLog, records: readonly OutgoingRecord[]): Promise<void> {
+  const endMs = performance.now() + PUBLISH_MS;
+  for (;;) {
+    try {
+      return await log.publish(records);
+    } catch (error) {
+      if (!toFleetGcError(error).retry || performance.now() > endMs) throw error;
+      await sleep(AGAIN_MS);
+    }
+  }
 }
 
 interface Following {
