@@ -28,13 +28,22 @@ test('a node whose topic got more partitions is unready, says which, and removes
 
   await addPartitions({ address: broker.address })(TOPIC, 33);
   await waitUntil('the node to be unready', HOLDS_MS, async () => !(await node.readiness()).ready);
-  const removedBefore = await removedImages(node);
   expect((await node.readiness()).text).toContain(TOPIC);
-  await waitUntil('the node to refuse a command', HOLDS_MS, async () =>
-    /^fleetgc_executor_commands_total\{outcome="held"\} [1-9]/m.test(await node.metrics()),
+  // The removal that was in hand just then has ended by the time a command is refused.
+  await waitUntil('the node to refuse a command', HOLDS_MS, async () => (await heldCommands(node)) > 0);
+  const [removedBefore, heldBefore] = [await removedImages(node), await heldCommands(node)];
+  await waitUntil(
+    'the node to refuse another',
+    HOLDS_MS,
+    async () => (await heldCommands(node)) > heldBefore,
   );
   expect(await removedImages(node)).toBe(removedBefore);
 });
+
+async function heldCommands(node: ServiceProcess): Promise<number> {
+  const line = /^fleetgc_executor_commands_total\{outcome="held"\} (\d+)/m;
+  return Number(line.exec(await node.metrics())?.[1] ?? 0);
+}
 
 async function removedImages(node: ServiceProcess): Promise<number> {
   const line = /^fleetgc_executor_objects_total\{kind="image",outcome="removed"\} (\d+)/m;

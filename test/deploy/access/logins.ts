@@ -13,6 +13,7 @@ import {
 } from '../../support/kafka/guarded-broker.ts';
 import { createClient } from '../../support/kafka/tls-files.ts';
 import { loadOptions } from '../../support/load-options.ts';
+import { UNSIGNED_FLEET } from '../../support/program.ts';
 
 /** What a process is given to log in. */
 export type Environment = Readonly<Record<string, string>>;
@@ -78,6 +79,7 @@ export async function startGuardedFleet(): Promise<GuardedFleet> {
   const environments = {
     node: {
       ...commonOf(broker),
+      ...UNSIGNED_FLEET,
       FLEETGC_KAFKA_BROKERS: broker.certificateAddress,
       FLEETGC_KAFKA_CERTIFICATE_FILE: certificate.certificate,
       FLEETGC_KAFKA_KEY_FILE: certificate.key,
@@ -108,6 +110,7 @@ export async function startGuardedFleet(): Promise<GuardedFleet> {
 }
 
 const commonOf = ({ saslAddress, tls }: GuardedBroker): Environment => ({
+  ...UNSIGNED_FLEET,
   FLEETGC_KAFKA_BROKERS: saslAddress,
   FLEETGC_KAFKA_TLS: 'true',
   FLEETGC_KAFKA_CA_FILE: tls.authority,
