@@ -62,10 +62,11 @@ test('the rules are added by the administrator, once, and by nobody else', async
 test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, async () => {
   await done('operator', 'topics', 'create');
   await done('operator', 'topics', 'check');
-  await done('operator', 'policy', 'apply', POLICY);
+  const { trusted, signedBy } = await setUpKeys();
+  await done('operator', 'policy', 'apply', POLICY, ...signedBy('operator'));
   const { environments, tokenServer } = fleet;
-  await using decide = await startService(['decide'], environments.decider);
-  const simulated = ['simulate-node', '--cluster', 'test', '--node-name', 'node-1'];
+  await using decide = await startService(['decide', ...signedBy('decider')], environments.decider);
+  const simulated = ['simulate-node', '--cluster', 'test', '--node-name', 'node-1', ...required(trusted)];
   await using node = await startService(simulated, environments.node);
   await waitUntil('the node to remove an image', REMOVED_MS, async () =>
     /^fleetgc_executor_objects_total\{kind="image",outcome="removed"\} [1-9]/m.test(await node.metrics()),
@@ -73,10 +74,10 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   await waitUntil('its results to be on the log', REMOVED_MS, async () =>
     /^fleetgc_executor_results_unpublished 0$/m.test(await node.metrics()),
   );
-  await done('operator', 'pause', '--cluster', 'test');
-  await done('operator', 'resume', '--all');
-  await onlookersWork('reader');
-  await onlookersWork('operator');
+  await done('operator', 'pause', '--cluster', 'test', ...signedBy('operator'));
+  await done('operator', 'resume', '--all', ...signedBy('operator'));
+  await onlookersWork('reader', trusted);
+  await onlookersWork('operator', trusted);
   await deadLettersWork();
   const archive = join(temporaryDirectory(), 'archive');
   await done('archiver', 'audit', 'archive', '--to', archive);
@@ -88,10 +89,33 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
     expect(await service.readiness()).toMatchObject({ ready: true });
     expect(service.output()).not.toMatch(/UNAUTHORIZED|uthoriz|refuse the token/);
   }
-  await done('operator', 'policy', 'delete', 'demo');
+  await done('operator', 'policy', 'delete', 'demo', ...signedBy('operator'));
 });
 
-async function onlookersWork(who: 'reader' | 'operator'): Promise<void> {
+const required = (trusted: readonly string[]): readonly string[] => ['--trust', 'required', ...trusted];
+
+/** A root, and a key for each role that signs; all of them lie on the event log by the operator's rights. */
+async function setUpKeys() {
+  const directory = temporaryDirectory();
+  const file = (name: string): string => join(directory, name);
+  const create = async (name: string) => (await done('operator', 'keys', 'create', file(name))).trim();
+  const root = await create('root.pem');
+  const roots = await done('operator', 'keys', 'roots', '--fleet', 'test', '--root', `first=${root}`);
+  writeFileSync(file('roots.yaml'), roots);
+  const trusted = ['--trust-roots', file('roots.yaml')];
+  for (const role of ['decider', 'operator']) {
+    const said = ['--role', role, '--name', role, '--valid-for', '1d'];
+    const key = await create(`${role}.pem`);
+    await done('operator', 'keys', 'certify', key, ...said, ...trusted, '--root-key-file', file('root.pem'));
+  }
+  const signedBy = (role: 'decider' | 'operator') => [
+    ...required(trusted),
+    ...['--signing-key-file', file(`${role}.pem`)],
+  ];
+  return { trusted, signedBy };
+}
+
+async function onlookersWork(who: 'reader' | 'operator', trusted: readonly string[]): Promise<void> {
   const status = JSON.parse(await done(who, 'status', '-o', 'json'));
   expect(status.services).toMatchObject([{ members: 1 }, { members: 1 }, { members: 1 }]);
   expect(status.log.topicProblems).toEqual([]);
@@ -100,7 +124,8 @@ async function onlookersWork(who: 'reader' | 'operator'): Promise<void> {
   await done(who, 'audit', 'report', '--period', '1h');
   await done(who, 'audit', 'explain', `node/${NODE}`);
   // What runs on while it is read may be incomplete (3).
-  const verified = await as(who, 'audit', 'verify');
+  await done(who, 'keys', 'list', ...trusted);
+  const verified = await as(who, 'audit', 'verify', ...trusted);
   expect([0, 3], verified.stderr).toContain(verified.exitCode);
   expect(verified.stdout).toMatch(/Every decision came out the same again/);
 }
