@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { parse } from 'yaml';
+import { parse, YAMLParseError } from 'yaml';
 import { z } from 'zod';
 import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
@@ -24,15 +24,16 @@ function valueIn(path: string): unknown {
     if (stat.size > MAX_BYTES) throw new TypeError(`it has more than ${MAX_BYTES} bytes`);
     return parse(readFileSync(path, 'utf8'), { maxAliasCount: 0, prettyErrors: false });
   } catch (error) {
-    throw unusable(path, toFleetGcError(error).message, error);
+    // The parser's own message quotes what it read, which may be a key that somebody put in the wrong place.
+    const isYamlFault = error instanceof YAMLParseError;
+    throw unusable(path, isYamlFault ? 'it is no valid YAML' : toFleetGcError(error).message);
   }
 }
 
-const unusable = (path: string, why: string, cause?: unknown): FleetGcError =>
+const unusable = (path: string, why: string): FleetGcError =>
   new FleetGcError(
     'CONFIG_INVALID',
     `the file of roots ${path} cannot be used: ${why}. "fleetgc keys roots" writes such a file`,
-    { cause },
   );
 
 /** The text of such a file. */

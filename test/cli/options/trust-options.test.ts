@@ -61,11 +61,22 @@ test.each([
   { name: 'is not there', text: null, why: /ENOENT/ },
   { name: 'names no root', text: 'fleet: prod\nroots: []\n', why: /roots/ },
   { name: 'is a bomb of aliases', text: 'a: &a [x]\nb: [*a, *a]\n', why: /[Aa]lias/ },
-  { name: 'is no YAML', text: '{', why: /cannot be used/ },
+  { name: 'is no YAML', text: '{', why: /no valid YAML/ },
 ])('a file of roots that $name is refused with what writes one', ({ text, why }) => {
   const path = join(temporaryDirectory(), 'roots.yaml');
   if (text !== null) writeFileSync(path, text);
   const read = () => readTrust({ log: 'kafka', trust: 'required', trustRoots: path });
   expect(read).toThrow(why);
   expect(read).toThrow(/"fleetgc keys roots" writes such a file/);
+});
+
+test('a private key in the place of the roots does not show in the message, however it is broken', () => {
+  const path = join(temporaryDirectory(), 'roots.yaml');
+  const secret = privateKeyPem.split('\n')[1] ?? '';
+  for (const text of [privateKeyPem, `fleet: "${privateKeyPem}`, `fleet: "${secret}\n  roots: [`]) {
+    writeFileSync(path, text);
+    const read = () => readTrust({ log: 'kafka', trust: 'required', trustRoots: path });
+    expect(read).toThrow(/cannot be used/);
+    expect(read).not.toThrow(secret);
+  }
 });
