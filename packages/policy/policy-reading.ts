@@ -15,7 +15,7 @@ import { policySet } from '../decision/policy-set.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { parseAnyJson, parseRecord } from '../pipeline/parse/parse-record.ts';
 import { firstWrong } from '../pipeline/parse/schema-issues.ts';
-import { SeenGenerations } from '../trust/seen-generations.ts';
+import type { SeenGenerations } from '../trust/seen-generations.ts';
 import type { Principal, Trust } from '../trust/trust.ts';
 import { objectionToStating } from './may-state.ts';
 
@@ -45,7 +45,7 @@ export interface PolicyReading {
 }
 
 /** What it shows to whoever believes whom `trust` believes. */
-export function createPolicyReading(trust: Trust, before = new SeenGenerations()): PolicyReading {
+export function createPolicyReading(trust: Trust, before: SeenGenerations): PolicyReading {
   const entries = new Map<string, PolicyEntry>();
   const seen = new Set<string>();
   const generations = new Map<string, number>();

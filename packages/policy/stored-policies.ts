@@ -5,6 +5,7 @@ import { isPauseKey, type PauseRecord, type PolicyRecordOf } from '../../schemas
 import type { EventLog } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { nearestName } from '../text/nearest-name.ts';
+import { SeenGenerations } from '../trust/seen-generations.ts';
 import { TRUST_OFF } from '../trust/trust.ts';
 import { createPolicyReading, type PolicyEntry, type PolicySets, setsOfEntries } from './policy-reading.ts';
 
@@ -41,7 +42,7 @@ export async function readStoredPolicies(
   log: Pick<EventLog, 'read'>,
   signal: AbortSignal,
 ): Promise<StoredPolicies> {
-  const reading = createPolicyReading(TRUST_OFF);
+  const reading = createPolicyReading(TRUST_OFF, new SeenGenerations());
   const writtenAtMs = new Map<string, number>();
   const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
   for await (const event of log.read(request, signal)) {
