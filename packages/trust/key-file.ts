@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { unreadableReason } from '../process/options/named-file.ts';
 import { readSigningKey, type SigningKey } from './key-pair.ts';
@@ -39,13 +40,17 @@ export function writeKeyFile(path: string, privateKeyPem: string): void {
   try {
     writeFileSync(path, privateKeyPem, { flag: 'wx', mode: 0o600, flush: true });
   } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw unusable(
-      path,
-      exists ? 'it is there already, and no key is overwritten' : toFleetGcError(error).message,
-      error,
-    );
+    throw unusable(path, unwritableReason(path, error), error);
   }
+}
+
+function unwritableReason(path: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  const folder = dirname(path);
+  if (code === 'EEXIST') return 'it is there already, and no key is overwritten';
+  if (code === 'ENOENT') return `there is no folder ${folder}; "mkdir -m 700 -p ${folder}" makes it`;
+  if (code === 'EACCES') return `this user may not write to ${folder}; give a file in another folder`;
+  return toFleetGcError(error).message;
 }
 
 const unusable = (path: string, why: string, cause?: unknown): FleetGcError =>

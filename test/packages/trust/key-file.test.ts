@@ -28,6 +28,13 @@ test('no key is overwritten', () => {
   expect(readFileSync(path, 'utf8')).toBe(privateKeyPem);
 });
 
+test('who names a folder that is not there is told how to make it', () => {
+  const path = join(temporaryDirectory(), 'keys', 'decider.pem');
+  expect(() => writeKeyFile(path, privateKeyPem)).toThrow(
+    /there is no folder .*keys; "mkdir -m 700 -p .*keys" makes it/,
+  );
+});
+
 test('its group may read it, as with fsGroup', () => {
   expect(readKeyFile(keyFile(privateKeyPem, 0o640)).publicKey).toBe(publicKey);
 });
