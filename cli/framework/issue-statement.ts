@@ -1,9 +1,11 @@
 import type { OutgoingRecord } from '../../packages/event-log/port.ts';
 import { toRecord } from '../../packages/pipeline/publisher.ts';
+import type { Command } from '../../packages/process/command-output.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
+import { configError } from '../../packages/process/options/read-options.ts';
 import { nextGeneration } from '../../packages/trust/generation.ts';
-import { readKeyFile } from '../../packages/trust/key-file.ts';
 import { KeyRing } from '../../packages/trust/key-ring.ts';
+import { readPrivateKey } from '../../packages/trust/private-key-source.ts';
 import { readKeys } from '../../packages/trust/read-keys.ts';
 import { readTrustRoots } from '../../packages/trust/roots-file.ts';
 import { signRecord } from '../../packages/trust/signature.ts';
@@ -11,12 +13,14 @@ import { signedRecordText } from '../../packages/trust/signed-record.ts';
 import { requireEffect, requireRoot } from '../../packages/trust/statement.ts';
 import type { KeyStatement } from '../../schemas/keys/key-statement.ts';
 import type { EventLogChoice } from '../options/event-log-options.ts';
+import { privateKeySource } from '../options/private-key-options.ts';
 import { openTaskEventLog, operatorPublication } from './task-event-log.ts';
 import type { VerbContext } from './verb.ts';
 
 interface Issuing extends EventLogChoice {
   readonly trustRoots: string;
-  readonly rootKeyFile: string;
+  readonly rootKeyFile?: string | undefined;
+  readonly rootKeyCommand?: Command | undefined;
   readonly offline: boolean;
 }
 
@@ -26,11 +30,13 @@ interface Issuing extends EventLogChoice {
  */
 export async function issueStatement(
   statement: KeyStatement,
-  { trustRoots, rootKeyFile, offline, ...options }: Issuing,
+  { trustRoots, rootKeyFile, rootKeyCommand, offline, ...options }: Issuing,
   context: VerbContext,
 ): Promise<boolean> {
   const roots = readTrustRoots(trustRoots);
-  const root = readKeyFile(rootKeyFile);
+  const source = privateKeySource(rootKeyFile, rootKeyCommand, 'rootKeyFile');
+  if (source === null) throw configError(['--root-key-file is missing; or give --root-key-command']);
+  const root = await readPrivateKey(source, context.signal);
   const signed = (highestSeen: number | undefined): OutgoingRecord =>
     signRecord(toRecord({ topic: 'keys', key: statement.keyId, event: statement }, operatorPublication()), {
       fleet: roots.fleet,

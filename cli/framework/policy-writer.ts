@@ -17,13 +17,13 @@ export async function openPolicyWriter(
   choice: TrustChoice,
   { signal, logger }: Pick<VerbContext, 'signal' | 'logger'>,
 ): Promise<PolicyWriter> {
-  if (choice.kind === 'warn' && choice.signingKey === null) logger.warn(NOT_SIGNED);
+  if (choice.kind === 'warn' && choice.signing === null) logger.warn(NOT_SIGNED);
   const publication = operatorPublication();
   return { log, publication, signer: await signerFor(log, choice, signal) };
 }
 
 const NOT_SIGNED =
-  'This is written without a signature, since there is no --signing-key-file: it counts no more where signatures are required';
+  'This is written without a signature, since there is no --signing-key-file and no --signing-key-command: it counts no more where signatures are required';
 
 /** Where no keys count. */
 export const unsignedWriter = (log: PolicyWriter['log']): PolicyWriter => ({
@@ -33,8 +33,9 @@ export const unsignedWriter = (log: PolicyWriter['log']): PolicyWriter => ({
 });
 
 async function signerFor(log: EventLog, choice: TrustChoice, signal: AbortSignal): Promise<StateSigner> {
-  if (choice.kind === 'off' || choice.signingKey === null) return UNSIGNED_STATE;
-  const { roots, signingKey: key } = choice;
+  if (choice.kind === 'off' || choice.signing === null) return UNSIGNED_STATE;
+  const { roots, signing } = choice;
+  const { key } = signing;
   const nowMs = Date.now();
   const stored = await readKeys(log, roots, signal);
   const problem = ownKeyProblems(stored.ring, { key, role: null }, nowMs)[0];

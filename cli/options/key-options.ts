@@ -4,6 +4,7 @@ import { FilePath, Switch, Text, withMeta } from '../../packages/process/options
 import { readPublicKey } from '../../packages/trust/key-pair.ts';
 import { PublicKeyText } from '../../schemas/keys/key-statement.ts';
 import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import { rootKeyOptions } from './private-key-options.ts';
 
 /** Whom to believe. */
 export const trustRootsOption = {
@@ -15,10 +16,7 @@ export const trustRootsOption = {
 /** For verbs that sign as a root, which may be a machine without a network. */
 export const rootOptions = {
   ...trustRootsOption,
-  rootKeyFile: withMeta(FilePath, {
-    commandLineOnly: true,
-    description: "The root's private key, PKCS #8 PEM.",
-  }),
+  ...rootKeyOptions,
   offline: withMeta(Switch.prefault('false'), {
     commandLineOnly: true,
     description:

@@ -4,10 +4,14 @@ import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
-import { readKeyFile } from '../../packages/trust/key-file.ts';
-import type { TrustChoice } from '../../packages/trust/process-trust.ts';
+import { onHangup } from '../../packages/process/process-control.ts';
+import { type PrivateKeySource, readPrivateKey } from '../../packages/trust/private-key-source.ts';
+import type { FactsTrust, TrustChoice } from '../../packages/trust/process-trust.ts';
+import type { Signing } from '../../packages/trust/renewed-key.ts';
 import { readTrustRoots } from '../../packages/trust/roots-file.ts';
 import { SEEN_GENERATIONS_FILE, SeenFile, SeenGenerations } from '../../packages/trust/seen-generations.ts';
+import { nodeKey } from '../../schemas/events/identity.ts';
+import { privateKeySource, signingKeyOptions } from './private-key-options.ts';
 
 /** For what acts on messages: whose messages count. */
 export const trustOptions = {
@@ -20,74 +24,124 @@ export const trustOptions = {
   }),
 };
 
-/** For what also sends orders. */
-export const signingOptions = {
-  ...trustOptions,
-  signingKeyFile: withMeta(FilePath.optional(), {
-    description: 'Private key that signs what is sent, PKCS #8 PEM, which others cannot read.',
+/** For what also signs: orders, policies, or the facts of a node. */
+export const signingOptions = { ...trustOptions, ...signingKeyOptions };
+
+/** For what decides by the facts of nodes. */
+export const deciderTrustOptions = {
+  ...signingOptions,
+  trustFacts: withMeta(z.enum(['required', 'warn', 'off']).prefault('off'), {
+    description:
+      'Whether what nodes report counts only with the signature of a key of role node; warn tells of what would not.',
   }),
 };
 
-const TrustOptions = z.object(trustOptions);
-interface Given extends z.infer<typeof TrustOptions> {
+const SigningOptions = z.object(signingOptions);
+interface Given extends z.infer<typeof SigningOptions> {
   readonly log: 'kafka' | 'embedded';
 }
+type GivenToNobodyWhoSigns = Omit<Given, keyof typeof signingKeyOptions>;
 
-/** Of who sends no orders. Throws `CONFIG_INVALID`. */
-export const readTrust = (given: Given, seen = new SeenGenerations()): TrustChoice =>
-  trustChoice(given, { signs: false, keyFile: undefined, seen });
+/** Of who signs nothing. Throws `CONFIG_INVALID`. */
+export const readTrust = (given: GivenToNobodyWhoSigns): TrustChoice =>
+  trustChoice(given, { signing: null, facts: 'off', seen: new SeenGenerations() });
 
-/** Of who sends orders. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
-export const readSigningTrust = (
-  given: Given & { readonly signingKeyFile?: string | undefined },
-): TrustChoice =>
-  trustChoice(given, {
-    signs: true,
-    keyFile: given.signingKeyFile,
-    seen: new SeenGenerations(),
-  });
+/** Of who writes policies, pauses and deletions. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
+export const readOperatorTrust = (given: Given, signal: AbortSignal): Promise<TrustChoice> =>
+  signingTrust(given, { role: 'operator', subject: null, facts: 'off', seen: new SeenGenerations() }, signal);
 
-interface Signing {
-  readonly signs: boolean;
-  readonly keyFile: string | undefined;
+/** Of who sends orders. Throws as `readOperatorTrust`. */
+export async function readDeciderTrust(
+  given: Given & { readonly trustFacts: FactsTrust },
+  signal: AbortSignal,
+): Promise<TrustChoice> {
+  const { trust = given.log === 'embedded' ? 'off' : undefined, trustFacts: facts } = given;
+  if (facts !== 'off' && trust === 'off')
+    throw configError([`--trust-facts ${facts} has no effect with --trust off`]);
+  if (facts === 'required' && trust === 'warn') throw configError([FACTS_BEFORE_ORDERS]);
+  return await signingTrust(
+    given,
+    { role: 'decider', subject: null, facts, seen: new SeenGenerations() },
+    signal,
+  );
+}
+
+interface SigningNode {
+  readonly node: { readonly cluster: string; readonly node: string };
   readonly seen: SeenGenerations;
 }
 
-function trustChoice(given: Given, signing: Signing): TrustChoice {
+/** Of a node, which signs its facts if it has a key. Throws as `readOperatorTrust`. */
+export const readNodeTrust = (
+  given: Given,
+  { node, seen }: SigningNode,
+  signal: AbortSignal,
+): Promise<TrustChoice> => {
+  const subject = { topic: 'inventory', recordKey: nodeKey(node) } as const;
+  return signingTrust(given, { role: 'node', subject, facts: 'off', seen }, signal);
+};
+
+interface Signer extends Pick<Signing, 'role' | 'subject'>, Pick<Trusting, 'facts' | 'seen'> {}
+
+async function signingTrust(
+  { signingKeyFile, signingKeyCommand, ...given }: Given,
+  { role, subject, ...trusting }: Signer,
+  signal: AbortSignal,
+): Promise<TrustChoice> {
+  const source = privateKeySource(signingKeyFile, signingKeyCommand, 'signingKeyFile');
+  const choice = trustChoice(given, { ...trusting, signing: null });
+  if (choice.kind === 'off') {
+    if (source === null) return choice;
+    throw configError([WITHOUT_EFFECT]);
+  }
+  if (source !== null)
+    return { ...choice, signing: { role, subject, ...(await renewableKey(source, signal)) } };
+  if (choice.kind === 'warn' || role === 'node') return choice;
+  throw configError([NEEDS_KEY]);
+}
+
+/** To look at a file costs nothing; a command may ask somebody far away. */
+const READ_AGAIN_MS: Readonly<Record<PrivateKeySource['kind'], number>> = { file: 10_000, command: 300_000 };
+
+const renewableKey = async (
+  source: PrivateKeySource,
+  signal: AbortSignal,
+): Promise<Pick<Signing, 'key' | 'read' | 'everyMs' | 'onReload'>> => ({
+  key: await readPrivateKey(source, signal),
+  read: (stop) => readPrivateKey(source, stop),
+  everyMs: READ_AGAIN_MS[source.kind],
+  onReload: onHangup,
+});
+
+type Trusting = Pick<Exclude<TrustChoice, { readonly kind: 'off' }>, 'signing' | 'facts' | 'seen'>;
+
+function trustChoice(given: GivenToNobodyWhoSigns, trusting: Trusting): TrustChoice {
   const kind = given.trust ?? (given.log === 'embedded' ? 'off' : undefined);
   switch (kind) {
     case undefined:
       throw configError([NOT_CHOSEN]);
     case 'off':
-      if (given.trustRoots === undefined && signing.keyFile === undefined) return { kind };
+      if (given.trustRoots === undefined) return { kind };
       throw configError([WITHOUT_EFFECT]);
     case 'required':
     case 'warn':
-      return withRoots(kind, given.trustRoots, signing);
+      if (given.trustRoots === undefined) throw configError([`--trust ${kind} needs --trust-roots`]);
+      return { kind, roots: readTrustRoots(given.trustRoots), ...trusting };
   }
 }
 
-function withRoots(
-  kind: 'required' | 'warn',
-  trustRoots: string | undefined,
-  { signs, keyFile, seen }: Signing,
-): TrustChoice {
-  if (trustRoots === undefined) throw configError([`--trust ${kind} needs --trust-roots`]);
-  if (signs && kind === 'required' && keyFile === undefined) throw configError([NEEDS_KEY]);
-  const signingKey = keyFile === undefined ? null : readKeyFile(keyFile);
-  return { kind, roots: readTrustRoots(trustRoots), signingKey, seen };
-}
-
 const WITHOUT_EFFECT =
-  '--trust-roots and --signing-key-file have no effect with --trust off; leave them out, or say --trust warn';
+  '--trust-roots and --signing-key-file or --signing-key-command have no effect with --trust off; leave them out, or say --trust warn';
 const NEEDS_KEY =
-  '--trust required needs --signing-key-file here: nobody would believe what is sent without a signature';
+  '--trust required needs --signing-key-file or --signing-key-command here: nobody would believe what is sent without a signature';
+const FACTS_BEFORE_ORDERS =
+  '--trust-facts required needs --trust required: with warn all counts. --trust-facts warn tells of what would not';
 const NOT_CHOSEN =
   '--trust is missing. required: only what keys sign that a root vouches for counts. off: Kafka’s access rules alone say who may order what. warn: off, but it tells of what would not count. docs/operating/keys.md says how to get from off to required';
 
 /** What a node has seen over all its processes. Throws `STATE_UNREADABLE` and `STATE_UNWRITABLE`. */
 export function keptGenerations(
-  { trust, log }: Given,
+  { trust, log }: Pick<Given, 'trust' | 'log'>,
   state: Pick<StateDirectory, 'open'>,
   logger: Logger,
 ): SeenGenerations {

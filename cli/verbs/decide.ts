@@ -5,7 +5,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb, type VerbTexts } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { readSigningTrust, signingOptions } from '../options/trust-options.ts';
+import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.ts';
 
 interface DeciderVerb extends VerbTexts {
   /** As metrics and brokers know the process. */
@@ -19,9 +19,10 @@ interface DeciderVerb extends VerbTexts {
 export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVerb) =>
   defineVerb({
     ...texts,
-    options: z.object({ ...httpOptions(httpPort), ...signingOptions, ...eventLogOptions('kafka') }),
+    options: z.object({ ...httpOptions(httpPort), ...deciderTrustOptions, ...eventLogOptions('kafka') }),
     run: async (options, context) => {
-      await using process = await openService(service, options, readSigningTrust(options), context);
+      const trust = await readDeciderTrust(options, context.signal);
+      await using process = await openService(service, options, trust, context);
       const policies = process.followPolicies(POLICY_RECHECK_MS);
       await runDeciders(deciders, { process, policies, signal: context.signal });
     },

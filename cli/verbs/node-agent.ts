@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { runAgentOnly } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';
@@ -6,7 +7,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { readTrust, trustOptions } from '../options/trust-options.ts';
+import { readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -18,12 +19,14 @@ export const verb = defineVerb({
     ...containerdOptions,
     ...kubeletOptions,
     ...httpOptions(9642),
-    ...trustOptions,
+    ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['agent']);
-    await using process = await openService('node-agent', options, readTrust(options), context);
+    const signer = { node: thisNode.identity, seen: new SeenGenerations() };
+    const trust = await readNodeTrust(options, signer, context.signal);
+    await using process = await openService('node-agent', options, trust, context);
     const policies = process.followPolicies(null);
     await runAgentOnly({ process, node: thisNode, signal: context.signal }, policies);
   },

@@ -12,7 +12,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { keptGenerations, readTrust, trustOptions } from '../options/trust-options.ts';
+import { keptGenerations, readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -25,13 +25,14 @@ export const verb = defineVerb({
     ...executorOptions,
     ...kubeletOptions,
     ...httpOptions(9643),
-    ...trustOptions,
+    ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['executor']);
-    const trust = readTrust(options, keptGenerations(options, thisNode.state, context.logger));
+    const seen = keptGenerations(options, thisNode.state, context.logger);
+    const trust = await readNodeTrust(options, { node: thisNode.identity, seen }, context.signal);
     await using process = await openService('node-executor', options, trust, context);
     const removing = { policies: process.followPolicies(null), options: toExecutorOptions(options) };
     await runExecutorOnly({ process, node: thisNode, signal: context.signal }, removing);

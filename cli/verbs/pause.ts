@@ -12,7 +12,7 @@ import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, resumeOnEventLog, toPauseSelector } from '../options/pause-options.ts';
-import { readSigningTrust, signingOptions } from '../options/trust-options.ts';
+import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -35,7 +35,7 @@ export const verb = defineVerb({
   }),
   run: async ({ cluster, nodeName, pool, reason, ...options }, context) => {
     const selector = toPauseSelector({ cluster, nodeName, pool });
-    const trust = readSigningTrust(options);
+    const trust = await readOperatorTrust(options, context.signal);
     await using log = await openTaskEventLog({ options, context });
     await writePause(await openPolicyWriter(log, trust, context), selector, reason);
     context.print(`paused: ${selectorText(selector)}`);

@@ -13,7 +13,7 @@ import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, toPauseSelector } from '../options/pause-options.ts';
-import { readSigningTrust, signingOptions } from '../options/trust-options.ts';
+import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: ['Ends the pause that was begun with the same options.'],
@@ -30,7 +30,7 @@ export const verb = defineVerb({
   run: async ({ cluster, nodeName, pool, all, ...options }, context) => {
     if (all && (cluster ?? nodeName ?? pool) !== undefined)
       throw new FleetGcError('USAGE', '--all ends every pause; leave --cluster, --node-name and --pool out');
-    const trust = readSigningTrust(options);
+    const trust = await readOperatorTrust(options, context.signal);
     await using log = await openTaskEventLog({ options, context });
     const writer = await openPolicyWriter(log, trust, context);
     const stored = await readStoredPolicies(log, context.signal);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
+import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
 import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
 import { runSimulatedNode } from '../../sim/run-simulated-node.ts';
@@ -10,7 +11,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { readTrust, trustOptions } from '../options/trust-options.ts';
+import { readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 const START_PERCENT = 70;
 
@@ -30,7 +31,7 @@ export const verb = defineVerb({
       description: 'How long between two steps of its life.',
     }),
     ...httpOptions(9641),
-    ...trustOptions,
+    ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName: name, capacity: capacityBytes, step: stepMs, ...options }, context) => {
@@ -45,7 +46,9 @@ export const verb = defineVerb({
       stepMs,
     };
     try {
-      await using process = await openService('simulate-node', options, readTrust(options), context);
+      const signer = { node: { cluster, node: name }, seen: new SeenGenerations() };
+      const trust = await readNodeTrust(options, signer, context.signal);
+      await using process = await openService('simulate-node', options, trust, context);
       await runSimulatedNode(process, node, context.signal);
     } finally {
       await rm(directory, { recursive: true, force: true });

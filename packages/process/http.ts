@@ -9,6 +9,8 @@ export interface Check {
   readonly name: string;
   /** Why it is not well, in a sentence; `null` when it is. */
   problem(): string | null;
+  /** What is well, and will not stay so unless somebody does something, in a sentence; `null` or not there for nothing. */
+  notice?(): string | null;
 }
 
 export interface HttpSettings {
@@ -62,13 +64,18 @@ async function answer({ method, url = '/' }: IncomingMessage, settings: HttpSett
 }
 
 function readiness(checks: readonly Check[], verbose: boolean): Answer {
-  const results = checks.map((check) => ({ name: check.name, problem: check.problem() }));
+  const results = checks.map((check) => ({
+    name: check.name,
+    problem: check.problem(),
+    notice: check.notice?.() ?? null,
+  }));
   const failed = results.filter(({ problem }) => problem !== null);
   const status = failed.length === 0 ? 200 : 503;
   const verdict = status === 200 ? 'ready' : `not ready: ${failed.map(({ name }) => name).join(', ')}`;
-  const details = results.map(({ name, problem }) =>
-    problem === null ? `[+] ${name}` : `[-] ${name}: ${problem}`,
-  );
+  const details = results.map(({ name, problem, notice }) => {
+    if (problem !== null) return `[-] ${name}: ${problem}`;
+    return notice === null ? `[+] ${name}` : `[!] ${name}: ${notice}`;
+  });
   return { status, text: `${(verbose ? [...details, verdict] : [verdict]).join('\n')}\n` };
 }
 

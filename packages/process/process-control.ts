@@ -25,6 +25,18 @@ export const processControl: ProcessControl = {
   },
 };
 
+/**
+ * Calls the listener at each SIGHUP until the returned function is called. In a terminal the signal says that the terminal is
+ * gone, and ends the process, as ever.
+ */
+export function onHangup(listener: () => void): () => void {
+  if (process.stdin.isTTY) return () => undefined;
+  process.on('SIGHUP', listener);
+  return () => {
+    process.off('SIGHUP', listener);
+  };
+}
+
 /** How long something left open may hold up the end of the process. */
 const LINGER_MS = 2_000;
 /** The same after a failure or a stop: then it is known what is left, a connection that nobody answers. */

@@ -7,6 +7,7 @@ import { addProcessMetrics, type Build, createMetrics, type Metrics } from '../p
 import type { Address } from '../process/options/options.ts';
 import type { Sources } from '../process/system-sources.ts';
 import { startTrust, type TrustChoice } from '../trust/process-trust.ts';
+import type { RenewedKey } from '../trust/renewed-key.ts';
 import type { Signer } from '../trust/signer.ts';
 import type { Trust } from '../trust/trust.ts';
 
@@ -51,10 +52,11 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
   if (http) reportAddress(logger, http);
   const monotonic = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
-  const { trust, signer, keys, seen } = opening.use(
+  const { trust, signer, keys, signingKey, seen } = opening.use(
     startTrust({ choice, log, logger, metrics, sources: monotonic, nowMs: sources.now }),
   );
   if (keys !== null) checks.push({ name: 'keys', problem: () => keys.problem() });
+  if (signingKey !== null) checks.push(signingKeyCheck(signingKey, choice));
   const open = opening.move();
   return {
     log,
@@ -75,6 +77,16 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
       return policies;
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** Where no order counts that it signs, the process is of no use. A node goes on, since nobody may ask who signed its facts. */
+function signingKeyCheck(signingKey: RenewedKey, choice: TrustChoice): Check {
+  const isNeeded = choice.kind === 'required' && choice.signing?.role !== 'node';
+  return {
+    name: 'signing key',
+    problem: () => (isNeeded ? signingKey.problem() : null),
+    notice: () => signingKey.pending() ?? signingKey.problem(),
   };
 }
 

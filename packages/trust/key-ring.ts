@@ -12,7 +12,9 @@ import { keyIdOf } from './key-pair.ts';
 import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
 
 /** A key that a root vouches for. */
-export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 'id'> {
+export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 'id' | 'nodes'> {
+  /** Without any: for all nodes of its clusters. */
+  readonly nodes: readonly string[];
   /** The root that says so. */
   readonly certifiedBy: KeyId;
   readonly revocation: KeyRevocation | null;
@@ -95,9 +97,10 @@ export class KeyRing {
       ?.filter(({ by }) => this.#vouched.has(by))
       .toSorted((a, b) => b.generation - a.generation)[0];
     if (standing === undefined) return undefined;
-    const { type, version, id, ...certificate } = standing.statement;
+    const { type, version, id, nodes = [], ...certificate } = standing.statement;
     return {
       ...certificate,
+      nodes,
       certifiedBy: standing.by,
       revocation: this.#revocations.get(keyId)?.statement ?? null,
     };
@@ -172,12 +175,15 @@ export class KeyRing {
     this.#revocations.set(keyId, proved);
   }
 
-  /** Whoever was taken back vouches for nobody, and no more does whoever that one alone vouched for. */
+  /**
+   * Whoever was taken back vouches for nobody, and no more does whoever that one alone vouched for. A fleet whose nodes sign
+   * has thousands of keys, and few roots.
+   */
   #vouchedNow(): ReadonlySet<KeyId> {
     const vouched = new Set([...this.#fileRoots.keys()].filter((root) => !this.#revocations.has(root)));
     for (const root of vouched)
-      for (const [keyId, certificates] of this.#certificates) {
-        const standing = newest(certificates);
+      for (const keyId of this.#roots.keys()) {
+        const standing = newest(this.#certificates.get(keyId) ?? []);
         const isSuccessor = standing?.statement.role === 'root' && standing.by === root;
         if (isSuccessor && !this.#revocations.has(keyId)) vouched.add(keyId);
       }

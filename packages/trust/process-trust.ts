@@ -4,18 +4,22 @@ import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { Following } from '../event-log/follow-topic.ts';
 import type { EventLog } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
-import type { SigningKey } from './key-pair.ts';
 import { KeySource } from './key-source.ts';
+import { RenewedKey, type Signing, watchRenewedKey } from './renewed-key.ts';
 import { SeenGenerations } from './seen-generations.ts';
 import { type Signer, signerOf, UNSIGNED } from './signer.ts';
 import {
   DISTRUST_CAUSES,
+  judgingApart,
   RequiredTrust,
   SIGNED_TOPICS,
   TRUST_OFF,
   type Trust,
   WarningTrust,
 } from './trust.ts';
+
+/** Which facts of nodes count: those with the signature of a node's key, or all. `warn` tells of those that would not. */
+export type FactsTrust = 'required' | 'warn' | 'off';
 
 /** Whom a process believes, and what it signs with. */
 export type TrustChoice =
@@ -24,7 +28,9 @@ export type TrustChoice =
       readonly kind: 'required' | 'warn';
       readonly roots: TrustRoots;
       /** `null` for who signs nothing. */
-      readonly signingKey: SigningKey | null;
+      readonly signing: Signing | null;
+      /** Which facts of nodes count here; `off` for who reads none. */
+      readonly facts: FactsTrust;
       /** What was seen before this process began, where somebody keeps that. */
       readonly seen: SeenGenerations;
     };
@@ -34,6 +40,8 @@ export interface ProcessTrust extends AsyncDisposable {
   readonly signer: Signer;
   /** `null` where no keys count. */
   readonly keys: KeySource | null;
+  /** `null` for who signs nothing. */
+  readonly signingKey: RenewedKey | null;
   readonly seen: SeenGenerations;
 }
 
@@ -58,33 +66,54 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
       trust: TRUST_OFF,
       signer: UNSIGNED,
       keys: null,
+      signingKey: null,
       seen: new SeenGenerations(),
       [Symbol.asyncDispose]: async () => {},
     };
-  const { roots, signingKey, seen } = choice;
+  const { roots, signing, seen } = choice;
   const keys = new KeySource({ log, logger, roots, seen, recheckMs: KEYS_RECHECK_MS, sources });
+  const provedMs = () => Math.max(nowMs(), keys.ring().latestStatementMs);
   const required = new RequiredTrust({
     ring: () => keys.ring(),
     problem: () => keys.problem(),
-    nowMs: () => Math.max(nowMs(), keys.ring().latestStatementMs),
+    nowMs: provedMs,
   });
   metrics.gauge('keys', 'Keys that roots vouch for.', [], () => [[{}, keys.ring().keys().length]]);
   metrics.gauge('keys_readable', 'Whether all keys are read.', [], () => [
     [{}, Number(keys.problem() === null)],
   ]);
+  const signingKey =
+    signing && new RenewedKey({ signing, keys, nowMs: provedMs, wait: sources.wait, logger });
+  if (signingKey !== null) watchRenewedKey(metrics, signingKey, keys);
   return {
-    trust: choice.kind === 'required' ? required : warning(required, { logger, metrics }),
-    signer: signingKey === null ? UNSIGNED : signerOf(roots.fleet, signingKey),
+    trust: trustOf(choice, required, { logger, metrics }),
+    signer:
+      signing === null || signingKey === null
+        ? UNSIGNED
+        : signerOf({ fleet: roots.fleet, role: signing.role, key: () => signingKey.key() }),
     keys,
+    signingKey,
     seen,
-    [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await signingKey?.[Symbol.asyncDispose]();
+      await keys[Symbol.asyncDispose]();
+    },
   };
 }
 
-function warning(
+type Telling = Pick<ProcessTrustSettings, 'logger' | 'metrics'>;
+
+function trustOf(
+  { kind, facts }: Exclude<TrustChoice, { readonly kind: 'off' }>,
   required: RequiredTrust,
-  { logger, metrics }: Pick<ProcessTrustSettings, 'logger' | 'metrics'>,
+  telling: Telling,
 ): Trust {
+  if (kind === 'required' && facts === 'required') return required;
+  const warns = kind === 'warn' || facts === 'warn' ? warning(required, telling) : TRUST_OFF;
+  return judgingApart(kind === 'required' ? required : warns, facts === 'off' ? TRUST_OFF : warns);
+}
+
+function warning(required: RequiredTrust, { logger, metrics }: Telling): Trust {
   const counter = metrics.count(
     'distrusted_messages_total',
     'Messages that would not count if signatures were required.',

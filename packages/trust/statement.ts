@@ -15,20 +15,24 @@ export interface Certifying {
   readonly publicKey: string;
   readonly role: KeyRole;
   readonly clusters: readonly string[];
+  /** Of these clusters; when not given, all of them. */
+  readonly nodes?: readonly string[];
   readonly name: string;
   readonly issuedAtMs: number;
   readonly notAfterMs: number;
 }
 
-export function certificate({ publicKey, clusters, ...said }: Certifying): KeyCertificate {
+export function certificate({ publicKey, clusters, nodes, ...said }: Certifying): KeyCertificate {
   const keyId = keyIdOf(publicKey);
+  const named = nodes === undefined ? {} : { nodes: [...nodes] };
   return {
     type: 'fleetgc.key-certificate',
     version: 1,
-    id: deriveId('key-certificate', keyId, JSON.stringify([said, clusters])),
+    id: deriveId('key-certificate', keyId, JSON.stringify([{ ...said, ...named }, clusters])),
     keyId,
     publicKey,
     clusters: [...clusters],
+    ...named,
     ...said,
   };
 }

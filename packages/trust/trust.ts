@@ -1,11 +1,11 @@
-import { SUBJECTS, type Subject } from '../../schemas/events/identity.ts';
-import { subjectKindOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
+import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import type { KeyId, KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { timeText } from '../text/time-text.ts';
 import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
 import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
+import { objectionToSubject } from './speaks-for.ts';
 
 /** Who published a message, as far as it proves it. */
 export type Principal =
@@ -52,27 +52,46 @@ export const TRUST_OFF: Trust = {
   objectionTo: () => null,
 };
 
-/**
- * Whose signature a record needs, by topic. `now`: of a key that is good at this moment, since an order is about this
- * moment. `then`: of a key that was good when the log took the record, since what was put into force stays so after the key
- * has expired.
- */
-type Signers = { readonly roles: readonly KeyRole[]; readonly good: 'now' | 'then' } | 'unsigned';
+interface Needed {
+  readonly roles: readonly KeyRole[];
+  /**
+   * `now`: of a key that is good at this moment, since an order is about this moment. `then`: of a key that was good when the
+   * log took the record, since what was put into force stays so after the key has expired, and a fact stays true.
+   */
+  readonly good: 'now' | 'then';
+  /** What stays in force may not be put back to an older state. */
+  readonly isState: boolean;
+}
+
+/** Whose signature a record needs, by topic. */
+type Signers = Needed | 'unsigned';
+
+const ORDER = { roles: ['decider'], good: 'now', isState: false } as const;
+const FACT = { roles: ['node'], good: 'then', isState: false } as const;
 
 const SIGNERS: Readonly<Record<TopicId, Signers>> = {
-  diskStats: 'unsigned',
-  inventory: 'unsigned',
-  observe: { roles: ['decider'], good: 'now' },
-  commands: { roles: ['decider'], good: 'now' },
-  results: 'unsigned',
+  diskStats: FACT,
+  inventory: FACT,
+  observe: ORDER,
+  commands: ORDER,
+  results: FACT,
   decisions: 'unsigned',
-  policies: { roles: ['operator', 'pauser'], good: 'then' },
+  policies: { roles: ['operator', 'pauser'], good: 'then', isState: true },
   policyVersions: 'unsigned',
-  keys: { roles: ['root'], good: 'then' },
+  keys: { roles: ['root'], good: 'then', isState: true },
   deadLetters: 'unsigned',
 };
 
-export const needsSignature = (topic: TopicId): boolean => SIGNERS[topic] !== 'unsigned';
+/** What nodes say of themselves; whether it needs a signature is a choice of its own. */
+export const isFact = (topic: TopicId): boolean => SIGNERS[topic] === FACT;
+
+const needsSignature = (topic: TopicId): boolean => SIGNERS[topic] !== 'unsigned';
+
+/** Whether what a key of this role sends to the topic is to be signed. */
+export function signs(role: KeyRole, topic: TopicId): boolean {
+  const signers = SIGNERS[topic];
+  return signers !== 'unsigned' && signers.roles.includes(role);
+}
 
 const isTopicId = (id: string): id is TopicId => id in TOPICS;
 /** The names of the topics whose records need one. */
@@ -140,7 +159,7 @@ export class RequiredTrust implements Trust {
   /** Told before the signature is verified, which costs a thousand times as much. */
   #objection(
     { role, notAfterMs, revocation }: CertifiedKey,
-    { roles, good }: Exclude<Signers, 'unsigned'>,
+    { roles, good }: Needed,
     takenAtMs: number,
   ): string | null {
     if (!roles.includes(role)) return `is that of a ${role}, who may not sign this`;
@@ -152,6 +171,12 @@ export class RequiredTrust implements Trust {
     return null;
   }
 }
+
+/** Facts of nodes are judged apart from what is ordered and set: they come from many more machines. */
+export const judgingApart = (others: Trust, facts: Trust): Trust => ({
+  authenticate: (topic, record) => (isFact(topic) ? facts : others).authenticate(topic, record),
+  objectionTo: (topic, ...about) => (isFact(topic) ? facts : others).objectionTo(topic, ...about),
+});
 
 type Tell = (topic: TopicId, distrust: Distrust, recordKey: string | null) => void;
 
@@ -191,29 +216,12 @@ const distrust = (cause: Distrust['cause'], message: string): Authentication => 
   distrust: { cause, message },
 });
 
-/** What stays in force may not be put back to an older state. */
 function objectionToGeneration(
   { generation }: Signature,
-  { good }: Exclude<Signers, 'unsigned'>,
+  { isState }: Needed,
   record: Judged,
 ): string | null {
-  if (good !== 'then') return null;
+  if (!isState) return null;
   if (generation === null) return 'signed it without a generation';
   return isOfTheFuture(generation, record) ? 'signed it with a generation that is a day ahead' : null;
 }
-
-/** For whom a key speaks is in the record's key; whom a policy selects is told where policies are read. */
-function objectionToSubject(
-  topic: TopicId,
-  { clusters }: CertifiedKey,
-  recordKey: string | null,
-): string | null {
-  const kind = subjectKindOf(TOPICS[topic]);
-  if (clusters.length === 0 || kind === null) return null;
-  return recordKey !== null && isOfClusters({ kind, key: recordKey }, clusters)
-    ? null
-    : `is for the clusters ${clusters.join(', ')} alone`;
-}
-
-const isOfClusters = ({ kind, key }: Subject, clusters: readonly string[]): boolean =>
-  SUBJECTS[kind].isKey(key) && clusters.includes(SUBJECTS[kind].clusterOf(key));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
-import { ClusterName } from '../events/identity.ts';
+import { ClusterName, NodeName } from '../events/identity.ts';
 
 /** The first 32 hexadecimal digits of the SHA-256 of the public key's 32 bytes: whoever has the key can tell its id. */
 export const KeyId = z.string().regex(/^[0-9a-f]{32}$/, { error: 'must be 32 hexadecimal digits' });
@@ -24,23 +24,35 @@ const PlainText = z
   .max(200)
   .refine((text) => text.isWellFormed(), { error: HALF_A_CHARACTER });
 
-/** A root says what a key may sign, for which clusters, and until when. The last one of a key holds. */
-export const KeyCertificate = z.strictObject({
-  type: z.literal('fleetgc.key-certificate'),
-  version: z.literal(1),
-  id: z.string().min(1),
-  keyId: KeyId,
-  publicKey: PublicKeyText,
-  role: KeyRole,
-  /** Without any: for all. */
-  clusters: z.array(ClusterName).max(1_000),
-  /** For people. */
-  name: PlainText.min(1),
-  /** By the clock of the machine that has the root. */
-  issuedAtMs: EpochMs,
-  /** From then on the key signs nothing new. */
-  notAfterMs: EpochMs,
-});
+/** So that a certificate stays within the bounds of its topic. */
+const MOST_NAMES = 1_000;
+
+/** A root says what a key may sign, for which clusters and nodes, and until when. The last one of a key holds. */
+export const KeyCertificate = z
+  .strictObject({
+    type: z.literal('fleetgc.key-certificate'),
+    version: z.literal(1),
+    id: z.string().min(1),
+    keyId: KeyId,
+    publicKey: PublicKeyText,
+    role: KeyRole,
+    /** Without any: for all. */
+    clusters: z.array(ClusterName),
+    /** Of these clusters, for a key of nodes. Without any: for all nodes of them. */
+    nodes: z.array(NodeName).min(1).optional(),
+    /** For people. */
+    name: PlainText.min(1),
+    /** By the clock of the machine that has the root. */
+    issuedAtMs: EpochMs,
+    /** From then on the key signs nothing new. */
+    notAfterMs: EpochMs,
+  })
+  .refine(({ role, clusters, nodes }) => nodes === undefined || (role === 'node' && clusters.length > 0), {
+    error: 'nodes can be named for a key of role node, and only together with their clusters',
+  })
+  .refine(({ clusters, nodes = [] }) => clusters.length + nodes.length <= MOST_NAMES, {
+    error: `at most ${MOST_NAMES} clusters and nodes can be named`,
+  });
 export type KeyCertificate = z.infer<typeof KeyCertificate>;
 
 /** A root takes a key back, for good. */

@@ -7,7 +7,7 @@ import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { MINUTE } from '../fixtures/time.ts';
-import { certified, FLEET, newKey, revoked, rootsOf } from '../fixtures/trust.ts';
+import { certified, FLEET, newKey, revoked, rootsOf, signingWith } from '../fixtures/trust.ts';
 import { outgoing } from '../support/logs/log-record.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { commandResults, objectResults } from './support/events.ts';
@@ -37,7 +37,8 @@ const CERTIFIED = [
 const required = (): TrustChoice => ({
   kind: 'required',
   roots: rootsOf(root),
-  signingKey: decider,
+  signing: signingWith(decider),
+  facts: 'off',
   seen: new SeenGenerations(),
 });
 

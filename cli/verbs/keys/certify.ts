@@ -3,6 +3,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Text, TextList, withMeta } from '../../../packages/process/options/options.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { certificate } from '../../../packages/trust/statement.ts';
+import { NodeName } from '../../../schemas/events/identity.ts';
 import { KeyCertificate, KeyRole } from '../../../schemas/keys/key-statement.ts';
 import { issueStatement } from '../../framework/issue-statement.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -12,12 +13,13 @@ import { LongDuration } from '../../options/time-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'Roles: decider signs orders and commands. operator signs policies, pauses and deletions. pauser signs pauses alone. archiver signs heads of archives. node signs facts. root certifies keys, as the successor of this root.',
+    'Roles: decider signs orders and commands. operator signs policies, pauses and deletions. pauser signs pauses alone. archiver signs heads of archives. node signs what nodes report. root certifies keys, as the successor of this root.',
     'Certifying a key anew replaces what was said of it before: another time, other clusters, another role.',
   ],
   examples: [
     'fleetgc keys certify decider.pub --role decider --name deciders --valid-for 90d --trust-roots roots.yaml --root-key-file root.pem --kafka-brokers kafka:9092',
     'fleetgc keys certify "$KEY" --role operator --cluster prod-eu --name ops --valid-for 30d --trust-roots roots.yaml --root-key-file root.pem --offline > ops.statement',
+    'fleetgc keys certify web-1.pub --role node --cluster prod-eu --node web-1 --name web-1 --valid-for 90d --trust-roots roots.yaml --root-key-file root.pem --kafka-brokers kafka:9092',
   ],
   options: z.object({
     publicKey: withMeta(Text, {
@@ -37,6 +39,12 @@ export const verb = defineVerb({
       placeholder: 'NAME,…',
       description: 'Only for these clusters; without it for all.',
     }),
+    node: withMeta(TextList.pipe(z.array(NodeName)).optional(), {
+      kind: 'list',
+      commandLineOnly: true,
+      placeholder: 'NAME,…',
+      description: 'For role node: only for these nodes of --cluster; without it for all of them.',
+    }),
     validFor: withMeta(LongDuration, {
       commandLineOnly: true,
       description: 'How long the key may sign, from now on: 90d, 12h.',
@@ -44,14 +52,17 @@ export const verb = defineVerb({
     ...rootOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ publicKey, role, name, cluster, validFor, ...issuing }, context) => {
+  run: async ({ publicKey, role, name, cluster, node, validFor, ...issuing }, context) => {
     if (role === 'root' && cluster.length > 0)
       throw new FleetGcError('USAGE', 'a root is for all clusters; leave --cluster out');
+    if (node !== undefined && (role !== 'node' || cluster.length === 0))
+      throw new FleetGcError('USAGE', '--node needs --role node, and --cluster to say where these nodes are');
     const issuedAtMs = Date.now();
     const statement = certificate({
       publicKey: publicKeyFrom(publicKey),
       role,
       clusters: cluster,
+      ...(node && { nodes: node }),
       name,
       issuedAtMs,
       notAfterMs: issuedAtMs + validFor,

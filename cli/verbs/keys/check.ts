@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { FilePath, withMeta } from '../../../packages/process/options/options.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
-import { readKeyFile } from '../../../packages/trust/key-file.ts';
 import { keyProblems } from '../../../packages/trust/key-problems.ts';
+import { readPrivateKey } from '../../../packages/trust/private-key-source.ts';
 import { readKeys } from '../../../packages/trust/read-keys.ts';
 import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
 import { KeyRole } from '../../../schemas/keys/key-statement.ts';
@@ -13,6 +13,7 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { trustRootsOption } from '../../options/key-options.ts';
+import { checkedKeyOptions, privateKeySource } from '../../options/private-key-options.ts';
 import { LongDuration } from '../../options/time-options.ts';
 
 const SOON_MS = 14 * DAY_MS;
@@ -27,10 +28,7 @@ export const verb = defineVerb({
     'fleetgc keys check --key-file decider.pem --role decider --trust-roots roots.yaml --kafka-brokers kafka:9092',
   ],
   options: z.object({
-    keyFile: withMeta(FilePath.optional(), {
-      commandLineOnly: true,
-      description: 'A private key that is to sign something; it is checked against its certificate.',
-    }),
+    ...checkedKeyOptions,
     role: withMeta(KeyRole.optional(), {
       commandLineOnly: true,
       description: 'What that key is to sign.',
@@ -43,9 +41,10 @@ export const verb = defineVerb({
     ...outputOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ keyFile, role, within = SOON_MS, trustRoots, output, ...options }, context) => {
+  run: async ({ keyFile, keyCommand, role, within = SOON_MS, trustRoots, output, ...options }, context) => {
     const roots = readTrustRoots(trustRoots);
-    const own = keyFile === undefined ? null : { key: readKeyFile(keyFile), role: role ?? null };
+    const source = privateKeySource(keyFile, keyCommand, 'keyFile');
+    const own = source && { key: await readPrivateKey(source, context.signal), role: role ?? null };
     await using log = await openTaskEventLog({ options, context });
     const stored = await readKeys(log, roots, context.signal);
     const problems = keyProblems(stored, { own, nowMs: Date.now(), soonMs: within });

@@ -9,7 +9,7 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
-import { readSigningTrust, signingOptions } from '../../options/trust-options.ts';
+import { readOperatorTrust, signingOptions } from '../../options/trust-options.ts';
 import { changeLines, changeValues } from '../../views/policy/change-text.ts';
 
 export const verb = defineVerb({
@@ -30,7 +30,7 @@ export const verb = defineVerb({
   run: async ({ files, dryRun, output, ...log }, context) => {
     const { logger, print, signal } = context;
     const written = requireValid(loadPolicyFiles(files), logger, 'nothing was applied');
-    const trust = readSigningTrust(log);
+    const trust = await readOperatorTrust(log, signal);
     await using eventLog = await openTaskEventLog({ options: log, context });
     const { policies } = await readStoredPolicies(eventLog, signal);
     const changes = policyChanges(written, policies);

@@ -6,7 +6,7 @@ import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { readSigningTrust, signingOptions } from '../../options/trust-options.ts';
+import { readOperatorTrust, signingOptions } from '../../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -24,7 +24,7 @@ export const verb = defineVerb({
     ...eventLogOptions('kafka'),
   }),
   run: async ({ names, ...options }, context) => {
-    const trust = readSigningTrust(options);
+    const trust = await readOperatorTrust(options, context.signal);
     await using log = await openTaskEventLog({ options, context });
     const writer = await openPolicyWriter(log, trust, context);
     const stored = await readStoredPolicies(log, context.signal);

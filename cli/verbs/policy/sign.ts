@@ -12,7 +12,7 @@ import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { readSigningTrust, signingOptions } from '../../options/trust-options.ts';
+import { readOperatorTrust, signingOptions } from '../../options/trust-options.ts';
 
 const Digest = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' });
 
@@ -45,8 +45,8 @@ export const verb = defineVerb({
   }),
   run: async ({ dryRun, expect, all, output, ...options }, context) => {
     if (!dryRun && expect === undefined) throw new FleetGcError('USAGE', LOOK_FIRST);
-    const trust = readSigningTrust(options);
-    if (trust.kind === 'off' || trust.signingKey === null) throw new FleetGcError('USAGE', NO_KEY);
+    const trust = await readOperatorTrust(options, context.signal);
+    if (trust.kind === 'off' || trust.signing === null) throw new FleetGcError('USAGE', NO_KEY);
     await using log = await openTaskEventLog({ options, context });
     const writer = await openPolicyWriter(log, trust, context);
     const counts = all ? () => false : writer.signer.counts;

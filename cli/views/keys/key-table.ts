@@ -11,6 +11,8 @@ export interface KeyValue {
   readonly name: string;
   readonly role: KeyRole;
   readonly clusters: readonly string[];
+  /** Without any: all of these clusters. */
+  readonly nodes: readonly string[];
   readonly state: 'valid' | 'expired' | 'revoked';
   /** `null`: until the file of roots changes. */
   readonly notAfter: string | null;
@@ -28,6 +30,7 @@ export function keyValues(ring: KeyRing, { roots }: TrustRoots, nowMs: number): 
       name,
       role: 'root',
       clusters: [],
+      nodes: [],
       state: ring.isRevoked(keyId) ? 'revoked' : 'valid',
       notAfter: null,
       certifiedBy: null,
@@ -38,12 +41,13 @@ export function keyValues(ring: KeyRing, { roots }: TrustRoots, nowMs: number): 
 }
 
 function keyValue(key: CertifiedKey, nowMs: number): KeyValue {
-  const { keyId, name, role, clusters, notAfterMs, certifiedBy, revocation } = key;
+  const { keyId, name, role, clusters, nodes, notAfterMs, certifiedBy, revocation } = key;
   return {
     keyId,
     name,
     role,
     clusters,
+    nodes,
     state: stateOf(key, nowMs),
     notAfter: timeText(notAfterMs),
     certifiedBy,
@@ -61,13 +65,23 @@ function stateOf({ revocation, notAfterMs }: CertifiedKey, nowMs: number): KeyVa
 
 export const keyLines = (keys: readonly KeyValue[]): readonly string[] =>
   tableLines(
-    ['KEY', 'NAME', 'ROLE', 'CLUSTERS', 'STATE', 'UNTIL'],
-    keys.map(({ keyId, name, role, clusters, state, notAfter }) => [
+    ['KEY', 'NAME', 'ROLE', 'CLUSTERS', 'NODES', 'STATE', 'UNTIL'],
+    keys.map(({ keyId, name, role, clusters, nodes, state, notAfter }) => [
       keyId,
       name,
       role,
-      clusters.length === 0 ? 'all' : clusters.join(','),
+      namesText(clusters),
+      namesText(nodes),
       state,
       notAfter ?? 'the file of roots changes',
     ]),
   );
+
+/** A key may be for a thousand nodes; `--output json` has them all. */
+const MOST_NAMES = 3;
+
+function namesText(names: readonly string[]): string {
+  if (names.length === 0) return 'all';
+  const more = names.length - MOST_NAMES;
+  return `${names.slice(0, MOST_NAMES).join(',')}${more > 0 ? `,… (${more} more)` : ''}`;
+}

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readSigningTrust, readTrust } from '../../../cli/options/trust-options.ts';
+import { readDeciderTrust, readNodeTrust, readTrust } from '../../../cli/options/trust-options.ts';
 import { createKeyPair } from '../../../packages/trust/key-pair.ts';
 import { trustRootsText } from '../../../packages/trust/roots-file.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { newKey, rootsOf } from '../../fixtures/trust.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { inProcess } from '../fleetgc.ts';
@@ -36,25 +37,58 @@ test('verbs that only read need no choice', async () => {
   expect(stderr).not.toContain('--trust');
 });
 
-test('required and warn need the roots; who sends orders also needs a key where signatures are required', () => {
+const { signal } = new AbortController();
+const NODE = { node: { cluster: 'prod', node: 'web-1' }, seen: new SeenGenerations() };
+const decider = (given: object) =>
+  readDeciderTrust({ log: 'kafka', trust: 'required', trustFacts: 'off', ...given }, signal);
+
+test('required and warn need the roots; who sends orders also needs a key where signatures are required', async () => {
   const { trustRoots, signingKeyFile } = files();
   expect(() => readTrust({ log: 'kafka', trust: 'required' })).toThrow(/needs --trust-roots/);
-  expect(() => readSigningTrust({ log: 'kafka', trust: 'required', trustRoots })).toThrow(
-    /needs --signing-key-file/,
-  );
-  expect(readTrust({ log: 'kafka', trust: 'required', trustRoots })).toMatchObject({ signingKey: null });
-  expect(readSigningTrust({ log: 'kafka', trust: 'warn', trustRoots })).toMatchObject({ signingKey: null });
-  expect(readSigningTrust({ log: 'kafka', trust: 'required', trustRoots, signingKeyFile })).toMatchObject({
+  await expect(decider({ trustRoots })).rejects.toThrow(/needs --signing-key-file or --signing-key-command/);
+  expect(readTrust({ log: 'kafka', trust: 'required', trustRoots })).toMatchObject({ signing: null });
+  expect(await decider({ trust: 'warn', trustRoots })).toMatchObject({ signing: null });
+  expect(await decider({ trustRoots, signingKeyFile })).toMatchObject({
     kind: 'required',
     roots: { fleet: 'prod' },
-    signingKey: { keyId: expect.any(String) },
+    signing: { role: 'decider', key: { keyId: expect.any(String) }, everyMs: 10_000 },
   });
 });
 
-test('keys that would have no effect are told', () => {
-  expect(() => readTrust({ log: 'kafka', trust: 'off', ...files() })).toThrow(
-    /have no effect with --trust off/,
+test('a node signs if it has a key, and for itself alone', async () => {
+  const { trustRoots, signingKeyFile } = files();
+  const given = { log: 'kafka', trust: 'required', trustRoots } as const;
+  expect(await readNodeTrust(given, NODE, signal)).toMatchObject({ signing: null });
+  expect(await readNodeTrust({ ...given, signingKeyFile }, NODE, signal)).toMatchObject({
+    signing: { role: 'node', subject: { recordKey: 'prod/web-1' } },
+  });
+});
+
+test('a key from a command: its words as they are, and read again every five minutes', async () => {
+  const { trustRoots, signingKeyFile } = files();
+  const choice = await decider({ trustRoots, signingKeyCommand: ['cat', signingKeyFile] });
+  expect(choice).toMatchObject({ signing: { key: { keyId: expect.any(String) }, everyMs: 300_000 } });
+  await expect(decider({ trustRoots, signingKeyFile, signingKeyCommand: ['true'] })).rejects.toThrow(
+    /--signing-key-file and --signing-key-command: give one of them/,
   );
+});
+
+test('keys that would have no effect are told', async () => {
+  const { trustRoots, signingKeyFile } = files();
+  expect(() => readTrust({ log: 'kafka', trust: 'off', trustRoots })).toThrow(/no effect with --trust off/);
+  await expect(decider({ trust: 'off', signingKeyFile })).rejects.toThrow(/no effect with --trust off/);
+  await expect(decider({ trust: 'off', signingKeyCommand: ['true'] })).rejects.toThrow(/no effect/);
+});
+
+test('facts are required where orders are', async () => {
+  const { trustRoots, signingKeyFile } = files();
+  const given = { trustRoots, signingKeyFile };
+  expect(await decider({ ...given, trustFacts: 'required' })).toMatchObject({ facts: 'required' });
+  expect(await decider({ ...given, trust: 'warn', trustFacts: 'warn' })).toMatchObject({ facts: 'warn' });
+  await expect(decider({ ...given, trust: 'warn', trustFacts: 'required' })).rejects.toThrow(
+    /--trust-facts required needs --trust required/,
+  );
+  await expect(decider({ trust: 'off', trustFacts: 'warn' })).rejects.toThrow(/no effect with --trust off/);
 });
 
 test.each([

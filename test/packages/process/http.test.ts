@@ -31,6 +31,21 @@ test('it is ready when all is well', async () => {
   expect(await ask('/readyz?verbose')).toMatchObject({ status: 200, text: '[+] log\n[+] policies\nready\n' });
 });
 
+test('what needs somebody is told, and keeps nobody from being ready', async () => {
+  const notice = (problem: string | null) => ({
+    name: 'key',
+    problem: () => problem,
+    notice: () => 'ends soon',
+  });
+  const well = await serve([check('log', null), notice(null)]);
+  expect(await well.ask('/readyz?verbose')).toMatchObject({
+    status: 200,
+    text: '[+] log\n[!] key: ends soon\nready\n',
+  });
+  const ill = await serve([notice('has ended')]);
+  expect((await ill.ask('/readyz?verbose')).text).toBe('[-] key: has ended\nnot ready: key\n');
+});
+
 test('it says what is not well, and why', async () => {
   const { ask } = await serve([
     check('log', null),

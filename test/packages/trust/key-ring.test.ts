@@ -27,7 +27,33 @@ test('a root of the file certifies a key', () => {
   expect(ring.find(other.keyId)).toBeUndefined();
 });
 
+test('a root names the nodes that a key speaks for', () => {
+  const ring = ringOf(certified(root, key, { role: 'node', clusters: ['eu'], nodes: ['web-1'] }));
+  expect(ring.find(key.keyId)).toMatchObject({ role: 'node', clusters: ['eu'], nodes: ['web-1'] });
+  const all = ringOf(certified(root, key, { role: 'node', clusters: ['eu'] }));
+  expect(all.find(key.keyId)).toMatchObject({ nodes: [] });
+});
+
 test.each<{ name: string; record: LogRecord; why: RegExp }>([
+  {
+    name: 'names nodes for another role',
+    record: certified(root, key, { role: 'decider', clusters: ['eu'], nodes: ['web-1'] }),
+    why: /nodes can be named for a key of role node/,
+  },
+  {
+    name: 'names nodes of no cluster',
+    record: certified(root, key, { role: 'node', nodes: ['web-1'] }),
+    why: /only together with their clusters/,
+  },
+  {
+    name: 'names too many',
+    record: certified(root, key, {
+      role: 'node',
+      clusters: ['eu'],
+      nodes: Array.from({ length: 1_000 }, (_, index) => `web-${index}`),
+    }),
+    why: /at most 1000/,
+  },
   { name: 'a stranger signed', record: certified(other, key), why: /no root/ },
   {
     name: 'was signed for another fleet',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { signRecord } from '../../../packages/trust/signature.ts';
-import { RequiredTrust, TRUST_OFF } from '../../../packages/trust/trust.ts';
+import { judgingApart, RequiredTrust, TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
@@ -63,17 +63,74 @@ test('an order of a decider and a policy of an operator are believed', () => {
   });
 });
 
-test('facts need no signature, and off nothing does', () => {
-  for (const topic of [
-    'diskStats',
-    'inventory',
-    'results',
-    'decisions',
-    'policyVersions',
-    'deadLetters',
-  ] as const)
+test('what services tell needs no signature, and off nothing does', () => {
+  for (const topic of ['decisions', 'policyVersions', 'deadLetters'] as const)
     expect(trust().authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: true });
   expect(TRUST_OFF.authenticate('commands', onLog(written('commands')))).toMatchObject({ ok: true });
+});
+
+const FACTS = ['diskStats', 'inventory', 'results'] as const;
+
+const fact = (topic: TopicId, { key = stranger, timestampMs = SIGNED_AT_MS, at = 'eu/web-1' } = {}) =>
+  onLog(signRecord(written(topic, at), { key, fleet: FLEET, generation: null }), timestampMs);
+
+const nodeKeyFor = (over: { readonly clusters?: readonly string[]; readonly nodes?: readonly string[] }) => ({
+  statements: [...GOOD, certified(root, stranger, { role: 'node', ...over })],
+});
+
+test('where facts are required, a node signs its own', () => {
+  for (const topic of FACTS) {
+    const believes = trust(nodeKeyFor({ clusters: ['eu'], nodes: ['web-1'] }));
+    expect(believes.authenticate(topic, fact(topic))).toMatchObject({
+      ok: true,
+      principal: { role: 'node' },
+    });
+    expect(believes.authenticate(topic, onLog(written(topic)))).toMatchObject({
+      distrust: { cause: 'unsigned' },
+    });
+    expect(believes.authenticate(topic, fact(topic, { key: decider }))).toMatchObject({
+      distrust: { cause: 'untrusted-key', message: expect.stringContaining('is that of a decider') },
+    });
+  }
+});
+
+test.each([
+  { at: 'eu/web-2', over: { clusters: ['eu'], nodes: ['web-1'] }, message: /is for the nodes web-1 alone/ },
+  { at: 'us/web-1', over: { clusters: ['eu'], nodes: ['web-1'] }, message: /is for the clusters eu alone/ },
+  { at: 'us/web-1', over: { clusters: ['eu'] }, message: /is for the clusters eu alone/ },
+  { at: 'web-1', over: { clusters: ['eu'], nodes: ['web-1'] }, message: /is for the clusters eu alone/ },
+  { at: 'eu/x/web-1', over: { clusters: ['eu'], nodes: ['web-1'] }, message: /is for the clusters eu alone/ },
+])('a stolen key of a node does not speak for $at', ({ at, over, message }) => {
+  expect(trust(nodeKeyFor(over)).authenticate('inventory', fact('inventory', { at }))).toEqual({
+    ok: false,
+    distrust: { cause: 'untrusted-key', message: expect.stringMatching(message) },
+  });
+});
+
+test('a key of a cluster speaks for all its nodes', () => {
+  const believes = trust(nodeKeyFor({ clusters: ['eu'] }));
+  for (const at of ['eu/web-1', 'eu/web-2'])
+    expect(believes.authenticate('inventory', fact('inventory', { at }))).toMatchObject({ ok: true });
+});
+
+test('a fact that waited while its key ended stays true; one that came later is none', () => {
+  const endMs = SIGNED_AT_MS + 30 * DAY_MS;
+  const later = trust({ ...nodeKeyFor({}), nowMs: endMs + DAY_MS });
+  expect(later.authenticate('inventory', fact('inventory', { timestampMs: endMs - 1 }))).toMatchObject({
+    ok: true,
+  });
+  expect(later.authenticate('inventory', fact('inventory', { timestampMs: endMs }))).toMatchObject({
+    distrust: { cause: 'untrusted-key', message: expect.stringContaining('expired') },
+  });
+});
+
+test('facts may be judged more mildly than orders, and never instead of them', () => {
+  const apart = judgingApart(trust(), TRUST_OFF);
+  for (const topic of FACTS)
+    expect(apart.authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: true });
+  for (const topic of ['commands', 'observe', 'policies', 'keys'] as const)
+    expect(apart.authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: false });
+  expect(apart.objectionTo('commands', null, 'eu/web-1')).toContain('no signature');
 });
 
 test.each<{
@@ -215,10 +272,13 @@ test('no role but the one that may sign a topic is believed on it', () => {
     commands: ['decider'],
     policies: ['operator', 'pauser'],
     keys: ['root'],
+    diskStats: ['node'],
+    inventory: ['node'],
+    results: ['node'],
   };
   for (const role of KeyRole.options) {
     const statements = [certified(root, stranger, { role })];
-    for (const topic of ['observe', 'commands', 'policies', 'keys'] as const) {
+    for (const topic of [...FACTS, 'observe', 'commands', 'policies', 'keys'] as const) {
       const record = onLog(signRecord(written(topic), { key: stranger, fleet: FLEET, generation: 1 }));
       const { ok } = trust({ statements }).authenticate(topic, record);
       expect({ role, topic, ok }).toEqual({ role, topic, ok: may[topic]?.includes(role) ?? false });

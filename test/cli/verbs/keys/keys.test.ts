@@ -74,6 +74,54 @@ test('a key is made, certified, listed and revoked', async () => {
   expect(again.stderr).toMatch(/was revoked, which is for good/);
 });
 
+test('a key of nodes is for some of a cluster', async () => {
+  const given = await fleet();
+  const publicKey = await createKey(given.file('node.pem'));
+  const certify = (...args: readonly string[]) =>
+    given.own.run(
+      'keys',
+      'certify',
+      publicKey,
+      '--name',
+      'web',
+      '--valid-for',
+      '90d',
+      ...args,
+      ...given.rooted,
+    );
+  for (const args of [
+    ['--role', 'node', '--node', 'web-1'],
+    ['--role', 'decider', '--cluster', 'eu', '--node', 'web-1'],
+  ])
+    expect(await certify(...args)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--node needs --role node, and --cluster'),
+    });
+  const nodes = ['web-1', 'web-2', 'web-3', 'web-4'];
+  const { exitCode } = await certify('--role', 'node', '--cluster', 'eu', '--node', nodes.join());
+  expect(exitCode).toBe(0);
+  expect((await list(given)).keys[1]).toMatchObject({ role: 'node', clusters: ['eu'], nodes });
+  const table = await given.own.run('keys', 'list', '--trust-roots', given.file('roots.yaml'));
+  expect(table.stdout).toContain('web-1,web-2,web-3,… (1 more)');
+});
+
+test('the key of a root may come from a command', async () => {
+  const given = await fleet();
+  const publicKey = await createKey(given.file('decider.pem'));
+  const roots = ['--trust-roots', given.file('roots.yaml')];
+  const certify = ['keys', 'certify', publicKey, ...CERTIFY, ...roots];
+  expect(await given.own.run(...certify)).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('--root-key-file is missing; or give --root-key-command'),
+  });
+  const { exitCode } = await given.own.run(...certify, '--root-key-command', `cat ${given.file('root.pem')}`);
+  expect(exitCode).toBe(0);
+  const checked = await given.own.run(
+    ...['keys', 'check', '--key-command', `cat ${given.file('decider.pem')}`, '--role', 'operator', ...roots],
+  );
+  expect(checked.stdout).toContain('may sign as decider, not as operator');
+});
+
 test('a root signs offline, and another machine publishes it', async () => {
   const given = await fleet();
   const publicKey = await createKey(given.file('ops.pem'));

@@ -1,0 +1,235 @@
+import pino from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import type { SigningKey } from '../../../packages/trust/key-pair.ts';
+import { KeyRing } from '../../../packages/trust/key-ring.ts';
+import { RenewedKey, type Signing, watchRenewedKey } from '../../../packages/trust/renewed-key.ts';
+import { certified, newKey, revoked, rootsOf, SIGNED_AT_MS, signingWith } from '../../fixtures/trust.ts';
+import { logLines } from '../../support/log-lines.ts';
+
+const [root, first, second] = [newKey(), newKey(), newKey()];
+const DAY_MS = 86_400_000;
+/** Until nodes know a new key. */
+const KNOWN_MS = 30_000;
+
+interface Sleeper {
+  readonly untilMs: number;
+  readonly wake: () => void;
+}
+
+/** A process that signs, with time and what is known of keys in the hand of the test. */
+function signing(over: Partial<Signing> = {}) {
+  const ring = new KeyRing(rootsOf(root));
+  ring.add(certified(root, first));
+  const state = { lying: first as SigningKey | null, problem: null as string | null, nowMs: SIGNED_AT_MS };
+  const sleepers: Sleeper[] = [];
+  const listeners: (() => void)[] = [];
+  const reloads: (() => void)[] = [];
+  const lines = logLines();
+  const keys = {
+    ring: () => ring,
+    problem: () => state.problem,
+    onChange: (listener: () => void) => void listeners.push(listener),
+  };
+  const renewed = new RenewedKey({
+    signing: {
+      ...signingWith(first),
+      read: async () => {
+        if (state.lying !== null) return state.lying;
+        throw new FleetGcError('KEY_UNUSABLE', 'the key file decider.pem cannot be used: it is gone');
+      },
+      everyMs: 10_000,
+      onReload: (listener) => {
+        reloads.push(listener);
+        return () => void reloads.splice(reloads.indexOf(listener), 1);
+      },
+      ...over,
+    },
+    keys,
+    nowMs: () => state.nowMs,
+    wait: (ms, signal) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      sleepers.push({ untilMs: state.nowMs + ms, wake: resolve });
+      signal.addEventListener('abort', () => resolve());
+      return promise;
+    },
+    logger: pino({}, lines),
+  });
+  onTestFinished(() => renewed[Symbol.asyncDispose]());
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  const metrics = createMetrics();
+  watchRenewedKey(metrics, renewed, keys);
+  return {
+    renewed,
+    state,
+    reloads,
+    metrics,
+    lines: lines.lines,
+    say: (statement: Parameters<KeyRing['add']>[0]) => {
+      ring.add(statement);
+      for (const listener of listeners) listener();
+    },
+    pass: async (ms: number) => {
+      const endMs = state.nowMs + ms;
+      for (;;) {
+        await settle();
+        const next = sleepers.toSorted((a, b) => a.untilMs - b.untilMs)[0];
+        if (next === undefined || next.untilMs > endMs) break;
+        sleepers.splice(sleepers.indexOf(next), 1);
+        state.nowMs = next.untilMs;
+        next.wake();
+      }
+      state.nowMs = endMs;
+    },
+  };
+}
+
+const warnings = (lines: readonly string[]) => lines.filter((line) => line.includes('"level":40'));
+
+test('another key that lies there signs when a root vouches for it, and all had time to know', async () => {
+  const { renewed, state, say, pass } = signing();
+  say(certified(root, second));
+  state.lying = second;
+  await pass(10_000);
+  expect(renewed.key()).toBe(first);
+  expect(renewed.pending()).toBeNull();
+  await pass(KNOWN_MS);
+  expect(renewed.key()).toBe(second);
+  expect(renewed.problem()).toBeNull();
+});
+
+test('a key that nobody vouches for waits, is told of once, and signs soon after somebody does', async () => {
+  const { renewed, state, say, pass, lines } = signing();
+  state.lying = second;
+  await pass(60_000);
+  expect(renewed.key()).toBe(first);
+  expect(renewed.problem()).toBeNull();
+  expect(renewed.pending()).toBe(
+    `${second.keyId} is to sign from now on, and cannot: no root vouches for ${second.keyId}: nobody believes what it signs. ${first.keyId} goes on signing`,
+  );
+  expect(warnings(lines)).toHaveLength(1);
+  say(certified(root, second));
+  await pass(KNOWN_MS);
+  expect(renewed.key()).toBe(second);
+});
+
+test.each([
+  {
+    name: 'of another role',
+    statement: () => certified(root, second, { role: 'operator' }),
+    why: /as operator, not as decider/,
+  },
+  {
+    name: 'that has ended',
+    statement: () => certified(root, second, { notAfterMs: SIGNED_AT_MS + 1 }),
+    why: /has ended/,
+  },
+  { name: 'that was revoked', statement: () => revoked(root, second), why: /was revoked/ },
+])('a key $name never signs', async ({ statement, why }) => {
+  const { renewed, state, say, pass } = signing();
+  say(statement());
+  state.lying = second;
+  await pass(DAY_MS);
+  expect(renewed.key()).toBe(first);
+  expect(renewed.pending()).toMatch(why);
+});
+
+test('a key that is revoked while all get to know it does not sign', async () => {
+  const { renewed, state, say, pass } = signing();
+  say(certified(root, second));
+  state.lying = second;
+  await pass(10_000);
+  say(revoked(root, second));
+  await pass(DAY_MS);
+  expect(renewed.key()).toBe(first);
+});
+
+test('where nobody believes the old key, nothing is waited for', async () => {
+  const { renewed, state, say, pass } = signing();
+  say(certified(root, second));
+  say(revoked(root, first));
+  expect(renewed.problem()).toMatch(/was revoked/);
+  state.lying = second;
+  await pass(10_000);
+  expect(renewed.key()).toBe(second);
+  expect(renewed.problem()).toBeNull();
+});
+
+test('while nobody knows whose keys count, nothing changes', async () => {
+  const { renewed, state, say, pass } = signing();
+  say(certified(root, second));
+  Object.assign(state, { lying: second, problem: 'the keys are not read yet' });
+  await pass(60_000);
+  expect(renewed.key()).toBe(first);
+  expect(renewed.pending()).toContain('the keys are not read yet');
+  state.problem = null;
+  await pass(10_000 + KNOWN_MS);
+  expect(renewed.key()).toBe(second);
+});
+
+test('a file that is gone or half written changes nothing', async () => {
+  const { renewed, state, pass, lines } = signing();
+  state.lying = null;
+  await pass(60_000);
+  expect(renewed.key()).toBe(first);
+  expect(renewed.problem()).toBeNull();
+  expect(renewed.pending()).toBe(
+    `the key file decider.pem cannot be used: it is gone. ${first.keyId}, which was read before, goes on signing`,
+  );
+  expect(warnings(lines)).toHaveLength(1);
+  state.lying = first;
+  await pass(10_000);
+  expect(renewed.pending()).toBeNull();
+});
+
+test('who puts the old key back in time keeps it', async () => {
+  const { renewed, state, say, pass } = signing();
+  say(certified(root, second));
+  state.lying = second;
+  await pass(10_000);
+  state.lying = first;
+  await pass(DAY_MS);
+  expect(renewed.key()).toBe(first);
+});
+
+test('it is read at once when somebody asks for it, and not after the end', async () => {
+  const { renewed, state, say, pass, reloads } = signing({ everyMs: DAY_MS });
+  say(certified(root, second));
+  state.lying = second;
+  for (const reload of reloads) reload();
+  await pass(KNOWN_MS);
+  expect(renewed.key()).toBe(second);
+  await renewed[Symbol.asyncDispose]();
+  expect(reloads).toEqual([]);
+});
+
+test('the key of another node does not sign here', async () => {
+  const subject = { topic: 'inventory', recordKey: 'eu/web-1' } as const;
+  const { renewed, state, say, pass } = signing({ role: 'node', subject });
+  say(
+    certified(
+      root,
+      first,
+      { role: 'node', clusters: ['eu'], nodes: ['web-1'] },
+      { generation: SIGNED_AT_MS + 1 },
+    ),
+  );
+  expect(renewed.problem()).toBeNull();
+  say(certified(root, second, { role: 'node', clusters: ['eu'], nodes: ['web-2'] }));
+  state.lying = second;
+  await pass(DAY_MS);
+  expect(renewed.key()).toBe(first);
+  expect(renewed.pending()).toContain(`${second.keyId} is for the nodes web-2 alone, not for eu/web-1`);
+});
+
+test('metrics say which key signs, until when, and what waits', async () => {
+  const { state, pass, metrics } = signing();
+  state.lying = second;
+  await pass(10_000);
+  const text = await metrics.text();
+  expect(text).toContain(`fleetgc_signing_key_info{key_id="${first.keyId}"} 1`);
+  expect(text).toContain('fleetgc_signing_key_believed 1');
+  expect(text).toContain('fleetgc_signing_key_pending 1');
+  expect(text).toContain(`fleetgc_signing_key_end_timestamp_seconds ${(SIGNED_AT_MS + 30 * DAY_MS) / 1000}`);
+});
