@@ -6,6 +6,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { FilePath, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import type { FactsTrust } from '../../../packages/trust/process-trust.ts';
 import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { findDecider } from '../../../services/audit/deciders/deciders.ts';
@@ -52,6 +53,10 @@ export const verb = defineVerb({
       description:
         'File of the roots: checks also who signed each order, command and policy. Without it signatures are not looked at.',
     }),
+    trustFacts: withMeta(z.enum(['required', 'warn', 'off']).prefault('off'), {
+      description:
+        'With --trust-roots: checks also who signed what nodes reported, which reads all of it once more. required: what its node did not sign deviates; warn: it is counted.',
+    }),
     threads: withMeta(
       Threads.prefault(() => String(Math.min(availableParallelism(), MOST_THREADS))),
       {
@@ -64,7 +69,11 @@ export const verb = defineVerb({
     }),
     ...auditLogOptions,
   }),
-  run: async ({ from, to, trustRoots, threads, output, ...options }, context) => {
+  checkFlags: ({ trustRoots }, { trustFacts }) => {
+    if (trustFacts !== undefined && trustRoots === undefined)
+      throw new FleetGcError('USAGE', '--trust-facts needs --trust-roots, which say whose keys count');
+  },
+  run: async ({ from, to, trustRoots, trustFacts, threads, output, ...options }, context) => {
     const { logger, signal } = context;
     const nowMs = Date.now();
     const roots = trustRoots === undefined ? null : readTrustRoots(trustRoots);
@@ -82,7 +91,7 @@ export const verb = defineVerb({
     const verifiers = [here, ...others.verifiers];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const again = await verifyLog({ policies, verifiers, onProgress }, signal);
-    const verification = await withSignatures(again, { log, roots, range }, signal);
+    const verification = await withSignatures(again, { log, roots, range, facts: trustFacts }, signal);
     const kept =
       verification.counts.records === 0 && !isWhole(range)
         ? keptText(await inventoryTimes(log, nowMs, signal))
@@ -102,16 +111,26 @@ interface Signed {
   /** `null`: signatures are not looked at. */
   readonly roots: TrustRoots | null;
   readonly range: TimeRange;
+  readonly facts: FactsTrust;
 }
 
 async function withSignatures(
   found: Found,
-  { log, roots, range }: Signed,
+  { log, roots, range, facts }: Signed,
   signal: AbortSignal,
 ): Promise<Verification> {
-  if (roots === null) return { range, ...found, signedBy: null };
-  const signatures = await verifySignatures(log, { roots, range }, signal);
-  return { range, ...mergeFound([found, signatures.found]), signedBy: signatures.signedBy };
+  if (roots === null) return { range, ...found, signedBy: null, unprovedFacts: null };
+  const {
+    found: deviating,
+    signedBy,
+    unprovedFacts,
+  } = await verifySignatures(log, { roots, range, facts }, signal);
+  return {
+    range,
+    ...mergeFound([found, deviating]),
+    signedBy,
+    unprovedFacts: facts === 'warn' ? unprovedFacts : null,
+  };
 }
 
 const unfinishedText = (begunMs: number): string =>

@@ -5,7 +5,10 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
 import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
-import type { SignedBy } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
+import type {
+  SignedBy,
+  UnprovedFacts,
+} from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
@@ -13,6 +16,8 @@ export interface Verification extends Found {
   readonly range: TimeRange;
   /** `null` where nobody asked. */
   readonly signedBy: readonly SignedBy[] | null;
+  /** `null` where nobody asked for them to be counted. */
+  readonly unprovedFacts: readonly UnprovedFacts[] | null;
 }
 
 const MOST_LINES = 20;
@@ -29,6 +34,7 @@ export function verificationLines(verification: Verification): readonly string[]
     ...readLines(verification),
     ...(counts.records === 0 ? [] : countLines(counts)),
     ...signerLines(verification.signedBy ?? []),
+    ...unprovedLines(verification.unprovedFacts ?? []),
   ];
 }
 
@@ -114,6 +120,23 @@ const signerLines = (signedBy: readonly SignedBy[]): readonly string[] =>
         ),
       ];
 
+const CAUSES: Readonly<Record<UnprovedFacts['cause'], string>> = {
+  unsigned: 'no signature',
+  'bad-signature': 'a wrong signature',
+  'untrusted-key': 'a key that does not count there',
+};
+
+const unprovedLines = (unproved: readonly UnprovedFacts[]): readonly string[] =>
+  unproved.length === 0
+    ? []
+    : [
+        '',
+        'Facts that would not count if their signatures were required:',
+        ...unproved.map(
+          ({ topic, cause, records }) => `  ${counted(records, 'record')} of ${topic}: ${CAUSES[cause]}`,
+        ),
+      ];
+
 const COUNTED = [
   ['decisions', 'decisions'],
   ['verified', 'of them came out the same again'],
@@ -155,6 +178,7 @@ export const verificationNdjson = ({
   notOurs,
   unanswered,
   signedBy,
+  unprovedFacts,
 }: Verification): string =>
   [
     ...deviations.first.map((deviation) => ({ finding: 'deviation', ...deviation })),
@@ -172,6 +196,7 @@ export const verificationNdjson = ({
       notOurs: notOurs.byKind,
       unanswered: unanswered.byKind,
       signedBy,
+      unprovedFacts,
     },
   ]
     .map((line) => `${JSON.stringify(line)}\n`)

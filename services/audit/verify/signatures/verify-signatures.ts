@@ -3,8 +3,9 @@ import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { objectionToStating } from '../../../../packages/policy/may-state.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
+import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { readKeys } from '../../../../packages/trust/read-keys.ts';
-import { type Principal, RequiredTrust } from '../../../../packages/trust/trust.ts';
+import { type Distrust, isFact, type Principal, RequiredTrust } from '../../../../packages/trust/trust.ts';
 import { subjectOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
@@ -24,9 +25,26 @@ export interface VerifiedSignatures {
   readonly found: Found;
   /** By topic, and by the id of the key. */
   readonly signedBy: readonly SignedBy[];
+  /** Where they are counted and no deviations. */
+  readonly unprovedFacts: readonly UnprovedFacts[];
+}
+
+/** Facts that no key of their node proves. */
+export interface UnprovedFacts {
+  readonly topic: string;
+  readonly cause: Distrust['cause'];
+  readonly records: number;
 }
 
 const SIGNED = ['policies', 'observe', 'commands'] as const satisfies readonly TopicId[];
+const FACTS = ['diskStats', 'inventory', 'results'] as const satisfies readonly TopicId[];
+
+interface Question {
+  readonly roots: TrustRoots;
+  readonly range: TimeRange;
+  /** `required`: a fact that its node did not sign deviates. `warn`: it is counted. `off`: facts are not read for this. */
+  readonly facts: FactsTrust;
+}
 
 /**
  * Whether keys signed what they had to sign, by what the roots say of them now, each record judged as of when the log
@@ -34,12 +52,12 @@ const SIGNED = ['policies', 'observe', 'commands'] as const satisfies readonly T
  */
 export async function verifySignatures(
   log: Pick<EventLog, 'read'>,
-  { roots, range }: { readonly roots: TrustRoots; readonly range: TimeRange },
+  { roots, range, facts }: Question,
   signal: AbortSignal,
 ): Promise<VerifiedSignatures> {
   const { ring, unreadable } = await readKeys(log, roots, signal);
-  const checked = new CheckedSignatures(ring);
-  for (const topic of SIGNED)
+  const checked = new CheckedSignatures(ring, facts);
+  for (const topic of facts === 'off' ? SIGNED : [...SIGNED, ...FACTS])
     for await (const record of recordsOf(log, topic, range, signal))
       checked.take(topic, record, isWithin(record, range));
   for (const { offset, key, why } of unreadable)
@@ -67,11 +85,14 @@ class CheckedSignatures {
   readonly #trust: RequiredTrust;
   readonly #collector = createCollector();
   readonly #signed = new Map<string, SignedBy>();
+  readonly #unproved = new Map<string, UnprovedFacts>();
+  readonly #facts: FactsTrust;
   /** Per topic and record key, the highest generation so far. */
   readonly #generations = new Map<string, number>();
 
-  constructor(ring: KeyRing) {
+  constructor(ring: KeyRing, facts: FactsTrust) {
     this.#ring = ring;
+    this.#facts = facts;
     this.#trust = new RequiredTrust({
       ring: () => ring,
       problem: () => null,
@@ -83,6 +104,10 @@ class CheckedSignatures {
   /** `isTold`: it lies in the range. */
   take(topic: TopicId, record: LogRecord, isTold: boolean): void {
     const authentication = this.#trust.authenticate(topic, record);
+    if (!authentication.ok && isFact(topic) && this.#facts !== 'required') {
+      if (isTold) this.#countUnproved(TOPICS[topic].name, authentication.distrust);
+      return;
+    }
     const node = subjectOf(TOPICS[topic], record.key)?.key ?? null;
     const problem = authentication.ok
       ? this.#problemOf(topic, record, authentication.principal)
@@ -116,7 +141,16 @@ class CheckedSignatures {
 
   result(): VerifiedSignatures {
     const signedBy = [...this.#signed.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return { found: this.#collector.found(), signedBy: signedBy.map(([, signed]) => signed) };
+    return {
+      found: this.#collector.found(),
+      signedBy: signedBy.map(([, signed]) => signed),
+      unprovedFacts: [...this.#unproved.values()],
+    };
+  }
+
+  #countUnproved(topic: string, { cause }: Distrust): void {
+    const at = `${topic} ${cause}`;
+    this.#unproved.set(at, { topic, cause, records: (this.#unproved.get(at)?.records ?? 0) + 1 });
   }
 
   #count(topic: string, keyId: string): void {

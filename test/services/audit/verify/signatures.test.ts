@@ -1,11 +1,13 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { signRecord } from '../../../../packages/trust/signature.ts';
 import { verifySignatures } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
+import { inventory } from '../../../fixtures/inventory.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { logOf } from '../support/archives.ts';
@@ -34,16 +36,21 @@ const policy = (generation: number, timestampMs = SIGNED_AT_MS): LogRecord =>
     timestampMs,
   );
 
-async function verified(records: readonly LogRecord[], range: TimeRange = { fromMs: null, toMs: null }) {
+async function verified(
+  records: readonly LogRecord[],
+  range: TimeRange = { fromMs: null, toMs: null },
+  facts: FactsTrust = 'off',
+) {
   const log = logOf([...records]);
-  const { found, signedBy } = await verifySignatures(
+  const { found, signedBy, unprovedFacts } = await verifySignatures(
     log,
-    { roots: rootsOf(root), range },
+    { roots: rootsOf(root), range, facts },
     new AbortController().signal,
   );
   return {
     deviations: found.deviations.first.map(({ kind, message, node }) => ({ kind, message, node })),
     signedBy: signedBy.map(({ topic, name, role, records }) => ({ topic, name, role, records })),
+    ...(facts === 'warn' && { unprovedFacts }),
   };
 }
 
@@ -112,5 +119,41 @@ test('what lies outside of the range is not looked at', async () => {
   expect(await verified([...KEYS, { ...command(), headers: {} }], range)).toEqual({
     deviations: [],
     signedBy: [],
+  });
+});
+
+describe('facts of nodes', () => {
+  const node = newKey();
+  const certificate = certified(root, node, { role: 'node', clusters: ['prod'], nodes: ['web-1'] });
+  const WHOLE = { fromMs: null, toMs: null };
+  const fact = (key: typeof node | null, recordKey = 'prod/web-1'): LogRecord => {
+    const record = { ...outgoing(nodeOutput('inventory', inventory())), key: recordKey };
+    return onLog(key === null ? record : signRecord(record, { fleet: FLEET, key, generation: null }));
+  };
+  const records = [...KEYS, certificate, fact(node), fact(null), fact(node, 'prod/web-2'), fact(decider)];
+
+  test('are read only where somebody asks', async () => {
+    expect(await verified(records)).toEqual({ deviations: [], signedBy: [] });
+  });
+
+  test('are counted, by who signed them and by why they would not count', async () => {
+    expect(await verified(records, WHOLE, 'warn')).toEqual({
+      deviations: [],
+      signedBy: [{ topic: 'gc.node.inventory', name: 'a key', role: 'node', records: 1 }],
+      unprovedFacts: [
+        { topic: 'gc.node.inventory', cause: 'unsigned', records: 1 },
+        { topic: 'gc.node.inventory', cause: 'untrusted-key', records: 2 },
+      ],
+    });
+  });
+
+  test('deviate where their signatures are required', async () => {
+    const { deviations, signedBy } = await verified(records, WHOLE, 'required');
+    expect(deviations).toEqual([
+      { kind: 'not-trusted', node: 'prod/web-1', message: 'it carries no signature' },
+      { kind: 'not-trusted', node: 'prod/web-2', message: expect.stringContaining('the nodes web-1 alone') },
+      { kind: 'not-trusted', node: 'prod/web-1', message: expect.stringContaining('is that of a decider') },
+    ]);
+    expect(signedBy).toMatchObject([{ records: 1 }]);
   });
 });
