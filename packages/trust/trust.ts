@@ -55,20 +55,23 @@ export const TRUST_OFF: Trust = {
 /**
  * Whose signature a record needs, by topic. `now`: of a key that is good at this moment, since an order is about this
  * moment. `then`: of a key that was good when the log took the record, since what was put into force stays so after the key
- * has expired.
+ * has expired. `replaces`: with a generation, so that nobody can put back what it replaced.
  */
-type Signers = { readonly roles: readonly KeyRole[]; readonly good: 'now' | 'then' } | 'unsigned';
+type Signers =
+  | { readonly roles: readonly KeyRole[]; readonly good: 'now' | 'then'; readonly replaces: boolean }
+  | 'unsigned';
 
 const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   diskStats: 'unsigned',
   inventory: 'unsigned',
-  observe: { roles: ['decider'], good: 'now' },
-  commands: { roles: ['decider'], good: 'now' },
+  observe: { roles: ['decider'], good: 'now', replaces: false },
+  commands: { roles: ['decider'], good: 'now', replaces: false },
   results: 'unsigned',
   decisions: 'unsigned',
-  policies: { roles: ['operator', 'pauser'], good: 'then' },
+  policies: { roles: ['operator', 'pauser'], good: 'then', replaces: true },
   policyVersions: 'unsigned',
-  keys: { roles: ['root'], good: 'then' },
+  keys: { roles: ['root'], good: 'then', replaces: true },
+  heads: { roles: ['archiver', 'decider'], good: 'then', replaces: false },
   deadLetters: 'unsigned',
 };
 
@@ -194,10 +197,10 @@ const distrust = (cause: Distrust['cause'], message: string): Authentication => 
 /** What stays in force may not be put back to an older state. */
 function objectionToGeneration(
   { generation }: Signature,
-  { good }: Exclude<Signers, 'unsigned'>,
+  { replaces }: Exclude<Signers, 'unsigned'>,
   record: Judged,
 ): string | null {
-  if (good !== 'then') return null;
+  if (!replaces) return null;
   if (generation === null) return 'signed it without a generation';
   return isOfTheFuture(generation, record) ? 'signed it with a generation that is a day ahead' : null;
 }

@@ -5,6 +5,7 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
 import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
+import type { HeadsSummary } from '../../../../services/audit/verify/heads/verify-heads.ts';
 import type { SignedBy } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
 
@@ -13,6 +14,8 @@ export interface Verification extends Found {
   readonly range: TimeRange;
   /** `null` where nobody asked. */
   readonly signedBy: readonly SignedBy[] | null;
+  /** The same. */
+  readonly heads: HeadsSummary | null;
 }
 
 const MOST_LINES = 20;
@@ -29,6 +32,7 @@ export function verificationLines(verification: Verification): readonly string[]
     ...readLines(verification),
     ...(counts.records === 0 ? [] : countLines(counts)),
     ...signerLines(verification.signedBy ?? []),
+    ...headLines(verification),
   ];
 }
 
@@ -114,6 +118,24 @@ const signerLines = (signedBy: readonly SignedBy[]): readonly string[] =>
         ),
       ];
 
+const headLines = ({ heads, counts }: Verification): readonly string[] => {
+  if (heads === null) return [];
+  const { archive, decisionHeads } = heads;
+  return [
+    '',
+    'Heads:',
+    ...(archive === null ? [] : [`  ${archiveHeadText(archive)}`]),
+    decisionHeads === 0
+      ? '  the decisions are without heads: no decision service signed any'
+      : `  ${counted(counts.headed, 'decision')} as signed, ${counts.withoutHead} that no head names`,
+  ];
+};
+
+const archiveHeadText = ({ lines, provedLines }: NonNullable<HeadsSummary['archive']>): string =>
+  provedLines === 0
+    ? 'the archive is without heads: its archiver signed none'
+    : `the archive is as its archiver signed it, up to line ${provedLines} of ${lines}`;
+
 const COUNTED = [
   ['decisions', 'decisions'],
   ['verified', 'of them came out the same again'],
@@ -155,6 +177,7 @@ export const verificationNdjson = ({
   notOurs,
   unanswered,
   signedBy,
+  heads,
 }: Verification): string =>
   [
     ...deviations.first.map((deviation) => ({ finding: 'deviation', ...deviation })),
@@ -172,6 +195,7 @@ export const verificationNdjson = ({
       notOurs: notOurs.byKind,
       unanswered: unanswered.byKind,
       signedBy,
+      heads,
     },
   ]
     .map((line) => `${JSON.stringify(line)}\n`)

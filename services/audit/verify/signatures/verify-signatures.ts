@@ -4,12 +4,13 @@ import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { objectionToStating } from '../../../../packages/policy/may-state.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { readKeys } from '../../../../packages/trust/read-keys.ts';
-import { type Principal, RequiredTrust } from '../../../../packages/trust/trust.ts';
+import type { Principal, Trust } from '../../../../packages/trust/trust.ts';
 import { subjectOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import { placeOf } from '../../events/log-position.ts';
 import { createCollector, type Found } from '../collected-findings.ts';
+import { objectionToHead, trustThen } from '../heads/read-heads.ts';
 
 /** Who signed how much of what: the proof that remains when the key is long out of use. */
 export interface SignedBy {
@@ -26,7 +27,7 @@ export interface VerifiedSignatures {
   readonly signedBy: readonly SignedBy[];
 }
 
-const SIGNED = ['policies', 'observe', 'commands'] as const satisfies readonly TopicId[];
+const SIGNED = ['policies', 'observe', 'commands', 'heads'] as const satisfies readonly TopicId[];
 
 /**
  * Whether keys signed what they had to sign, by what the roots say of them now, each record judged as of when the log
@@ -62,9 +63,14 @@ async function* recordsOf(
 const isWithin = ({ timestampMs }: LogRecord, { fromMs }: TimeRange): boolean =>
   fromMs === null || timestampMs >= fromMs;
 
+function headProblem(record: LogRecord, role: KeyRole): string | null {
+  const parsed = parseRecord('heads', record);
+  return parsed.ok ? objectionToHead(role, parsed.event) : parsed.rejection.message;
+}
+
 class CheckedSignatures {
   readonly #ring: KeyRing;
-  readonly #trust: RequiredTrust;
+  readonly #trust: Trust;
   readonly #collector = createCollector();
   readonly #signed = new Map<string, SignedBy>();
   /** Per topic and record key, the highest generation so far. */
@@ -72,12 +78,7 @@ class CheckedSignatures {
 
   constructor(ring: KeyRing) {
     this.#ring = ring;
-    this.#trust = new RequiredTrust({
-      ring: () => ring,
-      problem: () => null,
-      nowMs: () => 0,
-      judges: 'as-recorded',
-    });
+    this.#trust = trustThen(ring);
   }
 
   /** `isTold`: it lies in the range. */
@@ -94,7 +95,9 @@ class CheckedSignatures {
   }
 
   #problemOf(topic: TopicId, record: LogRecord, principal: Principal): string | null {
-    if (principal.kind !== 'key' || principal.generation === null) return null;
+    if (principal.kind !== 'key') return null;
+    if (topic === 'heads') return headProblem(record, principal.role);
+    if (principal.generation === null) return null;
     const parsed = parseRecord('policies', record);
     const objection = parsed.ok ? objectionToStating(principal, parsed.event) : null;
     if (objection !== null) return objection;

@@ -10,7 +10,7 @@ function lines(counts: Partial<Counts>, unanswered: readonly Unanswered[] = []):
   const collector = createCollector();
   Object.assign(collector.counts, { decisions: 5, verified: 5, ...counts });
   for (const one of unanswered) collector.unanswered(one);
-  return verificationLines({ range, ...collector.found(), signedBy: null });
+  return verificationLines({ range, ...collector.found(), signedBy: null, heads: null });
 }
 
 describe('the answer', () => {
@@ -36,7 +36,7 @@ test.each([
   const deviation = { kind: 'undecided', message: '', node: null, places: [] } as const;
   for (let count = 0; count < total; count++) collector.deviation(deviation);
 
-  expect(verificationLines({ range, ...collector.found(), signedBy: null })).toContain(says);
+  expect(verificationLines({ range, ...collector.found(), signedBy: null, heads: null })).toContain(says);
 });
 
 test('what the kubelet removed is told as no fault', () => {
@@ -45,7 +45,7 @@ test('what the kubelet removed is told as no fault', () => {
   for (const id of ['a', 'b'])
     collector.notOurs({ kind: 'image', id, node: 'prod/web-1', places: [place, place] });
 
-  const told = verificationLines({ range, ...collector.found(), signedBy: null }).join('\n');
+  const told = verificationLines({ range, ...collector.found(), signedBy: null, heads: null }).join('\n');
   expect(told).toContain('Gone by other hands, which is no fault: 2 objects went between two inventories');
   expect(told).not.toContain('NOT OURS');
 });

@@ -18,9 +18,20 @@ export const archived = (
   {
     signal = running,
     ...over
-  }: Partial<Pick<ArchiveRequest, 'limits'>> & { readonly signal?: AbortSignal } = {},
+  }: Partial<Pick<ArchiveRequest, 'limits' | 'signer'>> & { readonly signal?: AbortSignal } = {},
 ): Promise<ArchiveRun> =>
-  archiveTo({ log, directory, now: () => NOTED_MS, onProgress: () => undefined, ...over }, signal);
+  archiveTo(
+    {
+      log,
+      directory,
+      now: () => NOTED_MS,
+      newId: () => 'an-archive',
+      onProgress: () => undefined,
+      signer: null,
+      ...over,
+    },
+    signal,
+  );
 
 export const checked = (directory: string, expectedHead: string | null = null): Promise<ArchiveFindings> =>
   checkArchive({ directory, expectedHead, onProgress: () => undefined }, running);
