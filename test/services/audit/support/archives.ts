@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
 import { interrupted } from '../../../../packages/event-log/stopping.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
@@ -25,7 +26,7 @@ export const archived = (
       log,
       directory,
       now: () => NOTED_MS,
-      newId: () => 'an-archive',
+      newId: randomUUID,
       onProgress: () => undefined,
       signer: null,
       ...over,
