@@ -5,6 +5,7 @@ import { DeadLetter, DeadLetterRedrive } from './events/dead-letter.ts';
 import { Decision } from './events/decision.ts';
 import { DiskStats } from './events/disk-stats.ts';
 import { EnvelopeHeaders } from './events/envelope.ts';
+import { ArchiveHead, DecisionHead } from './events/head.ts';
 import { Inventory } from './events/inventory.ts';
 import { Observe } from './events/observe.ts';
 import {
@@ -47,6 +48,8 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.policy-deletion.v1': PolicyDeletion,
   'fleetgc.key-certificate.v1': KeyCertificate,
   'fleetgc.key-revocation.v1': KeyRevocation,
+  'fleetgc.archive-head.v1': ArchiveHead,
+  'fleetgc.decision-head.v1': DecisionHead,
   'fleetgc.dead-letter.v1': DeadLetter,
   'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,
   'envelope-headers': EnvelopeHeaders,

@@ -37,7 +37,13 @@ export const TOPICS_OF_SUBJECTS: readonly SubjectTopic[] = [
 ];
 
 /** All topics, causes before effects, where the log gives several of them the same time. */
-export const CAUSES_FIRST: readonly TopicId[] = ['keys', 'policies', 'policyVersions', ...TOPICS_OF_SUBJECTS];
+export const CAUSES_FIRST: readonly TopicId[] = [
+  'keys',
+  'policies',
+  'policyVersions',
+  ...TOPICS_OF_SUBJECTS,
+  'heads',
+];
 
 /**
  * The records of several topics of one partition, merged by the log's time; the order within a topic stays, whatever its
@@ -80,6 +86,7 @@ interface Head extends Source {
  * since who verifies a decision looks for its inventory wherever it lies.
  */
 const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
+  heads: 0,
   deadLetters: 0,
   results: 1,
   commands: 2,

@@ -7,6 +7,7 @@ import type { Output } from '../decision/handler.ts';
 import { overtakenHandler } from '../decision/overtaken-record.ts';
 import { policySetRecord } from '../decision/policy-set.ts';
 import type { EventLog } from '../event-log/port.ts';
+import { waitAtMost } from '../event-log/stopping.ts';
 import { type Consumer, startConsumer } from '../pipeline/consume.ts';
 import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
 import type { Handlers, OnEvent } from '../pipeline/decide.ts';
@@ -15,6 +16,7 @@ import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
 import type { Signer } from '../trust/signer.ts';
 import type { Trust } from '../trust/trust.ts';
+import { DecisionChain, type HeadSources } from './decision-chain.ts';
 
 /** What a decision service needs of its process. */
 export interface DecisionServiceDeps<Kind extends SubjectKind> {
@@ -26,6 +28,8 @@ export interface DecisionServiceDeps<Kind extends SubjectKind> {
   readonly ids: TraceIds;
   readonly trust: Trust;
   readonly signer: Signer;
+  /** `null` where nothing is signed, and so no heads. */
+  readonly heads: HeadSources | null;
   /** Epoch milliseconds; for envelopes and metrics, never for a decision. */
   readonly now: () => number;
   /** Milliseconds of a clock that does not jump. */
@@ -49,20 +53,22 @@ interface DecisionService<Kind extends SubjectKind> {
  * replica is decided on too, and executors refuse what has expired. What a set of policies consists of is on the log before the
  * first decision under it.
  */
-export function startDecisionService<Kind extends SubjectKind>(
+export async function startDecisionService<Kind extends SubjectKind>(
   { name, group, handlers, decider, onEvent }: DecisionService<Kind>,
-  { log, policies, ids, trust, signer, now, monotonicNow, ...process }: DecisionServiceDeps<Kind>,
+  { log, policies, ids, trust, signer, heads, now, monotonicNow, ...process }: DecisionServiceDeps<Kind>,
 ): Promise<Consumer> {
   const logger = process.logger.child({ consumer: name });
   const writing = { log, source: serviceSource(name), now, ids, signer };
   const publisher = createPublisher(writing);
   const sets = createPolicySetFacts(policies, publisher);
+  const chain =
+    heads && new DecisionChain({ log, publisher, decider: decider.name, heads, logger, now, monotonicNow });
   const publish: EventLog['publish'] = async (records) => {
     await sets.publish();
-    await log.publish(records);
+    await (chain ?? log).publish(records);
   };
   const { metrics } = process;
-  return startConsumer({
+  const consumer = await startConsumer({
     name,
     group,
     start: 'earliest',
@@ -79,6 +85,19 @@ export function startDecisionService<Kind extends SubjectKind>(
     now,
     monotonicNow,
   });
+  return chain === null ? consumer : withLastHead(consumer, chain);
+}
+
+/** How long the last head of a process that ends may take. */
+const LAST_HEAD_MS = 2_000;
+
+/** Whoever ends says before what it has written. */
+function withLastHead(consumer: Consumer, chain: DecisionChain): Consumer {
+  const stop = async (): Promise<void> => {
+    await consumer.stop();
+    await waitAtMost(chain.publishHead(), LAST_HEAD_MS);
+  };
+  return { ...consumer, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Tells the log what each set of policies consisted of under which something was decided. */

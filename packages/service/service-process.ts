@@ -8,8 +8,9 @@ import type { Address } from '../process/options/options.ts';
 import type { Sources } from '../process/system-sources.ts';
 import { startTrust, type TrustChoice } from '../trust/process-trust.ts';
 import type { RenewedKey } from '../trust/renewed-key.ts';
-import type { Signer } from '../trust/signer.ts';
+import { type Signer, UNSIGNED } from '../trust/signer.ts';
 import type { Trust } from '../trust/trust.ts';
+import type { HeadSources } from './decision-chain.ts';
 
 interface ServiceProcessSettings {
   readonly build: Build;
@@ -27,6 +28,8 @@ export interface ServiceProcess extends AsyncDisposable {
   /** Whose messages count here, and what signs ours. */
   readonly trust: Trust;
   readonly signer: Signer;
+  /** What heads are made of; `null` where nothing is signed. */
+  readonly heads: HeadSources | null;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly sources: Sources;
@@ -62,6 +65,10 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     log,
     trust,
     signer,
+    heads:
+      keys === null || signer === UNSIGNED
+        ? null
+        : { newId: sources.newId, statements: () => keys.ring().generations },
     metrics,
     logger,
     sources,

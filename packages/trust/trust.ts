@@ -79,6 +79,7 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   policies: { roles: ['operator', 'pauser'], good: 'then', isState: true },
   policyVersions: 'unsigned',
   keys: { roles: ['root'], good: 'then', isState: true },
+  heads: { roles: ['archiver', 'decider'], good: 'then', isState: false },
   deadLetters: 'unsigned',
 };
 

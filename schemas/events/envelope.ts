@@ -24,6 +24,9 @@ export const EnvelopeHeaders = z.object({
   ce_fleetgckeyid: z.string().optional(),
   ce_fleetgcsignature: z.string().optional(),
   ce_fleetgcgeneration: z.string().optional(),
+  /** Of decisions whose writer signs heads: its chain, and their number in it, by partition. */
+  ce_fleetgcchain: z.string().optional(),
+  ce_fleetgcsequence: z.string().optional(),
 });
 export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
 

@@ -6,6 +6,7 @@ import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { DECISIONS } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
+import { ArchiveHead, DecisionHead } from './head.ts';
 import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
@@ -14,6 +15,7 @@ import {
   HISTORY_OF_DISKS,
   OBJECTS_OF_A_NODE,
   ONE_COMMAND,
+  ONE_HEAD,
   ONE_LETTER,
   ONE_ORDER,
   ONE_POLICY,
@@ -31,7 +33,7 @@ export const NODE_PARTITIONS = SUBJECTS.node.partitions;
 export interface TopicSpec {
   readonly name: string;
   /** What the record key is: that of the subject which the events are about, or something else. */
-  readonly key: SubjectKind | 'policy name' | 'content hash' | 'key id' | 'original key';
+  readonly key: SubjectKind | 'policy name' | 'content hash' | 'key id' | 'chain' | 'original key';
   readonly partitions: number;
   /** `forever` also means: never deleted by size. */
   readonly retentionMs: number | 'forever';
@@ -116,6 +118,15 @@ export const TOPICS = {
     compacted: false,
     bounds: ONE_STATEMENT,
     schemas: [KeyStatement],
+  }),
+  heads: topic({
+    name: 'gc.heads',
+    key: 'chain',
+    partitions: 1,
+    retentionMs: 'forever',
+    compacted: false,
+    bounds: ONE_HEAD,
+    schemas: [ArchiveHead, DecisionHead],
   }),
   deadLetters: topic({
     name: 'gc.dead-letters',

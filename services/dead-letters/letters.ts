@@ -39,6 +39,7 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   policies: false,
   policyVersions: false,
   keys: false,
+  heads: false,
   deadLetters: false,
 };
 

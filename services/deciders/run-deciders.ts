@@ -27,7 +27,7 @@ export async function runDeciders(
   names: readonly DeciderName[],
   { process, policies, signal }: DeciderRun,
 ): Promise<void> {
-  const { log, trust, signer, metrics, logger, sources } = process;
+  const { log, trust, signer, heads, metrics, logger, sources } = process;
   await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted) return;
   const { traceIds: ids, now, monotonicNow } = sources;
@@ -36,6 +36,7 @@ export async function runDeciders(
     policies: policies.current.node,
     trust,
     signer,
+    heads,
     logger,
     metrics,
     ids,

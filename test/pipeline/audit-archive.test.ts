@@ -28,7 +28,7 @@ async function answersOf(log: Pick<EventLog, 'read'>, names: readonly string[]) 
   const policies = await readPolicyHistory(log, signal);
   const reading = { nowMs: Date.now(), deletes: true };
   const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);
-  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
+  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading, headed: null });
   const verified = await verifyLog({ policies, verifiers: [verifier], onProgress }, signal);
   return { explanations, verified };
 }

@@ -96,6 +96,7 @@ async function decideOn(log: EventLog, stack: AsyncDisposableStack): Promise<voi
     log,
     trust: TRUST_OFF,
     signer: UNSIGNED,
+    heads: null,
     policies: policies.current.node,
     logger,
     metrics,

@@ -7,6 +7,7 @@ import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import type { Verdict } from '../../schemas/events/decision.ts';
 import type { Bucket } from '../../schemas/events/disk-stats.ts';
 import { LARGEST_UINT64 } from '../../schemas/events/filesystem.ts';
+import { MOST_SUMS } from '../../schemas/events/head.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { MAX_GLOB_LENGTH, MAX_GLOBS } from '../../schemas/policy/glob.ts';
@@ -106,6 +107,20 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
     name: '\u0001'.repeat(200),
     issuedAtMs: 1,
     notAfterMs: 8_640_000_000_000_000,
+  },
+  heads: {
+    type: 'fleetgc.archive-head',
+    version: 1,
+    id: 'archive-head-1',
+    statements: Object.fromEntries(
+      many(2_000, (index) => [`revoked ${String(index).padStart(32, '0')}`, Number.MAX_SAFE_INTEGER]),
+    ),
+    archive: 'a'.repeat(64),
+    signedAtMs: 8_640_000_000_000_000,
+    lines: Number.MAX_SAFE_INTEGER,
+    hash: 'a'.repeat(64),
+    fromLine: 0,
+    sums: many(MOST_SUMS, () => 'a'.repeat(8)),
   },
   deadLetters: letter,
 };

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
 import { type Address, Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
+import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import type { ArchiveRun } from '../../../services/audit/archive/archive-to.ts';
@@ -11,6 +13,7 @@ import { openServiceOn } from '../../framework/open-service.ts';
 import { formatResult } from '../../framework/output.ts';
 import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import { type ArchiveSigning, archiveSigner, archiveSigningOptions } from '../../options/archive-signing.ts';
 import { httpOptions } from '../../options/common-options.ts';
 import {
   type EventLogChoice,
@@ -62,6 +65,7 @@ export const verb = defineVerb({
     output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
       description: 'table for people; json or, for a pass a line, ndjson for everything there is to say.',
     }),
+    ...archiveSigningOptions,
     ...httpOptions(9648),
     ...eventLogOptions('kafka'),
   }),
@@ -76,7 +80,7 @@ export const verb = defineVerb({
   },
 });
 
-interface ArchiveOptions extends EventLogChoice {
+interface ArchiveOptions extends EventLogChoice, ArchiveSigning {
   readonly to: string;
   readonly every: number;
   readonly output: 'table' | 'json' | 'ndjson';
@@ -88,7 +92,11 @@ async function runOnce({ to: directory, output, ...options }: ArchiveOptions, co
   const { archiveTo } = await loadArchiveCode(() => import('../../../services/audit/archive/archive-to.ts'));
   await using log = await openTaskEventLog({ options, context });
   const onProgress = readingProgress((line) => logger.info(line), Date.now);
-  const run = await archiveTo({ log, directory, now: Date.now, onProgress }, signal);
+  const signer = archiveSigner(options, { log, now: Date.now, ids: randomTraceIds });
+  const run = await archiveTo(
+    { log, directory, now: Date.now, newId: randomUUID, onProgress, signer },
+    signal,
+  );
   // Whoever was stopped before anything was archived does not know whether there was anything.
   if (!signal.aborted || run.records > 0) print(runText(run, output));
   if (signal.aborted)
@@ -97,6 +105,7 @@ async function runOnce({ to: directory, output, ...options }: ArchiveOptions, co
       'stopped before the end of the event log; the next run goes on from here',
     );
   requireNothingLost(run);
+  requireSigned(run);
 }
 
 async function runFollowing(options: ArchiveOptions, { logger, signal, print }: VerbContext) {
@@ -112,13 +121,21 @@ async function runFollowing(options: ArchiveOptions, { logger, signal, print }: 
     logger.info({ records: run.records, files: run.files, head: run.head }, 'archived');
     if (run.records + run.lost.length > 0) print(runText(run, output));
   };
-  await followArchive(followLog, process, { directory, everyMs, onRun }, signal);
+  const { traceIds: ids, now } = process.sources;
+  const signer = archiveSigner(options, { log: process.log, now, ids });
+  await followArchive(followLog, process, { directory, everyMs, onRun, signer }, signal);
 }
 
 const runText = (run: ArchiveRun, output: ArchiveOptions['output']): string =>
   output === 'ndjson'
     ? JSON.stringify(runValue(run))
     : formatResult(output, { value: runValue(run), lines: runLines(run) });
+
+/** Throws `KEY_UNUSABLE`: what is archived is there, and nobody vouches for it. */
+function requireSigned({ signed }: ArchiveRun): void {
+  if (signed?.kind !== 'failed') return;
+  throw new FleetGcError('KEY_UNUSABLE', `archived, but the archive could not be signed: ${signed.why}`);
+}
 
 /** Throws `ARCHIVE_GAP`. */
 function requireNothingLost({ lost }: ArchiveRun): void {

@@ -1,27 +1,31 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import type { EventLog } from '../../../packages/event-log/port.ts';
-import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import type { RecordedLog, TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { FilePath, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
+import { FilePath, Switch, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { FactsTrust } from '../../../packages/trust/process-trust.ts';
 import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
+import type { ArchiveLog } from '../../../services/audit/archive/read-archive.ts';
 import { findDecider } from '../../../services/audit/deciders/deciders.ts';
 import { inventoryTimes } from '../../../services/audit/events/inventory-times.ts';
 import { readPoliciesInForce } from '../../../services/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../services/audit/policies/policy-history.ts';
 import { type Found, mergeFound } from '../../../services/audit/verify/collected-findings.ts';
+import { readDecisionRanges } from '../../../services/audit/verify/heads/decision-ranges.ts';
+import { verifyHeads } from '../../../services/audit/verify/heads/verify-heads.ts';
 import { verifySignatures } from '../../../services/audit/verify/signatures/verify-signatures.ts';
 import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
 import { startVerifyThreads } from '../../../services/audit/verify/verify-threads.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatResult } from '../../framework/output.ts';
-import { defineVerb } from '../../framework/verb.ts';
-import { auditLogOptions, threadSource } from '../../options/audit-log-options.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
+import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import { type AuditLogOptions, auditLogOptions, threadSource } from '../../options/audit-log-options.ts';
 import { rangeOptions, timeRange } from '../../options/time-options.ts';
 import { keptText } from '../../views/audit/kept-times.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
@@ -57,6 +61,15 @@ export const verb = defineVerb({
       description:
         'With --trust-roots: checks also who signed what nodes reported, which reads all of it once more. required: what its node did not sign deviates; warn: it is counted.',
     }),
+    headsOf: withMeta(z.enum(['kafka', 'embedded']).optional(), {
+      commandLineOnly: true,
+      description:
+        'With --log archive and --trust-roots: the event log of the archive. Its heads show whether the end of the archive was cut off.',
+    }),
+    requireHeads: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'With --trust-roots: it is a deviation if nobody signed heads.',
+    }),
     threads: withMeta(
       Threads.prefault(() => String(Math.min(availableParallelism(), MOST_THREADS))),
       {
@@ -69,29 +82,40 @@ export const verb = defineVerb({
     }),
     ...auditLogOptions,
   }),
-  checkFlags: ({ trustRoots }, { trustFacts }) => {
+  checkFlags: ({ log, trustRoots, headsOf, requireHeads }, { trustFacts }) => {
     if (trustFacts !== undefined && trustRoots === undefined)
       throw new FleetGcError('USAGE', '--trust-facts needs --trust-roots, which say whose keys count');
+    if (trustRoots === undefined && (headsOf !== undefined || requireHeads))
+      throw new FleetGcError('USAGE', '--heads-of and --require-heads need --trust-roots');
+    if (headsOf !== undefined && log !== 'archive')
+      throw new FleetGcError('USAGE', '--heads-of is for --log archive');
   },
-  run: async ({ from, to, trustRoots, trustFacts, threads, output, ...options }, context) => {
+  run: async (
+    { from, to, trustRoots, trustFacts, headsOf, requireHeads, threads, output, ...options },
+    context,
+  ) => {
     const { logger, signal } = context;
     const nowMs = Date.now();
-    const roots = trustRoots === undefined ? null : readTrustRoots(trustRoots);
+    const roots = rootsIn(trustRoots);
     await using log = await openAuditLog(options, context);
     const unfinished =
       'passBegunMs' in log && log.passBegunMs !== null ? unfinishedText(log.passBegunMs) : null;
     if (unfinished !== null) logger.warn(unfinished);
     const range = await timeRange({ from, to }, { log, nowMs, signal });
-    const policies = await readPolicyHistory(log, signal);
-    const task = { source: threadSource(options), range, nowMs };
-    await using others = startVerifyThreads(threads - 1, task);
     const deletes = options.log !== 'archive';
+    // Before the decisions that they are about.
+    const headed = roots && (await readDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
+    const policies = await readPolicyHistory(log, signal);
+    const task = { source: threadSource(options), range, nowMs, roots };
+    await using others = startVerifyThreads(threads - 1, task);
     const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
-    const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes });
+    const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes, headed });
     const verifiers = [here, ...others.verifiers];
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const again = await verifyLog({ policies, verifiers, onProgress }, signal);
-    const verification = await withSignatures(again, { log, roots, range, facts: trustFacts }, signal);
+    await using living = await openLiving(headsOf, options, context);
+    const signed = { log, living, roots, range, facts: trustFacts, areHeadsRequired: requireHeads };
+    const verification = await withSignatures(again, signed, signal);
     const kept =
       verification.counts.records === 0 && !isWhole(range)
         ? keptText(await inventoryTimes(log, nowMs, signal))
@@ -106,8 +130,21 @@ export const verb = defineVerb({
   },
 });
 
+const rootsIn = (path: string | undefined): TrustRoots | null =>
+  path === undefined ? null : readTrustRoots(path);
+
+const openLiving = async (
+  log: 'kafka' | 'embedded' | undefined,
+  options: AuditLogOptions,
+  context: VerbContext,
+): Promise<EventLog | null> =>
+  log === undefined ? null : await openTaskEventLog({ options: { ...options, log }, context });
+
 interface Signed {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: RecordedLog | ArchiveLog;
+  /** The event log whose heads count for an archive too. */
+  readonly living: Pick<EventLog, 'read'> | null;
+  readonly areHeadsRequired: boolean;
   /** `null`: signatures are not looked at. */
   readonly roots: TrustRoots | null;
   readonly range: TimeRange;
@@ -116,20 +153,20 @@ interface Signed {
 
 async function withSignatures(
   found: Found,
-  { log, roots, range, facts }: Signed,
+  { log, living, roots, range, facts, areHeadsRequired }: Signed,
   signal: AbortSignal,
 ): Promise<Verification> {
-  if (roots === null) return { range, ...found, signedBy: null, unprovedFacts: null };
-  const {
-    found: deviating,
-    signedBy,
-    unprovedFacts,
-  } = await verifySignatures(log, { roots, range, facts }, signal);
+  if (roots === null) return { range, ...found, signedBy: null, unprovedFacts: null, heads: null };
+  const signatures = await verifySignatures(log, { roots, range, facts }, signal);
+  const lines = 'lines' in log ? log.lines : null;
+  const needs = { log, lines, living, roots, areRequired: areHeadsRequired };
+  const { found: ofHeads, heads } = await verifyHeads(needs, signal);
   return {
     range,
-    ...mergeFound([found, deviating]),
-    signedBy,
-    unprovedFacts: facts === 'warn' ? unprovedFacts : null,
+    ...mergeFound([found, signatures.found, ofHeads]),
+    signedBy: signatures.signedBy,
+    unprovedFacts: facts === 'warn' ? signatures.unprovedFacts : null,
+    heads,
   };
 }
 

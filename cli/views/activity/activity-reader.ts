@@ -71,6 +71,8 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.node.command-result':
         case 'fleetgc.node.pass-failed':
         case 'fleetgc.node.reclaim-continues':
+        case 'fleetgc.archive-head':
+        case 'fleetgc.decision-head':
         case 'fleetgc.policy':
         case 'fleetgc.pause':
         case 'fleetgc.policy-deletion':

@@ -1,7 +1,7 @@
 import { DeciderName } from '../../../schemas/events/object-kinds.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
-/** Who comes to the brokers, each with a login of its own. `archiver` and `reader` write nothing. */
+/** Who comes to the brokers, each with a login of its own. `reader` writes nothing, `archiver` nothing but heads. */
 export const ROLES = ['node', 'decider', 'operator', 'archiver', 'reader'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -34,6 +34,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   decisions: { readers: ONLOOKERS, writers: ['decider'] },
   policies: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
   keys: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
+  heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
   policyVersions: { readers: ONLOOKERS, writers: ['decider', 'operator'] },
   deadLetters: { readers: ONLOOKERS, writers: ['node', 'decider', 'operator'] },
 };

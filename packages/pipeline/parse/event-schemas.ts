@@ -65,6 +65,7 @@ export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>
   policies: eventSchemas(TOPICS.policies.schemas),
   policyVersions: eventSchemas(TOPICS.policyVersions.schemas),
   keys: eventSchemas(TOPICS.keys.schemas),
+  heads: eventSchemas(TOPICS.heads.schemas),
   deadLetters: eventSchemas(TOPICS.deadLetters.schemas),
 };
 

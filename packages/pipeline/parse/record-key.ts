@@ -23,6 +23,7 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   policies: policyTopicKey,
   policyVersions: ({ hash }) => hash,
   keys: ({ keyId }) => keyId,
+  heads: (head) => (head.type === 'fleetgc.archive-head' ? head.archive : head.chain),
   deadLetters: ({ key }) => (key === null ? '' : Buffer.from(key, 'base64').toString('utf8')),
 };
 

@@ -1,20 +1,26 @@
 import { type ArchivedCounts, type ArchiveNeeds, archiveLog, type LostRecords } from './archive-log.ts';
-import { type ArchiveWriter, openArchiveWriter } from './archive-writer.ts';
+import { type ArchiveSources, type ArchiveWriter, openArchiveWriter } from './archive-writer.ts';
 import { openDuckDb } from './duckdb.ts';
 import { FILE_LIMITS } from './open-ranges.ts';
 import { createRecordTable } from './record-table.ts';
+import { type HeadSigner, type SignedPass, signPass } from './sign-head.ts';
 
 /** What a run did. */
 export interface ArchiveRun extends ArchivedCounts {
   readonly lost: readonly LostRecords[];
   /** The hash of the manifest's last line. */
   readonly head: string;
+  /** Whether somebody signed what the archive is now; `null` where nobody was to, or the pass did not come to its end. */
+  readonly signed: SignedPass | null;
 }
 
 export interface ArchiveRequest
-  extends Pick<ArchiveNeeds, 'log' | 'now' | 'onProgress' | 'onFile' | 'onReached'> {
+  extends Pick<ArchiveNeeds, 'log' | 'onProgress' | 'onFile' | 'onReached'>,
+    ArchiveSources {
   readonly directory: string;
   readonly limits?: ArchiveNeeds['limits'];
+  /** `null`: nobody signs what the archive is. */
+  readonly signer: HeadSigner | null;
 }
 
 /** Brings the archive in a directory up to the present end of the log. Throws as `openArchiveWriter` and `archiveLog` do. */
@@ -22,13 +28,13 @@ export async function archiveTo(
   { directory, ...needs }: ArchiveRequest,
   signal: AbortSignal,
 ): Promise<ArchiveRun> {
-  using archive = await openArchiveWriter(directory, needs.now());
+  using archive = await openArchiveWriter(directory, needs);
   return await archivePass({ ...needs, archive }, signal);
 }
 
 /** The same into an archive that is open. */
 export async function archivePass(
-  { limits = FILE_LIMITS, ...needs }: PassRequest,
+  { limits = FILE_LIMITS, signer, ...needs }: PassRequest,
   signal: AbortSignal,
 ): Promise<ArchiveRun> {
   await using duck = openDuckDb();
@@ -38,8 +44,10 @@ export async function archivePass(
   const { archive } = needs;
   archive.beginPass(needs.now());
   const counts = await archiveLog({ ...needs, table, limits, onLost }, signal);
-  if (!signal.aborted) archive.endPass();
-  return { ...counts, lost, head: archive.head() };
+  if (signal.aborted) return { ...counts, lost, head: archive.head(), signed: null };
+  archive.endPass();
+  const signed = signer && (await signPass(archive, signer, signal));
+  return { ...counts, lost, head: archive.head(), signed };
 }
 
 export interface PassRequest extends Omit<ArchiveRequest, 'directory'> {

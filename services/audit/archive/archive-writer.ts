@@ -10,6 +10,7 @@ import {
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { lockFile } from '../../../packages/files/file-lock.ts';
 import { makeDirectories } from '../../../packages/files/make-directories.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
@@ -32,11 +33,13 @@ import type { Manifest } from './manifest.ts';
 import {
   ARCHIVE_VERSION,
   type ArchivedFile,
+  type ArchivedHead,
   type ArchiveGap,
   chained,
   type ManifestContent,
 } from './manifest-entry.ts';
 import type { OpenRange } from './open-ranges.ts';
+import { type UnsignedHead, unsignedHead } from './unsigned-head.ts';
 
 /** Where a partition ends in the archive. */
 export interface ArchivedEnd {
@@ -52,6 +55,14 @@ export interface FileContent {
   readonly names: Buffer | null;
 }
 
+/** What a new archive needs from outside. */
+export interface ArchiveSources {
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** A new unique id. */
+  readonly newId: () => string;
+}
+
 /** An archive in the hands of the one process that writes to it. */
 export interface ArchiveWriter extends Disposable {
   /** `null` when the archive has nothing of the partition. */
@@ -62,6 +73,10 @@ export interface ArchiveWriter extends Disposable {
   /** With what is added from here on, something may lack its causes, also after a kill, until a pass comes to its end. */
   beginPass(nowMs: number): void;
   endPass(): void;
+  /** What a head would say now; `null` where nothing came since the last one but heads. */
+  unsigned(): UnsignedHead | null;
+  /** The head as it lies on the log. */
+  addHead(record: OutgoingRecord): void;
   /** The hash of the last line: who keeps it elsewhere can prove that nothing before it was changed. */
   head(): string;
 }
@@ -70,13 +85,13 @@ export interface ArchiveWriter extends Disposable {
  * Opens the archive in a directory, or begins one. What a killed archiver left half done is cleared away: it is still on
  * the log. Throws `STATE_IN_USE`, `STATE_UNWRITABLE` or `ARCHIVE_CHANGED`.
  */
-export async function openArchiveWriter(directory: string, nowMs: number): Promise<ArchiveWriter> {
+export async function openArchiveWriter(directory: string, sources: ArchiveSources): Promise<ArchiveWriter> {
   const problem = makeDirectories(directory);
   if (problem !== null)
     throw new FleetGcError('STATE_UNWRITABLE', `cannot write an archive to ${directory}: ${problem}`);
   using opened = new DisposableStack();
   opened.use(lockFile(join(directory, LOCK_FILE), (cause) => inUse(directory, cause)));
-  if (!existsSync(join(directory, MANIFEST_FILE))) await beginArchive(directory, nowMs);
+  if (!existsSync(join(directory, MANIFEST_FILE))) await beginArchive(directory, sources);
   const manifest = await requireManifest(directory);
   await clearUnfinished(directory, manifest);
   return writerOf(directory, manifest, opened.move());
@@ -84,10 +99,11 @@ export async function openArchiveWriter(directory: string, nowMs: number): Promi
 
 function writerOf(directory: string, manifest: Manifest, lock: Disposable): ArchiveWriter {
   const ends = endsOf(manifest);
+  const lines = [...manifest.lines];
   let head = manifest.hashes.at(-1) ?? null;
   let passMs: number | null = null;
 
-  const append = (entry: ArchivedFile | ArchiveGap): void => {
+  const append = (entry: ArchivedFile | ArchiveGap | ArchivedHead): void => {
     const line = chained(entry, head);
     try {
       appendFileSync(join(directory, MANIFEST_FILE), lineText(line), { flush: true });
@@ -95,7 +111,8 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
       throw unwritable(directory, cause);
     }
     head = line.hash;
-    ends.set(`${entry.topic}/${entry.partition}`, endAfter(entry));
+    lines.push(line);
+    if (entry.kind !== 'head') ends.set(`${entry.topic}/${entry.partition}`, endAfter(entry));
   };
 
   return {
@@ -109,6 +126,9 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
       passMs = nowMs;
     },
     endPass: () => rmSync(join(directory, PASS_FILE), { force: true }),
+    unsigned: () => unsignedHead(lines),
+    addHead: ({ key, headers, value }) =>
+      append({ kind: 'head', key, headers, valueBase64: value?.toString('base64') ?? '' }),
     head: () => head ?? '',
     [Symbol.dispose]: () => lock[Symbol.dispose](),
   };
@@ -136,14 +156,14 @@ const endsOf = ({ entries }: Manifest): Map<string, ArchivedEnd> =>
   new Map(entries.map((entry) => [`${entry.topic}/${entry.partition}`, endAfter(entry)]));
 
 /** Not over files that another archive left. */
-async function beginArchive(directory: string, nowMs: number): Promise<void> {
+async function beginArchive(directory: string, { now, newId }: ArchiveSources): Promise<void> {
   const [file] = (await recordFiles(directory)).filter((name) => !name.endsWith(UNFINISHED));
   if (file !== undefined)
     throw new FleetGcError(
       'ARCHIVE_CHANGED',
       `${directory} holds files such as ${file}, but no ${MANIFEST_FILE}: name an empty directory, or bring the manifest back`,
     );
-  const begun: ManifestContent = { kind: 'archive', version: ARCHIVE_VERSION, begunAtMs: nowMs };
+  const begun: ManifestContent = { kind: 'archive', version: ARCHIVE_VERSION, begunAtMs: now(), id: newId() };
   const path = join(directory, MANIFEST_FILE);
   writeFileSync(`${path}${UNFINISHED}`, lineText(chained(begun, null)), { flush: true });
   renameSync(`${path}${UNFINISHED}`, path);

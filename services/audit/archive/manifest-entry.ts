@@ -9,7 +9,13 @@ const EpochMs = z.int().nonnegative();
 /** The form of the archive. Another number is another form, which this release does not read. */
 export const ARCHIVE_VERSION = 2;
 
-const Begun = z.strictObject({ kind: z.literal('archive'), version: z.int(), begunAtMs: EpochMs });
+/** Two archives of one log may begin in one moment; those of older releases have no id. */
+const Begun = z.strictObject({
+  kind: z.literal('archive'),
+  version: z.int(),
+  begunAtMs: EpochMs,
+  id: z.exactOptional(z.string()),
+});
 
 const Range = {
   topic: z.string().regex(/^gc\.[a-z.-]+$/),
@@ -38,10 +44,19 @@ const Archived = z.strictObject({
 /** Records that were deleted from the log before they were archived. */
 const Gap = z.strictObject({ kind: z.literal('gap'), ...Range, notedAtMs: EpochMs });
 
+/** A signed head as it lies on `gc.heads`: it speaks of all lines before this one. */
+const Head = z.strictObject({
+  kind: z.literal('head'),
+  key: z.string(),
+  headers: z.record(z.string(), z.string()),
+  valueBase64: z.base64(),
+});
+
 export type ArchivedFile = z.infer<typeof Archived>;
 export type ArchiveGap = z.infer<typeof Gap>;
+export type ArchivedHead = z.infer<typeof Head>;
 /** What a line of the manifest says. */
-export type ManifestContent = z.infer<typeof Begun> | ArchivedFile | ArchiveGap;
+export type ManifestContent = z.infer<typeof Begun> | ArchivedFile | ArchiveGap | ArchivedHead;
 
 /** `previous` is the hash of the line before, `null` in the first; `hash` is that of all else in this line. */
 const Chained = { previous: Sha256.nullable(), hash: Sha256 };
@@ -52,6 +67,7 @@ const ManifestLine = z.discriminatedUnion('kind', [
     ({ file, topic, partition, firstOffset }) => file === fileName(topic, partition, BigInt(firstOffset)),
   ),
   Gap.extend(Chained),
+  Head.extend(Chained),
 ]);
 export type ManifestLine = z.infer<typeof ManifestLine>;
 
@@ -75,3 +91,8 @@ export function parseManifestLine(text: string): ManifestLine | null {
 export function isUnchanged({ hash, ...content }: ManifestLine): boolean {
   return contentHash(content) === hash;
 }
+
+/** The beginning of the hash of what a line says, wherever it stands: it tells which of many lines was changed. */
+export const lineSum = ({ previous, hash, ...content }: ManifestLine): string =>
+  contentHash(content).slice(0, SUM_DIGITS);
+const SUM_DIGITS = 8;

@@ -12,6 +12,8 @@ import {
 export interface Manifest {
   /** In the order in which they were written. */
   readonly entries: readonly (ArchivedFile | ArchiveGap)[];
+  /** Every line, in order. */
+  readonly lines: readonly ManifestLine[];
   /** The hash of every line, in order; the last is the head of the chain. */
   readonly hashes: readonly string[];
   /** A sentence each. */
@@ -35,7 +37,8 @@ export function readManifest(content: Buffer): Manifest {
   const lines = texts.map(parseManifestLine);
   const known = lines.filter((line) => line !== null);
   return {
-    entries: known.filter((line) => line.kind !== 'archive'),
+    lines: known,
+    entries: known.filter((line) => line.kind === 'file' || line.kind === 'gap'),
     hashes: known.map(({ hash }) => hash),
     problems: [...chainProblems(lines), ...rangeProblems(known)],
     wholeBytes,
@@ -71,8 +74,9 @@ function* lineProblems(
     yield `another release wrote the archive, or somebody changed it: its version is ${line.version}, and this release reads ${ARCHIVE_VERSION}`;
 }
 
-const lineText = (line: ManifestLine): string => {
+export const lineText = (line: ManifestLine): string => {
   if (line.kind === 'archive') return 'the beginning of the archive';
+  if (line.kind === 'head') return 'a signed head';
   const range = `${line.topic}/${line.partition}@${line.firstOffset} to ${line.lastOffset}`;
   return line.kind === 'file' ? `the file ${line.file} (${range})` : `a gap (${range})`;
 };
@@ -81,7 +85,7 @@ const lineText = (line: ManifestLine): string => {
 function* rangeProblems(lines: readonly ManifestLine[]): Iterable<string> {
   const next = new Map<string, bigint>();
   for (const line of lines) {
-    if (line.kind === 'archive') continue;
+    if (line.kind === 'archive' || line.kind === 'head') continue;
     const partition = `${line.topic}/${line.partition}`;
     const due = next.get(partition);
     next.set(partition, BigInt(line.lastOffset) + 1n);

@@ -13,11 +13,13 @@ import { begunAhead } from './begun-ahead.ts';
 import { fileProblem } from './check-archive.ts';
 import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
 import { filesOf } from './manifest.ts';
-import type { ArchivedFile } from './manifest-entry.ts';
+import type { ArchivedFile, ManifestLine } from './manifest-entry.ts';
 
 /** An archive, read as the event log that it was made of. */
 export interface ArchiveLog extends RecordedLog {
   readonly index: NameIndex;
+  /** Every line of the manifest, as it was when the archive was opened. */
+  readonly lines: readonly ManifestLine[];
   /** When an archiver began a pass that has not come to its end; `null`: nothing lacks its causes. */
   readonly passBegunMs: number | null;
 }
@@ -29,7 +31,8 @@ export interface ArchiveLog extends RecordedLog {
 export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
   // A pass may end, or another begin, while the manifest is read.
   const before = await unfinishedPassMs(directory);
-  const files = filesOf(await requireManifest(directory));
+  const manifest = await requireManifest(directory);
+  const files = filesOf(manifest);
   const passBegunMs = before ?? (await unfinishedPassMs(directory));
   const duck = openDuckDb();
   const checked = new Set<string>();
@@ -43,6 +46,7 @@ export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
 
   const archive = { directory, files, duck, requireFile };
   return {
+    lines: manifest.lines,
     passBegunMs,
     read: (request, signal) => readFiles({ ...archive, keys: null }, request, signal),
     index: {

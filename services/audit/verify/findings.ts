@@ -42,7 +42,19 @@ export type DeviationKind =
   /** A policy or set of policies is not what its hash says. */
   | 'policy-changed'
   /** No key signed the record that had to, or it was put back; told only of who asks with a file of roots. */
-  | 'not-trusted';
+  | 'not-trusted'
+  /** Decisions that a signed head names are not there. As all that follows, told only of who asks with a file of roots. */
+  | 'decisions-cut'
+  /** Decisions are not those that a signed head names. */
+  | 'decisions-rewritten'
+  /** The archive has fewer lines than a signed head of it says. */
+  | 'archive-cut'
+  /** The archive is not what a signed head says that it was. */
+  | 'archive-rewritten'
+  /** A statement about a key is not there any more. */
+  | 'statement-missing'
+  /** There is no head, where heads are required. */
+  | 'no-heads';
 
 export interface Deviation {
   readonly kind: DeviationKind;
@@ -122,6 +134,9 @@ export interface Counts {
   ofEarlier: number;
   /** Messages that a decider gave up, with a dead letter. */
   deadLettered: number;
+  /** Decisions that are as a signed head says, and those that no head names; both 0 for who asks without a file of roots. */
+  headed: number;
+  withoutHead: number;
 }
 
 export const noCounts = (): Counts => ({
@@ -141,6 +156,8 @@ export const noCounts = (): Counts => ({
   outOfRange: 0,
   ofEarlier: 0,
   deadLettered: 0,
+  headed: 0,
+  withoutHead: 0,
 });
 
 /** Takes what is found, in the order in which it is. */

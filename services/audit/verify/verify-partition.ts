@@ -16,6 +16,8 @@ import { PartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collected-findings.ts';
 import { AHEAD_MS, type Coverages, coverageOf, EARLIER_CAUSES, type EarlierCause } from './coverage.ts';
 import { Inputs } from './decisions/inputs.ts';
+import type { DecisionRanges, RangesByChain } from './heads/decision-ranges.ts';
+import { HeadedDecisions, type HeadedDecisionsSettings } from './heads/headed-decisions.ts';
 
 /** How much of a partition was read. */
 export interface PartitionProgress {
@@ -41,6 +43,8 @@ export interface VerifierParts {
   readonly nowMs: number;
   /** Whether retention deletes from this log; from an archive nothing goes, however old it is. */
   readonly deletes: boolean;
+  /** What signed heads say of decisions; `null` where nobody asks. */
+  readonly headed: DecisionRanges | null;
 }
 
 /**
@@ -50,15 +54,18 @@ export interface VerifierParts {
 export const createVerifier =
   (parts: VerifierParts): PartitionVerifier =>
   async (partition, onProgress, signal) => {
-    const { log, range, ...others } = parts;
+    const { log, range, headed, ...others } = parts;
     const findings = createCollector();
     const coverages = await coveragesIn(parts, partition, signal);
     const inputs = new Inputs(log, partition, { signal });
     const check = new PartitionCheck({ ...others, ...coverages, inputs, findings });
+    const decisions =
+      headed && headedDecisions(parts, { partition, ranges: headed.get(partition), findings });
     const progress = tellNowAndThen(parts, onProgress);
     const yieldToEventLoop = createPeriodicYield(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
       findings.passed(event.record.timestampMs);
+      if (event.topicId === 'decisions') decisions?.take(event.record);
       await check.take(event);
       await yieldToEventLoop();
       progress(event.record.timestampMs, findings.counts.records);
@@ -77,8 +84,23 @@ export const createVerifier =
       await inputs.close();
     }
     check.end();
+    decisions?.finish();
     return findings.found();
   };
+
+interface HeadedPartition extends Pick<HeadedDecisionsSettings, 'partition' | 'findings'> {
+  readonly ranges: RangesByChain | undefined;
+}
+
+const headedDecisions = (
+  { range, nowMs, deletes }: VerifierParts,
+  { ranges = new Map(), ...partition }: HeadedPartition,
+): HeadedDecisions =>
+  new HeadedDecisions({
+    ...partition,
+    ranges,
+    readFromMs: Math.max(range.fromMs ?? 0, deletes ? nowMs - TOPICS.decisions.retentionMs : 0),
+  });
 
 /** Where nothing is deleted any more, each topic begins where it was first archived, and that is looked at. */
 async function coveragesIn(

@@ -7,6 +7,7 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { findDecider } from '../deciders/deciders.ts';
 import { readPoliciesInForce } from '../policies/policies-in-force.ts';
 import { readPolicyHistory } from '../policies/policy-history.ts';
+import { readDecisionRanges } from './heads/decision-ranges.ts';
 import { createVerifier, type PartitionProgress, type PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './verify-threads.ts';
 
@@ -18,12 +19,14 @@ interface OpenVerifier {
   readonly verify: PartitionVerifier;
 }
 
-async function openVerifier({ source, range, nowMs }: WorkerTask): Promise<OpenVerifier> {
+async function openVerifier({ source, range, nowMs, roots }: WorkerTask): Promise<OpenVerifier> {
   const log = await openSource(source);
-  const policies = await readPolicyHistory(log, signal);
   const deletes = source.kind !== 'archive';
+  const headed = roots && (await readDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
+  const policies = await readPolicyHistory(log, signal);
   const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
-  return { log, verify: createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes }) };
+  const parts = { log, policies, inForce, findDecider, range, nowMs, deletes, headed };
+  return { log, verify: createVerifier(parts) };
 }
 
 /** An archive is read with a library that need not be installed. */

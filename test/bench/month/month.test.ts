@@ -31,7 +31,7 @@ test('every decision of it is verified, and every command and result has its cau
   const range = { fromMs: null, toMs: null };
   const reading = { nowMs: MONTH.endMs, deletes: false };
   const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);
-  const verify = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
+  const verify = createVerifier({ log, policies, inForce, findDecider, range, ...reading, headed: null });
   const { counts, deviations, unverified } = await verify(PARTITION, () => undefined, signal);
 
   expect([deviations.first, unverified.first]).toEqual([[], []]);

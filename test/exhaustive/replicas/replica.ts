@@ -48,6 +48,7 @@ export class Replica {
       policies: () => POLICIES,
       trust: TRUST_OFF,
       signer: UNSIGNED,
+      heads: null,
       logger: SILENT,
       metrics: NO_METRICS,
       ids: countedIds(),

@@ -112,6 +112,7 @@ async function startReplica(names: readonly DeciderName[] = ALL): Promise<Replic
     policies: () => SET,
     trust: TRUST_OFF,
     signer: UNSIGNED,
+    heads: null,
     logger: context.logger,
     metrics: createMetrics(),
     ids: randomTraceIds,

@@ -275,10 +275,11 @@ test('no role but the one that may sign a topic is believed on it', () => {
     diskStats: ['node'],
     inventory: ['node'],
     results: ['node'],
+    heads: ['archiver', 'decider'],
   };
   for (const role of KeyRole.options) {
     const statements = [certified(root, stranger, { role })];
-    for (const topic of [...FACTS, 'observe', 'commands', 'policies', 'keys'] as const) {
+    for (const topic of [...FACTS, 'observe', 'commands', 'policies', 'keys', 'heads'] as const) {
       const record = onLog(signRecord(written(topic), { key: stranger, fleet: FLEET, generation: 1 }));
       const { ok } = trust({ statements }).authenticate(topic, record);
       expect({ role, topic, ok }).toEqual({ role, topic, ok: may[topic]?.includes(role) ?? false });

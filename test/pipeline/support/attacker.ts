@@ -17,7 +17,7 @@ import type { Pipeline } from './pipeline.ts';
 
 /** What somebody writes who has every right on Kafka but that on policies. */
 export interface Forgery {
-  readonly topic: Exclude<TopicId, 'policies' | 'policyVersions' | 'keys'>;
+  readonly topic: Exclude<TopicId, 'policies' | 'policyVersions' | 'keys' | 'heads'>;
   readonly claimed: Reclaim;
   readonly isOfNow: boolean;
 }

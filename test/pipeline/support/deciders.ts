@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Consumer } from '../../../packages/pipeline/consume.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
@@ -28,6 +29,7 @@ export async function startDeciders(
     log,
     trust,
     signer,
+    heads: keys && { newId: randomUUID, statements: () => keys.ring().generations },
     policies: policies.current.node,
     logger,
     metrics,

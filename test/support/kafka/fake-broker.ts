@@ -15,6 +15,7 @@ const PARTITIONS: Readonly<Record<string, number>> = {
   'gc.policies': 1,
   'gc.policy-versions': 1,
   'gc.keys': 1,
+  'gc.heads': 1,
 };
 const NODE_PARTITIONS = 32;
 /** So much lies in each partition, as it tells, though nobody ever gets any of it. */
@@ -157,6 +158,7 @@ const ALL = [
   'gc.policies',
   'gc.policy-versions',
   'gc.keys',
+  'gc.heads',
   'gc.dead-letters',
 ];
 

@@ -38,6 +38,7 @@ export async function decisionLog(policies: () => PolicySet = policySet) {
     policies,
     trust: TRUST_OFF,
     signer: UNSIGNED,
+    heads: null,
     logger,
     metrics,
     ids: countedIds(),

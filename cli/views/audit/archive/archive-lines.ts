@@ -5,9 +5,10 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import type { LostRecords } from '../../../../services/audit/archive/archive-log.ts';
 import type { ArchiveRun } from '../../../../services/audit/archive/archive-to.ts';
 import type { ArchiveFindings, CheckProgress } from '../../../../services/audit/archive/check-archive.ts';
+import type { SignedPass } from '../../../../services/audit/archive/sign-head.ts';
 
 /** What `-o json` shows of a run; offsets as text. */
-export const runValue = ({ records, files, lost, head }: ArchiveRun) => ({
+export const runValue = ({ records, files, lost, head, signed }: ArchiveRun) => ({
   records,
   files,
   lost: lost.map((range) => ({
@@ -16,15 +17,28 @@ export const runValue = ({ records, files, lost, head }: ArchiveRun) => ({
     lastOffset: String(range.lastOffset),
   })),
   head,
+  signed,
 });
 
-export const runLines = ({ records, files, lost, head }: ArchiveRun): readonly string[] => [
+export const runLines = ({ records, files, lost, head, signed }: ArchiveRun): readonly string[] => [
   ...lost.map(lostText),
   records === 0
     ? 'nothing new to archive'
     : `${counted(records, 'record')} archived in ${counted(files, 'file')}`,
+  ...(signed === null ? [] : [signedText(signed)]),
   `head of the archive: ${head}`,
 ];
+
+function signedText(signed: SignedPass): string {
+  switch (signed.kind) {
+    case 'signed':
+      return 'signed';
+    case 'unchanged':
+      return 'signed before';
+    case 'failed':
+      return `NOT SIGNED: ${printableLine(signed.why)}`;
+  }
+}
 
 /** What retention deleted before it was archived. */
 export const lostText = ({ topic, partition, firstOffset, lastOffset }: LostRecords): string =>

@@ -5,7 +5,7 @@ import type { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { Metrics } from '../../../../packages/process/metrics.ts';
 import type { ServiceProcess } from '../../../../packages/service/service-process.ts';
 import type { ArchiveRun } from '../../../../services/audit/archive/archive-to.ts';
-import type { followLog } from '../../../../services/audit/archive/follow-log.ts';
+import type { FollowRequest, followLog } from '../../../../services/audit/archive/follow-log.ts';
 import {
   dueWarnings,
   type RetentionWatch,
@@ -14,7 +14,7 @@ import {
 } from '../../../../services/audit/archive/retention-watch.ts';
 import { lostText } from './archive-lines.ts';
 
-export interface FollowSettings {
+export interface FollowSettings extends Pick<FollowRequest, 'signer'> {
   readonly directory: string;
   readonly everyMs: number;
   /** Tells what a pass did. */
@@ -36,20 +36,23 @@ export async function followArchive(
   { onRun, ...settings }: FollowSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  const { now, wait } = sources;
+  const { now, wait, newId } = sources;
   const retention = watchRetention();
   const counts = archiveCounts(metrics, retention, now);
   let failure: FleetGcError | null = null;
+  let unsigned: string | null = null;
   const look = (): void => {
     for (const lag of retention.nearer(now())) logger.warn({ ...lag }, retentionText(lag) ?? '');
   };
   addCheck({ name: 'archive', problem: () => failure?.message ?? null });
+  addCheck({ name: 'head', problem: () => unsigned });
   addCheck({ name: 'retention', problem: () => nearText(retention, now()) });
   await follow(
     {
       ...settings,
       log,
       now,
+      newId,
       wait: async (ms, waiting) => {
         const untilMs = now() + ms;
         while (now() < untilMs && !waiting.aborted) {
@@ -62,6 +65,9 @@ export async function followArchive(
       onFile: ({ topic, rows }) => counts.archived.add({ topic }, rows),
       onRun: (run) => {
         failure = null;
+        unsigned =
+          run.signed?.kind === 'failed' ? `the archive could not be signed: ${run.signed.why}` : null;
+        if (unsigned !== null) logger.error(unsigned);
         for (const lost of run.lost) {
           counts.lost.add({ topic: lost.topic }, Number(lost.lastOffset - lost.firstOffset + 1n));
           logger.error(lostText(lost));

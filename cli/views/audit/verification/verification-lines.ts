@@ -5,10 +5,10 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
 import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
-import type {
+import type { HeadsSummary } from '../../../../services/audit/verify/heads/verify-heads.ts';
+import type { SignedBy, 
   SignedBy,
-  UnprovedFacts,
-} from '../../../../services/audit/verify/signatures/verify-signatures.ts';
+  UnprovedFacts,} from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
@@ -18,6 +18,8 @@ export interface Verification extends Found {
   readonly signedBy: readonly SignedBy[] | null;
   /** `null` where nobody asked for them to be counted. */
   readonly unprovedFacts: readonly UnprovedFacts[] | null;
+  /** The same. */
+  readonly heads: HeadsSummary | null;
 }
 
 const MOST_LINES = 20;
@@ -35,6 +37,7 @@ export function verificationLines(verification: Verification): readonly string[]
     ...(counts.records === 0 ? [] : countLines(counts)),
     ...signerLines(verification.signedBy ?? []),
     ...unprovedLines(verification.unprovedFacts ?? []),
+    ...headLines(verification),
   ];
 }
 
@@ -136,6 +139,23 @@ const unprovedLines = (unproved: readonly UnprovedFacts[]): readonly string[] =>
           ({ topic, cause, records }) => `  ${counted(records, 'record')} of ${topic}: ${CAUSES[cause]}`,
         ),
       ];
+const headLines = ({ heads, counts }: Verification): readonly string[] => {
+  if (heads === null) return [];
+  const { archive, decisionHeads } = heads;
+  return [
+    '',
+    'Heads:',
+    ...(archive === null ? [] : [`  ${archiveHeadText(archive)}`]),
+    decisionHeads === 0
+      ? '  the decisions are without heads: no decision service signed any'
+      : `  ${counted(counts.headed, 'decision')} as signed, ${counts.withoutHead} that no head names`,
+  ];
+};
+
+const archiveHeadText = ({ lines, provedLines }: NonNullable<HeadsSummary['archive']>): string =>
+  provedLines === 0
+    ? 'the archive is without heads: its archiver signed none'
+    : `the archive is as its archiver signed it, up to line ${provedLines} of ${lines}`;
 
 const COUNTED = [
   ['decisions', 'decisions'],
@@ -179,6 +199,7 @@ export const verificationNdjson = ({
   unanswered,
   signedBy,
   unprovedFacts,
+  heads,
 }: Verification): string =>
   [
     ...deviations.first.map((deviation) => ({ finding: 'deviation', ...deviation })),
@@ -197,6 +218,7 @@ export const verificationNdjson = ({
       unanswered: unanswered.byKind,
       signedBy,
       unprovedFacts,
+      heads,
     },
   ]
     .map((line) => `${JSON.stringify(line)}\n`)

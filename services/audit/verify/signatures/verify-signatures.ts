@@ -5,12 +5,13 @@ import { objectionToStating } from '../../../../packages/policy/may-state.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { readKeys } from '../../../../packages/trust/read-keys.ts';
-import { type Distrust, isFact, type Principal, RequiredTrust } from '../../../../packages/trust/trust.ts';
+import { type Distrust, isFact, type Principal, type Trust } from '../../../../packages/trust/trust.ts';
 import { subjectOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import { placeOf } from '../../events/log-position.ts';
 import { createCollector, type Found } from '../collected-findings.ts';
+import { objectionToHead, trustThen } from '../heads/read-heads.ts';
 
 /** Who signed how much of what: the proof that remains when the key is long out of use. */
 export interface SignedBy {
@@ -36,7 +37,7 @@ export interface UnprovedFacts {
   readonly records: number;
 }
 
-const SIGNED = ['policies', 'observe', 'commands'] as const satisfies readonly TopicId[];
+const SIGNED = ['policies', 'observe', 'commands', 'heads'] as const satisfies readonly TopicId[];
 const FACTS = ['diskStats', 'inventory', 'results'] as const satisfies readonly TopicId[];
 
 interface Question {
@@ -80,9 +81,14 @@ async function* recordsOf(
 const isWithin = ({ timestampMs }: LogRecord, { fromMs }: TimeRange): boolean =>
   fromMs === null || timestampMs >= fromMs;
 
+function headProblem(record: LogRecord, role: KeyRole): string | null {
+  const parsed = parseRecord('heads', record);
+  return parsed.ok ? objectionToHead(role, parsed.event) : parsed.rejection.message;
+}
+
 class CheckedSignatures {
   readonly #ring: KeyRing;
-  readonly #trust: RequiredTrust;
+  readonly #trust: Trust;
   readonly #collector = createCollector();
   readonly #signed = new Map<string, SignedBy>();
   readonly #unproved = new Map<string, UnprovedFacts>();
@@ -93,12 +99,7 @@ class CheckedSignatures {
   constructor(ring: KeyRing, facts: FactsTrust) {
     this.#ring = ring;
     this.#facts = facts;
-    this.#trust = new RequiredTrust({
-      ring: () => ring,
-      problem: () => null,
-      nowMs: () => 0,
-      judges: 'as-recorded',
-    });
+    this.#trust = trustThen(ring);
   }
 
   /** `isTold`: it lies in the range. */
@@ -119,7 +120,9 @@ class CheckedSignatures {
   }
 
   #problemOf(topic: TopicId, record: LogRecord, principal: Principal): string | null {
-    if (principal.kind !== 'key' || principal.generation === null) return null;
+    if (principal.kind !== 'key') return null;
+    if (topic === 'heads') return headProblem(record, principal.role);
+    if (principal.generation === null) return null;
     const parsed = parseRecord('policies', record);
     const objection = parsed.ok ? objectionToStating(principal, parsed.event) : null;
     if (objection !== null) return objection;

@@ -11,7 +11,7 @@ import { logOf } from '../../../services/audit/support/archives.ts';
 
 const HOUR_MS = 3_600_000;
 const STATS = { topic: TOPICS.diskStats.name, partition: 3 };
-const run = { records: 0, files: 0, lost: [], head: 'h' };
+const run = { records: 0, files: 0, lost: [], head: 'h', signed: null };
 const { signal } = new AbortController();
 
 /** An archiver that does what `acts` says, at a time that `acts` sets; what it told, and how well it was after each step. */
@@ -37,7 +37,8 @@ async function following(
     for await (const _ of acts(request, (hours) => (nowMs = hours * HOUR_MS)))
       problems.push(checks.flatMap((check) => check.problem() ?? []));
   };
-  await followArchive(follow, process, { directory: '', everyMs: HOUR_MS, onRun: () => undefined }, signal);
+  const settings = { directory: '', everyMs: HOUR_MS, onRun: () => undefined, signer: null };
+  await followArchive(follow, process, settings, signal);
   return { logged, problems, text: await metrics.text() };
 }
 
@@ -78,6 +79,17 @@ test('a failure is a problem until the next pass, and what was lost is counted f
     [50, 'LOST: 5 records of gc.node.disk-stats/3, offsets 3 to 7'],
   ]);
   expect(text).toContain('fleetgc_archive_lost_records_total{topic="gc.node.disk-stats"} 5');
+});
+
+test('an archive that nobody could sign is a problem until it is signed', async () => {
+  const { logged, problems } = await following(async function* (request) {
+    request.onRun({ ...run, signed: { kind: 'failed', why: 'no root vouches for it' } });
+    yield;
+    request.onRun({ ...run, signed: { kind: 'signed' } });
+    yield;
+  });
+  expect(problems).toEqual([[expect.stringContaining('no root vouches for it')], []]);
+  expect(logged.map(({ level }) => level)).toEqual([50]);
 });
 
 const lag = (lagHours: number) => ({

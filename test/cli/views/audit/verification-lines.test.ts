@@ -10,7 +10,7 @@ function lines(counts: Partial<Counts>, unanswered: readonly Unanswered[] = []):
   const collector = createCollector();
   Object.assign(collector.counts, { decisions: 5, verified: 5, ...counts });
   for (const one of unanswered) collector.unanswered(one);
-  return verificationLines({ range, ...collector.found(), signedBy: null, unprovedFacts: null });
+  return verificationLines({ range, ...collector.found(), signedBy: null, unprovedFacts: null, heads: null });
 }
 
 describe('the answer', () => {
@@ -36,9 +36,9 @@ test.each([
   const deviation = { kind: 'undecided', message: '', node: null, places: [] } as const;
   for (let count = 0; count < total; count++) collector.deviation(deviation);
 
-  expect(verificationLines({ range, ...collector.found(), signedBy: null, unprovedFacts: null })).toContain(
-    says,
-  );
+  expect(
+    verificationLines({ range, ...collector.found(), signedBy: null, unprovedFacts: null, heads: null }),
+  ).toContain(says);
 });
 
 test('what the kubelet removed is told as no fault', () => {
@@ -47,9 +47,13 @@ test('what the kubelet removed is told as no fault', () => {
   for (const id of ['a', 'b'])
     collector.notOurs({ kind: 'image', id, node: 'prod/web-1', places: [place, place] });
 
-  const told = verificationLines({ range, ...collector.found(), signedBy: null, unprovedFacts: null }).join(
-    '\n',
-  );
+  const told = verificationLines({
+    range,
+    ...collector.found(),
+    signedBy: null,
+    unprovedFacts: null,
+    heads: null,
+  }).join('\n');
   expect(told).toContain('Gone by other hands, which is no fault: 2 objects went between two inventories');
   expect(told).not.toContain('NOT OURS');
 });

@@ -26,7 +26,7 @@ test('the groups are those that the deciders join', () => {
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'decider', writes: ['observe', 'commands', 'decisions', 'policyVersions', 'deadLetters'] },
+  { role: 'decider', writes: ['observe', 'commands', 'decisions', 'heads', 'policyVersions', 'deadLetters'] },
   // Facts only to put dead letters back.
   {
     role: 'operator',
@@ -36,8 +36,11 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
   expect(written(role).toSorted()).toEqual(writes.map((id) => TOPICS[id].name).toSorted());
 });
 
-test.each(['archiver', 'reader'] as const)('an %s writes nothing and reads all', (role) => {
-  expect(written(role)).toEqual([]);
+test.each<{ role: Role; writes: readonly string[] }>([
+  { role: 'archiver', writes: ['gc.heads'] },
+  { role: 'reader', writes: [] },
+])('a $role writes no more than $writes and reads all', ({ role, writes }) => {
+  expect(written(role)).toEqual(writes);
   expect(TOPIC_IDS.filter((id) => !may(role, 'Read', TOPICS[id].name))).toEqual([]);
 });
 
@@ -62,6 +65,7 @@ test('only deciders join groups, and none but their own', () => {
 
 test('whoever plays two roles gets each rule once', () => {
   const both = accessRules({ ...NOBODY, archiver: ['User:one'], reader: ['User:one'] });
-  expect(both).toHaveLength(rightsOf('reader').length);
+  // An archiver also writes heads.
+  expect(both).toHaveLength(rightsOf('reader').length + 1);
   expect(accessRules(NOBODY)).toEqual([]);
 });

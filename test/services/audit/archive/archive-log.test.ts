@@ -265,7 +265,7 @@ test.each<{ name: string; damage: (directory: string) => void }>([
 
 test('two archivers do not write to one archive', async () => {
   const directory = temporaryDirectory();
-  using _ = await openArchiveWriter(directory, NOW_MS);
+  using _ = await openArchiveWriter(directory, { now: () => NOW_MS, newId: () => 'another' });
 
   await expect(archived(logOf([at(0)]), directory)).rejects.toMatchObject({ code: 'STATE_IN_USE' });
 });

@@ -50,6 +50,8 @@ async function followed(
       directory,
       everyMs: 900_000,
       now: () => NOTED_MS,
+      newId: () => 'an-archive',
+      signer: null,
       wait: async (ms) => {
         found.waits.push(ms);
         const step = steps.shift();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
 import { interrupted } from '../../../../packages/event-log/stopping.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
@@ -18,9 +19,20 @@ export const archived = (
   {
     signal = running,
     ...over
-  }: Partial<Pick<ArchiveRequest, 'limits'>> & { readonly signal?: AbortSignal } = {},
+  }: Partial<Pick<ArchiveRequest, 'limits' | 'signer'>> & { readonly signal?: AbortSignal } = {},
 ): Promise<ArchiveRun> =>
-  archiveTo({ log, directory, now: () => NOTED_MS, onProgress: () => undefined, ...over }, signal);
+  archiveTo(
+    {
+      log,
+      directory,
+      now: () => NOTED_MS,
+      newId: randomUUID,
+      onProgress: () => undefined,
+      signer: null,
+      ...over,
+    },
+    signal,
+  );
 
 export const checked = (directory: string, expectedHead: string | null = null): Promise<ArchiveFindings> =>
   checkArchive({ directory, expectedHead, onProgress: () => undefined }, running);

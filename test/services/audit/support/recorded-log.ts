@@ -24,6 +24,7 @@ const EMPTY: Recording = {
   policies: [],
   policyVersions: [],
   keys: [],
+  heads: [],
   deadLetters: [],
 };
 

@@ -23,7 +23,7 @@ export async function verify(
   const policies = await readPolicyHistory(log, signal);
   const reading = { nowMs: Date.now() + SPREAD_MS, deletes };
   const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);
-  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading });
+  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading, headed: null });
   return await verifyLog({ policies, verifiers: [verifier], onProgress: () => undefined }, signal);
 }
 

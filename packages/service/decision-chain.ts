@@ -1,0 +1,178 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Logger } from 'pino';
+import { type DecisionRange, MOST_RANGES } from '../../schemas/events/head.ts';
+import type { DeciderName } from '../../schemas/events/object-kinds.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import { deriveId } from '../canonical/ids.ts';
+import { NOTHING_HASHED, runningHash } from '../canonical/running-hash.ts';
+import type { Output } from '../decision/handler.ts';
+import { partitionOf } from '../event-log/partition.ts';
+import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
+import type { Publisher } from '../pipeline/publisher.ts';
+import { toFleetGcError } from '../process/errors.ts';
+
+/** How old what no head names may become while decisions are made. */
+export const HEAD_EVERY_MS = 600_000;
+
+/** Where a process that signs gets what it says in heads. */
+export interface HeadSources {
+  /** A new unique id. */
+  readonly newId: () => string;
+  /** What is known of keys now: the highest generation of each statement. */
+  readonly statements: () => ReadonlyMap<string, number>;
+}
+
+export interface DecisionChainSettings {
+  readonly log: Pick<EventLog, 'publish'>;
+  /** Signs heads. */
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly decider: DeciderName;
+  readonly heads: HeadSources;
+  readonly logger: Logger;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that does not jump. */
+  readonly monotonicNow: () => number;
+}
+
+/** What one replica has written in one partition. */
+interface Written {
+  /** The number of the next decision. */
+  next: number;
+  /** What no head names yet and goes on with the next decision. */
+  open: DecisionRange | null;
+  readonly inTurn: LimitFunction;
+}
+
+/**
+ * Numbers the decisions of one replica, and says in signed heads which of them the log has acknowledged: nobody can take one away or
+ * change it unseen. Replicas know nothing of each other, and a new life of one begins a chain of its own.
+ */
+export class DecisionChain {
+  readonly #settings: DecisionChainSettings;
+  readonly #chain: string;
+  readonly #written = new Map<number, Written>();
+  /** What no head names yet and will not grow any more. */
+  #closed: DecisionRange[] = [];
+  readonly #headInTurn = pLimit(1);
+  #headMs: number;
+
+  constructor(settings: DecisionChainSettings) {
+    this.#settings = settings;
+    this.#chain = settings.heads.newId();
+    this.#headMs = settings.monotonicNow();
+  }
+
+  /** As `EventLog.publish`. Decisions of one partition go one publish after the other, so that their numbers grow with their offsets. */
+  async publish(records: readonly OutgoingRecord[]): Promise<void> {
+    const partitions = [...new Set(records.filter(isDecision).map(placeOf))].toSorted((a, b) => a - b);
+    await this.#inTurnOf(partitions, () => this.#publish(records, partitions));
+    if (partitions.length === 0 || this.#settings.monotonicNow() - this.#headMs < HEAD_EVERY_MS) return;
+    this.#headMs = this.#settings.monotonicNow();
+    void this.publishHead();
+  }
+
+  /** Tells what no head names yet. What cannot be told now is told later: no decision waits for it. Never rejects. */
+  publishHead(): Promise<void> {
+    return this.#headInTurn(() => this.#publishHead());
+  }
+
+  #inTurnOf(partitions: readonly number[], work: () => Promise<void>): Promise<void> {
+    const [first, ...others] = partitions;
+    if (first === undefined) return work();
+    return this.#of(first).inTurn(() => this.#inTurnOf(others, work));
+  }
+
+  async #publish(records: readonly OutgoingRecord[], partitions: readonly number[]): Promise<void> {
+    const { log } = this.#settings;
+    const numbered = records.map((record) => (isDecision(record) ? this.#numbered(record) : record));
+    try {
+      await log.publish(numbered);
+    } catch (error) {
+      // Some of them may lie there: their numbers are given to no other, and no head names them.
+      for (const partition of partitions) this.#close(this.#of(partition));
+      throw error;
+    }
+    for (const record of numbered) if (isDecision(record)) this.#acknowledged(record);
+  }
+
+  #of(partition: number): Written {
+    const known = this.#written.get(partition);
+    if (known !== undefined) return known;
+    const written = { next: 0, open: null, inTurn: pLimit(1) };
+    this.#written.set(partition, written);
+    return written;
+  }
+
+  #numbered(record: OutgoingRecord): OutgoingRecord {
+    const written = this.#of(placeOf(record));
+    const headers = {
+      ...record.headers,
+      ce_fleetgcchain: this.#chain,
+      ce_fleetgcsequence: String(written.next),
+    };
+    written.next += 1;
+    return { ...record, headers };
+  }
+
+  #acknowledged(record: OutgoingRecord): void {
+    const partition = placeOf(record);
+    const written = this.#of(partition);
+    const nowMs = this.#settings.now();
+    const { first, records, sha256, firstAtMs } = written.open ?? {
+      first: Number(record.headers.ce_fleetgcsequence),
+      records: 0,
+      sha256: NOTHING_HASHED,
+      firstAtMs: nowMs,
+    };
+    written.open = {
+      partition,
+      first,
+      records: records + 1,
+      sha256: runningHash(sha256, record),
+      firstAtMs,
+      lastAtMs: nowMs,
+    };
+  }
+
+  #close(written: Written): void {
+    if (written.open !== null) this.#closed.push(written.open);
+    written.open = null;
+  }
+
+  async #publishHead(): Promise<void> {
+    for (const written of this.#written.values()) this.#close(written);
+    while (this.#closed.length > 0) {
+      const ranges = this.#closed.slice(0, MOST_RANGES);
+      try {
+        await this.#settings.publisher.publish([this.#head(ranges)]);
+      } catch (error) {
+        const { code, message } = toFleetGcError(error);
+        this.#settings.logger.warn({ code }, `no head of decisions could be published: ${message}`);
+        return;
+      }
+      this.#closed = this.#closed.slice(ranges.length);
+    }
+  }
+
+  #head(ranges: readonly DecisionRange[]): Output<'heads'> {
+    const { decider, heads } = this.#settings;
+    const chain = this.#chain;
+    return {
+      topic: 'heads',
+      key: chain,
+      event: {
+        type: 'fleetgc.decision-head',
+        version: 1,
+        id: deriveId('decision-head', chain, JSON.stringify(ranges)),
+        chain,
+        decider,
+        statements: Object.fromEntries(heads.statements()),
+        ranges: [...ranges],
+      },
+    };
+  }
+}
+
+const isDecision = ({ topic }: OutgoingRecord): boolean => topic === TOPICS.decisions.name;
+const placeOf = ({ topic, key }: OutgoingRecord): number => partitionOf(topic, key);

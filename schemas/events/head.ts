@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { SUBJECTS } from './identity.ts';
+import { DeciderName } from './object-kinds.ts';
+
+/** SHA-256, in hexadecimal digits. */
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const Count = z.int().positive();
+
+/** A statement by its key; `revoked KEY` is the revocation of a key. */
+const StatementName = z.string().regex(/^(revoked )?[0-9a-f]{32}$/);
+
+/**
+ * What whoever signs a head has read of `gc.keys`: the highest generation of each statement. What is there later with a lower one,
+ * or not at all, was taken away.
+ */
+const Statements = z.record(StatementName, z.int().nonnegative());
+
+const Head = { id: z.string().min(1), statements: Statements };
+
+/** A pass after a long outage makes more files; then only the last ones are shown. */
+export const MOST_SUMS = 50_000;
+
+/** The archiver says at the end of each pass what the archive is. The lines of its manifest name every file with its hash. */
+export const ArchiveHead = z.strictObject({
+  type: z.literal('fleetgc.archive-head'),
+  version: z.literal(1),
+  ...Head,
+  /** The hash of the manifest's first line. */
+  archive: Sha256,
+  /** By the archiver's clock. */
+  signedAtMs: z.int().nonnegative(),
+  /** So many lines of the manifest are meant. */
+  lines: Count,
+  /** The hash of the last of them, and by that of all before it. */
+  hash: Sha256,
+  /** The beginnings of the hashes of what the last lines say each, from line `fromLine` on: they show which line was changed. */
+  fromLine: z.int().nonnegative(),
+  sums: z.array(z.string().regex(/^[0-9a-f]{8}$/)).max(MOST_SUMS),
+});
+export type ArchiveHead = z.infer<typeof ArchiveHead>;
+
+/** Consecutive decisions of a writer in one partition: their headers say the writer's chain and their number in it. */
+const DecisionRange = z.strictObject({
+  partition: z
+    .int()
+    .nonnegative()
+    .max(SUBJECTS.node.partitions - 1),
+  first: z.int().nonnegative(),
+  records: Count,
+  /** Each record is hashed with the hash of those before it. */
+  sha256: Sha256,
+  /** When the log had acknowledged the first and the last of them, by the writer's clock. */
+  firstAtMs: z.int().nonnegative(),
+  lastAtMs: z.int().nonnegative(),
+});
+export type DecisionRange = z.infer<typeof DecisionRange>;
+
+/** More ranges than this stand in several heads. */
+export const MOST_RANGES = 512;
+
+/**
+ * A decision service says which decisions it has written since its last head. A number that no head names may lie on the log or not:
+ * its writer was not told.
+ */
+export const DecisionHead = z.strictObject({
+  type: z.literal('fleetgc.decision-head'),
+  version: z.literal(1),
+  ...Head,
+  /** One for each life of a writer, which remembers nothing of the one before. */
+  chain: z.string().regex(/^[0-9A-Za-z-]{1,64}$/),
+  decider: DeciderName,
+  ranges: z.array(DecisionRange).min(1).max(MOST_RANGES),
+});
+export type DecisionHead = z.infer<typeof DecisionHead>;

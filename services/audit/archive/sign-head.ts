@@ -1,0 +1,74 @@
+import { deriveId } from '../../../packages/canonical/ids.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { createPublisher, serviceSource } from '../../../packages/pipeline/publisher.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { newTrace, type TraceIds } from '../../../packages/process/trace.ts';
+import type { SigningKey } from '../../../packages/trust/key-pair.ts';
+import { ownKeyProblems } from '../../../packages/trust/key-problems.ts';
+import type { KeyRing } from '../../../packages/trust/key-ring.ts';
+import { readKeys } from '../../../packages/trust/read-keys.ts';
+import { signerOf } from '../../../packages/trust/signer.ts';
+import type { ArchiveHead } from '../../../schemas/events/head.ts';
+import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
+import type { ArchiveWriter } from './archive-writer.ts';
+import type { UnsignedHead } from './unsigned-head.ts';
+
+/** What an archiver signs with. */
+export interface HeadSigner {
+  readonly log: Pick<EventLog, 'read' | 'publish'>;
+  readonly roots: TrustRoots;
+  readonly key: SigningKey;
+  readonly ids: TraceIds;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export type SignedPass =
+  | { readonly kind: 'signed' | 'unchanged' }
+  /** Why, in a sentence. What was archived is there all the same. */
+  | { readonly kind: 'failed'; readonly why: string };
+
+/**
+ * Signs what the archive is now: on the log first, where whoever has the archive cannot take it away, then in the archive. After a
+ * failure between the two the next pass signs again, and both heads are right.
+ */
+export async function signPass(
+  archive: ArchiveWriter,
+  signer: HeadSigner,
+  signal: AbortSignal,
+): Promise<SignedPass> {
+  const unsigned = archive.unsigned();
+  if (unsigned === null) return { kind: 'unchanged' };
+  const { log, roots, key, ids, now } = signer;
+  try {
+    const { ring } = await readKeys(log, roots, signal);
+    const [problem] = ownKeyProblems(ring, { key, role: 'archiver' }, now());
+    if (problem !== undefined) return { kind: 'failed', why: problem };
+    const event = headOf(unsigned, ring, now());
+    const source = serviceSource('audit-archive');
+    const publisher = createPublisher({
+      log,
+      source,
+      now,
+      ids,
+      signer: signerOf({ fleet: roots.fleet, role: 'archiver', key: () => key }),
+    });
+    const records = publisher.records([{ topic: 'heads', key: event.archive, event }], newTrace(ids));
+    await publisher.send(records);
+    for (const record of records) archive.addHead(record);
+    return { kind: 'signed' };
+  } catch (error) {
+    const { code, message } = toFleetGcError(error);
+    if (code === 'STATE_UNWRITABLE') throw error;
+    return { kind: 'failed', why: message };
+  }
+}
+
+const headOf = (unsigned: UnsignedHead, { generations }: KeyRing, nowMs: number): ArchiveHead => ({
+  type: 'fleetgc.archive-head',
+  version: 1,
+  id: deriveId('archive-head', unsigned.archive, String(unsigned.lines), unsigned.hash),
+  statements: Object.fromEntries(generations),
+  signedAtMs: nowMs,
+  ...unsigned,
+});

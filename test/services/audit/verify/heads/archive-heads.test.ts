@@ -1,0 +1,228 @@
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createPublisher } from '../../../../../packages/pipeline/publisher.ts';
+import { newTrace } from '../../../../../packages/process/trace.ts';
+import { signerOf } from '../../../../../packages/trust/signer.ts';
+import type { ArchiveHead } from '../../../../../schemas/events/head.ts';
+import { TOPICS } from '../../../../../schemas/events/topics.ts';
+import type { ManifestContent } from '../../../../../services/audit/archive/manifest-entry.ts';
+import { certified, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../../../fixtures/trust.ts';
+import { countedIds } from '../../../../support/logs/log-record.ts';
+import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
+import { archived, checked, recordsOf } from '../../support/archives.ts';
+import {
+  ARCHIVER,
+  DECIDER,
+  fileLine,
+  headsOf,
+  linesIn,
+  listed,
+  ROOT,
+  ROOTS,
+  rechained,
+  rewriteFile,
+  sent,
+  signedArchive,
+  signerWith,
+} from './signed-archive.ts';
+
+const INVENTORY = TOPICS.inventory.name;
+const DAY_MS = 86_400_000;
+
+test('what nobody touched is as it was signed, and the archive alone proves it', async () => {
+  const { log, directory } = await signedArchive();
+  const lines = linesIn(directory).length;
+  expect(await headsOf(directory)).toMatchObject({
+    kinds: [],
+    heads: { archive: { lines, provedLines: lines - 1 }, decisionHeads: 0 },
+  });
+  expect(await headsOf(directory, { living: log })).toMatchObject({ kinds: [] });
+  expect(await checked(directory)).toMatchObject({ deviations: [] });
+});
+
+test('a pass with nothing new but heads signs nothing, and the next one with news does', async () => {
+  const { log, publishAt, directory } = await signedArchive();
+  const pass = async () => (await archived(log, directory, { signer: signerWith(log) })).signed?.kind;
+  expect([await pass(), await pass()]).toEqual(['unchanged', 'unchanged']);
+  await publishAt(SIGNED_AT_MS + 3 * DAY_MS, listed('news'));
+  expect(await pass()).toBe('signed');
+  expect(await recordsOf(log, { topic: TOPICS.heads.name })).toHaveLength(3);
+  expect((await headsOf(directory, { living: log })).kinds).toEqual([]);
+});
+
+test('a head that came onto the log and not into the archive is right, and the next pass signs again', async () => {
+  const { log, directory } = await signedArchive();
+  const lines = linesIn(directory);
+  rechained(directory, lines.slice(0, -1));
+  expect((await headsOf(directory, { living: log })).kinds).toEqual([]);
+  await archived(log, directory, { signer: signerWith(log) });
+  expect((await headsOf(directory, { living: log })).kinds).toEqual([]);
+});
+
+test('an end that was cut off is seen by the heads of the log, and told with what is left', async () => {
+  const { log, directory } = await signedArchive();
+  const lines = linesIn(directory);
+  const firstHead = lines.findIndex(({ kind }) => kind === 'head');
+  const cut = lines.slice(0, firstHead + 1);
+  for (const line of lines.slice(firstHead + 1)) if (line.kind === 'file') rmSync(join(directory, line.file));
+  rechained(directory, cut);
+
+  // Whoever has the archive alone has cut off its heads too.
+  expect(await headsOf(directory)).toMatchObject({ kinds: [] });
+  const found = await headsOf(directory, { living: log });
+  expect(found.kinds).toEqual(['archive-cut']);
+  expect(found.messages[0]).toContain(`says that there were ${lines.length - 1}`);
+});
+
+test('a record cut off the last file, with all checksums made right, is found with its partition and offsets', async () => {
+  const { directory } = await signedArchive();
+  const { file, lastOffset, partition, firstOffset } = fileLine(directory, INVENTORY);
+  await rewriteFile(directory, file, `FROM records WHERE "offset" < ${lastOffset}`);
+  const shorter = String(BigInt(lastOffset) - 1n);
+  rechained(
+    directory,
+    linesIn(directory).map((line) =>
+      line.kind === 'file' && line.file === file
+        ? { ...line, lastOffset: shorter, rows: line.rows - 1 }
+        : line,
+    ),
+  );
+  expect(await headsOf(directory)).toMatchObject({
+    kinds: ['archive-rewritten'],
+    places: [[`${INVENTORY}/${partition}@${firstOffset}`, `${INVENTORY}/${partition}@${shorter}`]],
+  });
+});
+
+test('a value rewritten in the middle, with all checksums made right, is found', async () => {
+  const { directory } = await signedArchive();
+  const { file, firstOffset, partition } = fileLine(directory, INVENTORY, 3);
+  const forged = `SELECT * REPLACE (encode('{}') AS value) FROM records`;
+  await rewriteFile(directory, file, forged);
+  rechained(directory, linesIn(directory));
+  const found = await headsOf(directory);
+  expect(found.kinds).toEqual(['archive-rewritten']);
+  expect(found.places[0]?.[0]).toBe(`${INVENTORY}/${partition}@${firstOffset}`);
+});
+
+test('two files that changed places, with all checksums made right, are found', async () => {
+  const { directory } = await signedArchive();
+  const [one, other] = [fileLine(directory, INVENTORY, 1).file, fileLine(directory, INVENTORY, 2).file];
+  const path = (name: string): string => join(directory, name);
+  renameSync(path(one), path('aside'));
+  renameSync(path(other), path(one));
+  renameSync(path('aside'), path(other));
+  rechained(directory, linesIn(directory));
+  expect((await headsOf(directory)).kinds).toEqual(['archive-rewritten']);
+});
+
+test('a statement taken out of the archive is named', async () => {
+  const { directory } = await signedArchive();
+  const { file } = fileLine(directory, TOPICS.keys.name);
+  await rewriteFile(directory, file, `FROM records WHERE key <> '${DECIDER.keyId}'`);
+  rechained(
+    directory,
+    linesIn(directory).map((line) =>
+      line.kind === 'file' && line.file === file ? { ...line, rows: 1, lastOffset: '0' } : line,
+    ),
+  );
+  const found = await headsOf(directory);
+  expect(found.kinds).toEqual(['archive-rewritten', 'statement-missing']);
+  expect(found.messages[1]).toContain(`the certificate of ${DECIDER.keyId}`);
+});
+
+test('heads of two archives are not mixed up, and one that was put into another archive is found', async () => {
+  const { log, directory } = await signedArchive();
+  const other = join(temporaryDirectory(), 'other');
+  await archived(log, other, { signer: signerWith(log) });
+  expect((await headsOf(directory, { living: log })).kinds).toEqual([]);
+  expect((await headsOf(other, { living: log })).kinds).toEqual([]);
+  rechained(other, [...linesIn(other).slice(0, -1), ...linesIn(directory).slice(-1)]);
+  expect((await headsOf(other)).kinds).toEqual(['archive-rewritten']);
+});
+
+/** The archive with another head in the place of its last one. */
+async function withHeadBy(key: typeof ARCHIVER, fleet: string): Promise<string> {
+  const { directory } = await signedArchive();
+  const lines = linesIn(directory);
+  const last = lines.at(-1);
+  if (last?.kind !== 'head') throw new Error('the last line is no head');
+  const event: ArchiveHead = JSON.parse(Buffer.from(last.valueBase64, 'base64').toString());
+  const ids = countedIds();
+  const signer = signerOf({ fleet, role: 'archiver', key: () => key });
+  const publisher = createPublisher({
+    log: { publish: async () => {} },
+    source: '/x',
+    now: () => 0,
+    ids,
+    signer,
+  });
+  const forged = publisher.records([{ topic: 'heads', key: event.archive, event }], newTrace(ids));
+  const heads = forged.map(
+    ({ headers, value, key: recordKey }): ManifestContent => ({
+      kind: 'head',
+      key: recordKey,
+      headers,
+      valueBase64: value?.toString('base64') ?? '',
+    }),
+  );
+  rechained(directory, [...lines.slice(0, -1), ...heads]);
+  return directory;
+}
+
+test.each([
+  { name: 'a decider', key: DECIDER, fleet: ROOTS.fleet },
+  { name: 'a stranger', key: newKey(), fleet: ROOTS.fleet },
+  { name: 'the archiver of another fleet', key: ARCHIVER, fleet: 'other' },
+])('a head by $name is not believed', async ({ key, fleet }) => {
+  expect((await headsOf(await withHeadBy(key, fleet))).kinds).toEqual(['not-trusted']);
+});
+
+test('an archive without heads is said to be so, and is a deviation where heads are required', async () => {
+  const { log } = await signedArchive();
+  const directory = join(temporaryDirectory(), 'unsigned');
+  await archived(log, directory);
+  expect(await headsOf(directory)).toMatchObject({ kinds: [], heads: { archive: { provedLines: 0 } } });
+  expect((await headsOf(directory, { areRequired: true })).kinds).toEqual(['no-heads', 'no-heads']);
+});
+
+test('who may not sign archives nothing less, and says so', async () => {
+  const { log, publishAt, directory } = await signedArchive();
+  await publishAt(SIGNED_AT_MS + 3 * DAY_MS, listed('news'));
+  for (const key of [DECIDER, newKey()]) {
+    const { signed, records } = await archived(log, directory, { signer: signerWith(log, key) });
+    expect(signed?.kind).toBe('failed');
+    expect(records).toBeLessThan(3);
+  }
+  const late = signerWith(log, ARCHIVER, SIGNED_AT_MS + 365 * DAY_MS);
+  expect((await archived(log, directory, { signer: late })).signed).toMatchObject({
+    kind: 'failed',
+    why: expect.stringContaining('ended'),
+  });
+});
+
+test('heads prove an archive years later, over a rotation, with keys that have ended or were revoked', async () => {
+  const { log, publishAt, directory } = await signedArchive();
+  const next = newKey();
+  const laterMs = SIGNED_AT_MS + 40 * DAY_MS;
+  const over = { role: 'archiver', issuedAtMs: laterMs, notAfterMs: laterMs + 30 * DAY_MS } as const;
+  // The first key has ended by then, and is taken back for what came since.
+  await publishAt(
+    laterMs,
+    sent(certified(ROOT, next, over)),
+    sent(revoked(ROOT, ARCHIVER, { issuedAtMs: laterMs })),
+  );
+  await publishAt(laterMs + 1, listed('later'));
+  await archived(log, directory, { signer: signerWith(log, next, laterMs + 2) });
+  const found = await headsOf(directory);
+  expect(found.kinds).toEqual([]);
+  expect(found.heads.archive?.provedLines).toBe(linesIn(directory).length - 1);
+});
+
+test('with a newer file of roots the word of a root that it lacks is not called missing', async () => {
+  const { log, publishAt, directory } = await signedArchive();
+  const [root, again] = [newKey(), SIGNED_AT_MS + DAY_MS];
+  await publishAt(again, sent(certified(root, ARCHIVER, { role: 'archiver', issuedAtMs: again - DAY_MS })));
+  await archived(log, directory, { signer: signerWith(log) });
+  expect((await headsOf(directory, { roots: rootsOf(root) })).kinds).not.toContain('statement-missing');
+});
