@@ -2,13 +2,11 @@
  * Runs in a container on the network of the compose example: waits until every service named by the arguments is ready,
  * and until a removal by each of those that are nodes lies on the event log. Whoever starts it bounds its time.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pino from 'pino';
-import { openKafkaLog } from '../../packages/event-log/kafka.ts';
 import type { ReadEvent } from '../../packages/event-log/port.ts';
 import { ObjectResult } from '../../schemas/events/result.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
+import { openComposeLog } from './compose-log.ts';
 
 const POLL_MS = 250;
 const services = process.argv.slice(2);
@@ -30,17 +28,7 @@ async function answersReady(service: string): Promise<boolean> {
 }
 
 async function removalsBy(missing: Set<string>): Promise<void> {
-  await using log = await openKafkaLog(
-    {
-      kind: 'kafka',
-      brokers: ['kafka:9092'],
-      clientId: 'compose-probe',
-      replicationFactor: 1,
-      compression: 'zstd',
-      waits: 'long',
-    },
-    { logger: pino({ level: 'silent' }), now: Date.now, random: Math.random, newId: randomUUID },
-  );
+  await using log = await openComposeLog('compose-probe');
   for await (const event of log.read({ topic: TOPICS.results.name, from: 'earliest', to: 'forever' })) {
     const node = removedOn(event);
     if (node !== null && missing.delete(node)) process.stdout.write(`${node} removed something\n`);

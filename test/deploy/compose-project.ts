@@ -12,6 +12,8 @@ const COMPOSE_MS = 240_000;
 const DOCKER_MS = 60_000;
 /** Its image tells Docker nothing of health. */
 const BROKER = 'kafka';
+/** Of keys. */
+const VOLUMES = ['root-key', 'roots', 'decider-key', 'operator-key'];
 
 /** The compose example under a name and with an image of this test's own. */
 export interface ComposeProject extends AsyncDisposable {
@@ -48,7 +50,8 @@ function labelsFile(folder: string, services: readonly string[]): string {
   const labelled = { labels: testLabels() };
   const service = { ...labelled, healthcheck: { interval: '10s' } };
   const all = Object.fromEntries(services.map((name) => [name, name === BROKER ? labelled : service]));
-  writeFileSync(path, JSON.stringify({ services: all, networks: { default: labelled } }));
+  const volumes = Object.fromEntries(VOLUMES.map((name) => [name, labelled]));
+  writeFileSync(path, JSON.stringify({ services: all, networks: { default: labelled }, volumes }));
   return path;
 }
 

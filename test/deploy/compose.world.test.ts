@@ -51,6 +51,7 @@ test('one command brings it up, every node is cleaned, and it goes without a tra
   expect(policies).toMatch(/\bdemo\b.*\benforce\b/);
 
   expect(await loudLines(project)).toEqual([]);
+  await onlySignedCounts();
   await project.compose('stop', '--timeout', '150');
   expect(await exitCodes(project)).toEqual(Object.fromEntries(lasting.map((name) => [name, '0'])));
 
@@ -58,11 +59,46 @@ test('one command brings it up, every node is cleaned, and it goes without a tra
   expect(await remainsOf(project)).toEqual([]);
 });
 
+test('keys stay as they are when the example starts again, also after it was taken down', async () => {
+  await using fresh = await composeProject(names);
+  const made = async (): Promise<readonly string[]> => {
+    const { output } = await fresh.compose('up', 'keys');
+    return [...output.matchAll(/Its id: ([0-9a-f]{32})/g)].map(([, id = '']) => id);
+  };
+  const first = await made();
+  expect(first).toHaveLength(3);
+  expect(await made()).toEqual(first);
+  await fresh.compose('down');
+  expect(await made()).toEqual(first);
+});
+
 /** All services ready, and a removal by each node on the log. */
-async function probe({ name, image }: ComposeProject): Promise<void> {
+const probe = async (given: ComposeProject): Promise<void> => {
+  await inNetwork(given, 'compose-probe.ts', ...lasting);
+};
+
+/** What a script of this folder prints on the network of the example. */
+async function inNetwork(
+  { name, image }: ComposeProject,
+  script: string,
+  ...args: readonly string[]
+): Promise<string> {
   const mount = ['--volume', `${REPOSITORY}:/checkout:ro`, '--network', `${name}_default`];
-  const script = ['--entrypoint', 'node', image, '/checkout/test/deploy/compose-probe.ts', ...lasting];
-  await run('docker', ['run', '--rm', ...mount, ...script], { usualMs: PROBE_MS });
+  const program = ['--entrypoint', 'node', image, `/checkout/test/deploy/${script}`, ...args];
+  return (await run('docker', ['run', '--rm', ...mount, ...program], { usualMs: PROBE_MS })).stdout;
+}
+
+/** Nobody follows whoever has no key, and the operator's key mends what they did. */
+async function onlySignedCounts(): Promise<void> {
+  expect(await inNetwork(project, 'compose-intruder.ts', 'node-1')).toMatch(
+    /^a command without a signature became a dead letter\na policy without a signature: .*demo.* carries no signature/,
+  );
+  const sign = (...args: readonly string[]) =>
+    project.compose('run', '--rm', '-T', 'fleetgc', 'policy', 'sign', ...args);
+  const { stdout } = await sign('--dry-run', '-o', 'json');
+  const { digest } = z.object({ digest: z.string() }).parse(JSON.parse(stdout));
+  await sign('--expect', digest);
+  await probe(project);
 }
 
 async function healthOf(given: ComposeProject): Promise<readonly string[]> {

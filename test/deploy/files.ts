@@ -26,9 +26,9 @@ export const kubernetesFiles = readdirSync(join(REPOSITORY, KUBERNETES), {
   encoding: 'utf8',
 }).filter((file) => file.includes('.'));
 
-/** The operator's policy is one of FleetGC, and no object of Kubernetes; what splits a node is a patch of one. */
+/** Policy, roots and statements are FleetGC's own, and no objects of Kubernetes; what splits a node is a patch of one. */
 const isManifest = (file: string): boolean =>
-  !/(^|\/)(kustomization|policy)\.yaml$|\.env$|^split-node\//.test(file);
+  !/(^|\/)(kustomization|policy|roots)\.yaml$|\.(env|statements)$|^split-node\//.test(file);
 
 /** The objects of every manifest, with the file that holds each. */
 export const manifests = kubernetesFiles.filter(isManifest).flatMap((file) =>
@@ -47,6 +47,7 @@ const SeccompProfile = z.object({ type: z.literal('RuntimeDefault') });
 const PodSecurity = z.object({
   runAsNonRoot: z.literal(true),
   runAsUser: z.literal(1000),
+  fsGroup: z.literal(1000),
   seccompProfile: SeccompProfile,
 });
 /** What all of ours have in common. */
@@ -83,7 +84,13 @@ const Labels = z.record(z.string(), z.string());
 export const Volume = z.object({
   name: z.string(),
   hostPath: z.object({ path: z.string() }).optional(),
-  secret: z.object({ secretName: z.string() }).optional(),
+  secret: z
+    .object({
+      secretName: z.string(),
+      defaultMode: z.int().optional(),
+      optional: z.boolean().default(false),
+    })
+    .optional(),
   configMap: z.object({ name: z.string() }).optional(),
 });
 

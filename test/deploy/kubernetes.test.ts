@@ -73,37 +73,42 @@ test('two commands apply every file: that of the fleet, and that of the operator
   expect([...applied].toSorted()).toEqual(kubernetesFiles.toSorted());
 });
 
+const operatorContainers = operatorPod.flatMap(({ initContainers, containers }) => [
+  ...initContainers,
+  ...containers,
+]);
+const pods = [...workloads.map(({ spec }) => spec.template.spec), ...operatorPod];
+
 test('every ConfigMap is made by kustomize, which names it by its content', () => {
   const made = ['settings', 'operator']
     .flatMap((folder) => kustomization(folder).configMapGenerator)
     .map(({ name }) => name);
   const used = [
-    ...workloads.flatMap((workload) => container(workload).envFrom),
-    ...operatorPod.flatMap(({ containers, initContainers, volumes }) => [
-      ...[...initContainers, ...containers].flatMap(({ envFrom }) => envFrom),
-      ...volumes.flatMap(({ configMap }) => (configMap ? [{ configMapRef: configMap }] : [])),
-    ]),
-  ].map(({ configMapRef }) => configMapRef.name);
+    ...[...workloads.map(container), ...operatorContainers].flatMap(({ envFrom }) =>
+      envFrom.map(({ configMapRef }) => configMapRef.name),
+    ),
+    ...pods.flatMap(({ volumes }) => volumes.flatMap(({ configMap }) => configMap?.name ?? [])),
+  ];
 
   expect(manifests.filter(({ content }) => content.kind === 'ConfigMap')).toEqual([]);
   expect([...new Set(used)].toSorted()).toEqual(made.toSorted());
 });
 
-test("the operator's Job makes the topics, then applies a policy that is valid and removes nothing", () => {
-  const [pod] = operatorPod;
-  const commands = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])].map(({ args }) => args);
+test("the operator's Job makes the topics, publishes keys, then applies a policy that is valid and removes nothing", () => {
+  const commands = operatorContainers.map(({ args }) => args);
   const text = textOf('deploy/kubernetes/operator/policy.yaml');
   const read = readPolicyFiles([{ file: 'policy.yaml', text }]);
 
   expect(commands).toEqual([
     ['topics', 'create', '--wait', '60s'],
+    ['keys', 'publish', '/etc/fleetgc/statements/keys.statements'],
     ['policy', 'apply', '/etc/fleetgc/policy/policy.yaml'],
   ]);
   for (const [first = '', second = ''] of commands) verbNamed(`${first} ${second}`);
   expect(read).toMatchObject({ valid: true, policies: [{ policy: { mode: 'dry-run' } }] });
 });
 
-test('nodes, deciders and operators are three principals: each has its own Secret and no other', () => {
+test('nodes, deciders and operators are three principals: each has its own Secrets and no other, and nodes have no key', () => {
   const secretsOf = (
     volumes: readonly { readonly secret?: { readonly secretName: string } | undefined }[],
     containers: readonly Pick<ReturnType<typeof container>, 'env'>[],
@@ -121,12 +126,12 @@ test('nodes, deciders and operators are three principals: each has its own Secre
   );
 
   expect(Object.fromEntries(found)).toEqual({
-    'fleetgc-pressure': 'fleetgc-kafka-deciders',
-    'fleetgc-container-gc': 'fleetgc-kafka-deciders',
-    'fleetgc-image-gc': 'fleetgc-kafka-deciders',
+    'fleetgc-pressure': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
+    'fleetgc-container-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
+    'fleetgc-image-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
     'fleetgc-node': 'fleetgc-kafka-nodes',
   });
-  expect(operators).toEqual(['fleetgc-kafka-operators']);
+  expect(operators).toEqual(['fleetgc-kafka-operators, fleetgc-signing-operators']);
 });
 
 const container = ({ spec }: Workload) => spec.template.spec.containers[0];

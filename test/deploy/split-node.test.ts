@@ -58,6 +58,16 @@ test('only the executor may write logs', () => {
   }
 });
 
+test('agent and executor know whom to believe, and neither has a key', () => {
+  for (const name of ['node-agent', 'node-executor']) {
+    expect(mountsOf(name, 'roots')).toEqual(
+      whole?.spec.template.spec.containers[0].volumeMounts.filter((mount) => mount.name === 'roots'),
+    );
+    expect(mountsOf(name, 'roots')).toHaveLength(1);
+    expect(mountsOf(name, 'signing')).toEqual([]);
+  }
+});
+
 test('the proxy has no secret and needs no broker', () => {
   const { envFrom, volumeMounts } = named('cri-proxy');
   expect(envFrom).toEqual([]);

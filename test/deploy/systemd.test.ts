@@ -140,3 +140,22 @@ test('the proxy offers its socket to the group of the agent, where only that gro
   expect(setting(unit, 'RuntimeDirectoryMode')).toBe('0750');
   expect(setting(unit, 'RestrictAddressFamilies')).toBe('AF_UNIX');
 });
+
+test('signatures are required; only what decides has a key, which systemd gives to it alone', () => {
+  const environment = textOf('deploy/systemd/fleetgc.env').split('\n');
+  const keyed = units.filter((unit) => /LoadCredential|SIGNING_KEY/.test(textOf(`deploy/systemd/${unit}`)));
+  const unit = 'fleetgc-decide.service';
+  const [credential = '', file] = setting(unit, 'LoadCredential').split(':');
+
+  expect(environment).toContain('FLEETGC_TRUST=required');
+  expect(environment).toContain('FLEETGC_TRUST_ROOTS=/etc/fleetgc/roots.yaml');
+  expect(environment.filter((line) => line.includes('SIGNING_KEY'))).toEqual([]);
+  expect(keyed).toEqual([unit]);
+  expect(file).toBe('/etc/fleetgc/decider.pem');
+  expect(setting(unit, 'Environment')).toBe(
+    `${variableOf('decide', 'signingKeyFile')}=%t/credentials/%n/${credential}`,
+  );
+});
+
+const variableOf = (verb: string, key: string): string =>
+  verbNamed(verb).options.find((option) => option.key === key)?.variable ?? '';

@@ -17,7 +17,7 @@ export function testLabels(): Record<string, string> {
   return { [TEST_LABEL]: '1', [OWNER_LABEL]: owner() };
 }
 
-/** Removes the containers and networks that runs left behind whose process is gone. */
+/** Removes the containers, networks and volumes that runs left behind whose process is gone. */
 export async function sweepLeftovers(): Promise<void> {
   await sweep((ownedBy) => !isAlive(Number(ownedBy)));
 }
@@ -27,18 +27,30 @@ export async function sweepOwn(): Promise<readonly string[]> {
   return await sweep((ownedBy) => ownedBy === owner());
 }
 
+/** What Docker keeps, in the order in which it can go; columns are those of the list. */
+const KINDS = [
+  {
+    list: ['ps', '--all'],
+    remove: ['rm', '--force', '--volumes'],
+    id: '{{.ID}}',
+    what: 'container of {{.Image}}',
+  },
+  { list: ['network', 'ls'], remove: ['network', 'rm'], id: '{{.ID}}', what: 'network' },
+  { list: ['volume', 'ls'], remove: ['volume', 'rm'], id: '{{.Name}}', what: 'volume' },
+] as const;
+
 async function sweep(goes: (ownedBy: string) => boolean): Promise<readonly string[]> {
-  const containers = await sweepKind(['ps', '--all'], ['rm', '--force', '--volumes'], goes);
-  return [...containers, ...(await sweepKind(['network', 'ls'], ['network', 'rm'], goes))];
+  const swept: string[] = [];
+  for (const kind of KINDS) swept.push(...(await sweepKind(kind, goes)));
+  return swept;
 }
 
 async function sweepKind(
-  list: readonly string[],
-  remove: readonly string[],
+  { list, remove, id: idColumn, what: whatColumn }: (typeof KINDS)[number],
   goes: (ownedBy: string) => boolean,
 ): Promise<readonly string[]> {
   const swept: string[] = [];
-  const format = `{{.ID}} {{.Label "${OWNER_LABEL}"}} ${list[0] === 'ps' ? 'container of {{.Image}}' : 'network'}`;
+  const format = `${idColumn} {{.Label "${OWNER_LABEL}"}} ${whatColumn}`;
   const { stdout } = await run('docker', [...list, '--filter', `label=${TEST_LABEL}`, '--format', format], {
     usualMs: DOCKER_MS,
   });

@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { FilePath, withMeta } from '../../../packages/process/options/options.ts';
-import { writeKeyFile } from '../../../packages/trust/key-file.ts';
+import { FilePath, Switch, withMeta } from '../../../packages/process/options/options.ts';
+import { readKeyFile, writeKeyFile } from '../../../packages/trust/key-file.ts';
 import { createKeyPair, keyIdOf } from '../../../packages/trust/key-pair.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -8,20 +9,37 @@ import { defineVerb } from '../../framework/verb.ts';
 export const verb = defineVerb({
   help: [
     'The private key goes to a new file that only its user can read. The public key is printed: give it to whoever has a root, who certifies it for a role. Until then nobody believes what the key signs.',
+    'With --keep-existing a key that is there already stays, and its public key is printed: for what runs again and again, and for a public key that got lost.',
   ],
-  examples: ['fleetgc keys create decider.pem', 'fleetgc keys create root.pem --output json'],
+  examples: [
+    'fleetgc keys create decider.pem',
+    'fleetgc keys create root.pem --output json',
+    'fleetgc keys create decider.pem --keep-existing',
+  ],
   options: z.object({
     file: withMeta(FilePath, {
       positional: true,
       description: 'File for the private key, PKCS #8 PEM; it must not be there yet.',
     }),
+    keepExisting: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'If the file is there already, leave it and print the public key of what it holds.',
+    }),
     ...outputOptions,
   }),
-  run: async ({ file, output }, { print, logger }) => {
-    const { privateKeyPem, publicKey } = createKeyPair();
-    writeKeyFile(file, privateKeyPem);
+  run: async ({ file, keepExisting, output }, { print, logger }) => {
+    const isKept = keepExisting && existsSync(file);
+    const publicKey = isKept ? readKeyFile(file).publicKey : createKeyFile(file);
     const value = { keyId: keyIdOf(publicKey), publicKey, privateKeyFile: file };
     print(formatResult(output, { value, lines: [publicKey] }));
-    logger.info(`The private key is in ${file}; it never has to leave this machine. Its id: ${value.keyId}`);
+    const where = isKept ? `was in ${file} already` : `is in ${file}`;
+    logger.info(`The private key ${where}; it never has to leave this machine. Its id: ${value.keyId}`);
   },
 });
+
+/** Its public key. */
+function createKeyFile(file: string): string {
+  const { privateKeyPem, publicKey } = createKeyPair();
+  writeKeyFile(file, privateKeyPem);
+  return publicKey;
+}

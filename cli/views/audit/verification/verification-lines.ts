@@ -6,9 +6,10 @@ import { type Place, placeText } from '../../../../services/audit/events/log-pos
 import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
 import type { HeadsSummary } from '../../../../services/audit/verify/heads/verify-heads.ts';
-import type { SignedBy, 
+import type {
   SignedBy,
-  UnprovedFacts,} from '../../../../services/audit/verify/signatures/verify-signatures.ts';
+  UnprovedFacts,
+} from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */

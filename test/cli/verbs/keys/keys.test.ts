@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -120,6 +120,34 @@ test('the key of a root may come from a command', async () => {
     ...['keys', 'check', '--key-command', `cat ${given.file('decider.pem')}`, '--role', 'operator', ...roots],
   );
   expect(checked.stdout).toContain('may sign as decider, not as operator');
+});
+
+test('a key that is there is kept where that is asked for, and refused elsewhere', async () => {
+  const path = join(temporaryDirectory(), 'root.pem');
+  const keeping = () => inProcess(['keys', 'create', path, '--keep-existing']);
+  const created = await keeping();
+  const written = readFileSync(path, 'utf8');
+
+  expect(created).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^[A-Za-z0-9+/]{43}=\n$/) });
+  expect(await keeping()).toMatchObject({ exitCode: 0, stdout: created.stdout });
+  expect(await inProcess(['keys', 'create', path])).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(readFileSync(path, 'utf8')).toBe(written);
+});
+
+test('what is kept has to be a private key that others cannot read', async () => {
+  const path = join(temporaryDirectory(), 'root.pem');
+  const keeping = () => inProcess(['keys', 'create', path, '--keep-existing']);
+  await keeping();
+  chmodSync(path, 0o644);
+  expect(await keeping()).toMatchObject({
+    exitCode: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/chmod o=/),
+  });
+  chmodSync(path, 0o600);
+  writeFileSync(path, '');
+  expect(await keeping()).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(readFileSync(path, 'utf8')).toBe('');
 });
 
 test('a root signs offline, and another machine publishes it', async () => {

@@ -1,0 +1,77 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readKeyFile } from '../../packages/trust/key-file.ts';
+import { createKeyPair } from '../../packages/trust/key-pair.ts';
+import { readTrustRoots } from '../../packages/trust/roots-file.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { operatorPod, REPOSITORY, textOf, verbNamed, workloads } from './files.ts';
+
+const settings = new Map(
+  textOf('deploy/kubernetes/settings/fleetgc.env')
+    .split('\n')
+    .filter((line) => /^FLEETGC_/.test(line))
+    .map((line): [string, string] => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)]),
+);
+const pods = [
+  ...workloads.map(({ metadata, spec }) => ({ name: metadata.name, pod: spec.template.spec })),
+  ...operatorPod.map((pod) => ({ name: 'fleetgc-operator', pod })),
+];
+const containersOf = ({ pod }: (typeof pods)[number]) =>
+  'initContainers' in pod ? [...pod.initContainers, ...pod.containers] : pod.containers;
+const all = pods.flatMap((each) =>
+  containersOf(each).map((container) => ({
+    name: `${each.name}: ${container.args.join(' ')}`,
+    container,
+    verb: verbOf(container.args),
+    volumes: new Map(each.pod.volumes.map((volume) => [volume.name, volume])),
+  })),
+);
+
+function verbOf([first = '', second = '']: readonly string[]) {
+  return ['topics', 'keys', 'policy'].includes(first) ? verbNamed(`${first} ${second}`) : verbNamed(first);
+}
+
+test('signatures are required, and as shipped nobody is believed', () => {
+  const file = join(REPOSITORY, 'deploy/kubernetes/settings/roots.yaml');
+  expect(settings.get('FLEETGC_TRUST')).toBe('required');
+  expect(() => readTrustRoots(file)).toThrow(/cannot be used.*"fleetgc keys roots" writes such a file/);
+  expect(textOf('deploy/kubernetes/operator/keys.statements')).toBe('');
+});
+
+describe.each(all)('$name', ({ container, verb, volumes }) => {
+  const takes = (key: string): boolean => verb.options.some((option) => option.key === key);
+  const volumeAt = (path: string | undefined) =>
+    volumes.get(
+      container.volumeMounts.find(({ mountPath }) => path?.startsWith(`${mountPath}/`))?.name ?? '',
+    );
+
+  test('has the roots if it believes anybody', () => {
+    const roots = volumeAt(settings.get('FLEETGC_TRUST_ROOTS'));
+    expect(roots?.configMap?.name).toBe(takes('trustRoots') ? 'fleetgc-roots' : undefined);
+  });
+
+  test('has a key if it signs, which only its group may read and without which it does not start', () => {
+    const file = container.env.find(({ name }) => name === 'FLEETGC_SIGNING_KEY_FILE')?.value;
+    if (!takes('signingKeyFile')) {
+      expect(file).toBeUndefined();
+      expect(container.volumeMounts.map(({ name }) => name)).not.toContain('signing');
+      return;
+    }
+    const secret = volumeAt(file)?.secret;
+    expect(secret).toMatchObject({
+      secretName: expect.stringMatching(/^fleetgc-signing-/),
+      optional: false,
+    });
+    expect(readable(secret?.defaultMode ?? 0o644)).toBe(true);
+  });
+});
+
+/** Whether a process would use a key in a file of this mode. */
+function readable(mode: number): boolean {
+  const path = join(temporaryDirectory(), 'key.pem');
+  const { privateKeyPem, publicKey } = createKeyPair();
+  writeFileSync(path, privateKeyPem);
+  chmodSync(path, mode);
+  return readKeyFile(path).publicKey === publicKey;
+}
