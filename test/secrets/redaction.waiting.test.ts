@@ -1,4 +1,4 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadAllVerbs } from '../../cli/verb-list.ts';
@@ -7,7 +7,7 @@ import { TOPICS } from '../../schemas/events/topics.ts';
 import { fleetgc, inProcess, ownLog } from '../cli/fleetgc.ts';
 import { readTopic } from '../cli/read-topic.ts';
 import { nodeOptions } from '../cli/service-options.ts';
-import { BOUND_MS, type RunningVerb, startVerb } from '../cli/service-process.ts';
+import { BOUND_MS, type RunningVerb, spawnVerb, startVerb } from '../cli/service-process.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -25,6 +25,8 @@ const SECRET_OPTIONS = [
   'rootKeyFile',
   'signingKeyFile',
 ];
+/** The same for commands that write a secret to stdout. */
+const SECRET_COMMANDS = ['keyCommand', 'rootKeyCommand', 'signingKeyCommand'];
 /** Named like one: the key of a record, public keys and their ids, and where tokens come from. */
 const PUBLIC = ['key', 'keyId', 'publicKey', 'kafkaTokenCaFile', 'kafkaTokenScope', 'kafkaTokenUrl'];
 const TALKATIVE = ['--log-level', 'trace'];
@@ -32,7 +34,9 @@ const TALKATIVE = ['--log-level', 'trace'];
 test('these are the options that take a secret, and none takes it itself', async () => {
   const keys = (await loadAllVerbs()).flatMap(({ options }) => options.map(({ key }) => key));
   const secret = [...new Set(keys.filter((key) => /password|secret|token|key/i.test(key)))];
-  expect(secret.filter((key) => !PUBLIC.includes(key)).toSorted()).toEqual(SECRET_OPTIONS);
+  expect(secret.filter((key) => !PUBLIC.includes(key)).toSorted()).toEqual(
+    [...SECRET_OPTIONS, ...SECRET_COMMANDS].toSorted(),
+  );
 });
 
 test.each(['it is %s here', JSON.stringify({ password: '%s' })])(
@@ -161,6 +165,66 @@ describe('who signs does not tell the key', () => {
     expectNone([...said, await saidBy(running)].join('\n'), secrets);
     for (const topic of [TOPICS.keys.name, TOPICS.policies.name])
       expectNone(`${topic} ${JSON.stringify(await readTopic(own.log, topic).then(textsOf))}`, secrets);
+  });
+
+  test('a command that gives a key, or fails to, and what it says', async () => {
+    const own = await ownLog();
+    const { key, roots, secrets } = await keysIn(temporaryDirectory());
+    const [root, signing] = secrets;
+    const trusted = ['--trust-roots', roots, ...TALKATIVE];
+    const certify = ['keys', 'certify', key, '--role', 'decider', '--name', 'x', '--valid-for', '90d'];
+    const sh = (script: string, file: string): string => `sh -c '${script}' sh ${file}`;
+    const said = [
+      await own.run(...certify, '--root-key-command', `cat ${root.file}`, ...trusted),
+      await own.run(
+        ...certify,
+        '--root-key-command',
+        sh('cat $1; cat $1 >&2; exit 1', root.file),
+        ...trusted,
+      ),
+      await own.run(...certify, '--root-key-command', sh('sed -n 2p $1', root.file), ...trusted),
+      await own.run(...certify, '--root-key-command', `cat '${root.file}`, ...trusted),
+      await own.run('keys', 'check', '--key-command', sh('cat $1 >&2; exit 1', signing.file), ...trusted),
+      await own.run('keys', 'check', '--key-command', `cat ${signing.file}`, '--role', 'node', ...trusted),
+    ].map(({ stdout, stderr }) => `${stdout}${stderr}`);
+    expect(said.join('\n')).toContain('may hold the key, and is not shown');
+    const running = startVerb(
+      ...['decide', '--log', 'embedded', '--log-path', own.path, '--trust', 'required'],
+      ...['--signing-key-command', `cat ${signing.file}`, ...trusted],
+    );
+    await waitUntil('readiness', BOUND_MS, async () => (await running.get('/readyz')).status === 200);
+    expectNone([...said, await saidBy(running)].join('\n'), secrets);
+  });
+
+  test('a service that is given another key, and then none', async () => {
+    const own = await ownLog();
+    const directory = temporaryDirectory();
+    const { key, roots, secrets } = await keysIn(directory);
+    const [root, signing] = secrets;
+    const trusted = ['--trust-roots', roots];
+    await own.run(
+      ...['keys', 'certify', key, '--role', 'decider', '--name', 'x', '--valid-for', '90d'],
+      ...[...trusted, '--root-key-file', root.file],
+    );
+    const running = spawnVerb(
+      ...['decide', '--log', 'embedded', '--log-path', own.path, '--trust', 'required'],
+      ...[...trusted, '--signing-key-file', signing.file, ...TALKATIVE],
+    );
+    await waitUntil('readiness', BOUND_MS, async () => (await running.get('/readyz')).status === 200);
+    const said: string[] = [];
+    const toldOf = (what: RegExp) =>
+      waitUntil(String(what), BOUND_MS, async () => {
+        running.hangUp();
+        const { text, status } = await running.get('/readyz?verbose');
+        said.push(text);
+        return status === 200 && what.test(text);
+      });
+    // Nobody certified a root as a decider.
+    renameSync(root.file, signing.file);
+    await toldOf(/\[!\] signing key: [0-9a-f]{32} is to sign from now on, and cannot: no root vouches/);
+    writeFileSync(signing.file, `-----BEGIN PRIVATE KEY-----\n${root.value}\n`);
+    await toldOf(/\[!\] signing key: .* does not hold a private key .*goes on signing/);
+    expectNone([...said, await saidBy(running)].join('\n'), secrets);
   });
 
   test('a token for a broker that refuses it', async () => {
