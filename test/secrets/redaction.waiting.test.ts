@@ -126,21 +126,21 @@ describe('a service that may not do what it wants to does not tell its secrets',
   });
 });
 
-describe('who signs does not tell the key', () => {
-  /** Keys with a root of their own, and the secret part of each file. */
-  async function keysIn(directory: string) {
-    const file = (name: string): string => join(directory, name);
-    const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
-    const [root, key] = [await create('root.pem'), await create('key.pem')];
-    const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
-    writeFileSync(file('roots.yaml'), stdout);
-    const secretOf = (name: string): Secret => ({
-      file: file(name),
-      value: readFileSync(file(name), 'utf8').split('\n')[1] ?? '',
-    });
-    return { key, roots: file('roots.yaml'), secrets: [secretOf('root.pem'), secretOf('key.pem')] as const };
-  }
+/** Keys with a root of their own, and the secret part of each file. */
+async function keysIn(directory: string) {
+  const file = (name: string): string => join(directory, name);
+  const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
+  const [root, key] = [await create('root.pem'), await create('key.pem')];
+  const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
+  writeFileSync(file('roots.yaml'), stdout);
+  const secretOf = (name: string): Secret => ({
+    file: file(name),
+    value: readFileSync(file(name), 'utf8').split('\n')[1] ?? '',
+  });
+  return { key, roots: file('roots.yaml'), secrets: [secretOf('root.pem'), secretOf('key.pem')] as const };
+}
 
+describe('who signs does not tell the key', () => {
   test('a service, and every verb of keys', async () => {
     const own = await ownLog();
     const { key, roots, secrets } = await keysIn(temporaryDirectory());
@@ -310,8 +310,9 @@ test('help tells no secret of the files and the environment it is called in', as
   expectNone([...texts, real].map(({ stdout, stderr }) => stdout + stderr).join('\n'), secrets);
 });
 
-test('nothing that a node writes to the event log, to its state, or that is archived, holds its token', async () => {
+test('nothing that a node writes to the event log, to its state, or that is archived, holds its token or its key', async () => {
   const token = secretIn(temporaryDirectory(), 'token');
+  const { roots, secrets } = await keysIn(temporaryDirectory());
   const node = await simulatedNode({ hasContainerdApi: true });
   await node.runtime.pullImage('registry.example/app:1');
   const { log, path, run } = await ownLog();
@@ -321,6 +322,7 @@ test('nothing that a node writes to the event log, to its state, or that is arch
     ...[...nodeOptions(), ...TALKATIVE, '--log', 'embedded', '--log-path', path],
     ...['--state-directory', state, '--runtime-endpoint', node.endpoint],
     ...['--kubelet-url', await refusingKubelet(), '--kubelet-token-file', token.file],
+    ...['--trust', 'required', '--trust-roots', roots, '--signing-key-file', secrets[1].file],
   );
   await waitUntil(
     'an inventory',
@@ -329,6 +331,10 @@ test('nothing that a node writes to the event log, to its state, or that is arch
   );
   await waitUntil('the refusal', BOUND_MS, () => running.output.stderr.includes('it does not know us (401)'));
   const said = await saidBy(running);
+  expect(said).toMatch(/\[!\] signing key: no root vouches for [0-9a-f]{32}/);
+  for (const topic of ['gc.node.inventory', 'gc.node.disk-stats'] as const)
+    for (const { headers } of await readTopic(log, topic))
+      expect(headers.ce_fleetgcsignature).toMatch(/^[A-Za-z0-9+/]{86}==$/);
   const records = await Promise.all(Object.values(TOPICS).map(({ name }) => readTopic(log, name)));
   const archive = join(temporaryDirectory(), 'archive');
   expect(await run('audit', 'archive', '--to', archive)).toMatchObject({ exitCode: 0 });
@@ -352,5 +358,5 @@ test('nothing that a node writes to the event log, to its state, or that is arch
     bytesIn(archive),
     asked.stdout + asked.stderr,
   ])
-    expectNone(text, [token]);
+    expectNone(text, [token, ...secrets]);
 });
