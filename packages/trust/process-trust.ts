@@ -4,6 +4,7 @@ import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { Following } from '../event-log/follow-topic.ts';
 import type { EventLog } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
+import { sparingly } from '../process/sparingly.ts';
 import { KeySource } from './key-source.ts';
 import { RenewedKey, type Signing, watchRenewedKey } from './renewed-key.ts';
 import { SeenGenerations } from './seen-generations.ts';
@@ -86,7 +87,7 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
     signing && new RenewedKey({ signing, keys, nowMs: provedMs, wait: sources.wait, logger });
   if (signingKey !== null) watchRenewedKey(metrics, signingKey, keys);
   return {
-    trust: trustOf(choice, required, { logger, metrics }),
+    trust: trustOf(choice, required, settings),
     signer:
       signing === null || signingKey === null
         ? UNSIGNED
@@ -101,7 +102,7 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
   };
 }
 
-type Telling = Pick<ProcessTrustSettings, 'logger' | 'metrics'>;
+type Telling = Pick<ProcessTrustSettings, 'logger' | 'metrics' | 'sources'>;
 
 function trustOf(
   { kind, facts }: Exclude<TrustChoice, { readonly kind: 'off' }>,
@@ -113,7 +114,11 @@ function trustOf(
   return judgingApart(kind === 'required' ? required : warns, facts === 'off' ? TRUST_OFF : warns);
 }
 
-function warning(required: RequiredTrust, { logger, metrics }: Telling): Trust {
+/** Of each topic; where a whole fleet does not sign yet, the metric tells enough. */
+const MOST_WARNINGS_PER_MINUTE = 20;
+
+function warning(required: RequiredTrust, { logger, metrics, sources }: Telling): Trust {
+  const mayTell = sparingly(MOST_WARNINGS_PER_MINUTE, sources.now);
   const counter = metrics.count(
     'distrusted_messages_total',
     'Messages that would not count if signatures were required.',
@@ -121,6 +126,7 @@ function warning(required: RequiredTrust, { logger, metrics }: Telling): Trust {
   );
   return new WarningTrust(required, (topic, { cause, message }, key) => {
     counter.add({ topic: TOPICS[topic].name, cause });
+    if (!mayTell(topic)) return;
     logger.warn(
       { topic: TOPICS[topic].name, key, cause },
       `it would not count if signatures were required: ${message}`,

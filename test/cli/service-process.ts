@@ -22,10 +22,16 @@ export interface RunningVerb {
   terminate(): Promise<number>;
 }
 
+/** One that a signal can reach. */
+export interface SpawnedVerb extends RunningVerb {
+  /** Sends SIGHUP. */
+  hangUp(): void;
+}
+
 const onAnyPort = (args: readonly string[]): readonly string[] => [...args, '--http-address', '127.0.0.1:0'];
 
 /** In a process of its own, as a user starts it. */
-export function spawnVerb(...args: readonly string[]): RunningVerb {
+export function spawnVerb(...args: readonly string[]): SpawnedVerb {
   const child = spawn(PROGRAM, onAnyPort(args), {
     env: PROGRAM_ENVIRONMENT,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -41,7 +47,7 @@ export function spawnVerb(...args: readonly string[]): RunningVerb {
     child.kill('SIGTERM');
     return Number((await ended)[0]);
   };
-  return { output, get: getFrom(output), terminate };
+  return { output, get: getFrom(output), terminate, hangUp: () => void child.kill('SIGHUP') };
 }
 
 /** The same in this process, where only what the verb does matters. */

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { TrustChoice } from '../../packages/trust/process-trust.ts';
+import type { FactsTrust, TrustChoice } from '../../packages/trust/process-trust.ts';
 import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { signRecord } from '../../packages/trust/signature.ts';
+import { signerOf } from '../../packages/trust/signer.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { imageRemoval } from '../fixtures/command.ts';
@@ -23,6 +24,7 @@ import {
 vi.setConfig({ testTimeout: TEST_BOUND_MS });
 
 const [root, decider, operator, stranger] = [newKey(), newKey(), newKey(), newKey()];
+const [ownKey, neighboursKey] = [newKey(), newKey()];
 const IMAGES = ['old/a:1', 'old/b:1', 'old/c:1', 'old/d:1'];
 const BOUND_MS = 10_000;
 /** Keys are judged by the clock of this machine. */
@@ -32,13 +34,15 @@ const over = { issuedAtMs: NOW_MS, notAfterMs: NOW_MS + YEAR_MS } as const;
 const CERTIFIED = [
   certified(root, decider, over),
   certified(root, operator, { ...over, role: 'operator' }),
+  certified(root, ownKey, { ...over, role: 'node', clusters: [NODE.cluster], nodes: [NODE.node] }),
+  certified(root, neighboursKey, { ...over, role: 'node', clusters: [NODE.cluster], nodes: ['web-2'] }),
 ].map(({ topic, key, value, headers }) => ({ topic, key: key ?? '', value, headers }));
 
-const required = (): TrustChoice => ({
+const required = (facts: FactsTrust = 'off'): TrustChoice => ({
   kind: 'required',
   roots: rootsOf(root),
   signing: signingWith(decider),
-  facts: 'off',
+  facts,
   seen: new SeenGenerations(),
 });
 
@@ -144,6 +148,47 @@ test('an unsigned policy, and one that was put back, hold everything until an op
 
   await put(signed.headers);
   await unreadable(/somebody put an old record back/);
+});
+
+const nodeSigner = (key: typeof ownKey) => signerOf({ fleet: FLEET, role: 'node', key: () => key });
+
+test('where facts are required, a node that signs its own is cleaned', async () => {
+  const pipeline = await nodeUnderPressure({ trust: required('required'), nodeSigner: nodeSigner(ownKey) });
+  await pipeline.time.passUntil('a removal', 3 * MINUTE, async () => (await removed(pipeline)) > 0);
+  for (const topic of ['diskStats', 'inventory', 'results'] as const) {
+    const records = await pipeline.records(topic);
+    expect(records.length).toBeGreaterThan(0);
+    for (const { headers } of records) {
+      expect(headers.ce_fleetgckeyid).toBe(ownKey.keyId);
+      expect(headers.ce_fleetgcgeneration).toBeUndefined();
+    }
+  }
+  expect(await pipeline.records('deadLetters')).toEqual([]);
+});
+
+test.each([
+  { name: 'does not sign', options: {}, cause: 'unsigned' },
+  {
+    name: 'signs with the key of its neighbour',
+    options: { nodeSigner: nodeSigner(neighboursKey) },
+    cause: 'untrusted-key',
+  },
+])('where facts are required, nothing is decided for a node that $name', async ({ options, cause }) => {
+  const pipeline = await nodeUnderPressure({ trust: required('required'), ...options });
+  await pipeline.time.pass(3 * MINUTE);
+  for (const topic of ['decisions', 'commands', 'observe', 'results'] as const)
+    expect(await pipeline.records(topic)).toEqual([]);
+  const letters = await pipeline.events('deadLetters');
+  for (const topic of ['gc.node.disk-stats', 'gc.node.inventory'])
+    expect(letters).toContainEqual(expect.objectContaining({ topic, cause }));
+});
+
+test('with warn, facts count whoever signed them, and each is told of', async () => {
+  const pipeline = await nodeUnderPressure({ trust: required('warn') });
+  await pipeline.time.passUntil('a removal', 3 * MINUTE, async () => (await removed(pipeline)) > 0);
+  expect(pipeline.lines.join('\n')).toContain(
+    'it would not count if signatures were required: it carries no signature',
+  );
 });
 
 async function revoke(pipeline: Pipeline, { keyId }: typeof decider): Promise<void> {

@@ -1,4 +1,4 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadAllVerbs } from '../../cli/verb-list.ts';
@@ -7,7 +7,7 @@ import { TOPICS } from '../../schemas/events/topics.ts';
 import { fleetgc, inProcess, ownLog } from '../cli/fleetgc.ts';
 import { readTopic } from '../cli/read-topic.ts';
 import { nodeOptions } from '../cli/service-options.ts';
-import { BOUND_MS, type RunningVerb, startVerb } from '../cli/service-process.ts';
+import { BOUND_MS, type RunningVerb, spawnVerb, startVerb } from '../cli/service-process.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -25,6 +25,8 @@ const SECRET_OPTIONS = [
   'rootKeyFile',
   'signingKeyFile',
 ];
+/** The same for commands that write a secret to stdout. */
+const SECRET_COMMANDS = ['keyCommand', 'rootKeyCommand', 'signingKeyCommand'];
 /** Named like one: the key of a record, public keys and their ids, and where tokens come from. */
 const PUBLIC = ['key', 'keyId', 'publicKey', 'kafkaTokenCaFile', 'kafkaTokenScope', 'kafkaTokenUrl'];
 const TALKATIVE = ['--log-level', 'trace'];
@@ -32,7 +34,9 @@ const TALKATIVE = ['--log-level', 'trace'];
 test('these are the options that take a secret, and none takes it itself', async () => {
   const keys = (await loadAllVerbs()).flatMap(({ options }) => options.map(({ key }) => key));
   const secret = [...new Set(keys.filter((key) => /password|secret|token|key/i.test(key)))];
-  expect(secret.filter((key) => !PUBLIC.includes(key)).toSorted()).toEqual(SECRET_OPTIONS);
+  expect(secret.filter((key) => !PUBLIC.includes(key)).toSorted()).toEqual(
+    [...SECRET_OPTIONS, ...SECRET_COMMANDS].toSorted(),
+  );
 });
 
 test.each(['it is %s here', JSON.stringify({ password: '%s' })])(
@@ -122,21 +126,21 @@ describe('a service that may not do what it wants to does not tell its secrets',
   });
 });
 
-describe('who signs does not tell the key', () => {
-  /** Keys with a root of their own, and the secret part of each file. */
-  async function keysIn(directory: string) {
-    const file = (name: string): string => join(directory, name);
-    const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
-    const [root, key] = [await create('root.pem'), await create('key.pem')];
-    const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
-    writeFileSync(file('roots.yaml'), stdout);
-    const secretOf = (name: string): Secret => ({
-      file: file(name),
-      value: readFileSync(file(name), 'utf8').split('\n')[1] ?? '',
-    });
-    return { key, roots: file('roots.yaml'), secrets: [secretOf('root.pem'), secretOf('key.pem')] as const };
-  }
+/** Keys with a root of their own, and the secret part of each file. */
+async function keysIn(directory: string) {
+  const file = (name: string): string => join(directory, name);
+  const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
+  const [root, key] = [await create('root.pem'), await create('key.pem')];
+  const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
+  writeFileSync(file('roots.yaml'), stdout);
+  const secretOf = (name: string): Secret => ({
+    file: file(name),
+    value: readFileSync(file(name), 'utf8').split('\n')[1] ?? '',
+  });
+  return { key, roots: file('roots.yaml'), secrets: [secretOf('root.pem'), secretOf('key.pem')] as const };
+}
 
+describe('who signs does not tell the key', () => {
   test('a service, and every verb of keys', async () => {
     const own = await ownLog();
     const { key, roots, secrets } = await keysIn(temporaryDirectory());
@@ -161,6 +165,66 @@ describe('who signs does not tell the key', () => {
     expectNone([...said, await saidBy(running)].join('\n'), secrets);
     for (const topic of [TOPICS.keys.name, TOPICS.policies.name])
       expectNone(`${topic} ${JSON.stringify(await readTopic(own.log, topic).then(textsOf))}`, secrets);
+  });
+
+  test('a command that gives a key, or fails to, and what it says', async () => {
+    const own = await ownLog();
+    const { key, roots, secrets } = await keysIn(temporaryDirectory());
+    const [root, signing] = secrets;
+    const trusted = ['--trust-roots', roots, ...TALKATIVE];
+    const certify = ['keys', 'certify', key, '--role', 'decider', '--name', 'x', '--valid-for', '90d'];
+    const sh = (script: string, file: string): string => `sh -c '${script}' sh ${file}`;
+    const said = [
+      await own.run(...certify, '--root-key-command', `cat ${root.file}`, ...trusted),
+      await own.run(
+        ...certify,
+        '--root-key-command',
+        sh('cat $1; cat $1 >&2; exit 1', root.file),
+        ...trusted,
+      ),
+      await own.run(...certify, '--root-key-command', sh('sed -n 2p $1', root.file), ...trusted),
+      await own.run(...certify, '--root-key-command', `cat '${root.file}`, ...trusted),
+      await own.run('keys', 'check', '--key-command', sh('cat $1 >&2; exit 1', signing.file), ...trusted),
+      await own.run('keys', 'check', '--key-command', `cat ${signing.file}`, '--role', 'node', ...trusted),
+    ].map(({ stdout, stderr }) => `${stdout}${stderr}`);
+    expect(said.join('\n')).toContain('may hold the key, and is not shown');
+    const running = startVerb(
+      ...['decide', '--log', 'embedded', '--log-path', own.path, '--trust', 'required'],
+      ...['--signing-key-command', `cat ${signing.file}`, ...trusted],
+    );
+    await waitUntil('readiness', BOUND_MS, async () => (await running.get('/readyz')).status === 200);
+    expectNone([...said, await saidBy(running)].join('\n'), secrets);
+  });
+
+  test('a service that is given another key, and then none', async () => {
+    const own = await ownLog();
+    const directory = temporaryDirectory();
+    const { key, roots, secrets } = await keysIn(directory);
+    const [root, signing] = secrets;
+    const trusted = ['--trust-roots', roots];
+    await own.run(
+      ...['keys', 'certify', key, '--role', 'decider', '--name', 'x', '--valid-for', '90d'],
+      ...[...trusted, '--root-key-file', root.file],
+    );
+    const running = spawnVerb(
+      ...['decide', '--log', 'embedded', '--log-path', own.path, '--trust', 'required'],
+      ...[...trusted, '--signing-key-file', signing.file, ...TALKATIVE],
+    );
+    await waitUntil('readiness', BOUND_MS, async () => (await running.get('/readyz')).status === 200);
+    const said: string[] = [];
+    const toldOf = (what: RegExp) =>
+      waitUntil(String(what), BOUND_MS, async () => {
+        running.hangUp();
+        const { text, status } = await running.get('/readyz?verbose');
+        said.push(text);
+        return status === 200 && what.test(text);
+      });
+    // Nobody certified a root as a decider.
+    renameSync(root.file, signing.file);
+    await toldOf(/\[!\] signing key: [0-9a-f]{32} is to sign from now on, and cannot: no root vouches/);
+    writeFileSync(signing.file, `-----BEGIN PRIVATE KEY-----\n${root.value}\n`);
+    await toldOf(/\[!\] signing key: .* does not hold a private key .*goes on signing/);
+    expectNone([...said, await saidBy(running)].join('\n'), secrets);
   });
 
   test('a token for a broker that refuses it', async () => {
@@ -246,8 +310,9 @@ test('help tells no secret of the files and the environment it is called in', as
   expectNone([...texts, real].map(({ stdout, stderr }) => stdout + stderr).join('\n'), secrets);
 });
 
-test('nothing that a node writes to the event log, to its state, or that is archived, holds its token', async () => {
+test('nothing that a node writes to the event log, to its state, or that is archived, holds its token or its key', async () => {
   const token = secretIn(temporaryDirectory(), 'token');
+  const { roots, secrets } = await keysIn(temporaryDirectory());
   const node = await simulatedNode({ hasContainerdApi: true });
   await node.runtime.pullImage('registry.example/app:1');
   const { log, path, run } = await ownLog();
@@ -257,6 +322,7 @@ test('nothing that a node writes to the event log, to its state, or that is arch
     ...[...nodeOptions(), ...TALKATIVE, '--log', 'embedded', '--log-path', path],
     ...['--state-directory', state, '--runtime-endpoint', node.endpoint],
     ...['--kubelet-url', await refusingKubelet(), '--kubelet-token-file', token.file],
+    ...['--trust', 'required', '--trust-roots', roots, '--signing-key-file', secrets[1].file],
   );
   await waitUntil(
     'an inventory',
@@ -265,6 +331,10 @@ test('nothing that a node writes to the event log, to its state, or that is arch
   );
   await waitUntil('the refusal', BOUND_MS, () => running.output.stderr.includes('it does not know us (401)'));
   const said = await saidBy(running);
+  expect(said).toMatch(/\[!\] signing key: no root vouches for [0-9a-f]{32}/);
+  for (const topic of ['gc.node.inventory', 'gc.node.disk-stats'] as const)
+    for (const { headers } of await readTopic(log, topic))
+      expect(headers.ce_fleetgcsignature).toMatch(/^[A-Za-z0-9+/]{86}==$/);
   const records = await Promise.all(Object.values(TOPICS).map(({ name }) => readTopic(log, name)));
   const archive = join(temporaryDirectory(), 'archive');
   expect(await run('audit', 'archive', '--to', archive)).toMatchObject({ exitCode: 0 });
@@ -288,5 +358,5 @@ test('nothing that a node writes to the event log, to its state, or that is arch
     bytesIn(archive),
     asked.stdout + asked.stderr,
   ])
-    expectNone(text, [token]);
+    expectNone(text, [token, ...secrets]);
 });

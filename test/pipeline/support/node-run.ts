@@ -8,7 +8,6 @@ import { type PolicySource, startPolicySource } from '../../../packages/policy/p
 import { runTogether } from '../../../packages/process/loops.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { consumeUntil } from '../../../packages/service/consume-until.ts';
-import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import { cachePods } from '../../../services/node/managed-node.ts';
 import { NodeAgent } from '../../../services/node-agent/agent.ts';
 import { loggedContentReading } from '../../../services/node-agent/inventory/content-reading.ts';
@@ -58,7 +57,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
   const { trust, keys } = parts.trust;
-  const publisher = createPublisher({ signer: UNSIGNED, log, source: nodeSource(NODE), now, ids });
+  const publisher = createPublisher({ signer: parts.nodeSigner, log, source: nodeSource(NODE), now, ids });
   const policies = startPolicySource({
     trust,
     log: wholeLog,

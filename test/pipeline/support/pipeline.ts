@@ -10,6 +10,7 @@ import { pause as realWait } from '../../../packages/process/backoff.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { startTrust, type TrustChoice } from '../../../packages/trust/process-trust.ts';
+import { type Signer, UNSIGNED } from '../../../packages/trust/signer.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { type PauseRecord, type Policy, type PolicySet, pauseKey } from '../../../schemas/policy/policy.ts';
 import { type SimulatedNodeOptions, startSimulatedNode } from '../../../sim/node/simulated-node.ts';
@@ -38,6 +39,8 @@ export interface PipelineOptions {
   readonly trust?: TrustChoice;
   /** What lies on `gc.keys` from the beginning. */
   readonly statements?: readonly OutgoingRecord[];
+  /** Signs what the node reports; nobody does when not given. */
+  readonly nodeSigner?: Signer;
   /** Signs policies and pauses. */
   readonly operator?: SignState;
   /** What the log may hold. */
@@ -60,6 +63,7 @@ export async function startPipeline({
   recheckMs,
   trust: choice = { kind: 'off' },
   statements = [],
+  nodeSigner = UNSIGNED,
   operator = (record) => record,
   logBytes = LOG_BYTES,
 }: PipelineOptions = {}) {
@@ -107,6 +111,7 @@ export async function startPipeline({
     logger,
     ids: countedIds(),
     trust,
+    nodeSigner,
     now: Date.now,
     monotonicNow: () => performance.now(),
     random: () => 0,

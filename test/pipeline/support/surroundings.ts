@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { TraceIds } from '../../../packages/process/trace.ts';
 import type { ProcessTrust } from '../../../packages/trust/process-trust.ts';
+import type { Signer } from '../../../packages/trust/signer.ts';
 import type { PipelineTime } from './pipeline-time.ts';
 import type { WatchedLog } from './watched-log.ts';
 
@@ -11,6 +12,8 @@ export interface Surroundings {
   readonly logger: Logger;
   readonly ids: TraceIds;
   readonly trust: ProcessTrust;
+  /** Signs what the node reports. */
+  readonly nodeSigner: Signer;
   /** Epoch milliseconds, for envelopes. */
   readonly now: () => number;
   readonly monotonicNow: () => number;
