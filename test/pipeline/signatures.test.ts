@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { EventLog } from '../../packages/event-log/port.ts';
 import type { FactsTrust, TrustChoice } from '../../packages/trust/process-trust.ts';
 import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { signRecord } from '../../packages/trust/signature.ts';
@@ -9,6 +10,8 @@ import { imageRemoval } from '../fixtures/command.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { certified, FLEET, newKey, revoked, rootsOf, signingWith } from '../fixtures/trust.ts';
+import { recordingOf, replayed } from '../services/audit/support/recorded-log.ts';
+import { verify } from '../services/audit/support/verify-recording.ts';
 import { outgoing } from '../support/logs/log-record.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { commandResults, objectResults } from './support/events.ts';
@@ -85,6 +88,25 @@ test('signed orders under signed policies are carried out', async () => {
     for (const { headers } of await pipeline.records(topic))
       expect(headers.ce_fleetgckeyid).toBe(topic === 'policies' ? operator.keyId : decider.keyId);
   expect(await pipeline.records('deadLetters')).toEqual([]);
+});
+
+test('when deciders end, all that they have written is under signed heads, and a cut tail is told', async () => {
+  const pipeline = await nodeUnderPressure();
+  await pipeline.time.passUntil('a removal', 3 * MINUTE, async () => (await removed(pipeline)) > 0);
+  await pipeline.deciders.stop();
+  const heads = await pipeline.records('heads');
+  const decisions = await pipeline.records('decisions');
+  expect(new Set(heads.map(({ headers }) => headers.ce_fleetgckeyid))).toEqual(new Set([decider.keyId]));
+
+  const verified = (log: Pick<EventLog, 'read'>) =>
+    verify(log, undefined, new AbortController().signal, true, rootsOf(root));
+  const found = await verified(pipeline.log);
+  expect(found.deviations.byKind).toEqual({});
+  expect(found.counts).toMatchObject({ headed: decisions.length, withoutHead: 0 });
+
+  const recording = await recordingOf(pipeline.log, 1);
+  const cut = replayed({ ...recording, decisions: recording.decisions.slice(0, -1) });
+  expect((await verified(cut)).deviations.byKind).toMatchObject({ 'decisions-cut': 1 });
 });
 
 test.each([

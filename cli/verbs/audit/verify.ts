@@ -163,7 +163,8 @@ async function withSignatures(
   const { found: ofHeads, heads } = await verifyHeads(needs, signal);
   return {
     range,
-    ...mergeFound([found, signatures.found, ofHeads]),
+    // What was cut off explains much of the rest.
+    ...mergeFound([ofHeads, found, signatures.found]),
     signedBy: signatures.signedBy,
     unprovedFacts: facts === 'warn' ? signatures.unprovedFacts : null,
     heads,

@@ -149,13 +149,13 @@ const headLines = ({ heads, counts }: Verification): readonly string[] => {
     ...(archive === null ? [] : [`  ${archiveHeadText(archive)}`]),
     decisionHeads === 0
       ? '  the decisions are without heads: no decision service signed any'
-      : `  ${counted(counts.headed, 'decision')} as signed, ${counts.withoutHead} that no head names`,
+      : `  ${counted(counts.headed, 'record')} of gc.node.decisions as signed, ${counts.withoutHead} that no head names`,
   ];
 };
 
 const archiveHeadText = ({ lines, provedLines }: NonNullable<HeadsSummary['archive']>): string =>
   provedLines === 0
-    ? 'the archive is without heads: its archiver signed none'
+    ? 'the archive is without heads: nothing in it was signed'
     : `the archive is as its archiver signed it, up to line ${provedLines} of ${lines}`;
 
 const COUNTED = [

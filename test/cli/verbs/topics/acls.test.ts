@@ -35,7 +35,9 @@ test('each rule for machines', async () => {
   const { stdout } = await run('--print', '--archiver-principal', 'User:a', '-o', 'json');
   const rules = Rules.parse(JSON.parse(stdout));
   expect(rules.map(({ resourceName, operation }) => `${operation} ${resourceName}`)).toEqual(
-    Object.values(TOPICS).map(({ name }) => `Read ${name}`),
+    Object.values(TOPICS).flatMap(({ name }) =>
+      name === 'gc.heads' ? [`Read ${name}`, `Write ${name}`] : [`Read ${name}`],
+    ),
   );
   expect(new Set(rules.map(({ principal, state }) => `${principal} ${state}`))).toEqual(
     new Set(['User:a wanted']),

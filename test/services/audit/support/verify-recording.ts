@@ -1,9 +1,11 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import { findDecider } from '../../../../services/audit/deciders/deciders.ts';
 import { readPoliciesInForce } from '../../../../services/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../../services/audit/policies/policy-history.ts';
 import type { Found } from '../../../../services/audit/verify/collected-findings.ts';
+import { readDecisionRanges } from '../../../../services/audit/verify/heads/decision-ranges.ts';
 import { verifyLog } from '../../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../../services/audit/verify/verify-partition.ts';
 import { HOUR } from '../../../fixtures/time.ts';
@@ -19,11 +21,14 @@ export async function verify(
   range: TimeRange = EVERYTHING,
   signal: AbortSignal = new AbortController().signal,
   deletes = true,
+  roots: TrustRoots | null = null,
 ): Promise<Found> {
+  const nowMs = Date.now() + SPREAD_MS;
+  const headed = roots && (await readDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
   const policies = await readPolicyHistory(log, signal);
-  const reading = { nowMs: Date.now() + SPREAD_MS, deletes };
+  const reading = { nowMs, deletes };
   const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);
-  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading, headed: null });
+  const verifier = createVerifier({ log, policies, inForce, findDecider, range, ...reading, headed });
   return await verifyLog({ policies, verifiers: [verifier], onProgress: () => undefined }, signal);
 }
 

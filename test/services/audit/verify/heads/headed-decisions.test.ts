@@ -249,3 +249,18 @@ test('a topic that was made anew is no deviation, and is told', async () => {
     gaps: ['topic-recreated', 'topic-recreated'],
   });
 });
+
+test('a hole between two decisions is none that retention made', async () => {
+  const { records, replica, pass } = scene();
+  const writer = replica('a');
+  for (const _ of [1, 2]) {
+    await writer.publish(decided('web-1', 4));
+    await writer.publishHead();
+    pass(MINUTE);
+  }
+  const keptAfter = (first: bigint, taken: bigint) =>
+    records.filter(({ topic, offset }) => topic !== DECISIONS || (offset > first && offset !== taken));
+  expect(verified(keptAfter(1n, 1n)).deviations).toEqual([]);
+  for (const taken of [3n, 4n, 5n])
+    expect(verified(keptAfter(1n, taken)).deviations).toEqual(['decisions-cut']);
+});
