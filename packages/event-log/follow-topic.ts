@@ -1,6 +1,7 @@
 import type { TopicName } from '../../schemas/events/topics.ts';
 import { backoffMs, type RetryBackoff } from '../process/backoff.ts';
 import { toFleetGcError } from '../process/errors.ts';
+import { untilAborted } from '../process/loops.ts';
 import type { EventLog, LogRecord } from './port.ts';
 
 const REREAD_BACKOFF: RetryBackoff = { firstMs: 200, mostMs: 10_000 };
@@ -60,7 +61,8 @@ export class FollowedTopic implements AsyncDisposable {
   async #follow(): Promise<void> {
     const { sources, startsAfter } = this.#following;
     const closing = this.#closing.signal;
-    if (startsAfter !== undefined) await startsAfter;
+    // Who closes it need not wait for that: it may never come.
+    if (startsAfter !== undefined) await Promise.race([startsAfter, untilAborted(closing)]);
     for (let failures = 0; !closing.aborted; ) {
       const beganAtMs = sources.now();
       const failure = await this.#readOnce();

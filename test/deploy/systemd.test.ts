@@ -152,6 +152,11 @@ test('signatures are required; only what decides has a key, which systemd gives 
   expect(environment.filter((line) => line.includes('SIGNING_KEY'))).toEqual([]);
   expect(keyed).toEqual([unit]);
   expect(file).toBe('/etc/fleetgc/decider.pem');
+  // Root reads every file, and so does an agent that reads past closed directories.
+  const closed = units.filter((each) =>
+    textOf(`deploy/systemd/${each}`).includes(`\nInaccessiblePaths=-${file}\n`),
+  );
+  expect([...closed, unit].toSorted()).toEqual(units.toSorted());
   expect(setting(unit, 'Environment')).toBe(
     `${variableOf('decide', 'signingKeyFile')}=%t/credentials/%n/${credential}`,
   );

@@ -19,7 +19,7 @@ export const verb = defineVerb({
   options: z.object({
     file: withMeta(FilePath, {
       positional: true,
-      description: 'File for the private key, PKCS #8 PEM; it must not be there yet.',
+      description: 'File for the private key, PKCS #8 PEM; without --keep-existing it must not be there yet.',
     }),
     keepExisting: withMeta(Switch.prefault('false'), {
       commandLineOnly: true,

@@ -43,7 +43,12 @@ interface Waiting {
   readonly done: () => void;
 }
 
-function start({ recheckMs = null }: { readonly recheckMs?: number | null } = {}) {
+interface Given {
+  readonly recheckMs?: number | null;
+  readonly startsAfter?: Promise<void>;
+}
+
+function start({ recheckMs = null, startsAfter }: Given = {}) {
   const log = new ScriptedLog();
   const out = logLines();
   const clock = { nowMs: 0 };
@@ -61,6 +66,7 @@ function start({ recheckMs = null }: { readonly recheckMs?: number | null } = {}
     logger: createLogger({ service: 'test', level: 'info' }, out),
     metrics,
     recheckMs,
+    startsAfter,
     sources: { now: () => clock.nowMs, random: () => 0.5, wait },
   });
   onTestFinished(() => source[Symbol.asyncDispose]());
@@ -455,4 +461,12 @@ test('closing it ends the waiting for it', async () => {
   expect(reading(0)).toBeDefined();
   await source[Symbol.asyncDispose]();
   await source.caughtUp;
+});
+
+test('it waits for what it starts after, and whoever closes it does not', async () => {
+  const { source, log } = start({ startsAfter: new Promise(() => {}) });
+
+  await source[Symbol.asyncDispose]();
+
+  expect(log.readings).toEqual([]);
 });
