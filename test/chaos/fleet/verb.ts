@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { FleetKeys, SigningRole } from './keys.ts';
 
 export interface Ended {
   readonly exitCode: number | null;
@@ -11,9 +12,9 @@ export interface Ended {
 export type RunVerb = (args: readonly string[], stdin?: string) => Promise<Ended>;
 
 export const verbs =
-  (program: string, address: string): RunVerb =>
+  (program: string, environment: Readonly<Record<string, string>>): RunVerb =>
   async (args, stdin = '') => {
-    const child = spawn(program, args, { env: verbEnvironment(address) });
+    const child = spawn(program, args, { env: environment });
     const output = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr'] as const)
       child[stream].setEncoding('utf8').on('data', (text: string) => {
@@ -24,13 +25,18 @@ export const verbs =
     return { exitCode, ...output };
   };
 
-export const verbEnvironment = (
+/** What everybody is told. `role`: who signs with a key of his own. */
+export const fleetEnvironment = (
   address: string,
+  keys: Pick<FleetKeys, 'rootsPath' | 'path'>,
+  role: SigningRole | null,
   { NODE_COMPILE_CACHE }: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
   ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
   FLEETGC_KAFKA_BROKERS: address,
-  FLEETGC_TRUST: 'off',
+  FLEETGC_TRUST: 'required',
+  FLEETGC_TRUST_ROOTS: keys.rootsPath,
+  ...(role !== null && { FLEETGC_SIGNING_KEY_FILE: keys.path(role) }),
   FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
 });
