@@ -22,8 +22,8 @@ export type Forgery = (typeof FORGERIES)[number];
 
 /**
  * What it is signed with: nothing, the signature of another record, a key of the deciders that somebody stole and nobody
- * revoked yet, one that was revoked, one that has ended, one for which no root vouches, one for another fleet, or the
- * operator's, who may not order anything.
+ * revoked yet, one that was revoked, one that has ended, one for which no root vouches, or only a root of
+ * the forger's own, one for another fleet, or the operator's, who may not order anything.
  */
 export const SIGNATURES = [
   'none',
@@ -32,6 +32,7 @@ export const SIGNATURES = [
   'revoked',
   'ended',
   'stranger',
+  'self-certified',
   'other-fleet',
   'operator',
 ] as const;
@@ -61,7 +62,8 @@ export async function forge(
     return record === undefined ? null : { record, event: eventOf(record) };
   };
   const signed = SIGN[signature];
-  await followed.publish(FORGE[forgery](last).map((record) => signed(record, keys)));
+  const statements = signature === 'self-certified' ? [keys.statementOfStranger()] : [];
+  await followed.publish([...statements, ...FORGE[forgery](last).map((record) => signed(record, keys))]);
 }
 
 type Sign = (record: OutgoingRecord, keys: FleetKeys) => OutgoingRecord;
@@ -80,6 +82,7 @@ const SIGN: Readonly<Record<ForgedSignature, Sign>> = {
   revoked: signedBy(({ revoked }) => revoked),
   ended: signedBy(({ ended }) => ended),
   stranger: signedBy(({ stranger }) => stranger),
+  'self-certified': signedBy(({ stranger }) => stranger),
   'other-fleet': signedBy((keys) => keys.current('decider'), 'another'),
   operator: signedBy((keys) => keys.current('operator')),
 };

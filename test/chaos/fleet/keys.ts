@@ -96,6 +96,15 @@ export class FleetKeys {
     return this.#publish(publish, [line], [act]);
   }
 
+  /** Somebody vouches for himself. */
+  statementOfStranger(): OutgoingRecord {
+    const nowMs = Date.now();
+    const { publicKey } = this.stranger;
+    const said = { publicKey, role: 'decider', clusters: [], name: 'stranger', issuedAtMs: nowMs } as const;
+    const statement = certificate({ ...said, notAfterMs: nowMs + FOR_EVER_MS });
+    return signRecord(recordOf(statement), { fleet: FLEET, key: this.stranger, generation: nowMs });
+  }
+
   async #publish(publish: UntilDone, lines: readonly string[], acts: readonly KeyAct[]): Promise<void> {
     const done = await publish(['keys', 'publish', '-'], `${lines.join('\n')}\n`);
     if (done !== null) for (const act of acts) act.endedMs ??= Date.now();

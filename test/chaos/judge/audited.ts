@@ -14,7 +14,8 @@ export function audited(evidence: Evidence): readonly Violation[] {
   const deviating = audit.findings
     .filter(({ kind, places }) =>
       kind === NOT_TRUSTED
-        ? !places.some((place) => log.distrusted.has(place))
+        ? !places.some((place) => log.distrusted.has(place)) &&
+          !(places.length === 0 && isSelfCertified(played))
         : !places.some((place) => log.tainted.has(place)),
     )
     .map(
@@ -26,6 +27,10 @@ export function audited(evidence: Evidence): readonly Violation[] {
     );
   return [...deviating, ...overlooked(evidence)];
 }
+
+/** Of statements about keys no place is told. */
+const isSelfCertified = (played: Evidence['played']): boolean =>
+  played.some(({ fault }) => 'signature' in fault && fault.signature === 'self-certified');
 
 /** What ran full, or was compacted, may have lost what somebody saw there. */
 function overlooked({ audit, played, log }: Evidence): readonly Violation[] {
