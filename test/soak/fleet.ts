@@ -56,7 +56,7 @@ export async function startSoakFleet(settings: SoakFleetSettings): Promise<SoakF
   const kafka = starting.use(await startKafka());
   const [address = ''] = kafka.options.brokers;
   const keys = new FleetKeys(directory);
-  const publish = untilDone(verbs(program, fleetEnvironment(address, keys, 'operator')), signal);
+  const publish = untilDone(verbs(program, fleetEnvironment(address, keys.paths('operator'))), signal);
   await keys.publishAll(publish);
   const policy = join(directory, 'policy.yaml');
   writeFileSync(policy, JSON.stringify(policyFile('usual')));
@@ -67,14 +67,14 @@ export async function startSoakFleet(settings: SoakFleetSettings): Promise<SoakF
     return started;
   };
   const services = SERVICES.map((name) =>
-    start({ name, command: [program, name], environment: fleetEnvironment(address, keys, 'decider') }),
+    start({ name, command: [program, name], environment: fleetEnvironment(address, keys.paths('decider')) }),
   );
   const names = Array.from({ length: settings.nodes }, (_, index) => `node-${index + 1}`);
   const nodes: SoakPart[] = [];
   for (const [seed, name] of names.entries()) {
     const node = starting.use(await livelyNode({ name, directory, seed, stepMs }));
     const command = [program, 'node', ...node.options];
-    const environment = fleetEnvironment(address, keys, null);
+    const environment = fleetEnvironment(address, keys.paths(null));
     nodes.push(start({ name, command, environment, stateDirectory: node.stateDirectory }));
   }
   const alone = starting.use(await livelyNode({ name: 'alone', directory, seed: names.length, stepMs }));
@@ -147,6 +147,7 @@ async function livelyNode({ name, directory, seed, stepMs }: Life): Promise<Flee
 /** Until little is left of the room that the log may take: what comes then pushes out what is old. */
 async function fill(path: string): Promise<void> {
   await using log = await openEventLog({ kind: 'embedded', path, maxBytes: LOG_BYTES }, logContext);
+  await log.createTopics();
   const one = (): ReturnType<typeof recordOf> =>
     recordOf(nodeOutput('inventory', { ...fullNode('before', LARGE_NODE), id: randomUUID() }));
   while (statSync(path).size < PREFILLED_SHARE * LOG_BYTES)

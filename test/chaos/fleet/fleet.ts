@@ -78,9 +78,9 @@ export async function startFleet({
   const stopped = new AbortController();
   const keys = new FleetKeys(directory);
   const environments = {
-    operator: fleetEnvironment(broker.address, keys, 'operator'),
-    services: fleetEnvironment(broker.address, keys, 'decider'),
-    nodes: fleetEnvironment(broker.address, keys, null),
+    operator: fleetEnvironment(broker.address, keys.paths('operator')),
+    services: fleetEnvironment(broker.address, keys.paths('decider')),
+    nodes: fleetEnvironment(broker.address, keys.paths(null)),
   };
   const run = verbs(program, environments.operator);
   stack.defer(() => stopped.abort());

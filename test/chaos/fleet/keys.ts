@@ -12,6 +12,7 @@ import { signedRecordText } from '../../../packages/trust/signed-record.ts';
 import { certificate, revocation } from '../../../packages/trust/statement.ts';
 import type { KeyStatement } from '../../../schemas/keys/key-statement.ts';
 import type { UntilDone } from './until-done.ts';
+import type { KeyPaths } from './verb.ts';
 
 /** In every signature of a round. */
 export const FLEET = 'chaos';
@@ -31,7 +32,6 @@ const HOUR_MS = 3_600_000;
 
 /** The keys of a round, and whoever has its root: who publishes what the root says, and keeps it. */
 export class FleetKeys {
-  readonly rootsPath: string;
   readonly acts: KeyAct[] = [];
   /** A decider's key that nobody uses. */
   readonly spare = createKey().key;
@@ -48,18 +48,25 @@ export class FleetKeys {
   constructor(directory: string) {
     this.#directory = join(directory, 'keys');
     mkdirSync(this.#directory);
-    this.rootsPath = join(this.#directory, 'roots.yaml');
     const roots = [{ name: 'root', publicKey: this.#root.publicKey }];
-    writeFileSync(this.rootsPath, `${trustRootsText({ fleet: FLEET, roots })}\n`);
+    writeFileSync(this.#rootsPath, `${trustRootsText({ fleet: FLEET, roots })}\n`);
     for (const role of ['decider', 'operator'] as const) this.#certify(this.replace(role), role, FOR_EVER_MS);
     this.#certify(this.ended, 'decider', -HOUR_MS);
     this.#certify(this.revoked, 'decider', FOR_EVER_MS);
     this.#revoke(this.revoked, 0);
   }
 
-  /** Whoever uses a key reads it there. */
-  path(role: SigningRole): string {
+  get #rootsPath(): string {
+    return join(this.#directory, 'roots.yaml');
+  }
+
+  #path(role: SigningRole): string {
     return join(this.#directory, `${role}.pem`);
+  }
+
+  /** What those of a role read; `null`: whoever signs nothing. */
+  paths(role: SigningRole | null): KeyPaths {
+    return { roots: this.#rootsPath, signingKey: role && this.#path(role) };
   }
 
   current(role: SigningRole): SigningKey {
@@ -71,9 +78,9 @@ export class FleetKeys {
   /** Makes a key that no root vouches for yet, and puts it in place of the old one. */
   replace(role: SigningRole): SigningKey {
     const { key, pem } = createKey();
-    const path = `${this.path(role)}.new`;
+    const path = `${this.#path(role)}.new`;
     writeKeyFile(path, pem);
-    renameSync(path, this.path(role));
+    renameSync(path, this.#path(role));
     this.#current.set(role, key);
     return key;
   }

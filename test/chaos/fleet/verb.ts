@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { FleetKeys, SigningRole } from './keys.ts';
 
 export interface Ended {
   readonly exitCode: number | null;
@@ -25,18 +24,23 @@ export const verbs =
     return { exitCode, ...output };
   };
 
-/** What everybody is told. `role`: who signs with a key of his own. */
+/** Where somebody finds whom to believe, and what to sign with; `null`: he signs nothing. */
+export interface KeyPaths {
+  readonly roots: string;
+  readonly signingKey: string | null;
+}
+
+/** What everybody is told. */
 export const fleetEnvironment = (
   address: string,
-  keys: Pick<FleetKeys, 'rootsPath' | 'path'>,
-  role: SigningRole | null,
+  { roots, signingKey }: KeyPaths,
   { NODE_COMPILE_CACHE }: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
   ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
   FLEETGC_KAFKA_BROKERS: address,
   FLEETGC_TRUST: 'required',
-  FLEETGC_TRUST_ROOTS: keys.rootsPath,
-  ...(role !== null && { FLEETGC_SIGNING_KEY_FILE: keys.path(role) }),
+  FLEETGC_TRUST_ROOTS: roots,
+  ...(signingKey !== null && { FLEETGC_SIGNING_KEY_FILE: signingKey }),
   FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
 });
