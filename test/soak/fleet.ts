@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeOutput } from '../../packages/decision/handler.ts';
 import { openEventLog } from '../../packages/event-log/open.ts';
@@ -45,8 +45,9 @@ const HEAD_START_STEPS = 22;
 const RESTART_MS = 500;
 /** The smallest there is, so that it is full soon. */
 const LOG_BYTES = 16 * 1024 * 1024;
-const PREFILLED_SHARE = 0.9;
+/** Of these inventories, with a hundred kilobytes each, so many times so many. */
 const AT_ONCE = 10;
+const TIMES = 14;
 const LARGE_NODE = { images: 200, containers: 30 } as const;
 const HEAP_HOOK = new URL('report-heap.ts', import.meta.url).href;
 
@@ -144,12 +145,11 @@ async function livelyNode({ name, directory, seed, stepMs }: Life): Promise<Flee
   return node;
 }
 
-/** Until little is left of the room that the log may take: what comes then pushes out what is old. */
+/** Nearly all the room that the log may take: what comes then pushes out what is old. */
 async function fill(path: string): Promise<void> {
   await using log = await openEventLog({ kind: 'embedded', path, maxBytes: LOG_BYTES }, logContext);
   await log.createTopics();
   const one = (): ReturnType<typeof recordOf> =>
     recordOf(nodeOutput('inventory', { ...fullNode('before', LARGE_NODE), id: randomUUID() }));
-  while (statSync(path).size < PREFILLED_SHARE * LOG_BYTES)
-    await log.publish(Array.from({ length: AT_ONCE }, one));
+  for (let time = 0; time < TIMES; time += 1) await log.publish(Array.from({ length: AT_ONCE }, one));
 }
