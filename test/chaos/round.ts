@@ -33,6 +33,8 @@ export interface Counts {
   readonly results: number;
   readonly removals: number;
   readonly starts: number;
+  /** Messages that no key signed which counted. */
+  readonly distrusted: number;
 }
 
 export interface RoundSettings {
@@ -84,7 +86,9 @@ interface PlayedRound {
 async function played(settings: RoundSettings, schedule: Schedule): Promise<PlayedRound> {
   await deleteTopics(settings.broker.address);
   const images = schedule.runtime === 'containerd' ? await settings.images() : null;
-  await using fleet = await startFleet({ ...settings, images, seed: schedule.seed });
+  const { seed, statementsLateMs } = schedule;
+  const drawn = { seed, statementsLateMs };
+  await using fleet = await startFleet({ ...settings, images, ...drawn });
   await underWay(fleet, settings.signal);
   const faults = await play(fleet, schedule, settings.signal);
   const { evidence, settledMs } = await settled(fleet, faults, settings.signal);
@@ -135,10 +139,12 @@ const LASTING = Object.values(TOPICS)
 /** What is not answered or relieved yet may be; everything else is done. */
 const mayPass = ({ invariant }: Violation): boolean => invariant === 'lost' || invariant === 'relief';
 
-function evidenceOf({ nodes, operator, log }: Fleet, faults: readonly Played[]): Evidence {
+function evidenceOf({ nodes, operator, log, keys, clock }: Fleet, faults: readonly Played[]): Evidence {
   return {
     nodes: nodes.map(({ name, truthPath }) => ({ name, truth: readTruth(truthPath) })),
     acts: operator.acts,
+    keys: keys.acts,
+    clocks: Object.fromEntries(nodes.map(({ name }) => [name, clock(name).steps])),
     played: faults,
     audit: null,
     archive: null,
@@ -147,6 +153,8 @@ function evidenceOf({ nodes, operator, log }: Fleet, faults: readonly Played[]):
       commands: log.records('gc.node.commands'),
       results: log.records('gc.node.results'),
       deadLetters: log.records('gc.dead-letters'),
+      policies: log.records('gc.policies'),
+      keys: keys.acts,
     }),
   };
 }
@@ -157,4 +165,5 @@ const countsOf = ({ nodes, log }: Evidence, { faults }: Schedule, starts: number
   results: log.results.length,
   removals: nodes.flatMap(({ truth }) => truth).filter((line) => 'by' in line && line.by === 'cri').length,
   starts,
+  distrusted: log.distrusted.size,
 });

@@ -1,12 +1,22 @@
 import { executorOf, NODE_NAMES } from '../fleet/shape.ts';
 import { CHANGES } from '../node/messages.ts';
-import { FORGERIES, forge, isOfReclaim } from './forgeries.ts';
+import { FORGERIES, forge, isOfReclaim, SIGNATURES } from './forgeries.ts';
+import { replaceDecider, revokeDecider } from './key-rows.ts';
 import { between, one, press, type RowsOf } from './row.ts';
 
 /** Policies under which something stays that goes under the usual one. */
 const STRICTER = ['keeps-team', 'dry-run', 'patient'] as const;
 /** Longer than a decision service takes, so that what is forged comes first. */
 const HEAD_START_MS = 1_000;
+
+/** What others sign is refused as it comes; a stolen key leads farther. */
+const MOSTLY_STOLEN: readonly (typeof SIGNATURES)[number][] = [
+  'stolen',
+  'stolen',
+  'stolen',
+  'stolen',
+  ...SIGNATURES,
+];
 
 /** What happens in the very moments in which a node removes, or says what it removed. */
 export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
@@ -30,12 +40,14 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
         if (isOver) return;
         if (change === 'paused') acts = operator.pause(node);
         if (change === 'policy') acts = operator.apply(policy);
+        if (change === 'revoked') acts = revokeDecider(fleet);
       });
       return async () => {
         isOver = true;
         runtime.tell({ kind: 'amid-over' });
         await acts;
         if (change === 'paused') await operator.resume(node);
+        if (change === 'revoked') await replaceDecider(fleet, 'at-once');
       };
     },
   },
@@ -51,9 +63,10 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
         'greedy-command',
         ...FORGERIES,
       ]),
+      signature: one(random, MOSTLY_STOLEN),
       policy: one(random, ['usual', 'patient', 'patient'] as const),
     }),
-    begin: async (fleet, { node, forgery, policy }) => {
+    begin: async (fleet, { node, policy, ...forging }) => {
       const { log, broker, operator } = fleet;
       await operator.apply(policy);
       const ends = [
@@ -62,7 +75,7 @@ export const AMID_ROWS: RowsOf<'amid' | 'forge-at' | 'publish'> = {
         log.onRecord((record) => {
           if (!isOfReclaim(record, node)) return;
           // The broker may be away: nobody forges anything then.
-          forge(log, forgery, node).catch(() => undefined);
+          forge(fleet, { node, ...forging }).catch(() => undefined);
         }),
       ];
       return () => {

@@ -41,7 +41,7 @@ export const BROKER_ROWS: RowsOf<
     begin: ({ broker, operator }, { topic }) =>
       broker.inTurn(async () => {
         await deleteTopics(broker.address, [topic]);
-        return () => operator.restore();
+        return () => operator.restore(topic);
       }),
   },
   'offsets-lost': {

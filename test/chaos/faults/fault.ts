@@ -3,7 +3,7 @@ import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
 import { POLICY_IDS } from '../fleet/policies.ts';
 import { CLIENTS, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES, SERVICE_NAMES } from '../fleet/shape.ts';
 import { CHANGES, Moment, RuntimeTrouble } from '../node/messages.ts';
-import { FORGERIES } from './forgeries.ts';
+import { FORGERIES, SIGNATURES } from './forgeries.ts';
 import { REPEATED_TOPICS, REPETITIONS } from './messages.ts';
 
 const when = {
@@ -45,7 +45,13 @@ export const Fault = z.discriminatedUnion('kind', [
     how: z.enum(REPETITIONS),
     count: z.int().positive(),
   }),
-  z.object({ ...when, kind: z.literal('forge'), node: NodeName, forgery: z.enum(FORGERIES) }),
+  z.object({
+    ...when,
+    kind: z.literal('forge'),
+    node: NodeName,
+    forgery: z.enum(FORGERIES),
+    signature: z.enum(SIGNATURES),
+  }),
   z.object({ ...when, kind: z.literal('topic-anew'), topic: z.enum(TOPIC_NAMES) }),
   z.object({ ...when, kind: z.literal('offsets-lost'), service: z.enum(SERVICE_NAMES) }),
   /** The wall clock of a machine is set, and stays so. */
@@ -69,6 +75,7 @@ export const Fault = z.discriminatedUnion('kind', [
     kind: z.literal('forge-at'),
     node: NodeName,
     forgery: z.enum(FORGERIES),
+    signature: z.enum(SIGNATURES),
     policy: z.enum(POLICY_IDS),
   }),
   /** When the node's executor publishes results. */
@@ -79,6 +86,22 @@ export const Fault = z.discriminatedUnion('kind', [
     lost: z.enum(['request', 'answer']),
     isKilled: z.boolean(),
   }),
+  /** The services get another key, and are started anew. */
+  z.object({ ...when, kind: z.literal('key-rotated'), how: z.enum(['in-turn', 'at-once']) }),
+  /** The services sign on with a key that counts no more, until they get another one. */
+  z.object({ ...when, kind: z.literal('key-revoked'), node: NodeName }),
+  /** Their key ends, and is certified anew late; the clock of a node may be set to before its end. */
+  z.object({
+    ...when,
+    kind: z.literal('key-ended'),
+    node: NodeName,
+    validForMs: z.int().positive(),
+    isClockBack: z.boolean(),
+  }),
+  /** The operator signs with another key, so long after his own was revoked. */
+  z.object({ ...when, kind: z.literal('operator-revoked'), isStolen: z.boolean() }),
+  /** Nothing that roots said is there, until somebody publishes it again. */
+  z.object({ ...when, kind: z.literal('keys-lost') }),
 ]);
 export type Fault = z.infer<typeof Fault>;
 export type FaultKind = Fault['kind'];

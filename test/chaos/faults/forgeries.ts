@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { SigningKey } from '../../../packages/trust/key-pair.ts';
+import { signRecord } from '../../../packages/trust/signature.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';
+import { FLEET, type FleetKeys } from '../fleet/keys.ts';
 import { REPOSITORIES } from '../node/life.ts';
 import { FORGED } from './forged-ids.ts';
 import { asSent } from './messages.ts';
@@ -17,6 +20,24 @@ export const FORGERIES = [
 ] as const;
 export type Forgery = (typeof FORGERIES)[number];
 
+/**
+ * What it is signed with: nothing, the signature of another record, a key of the deciders that somebody stole and nobody
+ * revoked yet, one that was revoked, one that has ended, one for which no root vouches, or only a root of
+ * the forger's own, one for another fleet, or the operator's, who may not order anything.
+ */
+export const SIGNATURES = [
+  'none',
+  'of-another-record',
+  'stolen',
+  'revoked',
+  'ended',
+  'stranger',
+  'self-certified',
+  'other-fleet',
+  'operator',
+] as const;
+export type ForgedSignature = (typeof SIGNATURES)[number];
+
 type Fields = Readonly<Record<string, unknown>>;
 const Event = z.record(z.string(), z.unknown());
 const Images = z.array(z.record(z.string(), z.unknown()));
@@ -25,14 +46,46 @@ const MOST_ITEMS = 50;
 /** More than any disk of a campaign has. */
 const EVERYTHING = String(2 ** 50);
 
+export interface Forging {
+  readonly node: string;
+  readonly forgery: Forgery;
+  readonly signature: ForgedSignature;
+}
+
 /** Writes it in the name of a node, from what that node and its deciders wrote last. Nothing where they wrote nothing yet. */
-export async function forge(followed: FollowedLog, forgery: Forgery, node: string): Promise<void> {
+export async function forge(
+  { log: followed, keys }: { readonly log: FollowedLog; readonly keys: FleetKeys },
+  { node, forgery, signature }: Forging,
+): Promise<void> {
   const last = (topic: TopicName, fits: (event: Fields) => boolean = () => true): Last | null => {
     const record = followed.records(topic).findLast((one) => isOf(node, one) && fits(eventOf(one)));
     return record === undefined ? null : { record, event: eventOf(record) };
   };
-  await followed.publish(FORGE[forgery](last));
+  const signed = SIGN[signature];
+  const statements = signature === 'self-certified' ? [keys.statementOfStranger()] : [];
+  await followed.publish([...statements, ...FORGE[forgery](last).map((record) => signed(record, keys))]);
 }
+
+type Sign = (record: OutgoingRecord, keys: FleetKeys) => OutgoingRecord;
+const signedBy =
+  (keyOf: (keys: FleetKeys) => SigningKey, fleet = FLEET): Sign =>
+  (record, keys) =>
+    signRecord(record, { fleet, key: keyOf(keys), generation: null });
+
+const SIGN: Readonly<Record<ForgedSignature, Sign>> = {
+  none: ({ headers, ...record }) => ({
+    ...record,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('ce_fleetgc'))),
+  }),
+  'of-another-record': (record) => record,
+  stolen: signedBy((keys) => keys.current('decider')),
+  revoked: signedBy(({ revoked }) => revoked),
+  ended: signedBy(({ ended }) => ended),
+  stranger: signedBy(({ stranger }) => stranger),
+  'self-certified': signedBy(({ stranger }) => stranger),
+  'other-fleet': signedBy((keys) => keys.current('decider'), 'another'),
+  operator: signedBy((keys) => keys.current('operator')),
+};
 
 interface Last {
   readonly record: LogRecord;

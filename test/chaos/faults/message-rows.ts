@@ -1,6 +1,6 @@
 import { seededRandom } from '../../../sim/workload/random.ts';
 import { NODE_NAMES } from '../fleet/shape.ts';
-import { FORGERIES, forge } from './forgeries.ts';
+import { FORGERIES, forge, SIGNATURES } from './forgeries.ts';
 import { REPEATED_TOPICS, REPETITIONS, repeat } from './messages.ts';
 import { between, nothing, one, type RowsOf } from './row.ts';
 
@@ -22,10 +22,15 @@ export const MESSAGE_ROWS: RowsOf<'repeat' | 'forge'> = {
   },
   forge: {
     weight: 4,
-    draw: (random) => ({ forMs: 0, node: one(random, NODE_NAMES), forgery: one(random, FORGERIES) }),
-    begin: ({ log, broker }, { forgery, node }) =>
-      broker.inTurn(async () => {
-        await forge(log, forgery, node);
+    draw: (random) => ({
+      forMs: 0,
+      node: one(random, NODE_NAMES),
+      forgery: one(random, FORGERIES),
+      signature: one(random, SIGNATURES),
+    }),
+    begin: (fleet, forging) =>
+      fleet.broker.inTurn(async () => {
+        await forge(fleet, forging);
         return nothing;
       }),
   },

@@ -3,6 +3,7 @@ import type { Fleet } from '../fleet/fleet.ts';
 import { AMID_ROWS } from './amid-rows.ts';
 import { BROKER_ROWS } from './broker-rows.ts';
 import { Fault, type FaultKind, type FaultOf } from './fault.ts';
+import { KEY_ROWS } from './key-rows.ts';
 import { MESSAGE_ROWS } from './message-rows.ts';
 import { NODE_ROWS } from './node-rows.ts';
 import { PROCESS_ROWS } from './process-rows.ts';
@@ -15,6 +16,7 @@ export const FAULTS: RowsOf<FaultKind> = {
   ...MESSAGE_ROWS,
   ...NODE_ROWS,
   ...AMID_ROWS,
+  ...KEY_ROWS,
 };
 
 /** Makes a fault up. */

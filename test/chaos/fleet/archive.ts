@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ArchiveEvidence } from '../judge/evidence.ts';
 import { fillUp, smallFilesystem } from './small-filesystem.ts';
-import { type RunVerb, verbEnvironment } from './verb.ts';
+import type { RunVerb } from './verb.ts';
 
 const DISK_BYTES = 64 * 1024 * 1024;
 const AGAIN_MS = 1_000;
@@ -14,20 +14,28 @@ const PLACES = 'SELECT topic, partition, "offset" FROM records';
 
 const Place = z.object({ topic: z.string(), partition: z.coerce.number(), offset: z.coerce.string() });
 
+export interface ArchiveSettings {
+  readonly directory: string;
+  readonly program: string;
+  /** Of whoever archives. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly run: RunVerb;
+}
+
 /** An archive of the log, on a small filesystem of its own; there is none before somebody archives. */
 export class Archive implements AsyncDisposable {
   /** Of its filesystem. */
   readonly disk: string;
   readonly #program: string;
-  readonly #address: string;
+  readonly #environment: Readonly<Record<string, string>>;
   readonly #run: RunVerb;
   #mounted: Promise<AsyncDisposable> | null = null;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(directory: string, program: string, address: string, run: RunVerb) {
+  constructor({ directory, program, environment, run }: ArchiveSettings) {
     this.disk = join(directory, 'archive');
     this.#program = program;
-    this.#address = address;
+    this.#environment = environment;
     this.#run = run;
   }
 
@@ -42,7 +50,7 @@ export class Archive implements AsyncDisposable {
     await this.#mount();
     await this.#last;
     const child = spawn(this.#program, ['audit', 'archive', '--to', this.#files], {
-      env: verbEnvironment(this.#address),
+      env: this.#environment,
       stdio: 'ignore',
     });
     this.#last = endOf(child);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditFinding } from '../judge/evidence.ts';
+import type { AuditEvidence } from '../judge/evidence.ts';
 import type { RunVerb } from './verb.ts';
 
 const Place = z
@@ -11,12 +11,13 @@ const Finding = z.object({
   message: z.string(),
   places: z.array(Place),
 });
-const Answer = z.object({ deviations: z.object({ first: z.array(Finding) }) });
+const Answer = z.object({ deviations: z.object({ total: z.int(), first: z.array(Finding) }) });
 
 /** What `audit verify` finds on the whole log; rejects where it comes to no answer. */
-export async function auditFindings(run: RunVerb): Promise<readonly AuditFinding[]> {
+export async function auditFindings(run: RunVerb): Promise<AuditEvidence> {
   const { exitCode, stdout, stderr } = await run(['audit', 'verify', '-o', 'json', '--threads', '1']);
   if (exitCode !== 0 && exitCode !== 1 && exitCode !== 3)
     throw new Error(`audit verify ended with ${exitCode}: ${stderr}`);
-  return Answer.parse(JSON.parse(stdout)).deviations.first;
+  const { total, first } = Answer.parse(JSON.parse(stdout)).deviations;
+  return { findings: first, isCut: first.length < total };
 }

@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChaosBroker } from '../broker/broker.ts';
 import { Archive } from './archive.ts';
 import { type FollowedLog, followLog } from './followed-log.ts';
 import type { ImageSource } from './image-source.ts';
+import { FleetKeys } from './keys.ts';
 import { type MachineClock, machineClock } from './machine-clock.ts';
 import { type FleetNode, startNode } from './node.ts';
 import { createOperator, type Operator } from './operator.ts';
 import { type Part, startPart } from './part.ts';
 import { MACHINES, NODE_PARTS, SERVICES } from './shape.ts';
-import { type RunVerb, verbEnvironment, verbs } from './verb.ts';
+import { type UntilDone, untilDone } from './until-done.ts';
+import { fleetEnvironment, type RunVerb, verbs } from './verb.ts';
 
 const RESTART_MS = 500;
 /** It ends again and again, since the state directory is in use. */
@@ -27,6 +30,8 @@ export interface Fleet extends AsyncDisposable {
   readonly log: FollowedLog;
   readonly operator: Operator;
   readonly run: RunVerb;
+  readonly untilDone: UntilDone;
+  readonly keys: FleetKeys;
   readonly archive: Archive;
   node(name: string): FleetNode;
   part(name: string): Part;
@@ -37,11 +42,17 @@ export interface Fleet extends AsyncDisposable {
   double(part: string): Part;
   /** As after a power failure: each part of the node ends at once, and finds another boot id. */
   reboot(node: string): void;
+  /** As an operator does who gives them another key: each after the other, or all at once. */
+  restartServices(how: RestartHow): Promise<void>;
 }
+
+export type RestartHow = 'in-turn' | 'at-once';
 
 export interface FleetSettings {
   /** Of the lives of the nodes. */
   readonly seed: number;
+  /** The parts start so long before any statement about keys is there. */
+  readonly statementsLateMs: number;
   readonly broker: ChaosBroker;
   /** `bin/fleetgc` of the sources that are tried. */
   readonly program: string;
@@ -55,6 +66,7 @@ export interface FleetSettings {
 /** Starts all of it on a broker without topics. Nodes live from the start; the usual policy comes while the parts start. */
 export async function startFleet({
   seed,
+  statementsLateMs,
   broker,
   program,
   directory,
@@ -64,9 +76,17 @@ export async function startFleet({
   await using starting = new AsyncDisposableStack();
   const stack = starting.use(new AsyncDisposableStack());
   const stopped = new AbortController();
-  const run = verbs(program, broker.address);
+  const keys = new FleetKeys(directory);
+  const environments = {
+    operator: fleetEnvironment(broker.address, keys.paths('operator')),
+    services: fleetEnvironment(broker.address, keys.paths('decider')),
+    nodes: fleetEnvironment(broker.address, keys.paths(null)),
+  };
+  const run = verbs(program, environments.operator);
   stack.defer(() => stopped.abort());
-  const operator = createOperator(run, AbortSignal.any([stopped.signal, signal]));
+  const either = AbortSignal.any([stopped.signal, signal]);
+  const publish = untilDone(run, either);
+  const operator = createOperator({ untilDone: publish, keys, signal: either });
   const [nodes] = await Promise.all([
     Promise.all(
       Object.keys(NODE_PARTS).map(async (name, index) => {
@@ -80,7 +100,7 @@ export async function startFleet({
         return node;
       }),
     ),
-    operator.restore(),
+    operator.createTopics(),
   ]);
   const log = stack.use(await followLog(broker.address));
   const clocks = new Map(
@@ -94,8 +114,11 @@ export async function startFleet({
   const start = (name: string, command: readonly string[], restartMs = RESTART_MS): Part => {
     commands.set(name, command);
     const logPath = join(logs, `${name.replace('/', '-')}.log`);
-    const clock = clocks.get(name.split('/')[0] ?? '') ?? clocks.get('services');
-    const environment = { ...verbEnvironment(broker.address), ...clock?.environment };
+    const ofNode = clocks.get(name.split('/')[0] ?? '');
+    const environment = {
+      ...(ofNode ? environments.nodes : environments.services),
+      ...(ofNode ?? clocks.get('services'))?.environment,
+    };
     return stack.use(startPart({ name, command, environment, restartMs, logPath }));
   };
   const parts = [
@@ -108,13 +131,17 @@ export async function startFleet({
   ];
   // What ends by itself keeps what it compiled for the next round.
   stack.defer(async () => void (await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()))));
-  const archive = stack.use(new Archive(directory, program, broker.address, run));
+  const archive = stack.use(new Archive({ directory, program, environment: environments.operator, run }));
+  await sleep(statementsLateMs, undefined, { signal });
+  await keys.publishAll(publish);
   await operator.apply('usual');
   starting.move();
   return {
     broker,
     log,
     run,
+    untilDone: publish,
+    keys,
     archive,
     nodes,
     parts,
@@ -127,12 +154,26 @@ export async function startFleet({
       throw new Error(`there is no machine ${machine}`);
     },
     double: (name) => start(`${name}-2`, commands.get(name) ?? [], RESTART_OF_DOUBLE_MS),
+    restartServices: (how) =>
+      restarted(
+        parts.filter(({ name }) => name in SERVICES),
+        how,
+      ),
     reboot: (name) => {
       writeFileSync(named(nodes, name).bootIdFile, `${randomUUID()}\n`);
       for (const part of parts) if (part.name.startsWith(`${name}/`)) part.kill();
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+async function restarted(parts: readonly Part[], how: RestartHow): Promise<void> {
+  const restart = async (part: Part): Promise<void> => {
+    await part.hold();
+    part.release();
+  };
+  if (how === 'at-once') await Promise.all(parts.map(restart));
+  else for (const part of parts) await restart(part);
 }
 
 /** The parts of a node see a boot id of their own: a file that lies over the kernel's in their view of the filesystem. */

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { TopicName } from '../../../schemas/events/topics.ts';
+import type { FleetKeys } from './keys.ts';
 import { type PolicyId, policyFile } from './policies.ts';
-import type { RunVerb } from './verb.ts';
+import type { UntilDone } from './until-done.ts';
 
 /** Which nodes a pause stops: all, or the one of this name. */
 export type Where = '*' | (string & {});
@@ -24,13 +27,31 @@ export interface Operator {
   apply(policy: PolicyId): Promise<void>;
   pause(where: Where): Promise<void>;
   resume(where: Where): Promise<void>;
-  /** Deleted topics are made anew, and what was lost with that of policies is written again. */
-  restore(): Promise<void>;
+  /** A deleted topic is made anew; what was lost with that of keys is published, and policies are written again. */
+  restore(lost: TopicName): Promise<void>;
+  /** Makes topics anew, as they are without a record. */
+  createTopics(): Promise<void>;
+  /** His key is revoked; so long after that he signs with another, also what counts no more. */
+  replaceKey(revoking: Revoking): Promise<void>;
 }
 
-const AGAIN_MS = 500;
+export interface Revoking {
+  /** Nothing counts that the key has signed so far. */
+  readonly isStolen: boolean;
+  readonly forMs: number;
+}
 
-export function createOperator(run: RunVerb, signal: AbortSignal): Operator {
+/** Longer than any round. */
+const STOLEN_FOR_MS = 3_600_000;
+const ToSign = z.object({ digest: z.string(), signed: z.array(z.unknown()) });
+
+interface OperatorSettings {
+  readonly untilDone: UntilDone;
+  readonly keys: FleetKeys;
+  readonly signal: AbortSignal;
+}
+
+export function createOperator({ untilDone, keys, signal }: OperatorSettings): Operator {
   const acts: Act[] = [];
   let last: Promise<void> = Promise.resolve();
   const setting = (): Setting => acts.at(-1)?.setting ?? { policy: null, paused: [] };
@@ -38,23 +59,40 @@ export function createOperator(run: RunVerb, signal: AbortSignal): Operator {
     const { paused } = setting();
     return [...new Set(acts.flatMap((one) => one.setting.paused))].filter((where) => !paused.includes(where));
   };
-  const untilDone = async (args: readonly string[], stdin: string): Promise<void> => {
-    while (!signal.aborted) {
-      const { exitCode } = await run(args, stdin);
-      if (exitCode === 0) return;
-      await sleep(AGAIN_MS);
-    }
+  /** Whether anything lies on the log that the key of now has signed. */
+  let hasSigned = false;
+  const inTurn = (task: () => Promise<void>): Promise<void> => {
+    last = last.then(task);
+    return last;
   };
-  const act = (next: () => Setting | null, verbs: () => readonly Verb[]): Promise<void> => {
-    last = last.then(async () => {
+  const changeTo = async (wanted: Setting, change: () => Promise<void>): Promise<void> => {
+    const begun: Act = { startedMs: Date.now(), endedMs: null, setting: wanted };
+    acts.push(begun);
+    await change();
+    if (!signal.aborted) begun.endedMs = Date.now();
+  };
+  const act = (next: () => Setting | null, verbs: () => readonly Verb[]): Promise<void> =>
+    inTurn(async () => {
       const wanted = next();
       if (wanted === null) return;
-      const begun: Act = { startedMs: Date.now(), endedMs: null, setting: wanted };
-      acts.push(begun);
-      for (const [args, stdin] of verbs()) await untilDone(args, stdin);
-      if (!signal.aborted) begun.endedMs = Date.now();
+      await changeTo(wanted, async () => {
+        for (const [args, stdin] of verbs()) {
+          hasSigned = true;
+          await untilDone(args, stdin);
+        }
+      });
     });
-    return last;
+  const createTopics = async (): Promise<void> => void (await untilDone(['topics', 'create']));
+  const replaceKey = async ({ isStolen, forMs }: Revoking): Promise<void> => {
+    const before = setting();
+    const counts = !(isStolen && hasSigned);
+    const revoke = (): Promise<void> =>
+      keys.revoke(untilDone, keys.current('operator'), isStolen ? STOLEN_FOR_MS : 0);
+    await (counts ? revoke() : changeTo({ ...before, policy: null }, revoke));
+    await sleep(forMs, undefined, { signal }).catch(() => undefined);
+    await keys.certify(untilDone, { key: keys.replace('operator'), role: 'operator' });
+    hasSigned = !counts;
+    if (!counts) await changeTo(before, () => signAgain(untilDone, signal));
   };
   return {
     acts,
@@ -73,12 +111,26 @@ export function createOperator(run: RunVerb, signal: AbortSignal): Operator {
         () => without(setting(), where),
         () => [[['resume', ...selector(where)], '']],
       ),
-    restore: async () => {
+    createTopics,
+    restore: async (lost) => {
       // Beside the other acts: one of them may be waiting for the topic.
-      await untilDone(['topics', 'create'], '');
+      await createTopics();
+      if (lost === 'gc.keys') await keys.publishAll(untilDone);
       await act(setting, () => restoring(setting(), endedPauses()));
     },
+    replaceKey: (revoking) => inTurn(() => replaceKey(revoking)),
   };
+}
+
+/** All that counts no more, as it is. */
+async function signAgain(untilDone: UntilDone, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const printed = await untilDone(['policy', 'sign', '--dry-run', '-o', 'json']);
+    if (printed === null) return;
+    const { digest, signed } = ToSign.parse(JSON.parse(printed));
+    if (signed.length === 0) return;
+    await untilDone(['policy', 'sign', '--expect', digest]);
+  }
 }
 
 type Verb = readonly [args: readonly string[], stdin: string];

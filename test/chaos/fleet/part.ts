@@ -19,6 +19,8 @@ export interface Part extends AsyncDisposable {
   release(): void;
   /** How often it was started. */
   starts(): number;
+  /** Of the process that runs now. Throws where it could not be started. */
+  pid(): number;
   /** Exit codes of ends that nobody asked for. */
   readonly ends: readonly (number | null)[];
 }
@@ -64,6 +66,10 @@ export function startPart({ name, command, environment, restartMs, logPath }: Pa
     name,
     ends,
     starts: () => starts,
+    pid: () => {
+      if (child.pid !== undefined) return child.pid;
+      throw new Error(`${name} could not be started`);
+    },
     kill: () => {
       wasKilled = true;
       child.kill('SIGKILL');

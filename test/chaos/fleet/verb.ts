@@ -11,9 +11,9 @@ export interface Ended {
 export type RunVerb = (args: readonly string[], stdin?: string) => Promise<Ended>;
 
 export const verbs =
-  (program: string, address: string): RunVerb =>
+  (program: string, environment: Readonly<Record<string, string>>): RunVerb =>
   async (args, stdin = '') => {
-    const child = spawn(program, args, { env: verbEnvironment(address) });
+    const child = spawn(program, args, { env: environment });
     const output = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr'] as const)
       child[stream].setEncoding('utf8').on('data', (text: string) => {
@@ -24,13 +24,23 @@ export const verbs =
     return { exitCode, ...output };
   };
 
-export const verbEnvironment = (
+/** Where somebody finds whom to believe, and what to sign with; `null`: he signs nothing. */
+export interface KeyPaths {
+  readonly roots: string;
+  readonly signingKey: string | null;
+}
+
+/** What everybody is told. */
+export const fleetEnvironment = (
   address: string,
+  { roots, signingKey }: KeyPaths,
   { NODE_COMPILE_CACHE }: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
   ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
   FLEETGC_KAFKA_BROKERS: address,
-  FLEETGC_TRUST: 'off',
+  FLEETGC_TRUST: 'required',
+  FLEETGC_TRUST_ROOTS: roots,
+  ...(signingKey !== null && { FLEETGC_SIGNING_KEY_FILE: signingKey }),
   FLEETGC_KAFKA_REPLICATION_FACTOR: '1',
 });

@@ -5,7 +5,11 @@ import type { Evidence, Violation } from './evidence.ts';
  * written. A broker whose disk ran full can come back with two records of one offset, which is the broker's doing.
  */
 export function archived({ archive, played, log }: Evidence): readonly Violation[] {
-  if (archive === null || played.some(({ fault }) => fault.kind === 'topic-anew')) return [];
+  if (
+    archive === null ||
+    played.some(({ fault }) => fault.kind === 'topic-anew' || fault.kind === 'keys-lost')
+  )
+    return [];
   const counts = countsOf(archive.places);
   const onLog = countsOf(log.places);
   const doubled = [...counts].filter(([place, count]) => count > (onLog.get(place) ?? 1));

@@ -14,6 +14,10 @@ const START_MS = 3_000;
 export const policyDelays = (played: readonly Played[], node: string): readonly Delay[] =>
   played.filter(({ fault }) => delaysPolicies(fault, node)).map(delayOf);
 
+/** The same for what roots said of keys. */
+export const keyDelays = (played: readonly Played[], node: string): readonly Delay[] =>
+  played.filter(({ fault }) => delaysKeys(fault, node)).map(delayOf);
+
 /** What may let time pass between a look at the runtime and the removal that follows. */
 export const lookDelays = (played: readonly Played[], node: string): readonly Delay[] =>
   played.filter(({ fault }) => delaysLooks(fault, node)).map(delayOf);
@@ -52,9 +56,20 @@ function delaysPolicies(fault: Fault, node: string): boolean {
     case 'amid':
     case 'forge-at':
     case 'publish':
+    // Whether a record counts is known with the keys.
+    case 'key-rotated':
+    case 'key-revoked':
+    case 'key-ended':
+    case 'operator-revoked':
+    case 'keys-lost':
       return false;
   }
 }
+
+/** What may keep an executor from knowing the keys. */
+const delaysKeys = (fault: Fault, node: string): boolean =>
+  fault.kind === 'keys-lost' ||
+  (fault.kind === 'topic-anew' ? fault.topic === 'gc.keys' : delaysPolicies(fault, node));
 
 function delaysLooks(fault: Fault, node: string): boolean {
   if (fault.kind === 'freeze') return isExecutor(fault.part, node);

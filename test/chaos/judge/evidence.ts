@@ -1,3 +1,5 @@
+import type { KeyAct } from '../fleet/keys.ts';
+import type { ClockStep } from '../fleet/machine-clock.ts';
 import type { Act } from '../fleet/operator.ts';
 import type { Played } from '../schedule/played.ts';
 import type { TruthLine } from '../truth.ts';
@@ -7,12 +9,16 @@ import type { LogEvidence } from './log-evidence.ts';
 export interface Evidence {
   readonly nodes: readonly { readonly name: string; readonly truth: readonly TruthLine[] }[];
   readonly acts: readonly Act[];
+  /** What roots said of keys, in that order. */
+  readonly keys: readonly KeyAct[];
+  /** How far the clock of a node was from the true one. */
+  readonly clocks: Readonly<Record<string, readonly ClockStep[]>>;
   readonly played: readonly Played[];
   readonly log: LogEvidence;
   /** `null` where nobody archived. */
   readonly archive: ArchiveEvidence | null;
   /** What `audit verify` found; `null` as long as it was not asked. */
-  readonly audit: readonly AuditFinding[] | null;
+  readonly audit: AuditEvidence | null;
 }
 
 export interface ArchiveEvidence {
@@ -20,6 +26,12 @@ export interface ArchiveEvidence {
   readonly problems: readonly string[];
   /** `topic/partition@offset` of each record in it. */
   readonly places: readonly string[];
+}
+
+export interface AuditEvidence {
+  /** As many as it tells of. */
+  readonly findings: readonly AuditFinding[];
+  readonly isCut: boolean;
 }
 
 export interface AuditFinding {
@@ -37,6 +49,7 @@ export const INVARIANTS = [
   'twice',
   'lost',
   'relief',
+  'signed',
   'audit',
   'archive',
 ] as const;

@@ -268,7 +268,14 @@ test('what was forged, what names it and what is no event taints what rests on i
     value: value === null ? null : Buffer.from(value),
     headers: {},
   }));
-  const { tainted } = logEvidence({ lasting, commands: [], results: [], deadLetters: [] });
+  const { tainted } = logEvidence({
+    lasting,
+    commands: [],
+    results: [],
+    deadLetters: [],
+    policies: [],
+    keys: [],
+  });
   expect([...tainted].map((place) => place.slice(-1))).toEqual(['0', '1', '3', '4', '5']);
 });
 

@@ -2,6 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { FORGED } from '../faults/forged-ids.ts';
+import { FLEET, type KeyAct } from '../fleet/keys.ts';
+import { countsAsRecorded } from './belief.ts';
+import { publicKeyOf, signerOf } from './signatures.ts';
 
 /** What the judge reads in messages, and no more: they are parsed here apart from the product's schemas. */
 const Command = z.object({
@@ -31,6 +34,11 @@ export interface CommandSeen extends z.infer<typeof Command> {
   /** `partition@offset`. */
   readonly place: string;
 }
+/** A command as it lies on the log, each time that it does. */
+export interface OrderSeen extends Pick<CommandSeen, 'id' | 'node' | 'items' | 'atMs'> {
+  /** The id of the key that signed it; `null`: none of those for which a root ever vouched. */
+  readonly signedBy: string | null;
+}
 export interface ResultSeen extends z.infer<typeof Result> {
   readonly atMs: number;
 }
@@ -38,6 +46,7 @@ export interface ResultSeen extends z.infer<typeof Result> {
 export interface LogEvidence {
   /** Each id once, as it came first. */
   readonly commands: readonly CommandSeen[];
+  readonly orders: readonly OrderSeen[];
   readonly results: readonly ResultSeen[];
   /** Those whose id had come before, with something else to say; not of who lost its journal. */
   readonly retold: readonly ResultSeen[];
@@ -45,6 +54,8 @@ export interface LogEvidence {
   readonly places: readonly string[];
   /** Those of what a campaign forged, and of what names something forged. */
   readonly tainted: ReadonlySet<string>;
+  /** Those of what no key signed that may sign it, and of what it signed when it might no more. */
+  readonly distrusted: ReadonlySet<string>;
   /** Places of commands that were given up, as `partition@offset`. */
   readonly givenUp: ReadonlySet<string>;
 }
@@ -55,9 +66,14 @@ interface Records {
   readonly commands: readonly LogRecord[];
   readonly results: readonly LogRecord[];
   readonly deadLetters: readonly LogRecord[];
+  readonly policies: readonly LogRecord[];
+  /** What roots said of keys. */
+  readonly keys: readonly KeyAct[];
 }
 
-export function logEvidence({ lasting, commands, results, deadLetters }: Records): LogEvidence {
+export function logEvidence(records: Records): LogEvidence {
+  const { lasting, commands, results, deadLetters, policies, keys } = records;
+  const signer = signers(keys);
   const told = read(results, Result)
     .filter(({ event }) => !event.id.startsWith(FORGED))
     .map(({ event, record }) => ({ ...event, atMs: record.timestampMs }));
@@ -69,15 +85,51 @@ export function logEvidence({ lasting, commands, results, deadLetters }: Records
         place: `${record.partition}@${record.offset}`,
       })),
     ),
+    orders: read(commands, Command).map(({ event: { id, node, items }, record }) => ({
+      id,
+      node,
+      items,
+      atMs: record.timestampMs,
+      signedBy: signer(record),
+    })),
     ...toldOf(told),
     places: lasting.map(placeOf),
     tainted: new Set(lasting.filter(isTainted).map(placeOf)),
+    distrusted: new Set(
+      [...lasting.filter(({ topic }) => ORDERS.has(topic)), ...policies]
+        .filter((record) => !wasToCount(record, signer(record), keys))
+        .map(placeOf),
+    ),
     givenUp: new Set(
       read(deadLetters, DeadLetter)
         .filter(({ event }) => event.topic === 'gc.node.commands')
         .map(({ event }) => `${event.partition}@${event.offset}`),
     ),
   };
+}
+
+const ORDERS: ReadonlySet<string> = new Set(['gc.node.commands', 'gc.node.observe']);
+
+type Signers = (record: LogRecord) => string | null;
+
+function signers(keys: readonly KeyAct[]): Signers {
+  const known = new Map(
+    keys.flatMap(({ statement }) =>
+      statement.type === 'fleetgc.key-certificate'
+        ? [[statement.keyId, publicKeyOf(statement.publicKey)]]
+        : [],
+    ),
+  );
+  return (record) => signerOf(record, known, FLEET);
+}
+
+function wasToCount(
+  { topic, timestampMs }: LogRecord,
+  signedBy: string | null,
+  keys: readonly KeyAct[],
+): boolean {
+  const role = topic === 'gc.policies' ? 'operator' : 'decider';
+  return signedBy !== null && countsAsRecorded(keys, signedBy, role, timestampMs);
 }
 
 const placeOf = ({ topic, partition, offset }: LogRecord): string => `${topic}/${partition}@${offset}`;

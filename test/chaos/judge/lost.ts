@@ -6,7 +6,7 @@ import type { ResultSeen } from './log-evidence.ts';
 import type { AnyRemoval, JudgedNode } from './removals.ts';
 
 /** Outcomes of an object that may have gone by this command. */
-const TRIED: ReadonlySet<string> = new Set(['removed', 'failed']);
+export const TRIED: ReadonlySet<string> = new Set(['removed', 'failed']);
 
 /** Each command is answered or given up, and each removal is told. */
 export function lost(

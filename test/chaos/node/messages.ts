@@ -36,7 +36,7 @@ export type Moment = z.infer<typeof Moment>;
  * What changes in the middle of a command. `relieved`: somebody else frees the disk; `rolled-back`: pods start on every image
  * that is there; the others are for people to do.
  */
-export const CHANGES = ['relieved', 'rolled-back', 'paused', 'policy'] as const;
+export const CHANGES = ['relieved', 'rolled-back', 'paused', 'policy', 'revoked'] as const;
 export type Change = (typeof CHANGES)[number];
 
 /** What the campaign tells a node. */

@@ -147,4 +147,59 @@ export const PLANTED: readonly PlantedBug[] = [
       },
     ],
   },
+  {
+    name: 'revocation-ignored-before-removal',
+    edits: [
+      {
+        file: `${EXECUTOR}/checks/command-checks.ts`,
+        old: '  signerRefusal(command, restrictions) ??\n',
+        now: '',
+      },
+    ],
+  },
+  {
+    name: 'clock-back-over-expiry',
+    edits: [
+      {
+        file: 'packages/trust/process-trust.ts',
+        old: 'Math.max(nowMs(), keys.ring().latestStatementMs)',
+        now: 'nowMs()',
+      },
+    ],
+  },
+  {
+    name: 'unsigned-accepted',
+    edits: [
+      {
+        file: 'packages/trust/trust.ts',
+        old: "return distrust('unsigned', 'it carries no signature');",
+        now: 'return { ok: true, principal: NOBODY_PROVED };',
+      },
+      {
+        file: 'packages/trust/trust.ts',
+        old: "if (keyId === null) return 'it carries no signature';",
+        now: 'if (keyId === null) return null;',
+      },
+    ],
+  },
+  {
+    name: 'any-role-orders',
+    edits: [
+      {
+        file: 'packages/trust/trust.ts',
+        old: 'if (!roles.includes(role)) return',
+        now: 'if (roles.length === 0) return',
+      },
+    ],
+  },
+  {
+    name: 'stolen-policies-stay',
+    edits: [
+      {
+        file: 'packages/trust/trust.ts',
+        old: '(isAboutNow || takenAtMs >= revocation.untrustedFromMs)',
+        now: 'isAboutNow',
+      },
+    ],
+  },
 ];

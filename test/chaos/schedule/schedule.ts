@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Random, seededRandom } from '../../../sim/workload/random.ts';
 import { Fault, type FaultKind } from '../faults/fault.ts';
-import { between } from '../faults/row.ts';
+import { between, one } from '../faults/row.ts';
 import { drawFault, FAULTS } from '../faults/table.ts';
 
 /** What is done to a fleet, and the lives of its nodes: all that a round can be repeated from. */
@@ -9,6 +9,8 @@ export const Schedule = z.object({
   seed: z.int(),
   /** What the nodes run. */
   runtime: z.enum(['simulated', 'containerd']),
+  /** So long the parts run before any statement about keys is there. */
+  statementsLateMs: z.int().nonnegative(),
   lastsMs: z.int(),
   faults: z.array(Fault),
 });
@@ -31,6 +33,7 @@ export function drawSchedule(seed: number): Schedule {
   return {
     seed,
     runtime: runtimeOf(seed),
+    statementsLateMs: one(random, [0, 0, 0, 4_000]),
     lastsMs: LASTS_MS,
     faults: faults.toSorted((a, b) => a.atMs - b.atMs),
   };

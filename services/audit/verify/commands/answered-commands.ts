@@ -7,8 +7,10 @@ import type { Findings } from '../findings.ts';
 import {
   type Account,
   type Answer,
+  isDistrust,
   isOfBystander,
   judgeEnding,
+  namelessId,
   openAccount,
   type Placed,
   takeAnswer,
@@ -29,6 +31,8 @@ export class AnsweredCommands {
   /** Commands that have no account: with all their results, or unreadable. */
   readonly #others = new Map<string, Other>();
   readonly #early = new Map<string, Placed<Answer>[]>();
+  /** Ids of commands by how executors name them that did not read them. */
+  readonly #nameless = new Map<string, string>();
   /** By node instance, the offset of the last command that was carried out, in part at least, and when. */
   readonly #lastCarriedOut = new Map<string, { readonly offset: bigint; readonly atMs: number }>();
   /** By node, when it last published what it saw. */
@@ -48,10 +52,16 @@ export class AnsweredCommands {
     this.#accounts.set(event.id, account);
     for (const answer of this.#early.get(event.id) ?? []) this.#add(account, answer);
     this.#early.delete(event.id);
+    const nameless = namelessId(record);
+    this.#nameless.set(nameless, event.id);
+    const unread = this.#early.get(nameless) ?? [];
+    this.#early.delete(nameless);
+    for (const { event: answer, place } of unread) this.#take(answer, place);
   }
 
   /** One that is read ahead of the range. */
   commandedBefore(event: Command, record: LogRecord): void {
+    this.#nameless.set(namelessId(record), event.id);
     this.#earlier.commanded(event, placeOf(record));
   }
 
@@ -61,11 +71,23 @@ export class AnsweredCommands {
   }
 
   answered(event: Answer, record: LogRecord): void {
-    const answer = { event, place: placeOf(record) };
+    this.#take(event, placeOf(record));
+  }
+
+  #take(event: Answer, place: Place): void {
+    const unread = isDistrust(event) ? this.#nameless.get(event.commandId) : undefined;
+    const answer = { event, place };
     const account = this.#accounts.get(event.commandId);
-    if (account !== undefined) this.#add(account, answer);
+    if (unread !== undefined) this.#turnedAway(unread);
+    else if (account !== undefined) this.#add(account, answer);
     else if (!this.#earlier.has(event.commandId)) this.#addWithoutAccount(answer);
     else if (!this.#earlier.answered(answer)) this.late.add(answer);
+  }
+
+  #turnedAway(id: string): void {
+    const account = this.#accounts.get(id);
+    if (account !== undefined) account.isTurnedAway = true;
+    else if (this.#earlier.has(id)) this.#findings.counts.ofEarlier++;
   }
 
   /** A node published what it saw. */

@@ -29,7 +29,10 @@ export interface Account {
   /** One for each object, by its name. */
   readonly objects: Map<string, Placed<ObjectResult>>;
   ending: Placed<CommandResult> | null;
-  /** Whether an executor refused it that it was not for; what its own executor says comes beside that, or never. */
+  /**
+   * Whether an executor refused it that it was not for, or that did not believe who signed it; what its own executor says
+   * comes beside that, or never.
+   */
   isTurnedAway: boolean;
 }
 
@@ -161,9 +164,19 @@ export function steadyContent(event: Answer, value: unknown): string {
   return canonicalJson(isRefusal ? [event.commandId, event.result] : value);
 }
 
+/** How executors name what they did not read in their answer: it is no command, or nobody signed it whom they believe. */
+export const namelessId = ({ value }: LogRecord): string =>
+  `unreadable-${sha256Hex(value ?? '').slice(0, 32)}`;
+
+/** Whether it is the refusal of a command that was not read, since nobody signed it who may. */
+export const isDistrust = (answer: Answer): boolean =>
+  answer.type === 'fleetgc.node.command-result' &&
+  answer.result.outcome === 'refused' &&
+  answer.result.reason === 'not-trusted';
+
 /** How executors name what is no command in their answer. */
 export function namesOfUnreadable(record: LogRecord, { value }: Rejection): readonly string[] {
   const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined;
-  const nameless = `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}`;
+  const nameless = namelessId(record);
   return typeof id === 'string' ? [id, nameless] : [nameless];
 }

@@ -8,7 +8,9 @@ import type { Findings } from '../findings.ts';
 import {
   type Account,
   type Answer,
+  isDistrust,
   judgeEnding,
+  namelessId,
   openAccount,
   type Placed,
   takeAnswer,
@@ -100,6 +102,8 @@ export class LateAnswers {
     this.#waiting.delete(command.id);
     const account = openAccount(command, placeOf(record));
     for (const answer of answers) checkAnswer(this.#findings, account, answer);
+    const unread = this.#waiting.get(namelessId(record)) ?? [];
+    if (unread.every(({ event }) => isDistrust(event))) this.unreadable(namelessId(record));
   }
 
   /** One of them that is none. */

@@ -1,8 +1,10 @@
 import type { Fault } from '../../faults/fault.ts';
+import type { KeyAct } from '../../fleet/keys.ts';
+import type { ClockStep } from '../../fleet/machine-clock.ts';
 import type { Act } from '../../fleet/operator.ts';
 import type { TruthLine } from '../../truth.ts';
-import type { ArchiveEvidence, Evidence } from '../evidence.ts';
-import { type CommandSeen, type ResultSeen, toldOf } from '../log-evidence.ts';
+import type { ArchiveEvidence, AuditFinding, Evidence } from '../evidence.ts';
+import { type CommandSeen, type OrderSeen, type ResultSeen, toldOf } from '../log-evidence.ts';
 
 /** When everything began, in the hand-written rounds. */
 export const T0 = 1_000_000;
@@ -84,9 +86,71 @@ interface Given {
   readonly givenUp?: readonly string[];
   readonly places?: readonly string[];
   readonly tainted?: readonly string[];
-  readonly audit?: Evidence['audit'];
+  readonly audit?: readonly AuditFinding[] | null;
+  readonly orders?: readonly OrderSeen[];
+  readonly keys?: readonly KeyAct[];
+  readonly clock?: readonly ClockStep[];
+  readonly distrusted?: readonly string[];
   readonly archive?: ArchiveEvidence | null;
 }
+
+export const DECIDER = 'decider-key';
+
+/** A root certifies a key; it lies on the log half a second later. */
+export const certified = (
+  seconds: number,
+  {
+    keyId = DECIDER,
+    role = 'decider',
+    untilS = 1_000,
+  }: { keyId?: string; role?: 'decider' | 'operator'; untilS?: number } = {},
+): KeyAct => ({
+  statement: {
+    type: 'fleetgc.key-certificate',
+    version: 1,
+    id: `certificate of ${keyId}`,
+    keyId,
+    publicKey: '',
+    role,
+    clusters: [],
+    name: keyId,
+    issuedAtMs: T0 + seconds * 1000,
+    notAfterMs: T0 + untilS * 1000,
+  },
+  startedMs: T0 + seconds * 1000,
+  endedMs: T0 + seconds * 1000 + 500,
+});
+
+export const revoked = (seconds: number, keyId = DECIDER): KeyAct => ({
+  statement: {
+    type: 'fleetgc.key-revocation',
+    version: 1,
+    id: `revocation of ${keyId}`,
+    keyId,
+    reason: 'stolen',
+    issuedAtMs: T0 + seconds * 1000,
+    untrustedFromMs: T0 + seconds * 1000,
+  },
+  startedMs: T0 + seconds * 1000,
+  endedMs: T0 + seconds * 1000 + 500,
+});
+
+export const order = (items: OrderSeen['items'], over: Partial<OrderSeen> = {}): OrderSeen => ({
+  id: 'command-1',
+  node: NODE,
+  items,
+  atMs: T0,
+  signedBy: DECIDER,
+  ...over,
+});
+
+/** Of everything that goes. */
+const itemsOf = (truth: readonly TruthLine[]): OrderSeen['items'] =>
+  truth.flatMap((line) => {
+    if (line.kind === 'image-gone') return [{ kind: 'image', id: line.id }];
+    if (line.kind === 'container-gone') return [{ kind: 'container', id: line.id }];
+    return line.kind === 'sandbox-gone' ? [{ kind: 'sandbox', id: line.id }] : [];
+  });
 
 const isRemoval = ({ kind }: TruthLine): boolean => kind === 'image-gone';
 
@@ -102,17 +166,25 @@ export const aRound = ({
   tainted = [],
   audit = null,
   archive = null,
+  orders = [order(itemsOf(truth))],
+  keys = [certified(0)],
+  clock = [],
+  distrusted = [],
 }: Given): Evidence => ({
   nodes: [{ name: NODE, truth }],
   acts: acts ?? [act(0, { policy: 'usual', paused: [] })],
   played: faults.map(played),
+  keys,
+  clocks: { [NODE]: clock },
   log: {
     commands,
+    orders,
     ...toldOf(results),
     givenUp: new Set(givenUp),
     places,
     tainted: new Set(tainted),
+    distrusted: new Set(distrusted),
   },
-  audit,
+  audit: audit && { findings: audit, isCut: false },
   archive,
 });

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { commandResultId, objectResultId } from '../../../../../packages/decision/result-ids.ts';
+import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import type { Command, ImageRemoval } from '../../../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome, ObjectResult } from '../../../../../schemas/events/result.ts';
 import { AnsweredCommands } from '../../../../../services/audit/verify/commands/answered-commands.ts';
+import { namelessId } from '../../../../../services/audit/verify/commands/command-account.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
 import { objectResult, refusedCommand, removed } from '../../../../fixtures/results.ts';
@@ -38,6 +40,14 @@ function resultOf(of: Command, index: number, over: Partial<ObjectResult> = {}):
     ...over,
   });
 }
+
+/** What an executor says of a record that no key signed which counts. */
+const notTrusted = (record: LogRecord): CommandResult =>
+  refusedCommand({
+    ...NODE,
+    commandId: namelessId(record),
+    result: { outcome: 'refused', reason: 'not-trusted', message: 'unsigned: it carries no signature' },
+  });
 
 type Done = Extract<CommandResult['result'], { outcome: 'done' }>;
 function doneOf(of: Command, counts: Partial<Done>): CommandResult {
@@ -222,6 +232,33 @@ describe('results of a command', () => {
     commands.judge(AT_END, NOW + 3 * HOUR);
     commands.late.end();
     expect(deviations()).toEqual([]);
+  });
+
+  test('of a command that was not read, since its key counted no more, agree with it, before it and after', () => {
+    const value = Buffer.from('{"a":"command"}');
+    const record = at('commands', 1, 0, { value });
+    const refusal = notTrusted(record);
+    for (const order of ['before', 'after'] as const) {
+      const { commands, deviations, collector } = check();
+      if (order === 'before') commands.answered(refusal, at('results', 2, SECOND));
+      commands.commanded(command('a'), record);
+      if (order === 'after') commands.answered(refusal, at('results', 2, SECOND));
+      commands.judge(AT_END, NOW + HOUR);
+      commands.late.end();
+      expect(deviations()).toEqual([]);
+      expect(collector.found().unanswered.total).toBe(0);
+    }
+  });
+
+  test('of a command that was not read tell of no removal', () => {
+    const { commands, deviations } = check();
+    const record = at('commands', 1, 0, { value: Buffer.from('{"a":"command"}') });
+    const { commandId } = notTrusted(record);
+    commands.commanded(command('a'), record);
+    commands.answered(resultOf(command('a'), 0, { commandId }), at('results', 2, SECOND));
+    commands.judge(AT_END, NOW + HOUR);
+    commands.late.end();
+    expect(deviations()).toEqual(['not-commanded 2']);
   });
 
   test('without any command, nobody commanded them', () => {
