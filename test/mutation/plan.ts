@@ -1,0 +1,72 @@
+import type { Mutant } from './mutants.ts';
+import type { Covered, Task, WantedTests } from './worker/job.ts';
+
+/** What a mutant may do more often than the source does: beyond it, it loops for ever. */
+const hitLimit = (usualHits: number): number => 10_000 + 100 * usualHits;
+
+/** Which tests may kill each mutant. One that nothing reaches has none. */
+export function planTasks(mutants: readonly Mutant[], covered: readonly Covered[]): readonly Task[] {
+  const fileOf = new Map(mutants.map(({ id, file }) => [id, file]));
+  const reachingSource = new Map<string, WantedTests[]>();
+  const whoReaches = (source: string): WantedTests[] => {
+    const known =
+      reachingSource.get(source) ??
+      quickestFirst(covered.flatMap((file) => reaching(file, (id) => fileOf.get(id) === source)));
+    reachingSource.set(source, known);
+    return known;
+  };
+  return mutants.map(({ id, key, file }) => {
+    const isOutside = covered.some(({ outside }) => outside[id] !== undefined);
+    const direct = covered.flatMap((each) => reaching(each, (hit) => hit === id));
+    const onceOnly = new Set(covered.filter((each) => each.isOnceOnly).map((each) => each.file));
+    return {
+      id,
+      key,
+      warm: quickestFirst(direct.filter((tests) => !onceOnly.has(tests.file))),
+      cold: isOutside
+        ? atLoad(whoReaches(file), covered, id)
+        : quickestFirst(direct.filter((tests) => onceOnly.has(tests.file))),
+      hitLimit: hitLimit(usualHits(covered, id)),
+      isTainting: false,
+    };
+  });
+}
+
+/** Where no test reaches anything else in the source, whole files that loaded it. */
+const atLoad = (reached: WantedTests[], covered: readonly Covered[], id: string): WantedTests[] =>
+  reached.length > 0
+    ? reached
+    : covered
+        .filter(({ outside }) => outside[id] !== undefined)
+        .map(({ file, tests }) => wanted(file, tests, []));
+
+function reaching({ file, tests }: Covered, isMeant: (id: string) => boolean): WantedTests[] {
+  const meant = tests.filter(({ hits }) => Object.keys(hits).some(isMeant));
+  return meant.length === 0
+    ? []
+    : [
+        wanted(
+          file,
+          meant,
+          meant.map(({ id }) => id),
+        ),
+      ];
+}
+
+const wanted = (file: string, tests: Covered['tests'], ids: readonly string[]): WantedTests => ({
+  file,
+  ids: [...ids],
+  usualMs: tests.reduce((sum, { ms }) => sum + ms, 0),
+});
+
+const quickestFirst = (tests: WantedTests[]): WantedTests[] =>
+  tests.toSorted((a, b) => a.usualMs - b.usualMs);
+
+function usualHits(covered: readonly Covered[], id: string): number {
+  let sum = 0;
+  for (const { tests, outside } of covered) {
+    sum += outside[id] ?? 0;
+    for (const { hits } of tests) sum += hits[id] ?? 0;
+  }
+  return sum;
+}
