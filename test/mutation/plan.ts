@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import type { Mutant } from './mutants.ts';
 import type { Covered, Task, WantedTests } from './worker/job.ts';
 
@@ -11,7 +12,10 @@ export function planTasks(mutants: readonly Mutant[], covered: readonly Covered[
   const whoReaches = (source: string): WantedTests[] => {
     const known =
       reachingSource.get(source) ??
-      quickestFirst(covered.flatMap((file) => reaching(file, (id) => fileOf.get(id) === source)));
+      mirrorFirst(
+        source,
+        covered.flatMap((file) => reaching(file, (id) => fileOf.get(id) === source)),
+      );
     reachingSource.set(source, known);
     return known;
   };
@@ -61,6 +65,16 @@ const wanted = (file: string, tests: Covered['tests'], ids: readonly string[]): 
 
 const quickestFirst = (tests: WantedTests[]): WantedTests[] =>
   tests.toSorted((a, b) => a.usualMs - b.usualMs);
+
+/** Each try loads the program anew, so the tests of the source itself come first: most of what dies, dies of them. */
+function mirrorFirst(source: string, tests: readonly WantedTests[]): WantedTests[] {
+  const mirror = join('test', dirname(source), '/');
+  const sorted = quickestFirst(tests);
+  return [
+    ...sorted.filter(({ file }) => file.startsWith(mirror)),
+    ...sorted.filter(({ file }) => !file.startsWith(mirror)),
+  ];
+}
 
 function usualHits(covered: readonly Covered[], id: string): number {
   let sum = 0;
