@@ -63,13 +63,13 @@ const wanted = (file: string, tests: Covered['tests'], ids: readonly string[]): 
   usualMs: tests.reduce((sum, { ms }) => sum + ms, 0),
 });
 
-const quickestFirst = (tests: WantedTests[]): WantedTests[] =>
+const quickestFirst = (tests: readonly WantedTests[]): WantedTests[] =>
   tests.toSorted((a, b) => a.usualMs - b.usualMs);
 
 /** Each try loads the program anew, so the tests of the source itself come first: most of what dies, dies of them. */
 function mirrorFirst(source: string, tests: readonly WantedTests[]): WantedTests[] {
   const mirror = join('test', dirname(source), '/');
-  const sorted = quickestFirst(tests);
+  const sorted = quickestFirst([...tests]);
   return [
     ...sorted.filter(({ file }) => file.startsWith(mirror)),
     ...sorted.filter(({ file }) => !file.startsWith(mirror)),

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
+import { PROPERTY_PERCENT } from '../support/property-runs.ts';
 import { KeptCoverage } from './coverage.ts';
 import { CHECKOUT } from './folders.ts';
 import { type Covered, type Job, Progress, type Task, type Verdict } from './worker/job.ts';
@@ -10,6 +11,9 @@ import { type Covered, type Job, Progress, type Task, type Verdict } from './wor
 const LOOK_EVERY_MS = 100;
 /** For the start of a worker, and for a test file without any mutant: nothing is changed, so it ends. */
 const PATIENCE_MS = 900_000;
+
+/** Of the cases of each property: all of them for each mutant would take days. */
+const PERCENT_OF_CASES = 10;
 
 type Hear = (progress: Progress) => void;
 
@@ -89,7 +93,7 @@ async function runWorker(
   const child = spawn(process.execPath, ['test/mutation/worker/main.ts', jobFile], {
     cwd: CHECKOUT,
     stdio: ['ignore', log, log],
-    env: { ...process.env, CI: 'true' },
+    env: { ...process.env, [PROPERTY_PERCENT]: String(PERCENT_OF_CASES) },
   });
   try {
     return await follow(child, progress, hear);

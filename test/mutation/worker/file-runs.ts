@@ -60,7 +60,7 @@ export class FileRuns {
   /** The next run loads all of the program anew. */
   forgetModules(): void {
     for (const [id, module] of this.#modules.evaluatedModules.idToModuleMap) {
-      if (!id.startsWith(CHECKOUT) || id.includes('/node_modules/') || id.includes('/test/mutation/'))
+      if (!id.startsWith(CHECKOUT) || id.includes('/node_modules/') || id.includes('/test/mutation/worker/'))
         continue;
       module.promise = undefined;
       module.exports = undefined;
