@@ -12,30 +12,30 @@ export interface Folder {
 
 /** What puts a process together decides nothing: containers and whole processes are what tries it. */
 const WIRING = ['main.ts', 'bundle-entry.ts'];
-const DECIDERS = [
-  'test/packages/decision',
-  'test/services/pressure',
-  'test/services/image-gc',
-  'test/services/container-gc',
-];
+const DECISION = 'test/packages/decision';
+const DECIDERS = ['test/services/pressure', 'test/services/image-gc', 'test/services/container-gc'];
 const EXECUTOR = ['test/services/node-executor', 'test/packages/files'];
 
 export const FOLDERS: readonly Folder[] = [
   {
     name: 'packages/decision',
     sources: ['packages/decision/**/*.ts'],
-    tests: [...DECIDERS, 'test/services/node-executor', 'test/services/plan', 'test/services/node-agent'],
+    tests: [DECISION, ...DECIDERS, 'test/services/node-executor', 'test/services/plan'],
   },
-  { name: 'services/pressure', sources: ['services/pressure/**/*.ts'], tests: DECIDERS },
+  {
+    name: 'services/pressure',
+    sources: ['services/pressure/**/*.ts'],
+    tests: [DECISION, 'test/services/pressure'],
+  },
   {
     name: 'services/image-gc',
     sources: ['services/image-gc/**/*.ts'],
-    tests: [...DECIDERS, 'test/services/plan'],
+    tests: [DECISION, 'test/services/image-gc', 'test/services/plan'],
   },
   {
     name: 'services/container-gc',
     sources: ['services/container-gc/**/*.ts'],
-    tests: [...DECIDERS, 'test/services/plan'],
+    tests: [DECISION, 'test/services/container-gc', 'test/services/plan'],
   },
   { name: 'services/node-executor/checks', sources: ['services/node-executor/checks/*.ts'], tests: EXECUTOR },
   {

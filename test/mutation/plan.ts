@@ -5,6 +5,11 @@ import type { Covered, Task, WantedTests } from './worker/job.ts';
 /** What a mutant may do more often than the source does: beyond it, it loops for ever. */
 const hitLimit = (usualHits: number): number => 10_000 + 100 * usualHits;
 
+/** A test that takes longer is run for no mutant, since it would run for thousands of them. */
+const MOST_MS_OF_A_TEST = 2_000;
+/** So much is tried for one mutant, the quickest first. */
+const MOST_MS_OF_A_MUTANT = 8_000;
+
 /** Which tests may kill each mutant. One that nothing reaches has none. */
 export function planTasks(mutants: readonly Mutant[], covered: readonly Covered[]): readonly Task[] {
   const fileOf = new Map(mutants.map(({ id, file }) => [id, file]));
@@ -26,13 +31,23 @@ export function planTasks(mutants: readonly Mutant[], covered: readonly Covered[
     return {
       id,
       key,
-      warm: quickestFirst(direct.filter((tests) => !onceOnly.has(tests.file))),
-      cold: isOutside
-        ? atLoad(whoReaches(file), covered, id)
-        : quickestFirst(direct.filter((tests) => onceOnly.has(tests.file))),
+      warm: affordable(quickestFirst(direct.filter((tests) => !onceOnly.has(tests.file)))),
+      cold: affordable(
+        isOutside
+          ? atLoad(whoReaches(file), covered, id)
+          : quickestFirst(direct.filter((tests) => onceOnly.has(tests.file))),
+      ),
       hitLimit: hitLimit(usualHits(covered, id)),
       isTainting: false,
     };
+  });
+}
+
+function affordable(tests: readonly WantedTests[]): WantedTests[] {
+  let sumMs = 0;
+  return tests.filter(({ usualMs }) => {
+    sumMs += usualMs;
+    return sumMs <= MOST_MS_OF_A_MUTANT;
   });
 }
 
@@ -45,7 +60,7 @@ const atLoad = (reached: WantedTests[], covered: readonly Covered[], id: string)
         .map(({ file, tests }) => wanted(file, tests, []));
 
 function reaching({ file, tests }: Covered, isMeant: (id: string) => boolean): WantedTests[] {
-  const meant = tests.filter(({ hits }) => Object.keys(hits).some(isMeant));
+  const meant = tests.filter(({ hits, ms }) => ms <= MOST_MS_OF_A_TEST && Object.keys(hits).some(isMeant));
   return meant.length === 0
     ? []
     : [

@@ -8,7 +8,6 @@ const UNBOUNDED_MS = 600_000;
 /** Which mutants each test of a file reaches; and whether the file can run a second time in the same process. */
 export async function coverFile(runs: FileRuns, file: string): Promise<Covered> {
   switchOff();
-  const startedAtMs = performance.now();
   const first = await runs.run({ file, stopsAtFailure: false, boundMs: UNBOUNDED_MS });
   const hits = new Map(first.tests.map(({ id }) => [id, takeCovered(id)]));
   const outside = takeCovered(file);
@@ -19,10 +18,6 @@ export async function coverFile(runs: FileRuns, file: string): Promise<Covered> 
   return {
     kind: 'covered',
     file,
-    loadMs:
-      performance.now() -
-      startedAtMs -
-      [...first.tests, ...second.tests].reduce((sum, { ms }) => sum + ms, 0),
     isOnceOnly: first.failed.length === 0 && second.failed.length > 0,
     failed: [...first.failed],
     tests: first.tests.map(({ id, name, ms }) => ({

@@ -32,7 +32,6 @@ export type Task = z.infer<typeof Task>;
 export const Covered = z.object({
   kind: z.literal('covered'),
   file: z.string(),
-  loadMs: z.number(),
   /** A second run in the same process failed: only fresh modules will do. */
   isOnceOnly: z.boolean(),
   failed: z.array(z.string()),

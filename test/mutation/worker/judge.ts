@@ -3,7 +3,7 @@ import type { Progress, Task, Verdict, WantedTests } from './job.ts';
 import { hitsOfMutant, isOverHitLimit, switchOff, switchOn } from './switches.ts';
 
 /** Far more than is usual: the machine may be at work with other things. */
-const boundMs = (usualMs: number): number => 5_000 + 10 * usualMs;
+const boundMs = (usualMs: number): number => 10_000 + 20 * usualMs;
 
 /** Loading the program anew, on a machine at work. */
 const LOAD_MS = 20_000;

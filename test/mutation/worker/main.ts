@@ -21,6 +21,8 @@ await startVitest(
     include: ['test/mutation/worker/anchor.ts'],
     runner: join(CHECKOUT, 'test/mutation/worker/runner.ts'),
     env: { MUTATION_JOB: jobFile },
+    // A source has other mutants in it in each run.
+    fsModuleCache: false,
     isolate: false,
     pool: 'threads',
     maxWorkers: 1,
