@@ -11,13 +11,28 @@ const LOAD_MS = 20_000;
 type Outcome = Pick<Verdict, 'status' | 'by'>;
 type Tell = (progress: Progress) => void;
 
+/** What killed last: neighbours in a source die of the same tests. */
+const MOST_RECENT = 3;
+let recentKillers: readonly string[] = [];
+
 /** Runs what may kill a mutant until something does. */
 export async function judge(runs: FileRuns, task: Task, tell: Tell): Promise<void> {
   const judging = new Judging(runs, task, tell);
   const outcome = await judging.outcome();
+  const { by } = outcome;
+  if (by !== undefined)
+    recentKillers = [by, ...recentKillers.filter((file) => file !== by)].slice(0, MOST_RECENT);
   tell({ kind: 'verdict', key: task.key, ...outcome });
   // What goes on after its time would reach into the next mutant.
   if (outcome.status === 'timed out') await spent(tell, { key: task.key, isTainted: false });
+}
+
+function recentFirst(tests: readonly WantedTests[]): readonly WantedTests[] {
+  const rankOf = ({ file }: WantedTests): number => {
+    const rank = recentKillers.indexOf(file);
+    return rank === -1 ? MOST_RECENT : rank;
+  };
+  return tests.toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
 class Judging {
@@ -48,7 +63,7 @@ class Judging {
     if (isCold) this.#runs.forgetModules();
     switchOn(this.#task.id, this.#task.hitLimit);
     try {
-      for (const wanted of tests) {
+      for (const wanted of recentFirst(tests)) {
         const outcome = await this.#try(wanted, isCold);
         if (outcome !== null) return outcome;
       }
