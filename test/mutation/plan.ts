@@ -19,7 +19,11 @@ export function planTasks(mutants: readonly Mutant[], covered: readonly Covered[
       reachingSource.get(source) ??
       mirrorFirst(
         source,
-        covered.flatMap((file) => reaching(file, (id) => fileOf.get(id) === source)),
+        covered
+          .filter(({ tests }) =>
+            tests.some(({ hits }) => Object.keys(hits).some((id) => fileOf.get(id) === source)),
+          )
+          .flatMap(wholeFile),
       );
     reachingSource.set(source, known);
     return known;
@@ -55,28 +59,23 @@ function affordable(tests: readonly WantedTests[]): WantedTests[] {
 const atLoad = (reached: WantedTests[], covered: readonly Covered[], id: string): WantedTests[] =>
   reached.length > 0
     ? reached
-    : covered
-        .filter(({ outside }) => outside[id] !== undefined)
-        .map(({ file, tests }) => wanted(file, tests, []));
+    : covered.filter(({ outside }) => outside[id] !== undefined).flatMap(wholeFile);
 
 function reaching({ file, tests }: Covered, isMeant: (id: string) => boolean): WantedTests[] {
-  const meant = tests.filter(({ hits, ms }) => ms <= MOST_MS_OF_A_TEST && Object.keys(hits).some(isMeant));
-  return meant.length === 0
-    ? []
-    : [
-        wanted(
-          file,
-          meant,
-          meant.map(({ id }) => id),
-        ),
-      ];
+  return wanted(
+    file,
+    tests.filter(({ hits }) => Object.keys(hits).some(isMeant)),
+  );
 }
 
-const wanted = (file: string, tests: Covered['tests'], ids: readonly string[]): WantedTests => ({
-  file,
-  ids: [...ids],
-  usualMs: tests.reduce((sum, { ms }) => sum + ms, 0),
-});
+/** What is made at load can be used by tests that reach no function of the source. */
+const wholeFile = ({ file, tests }: Covered): WantedTests[] => wanted(file, tests);
+
+function wanted(file: string, tests: Covered['tests']): WantedTests[] {
+  const quick = tests.filter(({ ms }) => ms <= MOST_MS_OF_A_TEST);
+  const usualMs = quick.reduce((sum, { ms }) => sum + ms, 0);
+  return quick.length === 0 ? [] : [{ file, ids: quick.map(({ id }) => id), usualMs }];
+}
 
 const quickestFirst = (tests: readonly WantedTests[]): WantedTests[] =>
   tests.toSorted((a, b) => a.usualMs - b.usualMs);

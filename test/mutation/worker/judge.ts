@@ -96,7 +96,7 @@ class Judging {
     this.#tell({ kind: 'begun', key: this.#task.key, file, boundMs: LOAD_MS + 2 * boundMs(usualMs) });
     return this.#runs.run({
       file,
-      ...(ids.length === 0 ? {} : { ids: new Set(ids) }),
+      ids: new Set(ids),
       stopsAtFailure: true,
       boundMs: boundMs(usualMs),
     });
