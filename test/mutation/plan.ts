@@ -42,7 +42,7 @@ export function planTasks(mutants: readonly Mutant[], covered: readonly Covered[
           : quickestFirst(direct.filter((tests) => onceOnly.has(tests.file))),
       ),
       hitLimit: hitLimit(usualHits(covered, id)),
-      isTainting: false,
+      proof: 'shared',
     };
   });
 }

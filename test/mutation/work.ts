@@ -60,8 +60,7 @@ export async function judgeAll(
     });
     open = open.filter(({ key }) => !done.has(key));
     if (ended === null) continue;
-    if (ended.isTainted)
-      open = open.map((task) => (task.key === ended.key ? { ...task, isTainting: true } : task));
+    if (ended.kind === 'spent') open = open.map((task) => moreCarefully(task, ended.tainted));
     else if (open.some(({ key }) => key === ended.key)) {
       hear({ kind: 'verdict', key: ended.key, status: 'timed out', by: ended.by });
       open = open.filter(({ key }) => key !== ended.key);
@@ -69,14 +68,19 @@ export async function judgeAll(
   }
 }
 
-interface Ended {
+const moreCarefully = (task: Task, tainted: readonly string[]): Task =>
+  tainted.includes(task.key) ? { ...task, proof: task.proof === 'shared' ? 'alone' : 'none' } : task;
+
+/** It had to be ended, or ended, at this mutant, while this test file ran. */
+interface Stuck {
+  readonly kind: 'stuck';
   readonly key: string;
-  /** The test file that ran. */
-  readonly by?: string | undefined;
-  readonly isTainted: boolean;
+  readonly by: string | undefined;
 }
 
-/** Null: it did all that it was to do. Otherwise at which mutant it ended, or had to be ended. */
+type Ended = Stuck | Extract<Progress, { readonly kind: 'spent' }>;
+
+/** Null: it did all that it was to do. */
 async function runWorker(
   job: Omit<Job, 'progress' | 'tasks'>,
   directory: string,
@@ -144,7 +148,7 @@ class Heard {
 
   whereItEnded(): Ended {
     if (this.#key === null) throw new Error('The worker ended before its first mutant; worker.log says why');
-    return { key: this.#key, by: this.#by, isTainted: false };
+    return { kind: 'stuck', key: this.#key, by: this.#by };
   }
 
   #expectNext(progress: Progress): void {

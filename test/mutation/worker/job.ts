@@ -24,8 +24,8 @@ export const Task = z.object({
   /** Run in modules that are loaded with the mutant in them: what happens at load has no second chance otherwise. */
   cold: z.array(WantedTests),
   hitLimit: z.number(),
-  /** A worker before found that the mutant leaves the process unusable for later ones: its verdict is not asked twice. */
-  isTainting: z.boolean(),
+  /** Whether what kills it is run without it too: with others in one go; by itself; or not, where a mutant spoils its process. */
+  proof: z.enum(['shared', 'alone', 'none']),
 });
 export type Task = z.infer<typeof Task>;
 
@@ -52,8 +52,8 @@ export const Verdict = z.object({
 export type Verdict = z.infer<typeof Verdict>;
 
 const Begun = z.object({ kind: z.literal('begun'), key: z.string(), file: z.string(), boundMs: z.number() });
-/** The process is of no more use, and waits for its end. */
-const Spent = z.object({ kind: z.literal('spent'), key: z.string(), isTainted: z.boolean() });
+/** The process is of no more use: something of these mutants is left in it, or of the last one, which timed out. */
+const Spent = z.object({ kind: z.literal('spent'), tainted: z.array(z.string()) });
 const Done = z.object({ kind: z.literal('done') });
 export const Progress = z.discriminatedUnion('kind', [Covered, Verdict, Begun, Spent, Done]);
 export type Progress = z.infer<typeof Progress>;

@@ -15,16 +15,49 @@ type Tell = (progress: Progress) => void;
 const MOST_RECENT = 3;
 let recentKillers: readonly string[] = [];
 
-/** Runs what may kill a mutant until something does. */
-export async function judge(runs: FileRuns, task: Task, tell: Tell): Promise<void> {
-  const judging = new Judging(runs, task, tell);
-  const outcome = await judging.outcome();
-  const { by } = outcome;
-  if (by !== undefined)
-    recentKillers = [by, ...recentKillers.filter((file) => file !== by)].slice(0, MOST_RECENT);
-  tell({ kind: 'verdict', key: task.key, ...outcome });
-  // What goes on after its time would reach into the next mutant.
-  if (outcome.status === 'timed out') await spent(tell, { key: task.key, isTainted: false });
+/** So many kills are proved at once. */
+const MOST_UNPROVED = 10;
+
+interface Unproved {
+  readonly key: string;
+  readonly wanted: WantedTests;
+  readonly id: string;
+}
+
+/** Runs what may kill each mutant until something does. */
+export async function judgeAll(runs: FileRuns, tasks: readonly Task[], tell: Tell): Promise<void> {
+  const unproved: Unproved[] = [];
+  for (const task of tasks) {
+    const judging = new Judging(runs, task, tell, unproved);
+    const outcome = await judging.outcome();
+    const { by } = outcome;
+    if (by !== undefined)
+      recentKillers = [by, ...recentKillers.filter((file) => file !== by)].slice(0, MOST_RECENT);
+    if (!unproved.some(({ key }) => key === task.key)) tell({ kind: 'verdict', key: task.key, ...outcome });
+    // What goes on after its time would reach into the next mutant, and into the proof of those before.
+    if (judging.isLate) await spent(tell, []);
+    if (unproved.length >= MOST_UNPROVED) await prove(runs, unproved, tell);
+  }
+  await prove(runs, unproved, tell);
+}
+
+/** What fails without the mutant too does not kill it: something before has left its traces. */
+async function prove(runs: FileRuns, unproved: Unproved[], tell: Tell): Promise<void> {
+  for (const [file, kills] of Map.groupBy(unproved, ({ wanted }) => wanted.file)) {
+    const usualMs = Math.max(...kills.map(({ wanted }) => wanted.usualMs));
+    const [first] = kills;
+    if (first !== undefined)
+      tell({ kind: 'begun', key: first.key, file, boundMs: LOAD_MS + boundMs(usualMs) });
+    const ids = new Set(kills.flatMap(({ wanted, id }) => (id.startsWith(file) ? wanted.ids : [id])));
+    const { failed } = await runs.run({ file, ids, stopsAtFailure: true, boundMs: boundMs(usualMs) });
+    if (failed.length > 0)
+      await spent(
+        tell,
+        unproved.map(({ key }) => key),
+      );
+  }
+  for (const { key, wanted } of unproved) tell({ kind: 'verdict', key, status: 'killed', by: wanted.file });
+  unproved.length = 0;
 }
 
 function recentFirst(tests: readonly WantedTests[]): readonly WantedTests[] {
@@ -39,11 +72,14 @@ class Judging {
   readonly #runs: FileRuns;
   readonly #task: Task;
   readonly #tell: Tell;
+  readonly #unproved: Unproved[];
+  isLate = false;
 
-  constructor(runs: FileRuns, task: Task, tell: Tell) {
+  constructor(runs: FileRuns, task: Task, tell: Tell, unproved: Unproved[]) {
     this.#runs = runs;
     this.#task = task;
     this.#tell = tell;
+    this.#unproved = unproved;
   }
 
   async outcome(): Promise<Outcome> {
@@ -77,18 +113,20 @@ class Judging {
   async #try(wanted: WantedTests, isCold: boolean): Promise<Outcome | null> {
     const run = await this.#run(wanted, wanted.ids);
     const by = run.failed[0];
+    this.isLate = run.isTimedOut;
     if (run.isTimedOut || isOverHitLimit()) return { status: 'timed out', by: wanted.file };
     if (by === undefined) return null;
     switchOff();
     if (isCold) this.#runs.forgetModules();
-    if (!this.#task.isTainting) await this.#provePasses(wanted, by);
+    await this.#prove({ key: this.#task.key, wanted, id: by }, isCold);
     return { status: 'killed', by: wanted.file };
   }
 
-  /** What fails without the mutant too does not kill it: something before has left its traces. */
-  async #provePasses(wanted: WantedTests, by: string): Promise<void> {
-    const { failed } = await this.#run(wanted, by.startsWith(wanted.file) ? wanted.ids : [by]);
-    if (failed.length > 0) await spent(this.#tell, { key: this.#task.key, isTainted: true });
+  async #prove(kill: Unproved, isCold: boolean): Promise<void> {
+    const { proof } = this.#task;
+    if (proof === 'none') return;
+    if (isCold || proof === 'alone') await prove(this.#runs, [kill], this.#tell);
+    else this.#unproved.push(kill);
   }
 
   #run({ file, usualMs }: WantedTests, ids: readonly string[]): Promise<FileRun> {
@@ -103,10 +141,8 @@ class Judging {
   }
 }
 
-async function spent(
-  tell: Tell,
-  { key, isTainted }: { readonly key: string; readonly isTainted: boolean },
-): Promise<never> {
-  tell({ kind: 'spent', key, isTainted });
+/** The process waits for its end. */
+async function spent(tell: Tell, tainted: readonly string[]): Promise<never> {
+  tell({ kind: 'spent', tainted: [...tainted] });
   return Promise.withResolvers<never>().promise;
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { coverFile } from './cover.ts';
 import { FileRuns } from './file-runs.ts';
 import { Job, type Progress, Task } from './job.ts';
-import { judge } from './judge.ts';
+import { judgeAll } from './judge.ts';
 
 /** Does the job before the anchor's test: inside of a test Vitest lets no other begin. */
 export default class MutationRunner extends TestRunner {
@@ -15,7 +15,7 @@ export default class MutationRunner extends TestRunner {
     if (job.mode === 'cover') for (const file of job.tests) tell(await coverFile(runs, file));
     else {
       const tasks = z.array(Task).parse(JSON.parse(readFileSync(job.tasks, 'utf8')));
-      for (const task of tasks) await judge(runs, task, tell);
+      await judgeAll(runs, tasks, tell);
     }
     tell({ kind: 'done' });
   }
