@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { RunnerTestCase, RunnerTestFile } from 'vitest';
+import type { RunnerTestCase, RunnerTestFile, RunnerTestSuite } from 'vitest';
 import { TestRunner } from 'vitest';
 import { startTests } from 'vitest/internal/browser';
 import { CHECKOUT } from '../folders.ts';
@@ -8,12 +8,15 @@ import { coverAs } from './switches.ts';
 /** The part of Vitest's module runner that is needed here. */
 interface ModuleRunner {
   import(file: string, options?: { readonly invalidate: boolean }): Promise<unknown>;
+  getModuleInformation(url: string, importer: string | undefined, known?: EvaluatedModule): Promise<unknown>;
   readonly evaluatedModules: {
     readonly idToModuleMap: Map<string, EvaluatedModule>;
   };
 }
 
 interface EvaluatedModule {
+  /** Its code, once it was fetched. */
+  readonly meta?: unknown;
   promise: unknown;
   exports: unknown;
   evaluated: boolean;
@@ -47,6 +50,10 @@ export class FileRuns {
   constructor(outer: TestRunner) {
     this.#outer = outer;
     this.#modules = Reflect.get(outer, 'moduleRunner');
+    const fetch = this.#modules.getModuleInformation.bind(this.#modules);
+    // Vitest asks its main thread at each import whether a module has changed. None does while this process lives.
+    this.#modules.getModuleInformation = (url, importer, known) =>
+      known?.meta === undefined ? fetch(url, importer, known) : Promise.resolve(known);
   }
 
   async run(wish: RunWish): Promise<FileRun> {
@@ -62,10 +69,7 @@ export class FileRuns {
     for (const [id, module] of this.#modules.evaluatedModules.idToModuleMap) {
       if (!id.startsWith(CHECKOUT) || id.includes('/node_modules/') || id.includes('/test/mutation/worker/'))
         continue;
-      module.promise = undefined;
-      module.exports = undefined;
-      module.evaluated = false;
-      module.importers.clear();
+      forget(module);
     }
   }
 
@@ -74,6 +78,14 @@ export class FileRuns {
     for (const file of SETUP_FILES) await this.#modules.import(join(CHECKOUT, file));
     this.#isSetUp = true;
   }
+}
+
+/** Its code is kept. */
+function forget(module: EvaluatedModule): void {
+  module.promise = undefined;
+  module.exports = undefined;
+  module.evaluated = false;
+  module.importers.clear();
 }
 
 /** Of this thread: on a busy machine a clock tells more of others than of a test. */
@@ -96,6 +108,7 @@ function failures(file: RunnerTestFile, name: string): readonly string[] {
 
 /** Vitest's own runner, which loads and runs as usual; it counts, bounds and stops. */
 class OneRun extends TestRunner {
+  static readonly #begun = new Set<string>();
   readonly ran: { readonly id: string; readonly name: string; readonly ms: number }[] = [];
   isTimedOut = false;
   readonly #wish: RunWish;
@@ -113,6 +126,13 @@ class OneRun extends TestRunner {
   override importFile(file: string): Promise<unknown> {
     coverAs(this.#wish.file);
     return this.#modules.import(file, { invalidate: true });
+  }
+
+  override async onBeforeRunSuite(suite: RunnerTestSuite): Promise<void> {
+    // For snapshots, once for each file.
+    if (!('filepath' in suite) || OneRun.#begun.has(this.#wish.file)) return;
+    OneRun.#begun.add(this.#wish.file);
+    await super.onBeforeRunSuite(suite);
   }
 
   override async onBeforeRunTask(test: RunnerTestCase): Promise<void> {
@@ -147,6 +167,9 @@ class OneRun extends TestRunner {
     coverAs(this.#wish.file);
     super.onAfterRunTask(test);
   }
+
+  // The states of snapshots stay, as the next run of the file needs its own.
+  override onAfterRunFiles(): void {}
 
   // What Vitest does here is for snapshots in files of their own.
   override async onAfterRunSuite(): Promise<void> {}
