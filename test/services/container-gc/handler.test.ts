@@ -64,6 +64,7 @@ test('[M38] the record comes first, then the command, both naming each other', a
     ],
   });
   expect(record).toMatchObject({ outcome: 'commanded', outputIds: [command.id], estimatedBytes: 0 });
+  expect(record.reason).toBe('1 container(s) and 1 sandbox(es) go');
   expect(record.verdicts).toMatchObject(
     verdictsOf({ container: [{ rule: 'G6' }], sandbox: [{ rule: 'H2' }] }),
   );
@@ -235,6 +236,9 @@ test('[I3] logs alone are reason enough for a command', async () => {
     pods: [gonePod(uid(1))],
   });
   const { record, followUp } = await handled(given);
-  expect(record.outcome).toBe('commanded');
+  expect(record).toMatchObject({
+    outcome: 'commanded',
+    reason: '0 container(s) and 0 sandbox(es) go, with 1 log entr(ies)',
+  });
   expect(Command.parse(followUp).items.map(({ kind }) => kind)).toEqual(['pod-log-directory']);
 });

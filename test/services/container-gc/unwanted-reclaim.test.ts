@@ -59,7 +59,8 @@ describe.each(['fleetgc', 'kubelet'] as const)(
     });
 
     test('[G2, G6] is one while there is such a threshold', () => {
-      const { items } = decided(only('imagefs.available'));
+      const { items, reason } = decided(only('imagefs.available'));
+      expect(reason).toBe('2 container(s) and 0 sandbox(es) go');
       expect(items.map(({ id, rule }) => `${id} ${rule}`)).toEqual(['old G6', 'new G6']);
     });
 

@@ -43,7 +43,10 @@ test('[M16] where forced garbage collection is off, a signal orders nothing', ()
 
 test('[J3] a layout that cannot be read orders nothing', () => {
   const reading = { ...disks(SINGLE), filesystems: { nodefs: null, imagefs: null, containerfs: null } };
-  expect(told(assumedMet('imagefs.available', reading, FULL))).toBe('J3');
+  expect(assumedMet('imagefs.available', reading, FULL)).toMatchObject({
+    kind: 'doubt',
+    doubt: { rule: 'J3' },
+  });
 });
 
 test('[J8] inodes that a filesystem does not count order nothing', () => {
@@ -72,4 +75,16 @@ test('what it orders is what a threshold that is met begins', () => {
   const full = disks(DEDICATED, { imagefs: { availableBytes: '40' } });
   const { begin } = decide(full, evictionPolicy([threshold('imagefs.available')]));
   expect(assumedMet('imagefs.available', full, policy({ ...FULL }))).toMatchObject({ ...begin });
+});
+
+test('[J17] where nothing can be done, each threshold says so', () => {
+  const soft = threshold('nodefs.available', { kind: 'soft', value: { percent: 20 } });
+  const twice = { ...KUBELET, evictionThresholds: [threshold('nodefs.available'), soft] };
+  const nothing = (percent: number) =>
+    `nodefs.available is at 90% free, threshold ${percent}%, and garbage collection frees none of it (J17)`;
+  expect(assumedMet('nodefs.available', disks(DEDICATED), twice)).toEqual({
+    kind: 'nothing',
+    rule: 'J17',
+    reason: `${nothing(10)}; ${nothing(20)}`,
+  });
 });

@@ -145,6 +145,7 @@ describe('the past in the event', () => {
 
 describe('nothing is ordered', () => {
   const EMPTY = { availableBytes: '0', inodesFree: '0' };
+  const USAGE_IS_OFF = 'D1: a high threshold of 100% switches image GC by usage off';
 
   test('[M16] with forced collection switched off, whatever the disks say; by usage it goes on', () => {
     const stats = disks(SINGLE, { nodefs: EMPTY, imagefs: EMPTY, containerfs: EMPTY });
@@ -158,6 +159,19 @@ describe('nothing is ordered', () => {
   test('[B14] without thresholds', () => {
     const stats = disks(SINGLE, { nodefs: EMPTY, imagefs: EMPTY, containerfs: EMPTY });
     expect(decide(stats, evictionPolicy([])).begin).toBeNull();
+    expect(decide(stats, evictionPolicy([], { forcedGC: false })).reason).toBe(USAGE_IS_OFF);
+  });
+
+  test('[J9] while nothing is met, and each kind of threshold says why in one sentence', () => {
+    const { reason } = decide(disks(SINGLE), evictionPolicy([threshold('nodefs.available')]));
+    expect(reason).toBe(`no eviction threshold is met; ${USAGE_IS_OFF}`);
+  });
+
+  test('[J3] where a filesystem could not be read, and no other is said to be unreadable', () => {
+    const stats = disks(DEDICATED, { nodefs: null });
+    const { notBelieved, reason } = decide(stats, evictionPolicy([threshold('imagefs.available')]));
+    expect(notBelieved).toHaveLength(1);
+    expect(reason).toBe(`${notBelieved[0]?.message}; ${USAGE_IS_OFF}`);
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { deriveId } from '../../../packages/canonical/ids.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { Observe } from '../../../schemas/events/observe.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
@@ -60,6 +61,11 @@ test('[M6, J12] a redelivered event gives the same bytes; another set of policie
   expect(other.record.reclaim?.id).not.toBe(first.record.reclaim?.id);
 });
 
+test('[M6] the id of the reclaim is that of its decision, of another kind', async () => {
+  const { record } = await handled();
+  expect(record.reclaim?.id).toBe(deriveId('reclaim', record.id));
+});
+
 test('profile kubelet orders as well', async () => {
   const { record, stages } = await handled(policySet({ profile: 'kubelet' }));
   expect(record.outcome).toBe('ordered');
@@ -109,6 +115,11 @@ describe('a reclaim that goes on', () => {
     expect(record).toMatchObject({ outcome: 'ordered', reclaim: event.reclaim, outputIds: [order.id] });
     expect(record.reason).toMatch(/goes on with images, round 2: .* and it has 100$/);
     expect(record.input).toMatchObject({ topic: 'gc.node.results', id: event.id });
+  });
+
+  test('what could not be measured is not made up', () => {
+    const [[recorded] = []] = answered({ ...reclaimGoesOn(), availableNow: null });
+    expect(Decision.parse(recorded?.event).reason).toMatch(/, and it could not be measured$/);
   });
 
   test('[M6] delivered twice it gives the same bytes', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { decide } from '../../../services/pressure/decide.ts';
@@ -127,6 +128,17 @@ describe('nothing is decided', () => {
     });
   });
 
+  test.each([
+    { name: 'as long as all that it has said is 0', past: '0', rule: 'M36' },
+    { name: 'no longer once it has said more', past: '900', rule: 'D5' },
+  ])('[M36] $name', ({ past, rule }) => {
+    const { filesystems: read, history } = diskStats({ capacityBytes: '0', availableBytes: '0' });
+    const bytes = [[0, past, past, past]] satisfies DiskStats['history']['imagefs']['availableBytes'];
+    const imagefs = { availableBytes: bytes, inodesFree: [] };
+    const stats = diskStats({}, { filesystems: read, history: { ...history, imagefs } });
+    expect(decide(stats, usagePolicy()).notBelieved).toMatchObject([{ rule }]);
+  });
+
   test('[D4] available as much as the capacity is an empty disk, and believed', () => {
     expect(decided({ availableBytes: '1000' }).outcome).toBe('nothing-to-do');
   });
@@ -196,6 +208,16 @@ describe('[M13] thresholds of inodes', () => {
       resource: 'inodesFree',
       atLeast: '201',
     });
+  });
+
+  test('the cause names the threshold and the reading', () => {
+    expect(inodes({ inodesFree: '50' }).begin?.cause).toMatchObject({ threshold: '85%', reading: '95%' });
+  });
+
+  test('[J8] a filesystem that does not count them says so', () => {
+    expect(inodes({ inodesFree: null }).reason).toBe(
+      'imagefs is used to 10%, below 85%; imagefs does not count its inodes',
+    );
   });
 
   test('[D22] without them, inodes begin nothing', () => {

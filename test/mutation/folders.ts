@@ -1,0 +1,80 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const CHECKOUT = join(import.meta.dirname, '..', '..');
+
+/** A folder whose mutants are counted together, and the tests that may kill them. */
+export interface Folder {
+  readonly name: string;
+  readonly sources: readonly string[];
+  readonly tests: readonly string[];
+}
+
+/** What puts a process together decides nothing: containers and whole processes are what tries it. */
+const WIRING = ['main.ts', 'bundle-entry.ts'];
+const DECISION = 'test/packages/decision';
+const DECIDERS = ['test/services/pressure', 'test/services/image-gc', 'test/services/container-gc'];
+const EXECUTOR = ['test/services/node-executor', 'test/packages/files'];
+
+export const FOLDERS: readonly Folder[] = [
+  {
+    name: 'packages/decision',
+    sources: ['packages/decision/**/*.ts'],
+    tests: [DECISION, ...DECIDERS, 'test/services/node-executor', 'test/services/plan'],
+  },
+  {
+    name: 'services/pressure',
+    sources: ['services/pressure/**/*.ts'],
+    tests: [DECISION, 'test/services/pressure'],
+  },
+  {
+    name: 'services/image-gc',
+    sources: ['services/image-gc/**/*.ts'],
+    tests: [DECISION, 'test/services/image-gc', 'test/services/plan'],
+  },
+  {
+    name: 'services/container-gc',
+    sources: ['services/container-gc/**/*.ts'],
+    tests: [DECISION, 'test/services/container-gc', 'test/services/plan'],
+  },
+  { name: 'services/node-executor/checks', sources: ['services/node-executor/checks/*.ts'], tests: EXECUTOR },
+  {
+    name: 'services/node-executor/removal',
+    sources: ['services/node-executor/removal/*.ts'],
+    tests: EXECUTOR,
+  },
+  {
+    name: 'services/node-executor/journal',
+    sources: ['services/node-executor/journal/*.ts'],
+    tests: EXECUTOR,
+  },
+  {
+    name: 'packages/files',
+    sources: ['packages/files/fixed-file*.ts'],
+    tests: [...EXECUTOR, 'test/packages/trust'],
+  },
+  {
+    name: 'services/audit/verify',
+    sources: ['services/audit/verify/**/*.ts'],
+    tests: ['test/services/audit'],
+  },
+  {
+    name: 'packages/trust',
+    sources: ['packages/trust/*.ts'],
+    tests: ['test/packages/trust', 'test/packages/policy', 'test/services/node-executor'],
+  },
+];
+
+const SLOWER_TIERS = ['waiting', 'container', 'e2e', 'world'];
+
+const inCheckout = (patterns: readonly string[]): readonly string[] =>
+  globSync([...patterns], { cwd: CHECKOUT }).toSorted();
+
+export const sourcesOf = ({ sources }: Folder): readonly string[] =>
+  inCheckout(sources).filter((file) => !WIRING.some((name) => file.endsWith(`/${name}`)));
+
+/** Of the `unit` tests alone: what waits, or needs a container, would have to do so for each mutant. */
+export const testsOf = ({ tests }: Folder): readonly string[] =>
+  inCheckout(tests.map((folder) => `${folder}/**/*.test.ts`)).filter(
+    (file) => !SLOWER_TIERS.some((tier) => file.endsWith(`.${tier}.test.ts`)),
+  );
