@@ -105,7 +105,7 @@ function cutTail(event: ArchiveHead, lines: readonly ManifestLine[]): Deviation 
   const last = lines.findLast((line) => line.kind === 'file');
   return {
     kind: 'archive-cut',
-    message: `the last ${counted(missing, 'line')} of the manifest, and the files that they name, are not there: ${signedText(event)} says that there were ${event.lines}. What is left ends with ${last === undefined ? 'its beginning' : lineText(last)}`,
+    message: `the last ${counted(missing, 'line')} of the manifest, and the files that they name, are not there: ${signedText(event)} names them. What is left ends with ${last === undefined ? 'its beginning' : lineText(last)}`,
     node: null,
     places: placesOf(last),
   };
