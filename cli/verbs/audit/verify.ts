@@ -15,7 +15,7 @@ import { inventoryTimes } from '../../../services/audit/events/inventory-times.t
 import { readPoliciesInForce } from '../../../services/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../services/audit/policies/policy-history.ts';
 import { type Found, mergeFound } from '../../../services/audit/verify/collected-findings.ts';
-import { readDecisionRanges } from '../../../services/audit/verify/heads/decision-ranges.ts';
+import { openDecisionRanges } from '../../../services/audit/verify/heads/decision-ranges.ts';
 import { verifyHeads } from '../../../services/audit/verify/heads/verify-heads.ts';
 import { verifySignatures } from '../../../services/audit/verify/signatures/verify-signatures.ts';
 import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
@@ -103,8 +103,7 @@ export const verb = defineVerb({
     if (unfinished !== null) logger.warn(unfinished);
     const range = await timeRange({ from, to }, { log, nowMs, signal });
     const deletes = options.log !== 'archive';
-    // Before the decisions that they are about.
-    const headed = roots && (await readDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
+    const headed = roots && (await openDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
     const policies = await readPolicyHistory(log, signal);
     const task = { source: threadSource(options), range, nowMs, roots };
     await using others = startVerifyThreads(threads - 1, task);

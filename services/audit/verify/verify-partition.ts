@@ -16,7 +16,7 @@ import { PartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collected-findings.ts';
 import { AHEAD_MS, type Coverages, coverageOf, EARLIER_CAUSES, type EarlierCause } from './coverage.ts';
 import { Inputs } from './decisions/inputs.ts';
-import type { DecisionRanges, RangesByChain } from './heads/decision-ranges.ts';
+import type { DecisionRanges } from './heads/decision-ranges.ts';
 import { HeadedDecisions, type HeadedDecisionsSettings } from './heads/headed-decisions.ts';
 
 /** How much of a partition was read. */
@@ -54,13 +54,12 @@ export interface VerifierParts {
 export const createVerifier =
   (parts: VerifierParts): PartitionVerifier =>
   async (partition, onProgress, signal) => {
-    const { log, range, headed, ...others } = parts;
+    const { log, range, headed: _, ...others } = parts;
     const findings = createCollector();
     const coverages = await coveragesIn(parts, partition, signal);
     const inputs = new Inputs(log, partition, { signal });
     const check = new PartitionCheck({ ...others, ...coverages, inputs, findings });
-    const decisions =
-      headed && headedDecisions(parts, { partition, ranges: headed.get(partition), findings });
+    const decisions = await headedDecisions(parts, { partition, findings }, signal);
     const progress = tellNowAndThen(parts, onProgress);
     const yieldToEventLoop = createPeriodicYield(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
@@ -88,19 +87,16 @@ export const createVerifier =
     return findings.found();
   };
 
-interface HeadedPartition extends Pick<HeadedDecisionsSettings, 'partition' | 'findings'> {
-  readonly ranges: RangesByChain | undefined;
+async function headedDecisions(
+  { range, nowMs, deletes, headed }: VerifierParts,
+  { partition, findings }: Pick<HeadedDecisionsSettings, 'partition' | 'findings'>,
+  signal: AbortSignal,
+): Promise<HeadedDecisions | null> {
+  if (headed === null) return null;
+  const ranges = await headed(partition, signal);
+  const readFromMs = Math.max(range.fromMs ?? 0, deletes ? nowMs - TOPICS.decisions.retentionMs : 0);
+  return new HeadedDecisions({ partition, findings, ranges, readFromMs });
 }
-
-const headedDecisions = (
-  { range, nowMs, deletes }: VerifierParts,
-  { ranges = new Map(), ...partition }: HeadedPartition,
-): HeadedDecisions =>
-  new HeadedDecisions({
-    ...partition,
-    ranges,
-    readFromMs: Math.max(range.fromMs ?? 0, deletes ? nowMs - TOPICS.decisions.retentionMs : 0),
-  });
 
 /** Where nothing is deleted any more, each topic begins where it was first archived, and that is looked at. */
 async function coveragesIn(

@@ -7,7 +7,7 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { findDecider } from '../deciders/deciders.ts';
 import { readPoliciesInForce } from '../policies/policies-in-force.ts';
 import { readPolicyHistory } from '../policies/policy-history.ts';
-import { readDecisionRanges } from './heads/decision-ranges.ts';
+import { openDecisionRanges } from './heads/decision-ranges.ts';
 import { createVerifier, type PartitionProgress, type PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './verify-threads.ts';
 
@@ -22,7 +22,7 @@ interface OpenVerifier {
 async function openVerifier({ source, range, nowMs, roots }: WorkerTask): Promise<OpenVerifier> {
   const log = await openSource(source);
   const deletes = source.kind !== 'archive';
-  const headed = roots && (await readDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
+  const headed = roots && (await openDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
   const policies = await readPolicyHistory(log, signal);
   const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
   const parts = { log, policies, inForce, findDecider, range, nowMs, deletes, headed };

@@ -11,13 +11,6 @@ import type { Place } from '../../events/log-position.ts';
 import type { Deviation } from '../findings.ts';
 import { type BelievedHead, believedHead } from './read-heads.ts';
 
-export interface ArchiveHeadsCheck {
-  readonly lines: readonly ManifestLine[];
-  /** What lies on `gc.heads`, in the archive and on the log that still lives, as far as anybody believes it. */
-  readonly heads: readonly BelievedHead[];
-  readonly trust: Trust;
-}
-
 /** What signed heads say of an archive. */
 export interface ArchiveHeadsFound {
   readonly deviations: readonly Deviation[];
@@ -25,55 +18,62 @@ export interface ArchiveHeadsFound {
   readonly provedLines: number;
 }
 
-/** Compares an archive with all that its archiver has ever signed of it. */
-export function checkArchiveHeads({ lines, heads, trust }: ArchiveHeadsCheck): ArchiveHeadsFound {
-  const archive = lines[0]?.hash;
-  const ofLog = heads.flatMap(({ event }) => (event.type === 'fleetgc.archive-head' ? [event] : []));
-  const own = ofLog.filter((event) => event.archive === archive);
-  const inArchive = [...headsIn(lines, heads, trust)];
-  const told = inArchive.flatMap(({ deviation }) => deviation ?? []);
-  const believed = [...own, ...inArchive.flatMap(({ event }) => event ?? [])];
-  const sorted = believed.toSorted((a, b) => a.lines - b.lines);
-  const wrong = sorted.find((event) => !isCut(event, lines) && !agrees(event, lines));
-  const cut = sorted.findLast((event) => isCut(event, lines));
-  const right = sorted.findLast((event) => !isCut(event, lines) && agrees(event, lines));
-  return {
-    deviations: [
-      ...told,
-      ...(wrong === undefined ? [] : [rewritten(wrong, lines)]),
-      ...(cut === undefined ? [] : [cutTail(cut, lines)]),
-    ],
-    provedLines: right?.lines ?? 0,
-  };
+/** Compares an archive with all that its archiver has ever signed of it: heads of the log first, then those in the archive. */
+export class ArchiveHeadsCheck {
+  readonly #lines: readonly ManifestLine[];
+  /** When the log took heads, by their signatures. */
+  readonly #takenAtMs = new Map<string, number>();
+  readonly #told: Deviation[] = [];
+  /** The one that reaches least far of those that are wrong, and farthest of the others. */
+  #wrong: ArchiveHead | null = null;
+  #cut: ArchiveHead | null = null;
+  #right: ArchiveHead | null = null;
+
+  constructor(lines: readonly ManifestLine[]) {
+    this.#lines = lines;
+  }
+
+  /** A head of a log; those of other archives say nothing of this one. */
+  take({ event, record }: BelievedHead): void {
+    if (event.type !== 'fleetgc.archive-head' || event.archive !== this.#lines[0]?.hash) return;
+    this.#takenAtMs.set(record.headers.ce_fleetgcsignature ?? '', record.timestampMs);
+    this.#compare(event);
+  }
+
+  /** Each head in the archive has to speak of the lines before it. The last one has no copy on `gc.heads` in the archive yet. */
+  finish(trust: Trust): ArchiveHeadsFound {
+    for (const [at, line] of this.#lines.entries()) if (line.kind === 'head') this.#takeOwn(line, at, trust);
+    return {
+      deviations: [
+        ...this.#told,
+        ...(this.#wrong === null ? [] : [rewritten(this.#wrong, this.#lines)]),
+        ...(this.#cut === null ? [] : [cutTail(this.#cut, this.#lines)]),
+      ],
+      provedLines: this.#right?.lines ?? 0,
+    };
+  }
+
+  #takeOwn(line: ArchivedHead, at: number, trust: Trust): void {
+    const record = recordOf(line, at, this.#takenAtMs.get(line.headers.ce_fleetgcsignature ?? ''));
+    const event = believedHead(trust, record)?.event ?? null;
+    if (event?.type !== 'fleetgc.archive-head') this.#told.push(notBelieved(at));
+    else if (event.archive !== this.#lines[0]?.hash || event.lines !== at) this.#told.push(strange(at));
+    else this.#compare(event);
+  }
+
+  #compare(event: ArchiveHead): void {
+    if (isCut(event, this.#lines)) this.#cut = farther(this.#cut, event);
+    else if (agrees(event, this.#lines)) this.#right = farther(this.#right, event);
+    else this.#wrong = this.#wrong !== null && this.#wrong.lines <= event.lines ? this.#wrong : event;
+  }
 }
+
+const farther = (one: ArchiveHead | null, other: ArchiveHead): ArchiveHead =>
+  one !== null && one.lines >= other.lines ? one : other;
 
 const isCut = (event: ArchiveHead, lines: readonly ManifestLine[]): boolean => event.lines > lines.length;
 const agrees = (event: ArchiveHead, lines: readonly ManifestLine[]): boolean =>
   lines[event.lines - 1]?.hash === event.hash;
-
-interface HeadInArchive {
-  readonly event?: ArchiveHead;
-  readonly deviation?: Deviation;
-}
-
-/** Each has to speak of the lines before it. Its copy on `gc.heads` tells when it was signed; the last one has none yet. */
-function* headsIn(
-  lines: readonly ManifestLine[],
-  heads: readonly BelievedHead[],
-  trust: Trust,
-): Iterable<HeadInArchive> {
-  const takenAtMs = new Map(
-    heads.map(({ record }) => [record.headers.ce_fleetgcsignature, record.timestampMs] as const),
-  );
-  for (const [at, line] of lines.entries()) {
-    if (line.kind !== 'head') continue;
-    const record = recordOf(line, at, takenAtMs.get(line.headers.ce_fleetgcsignature));
-    const event = believedHead(trust, record)?.event ?? null;
-    if (event?.type !== 'fleetgc.archive-head') yield { deviation: notBelieved(at) };
-    else if (event.archive !== lines[0]?.hash || event.lines !== at) yield { deviation: strange(at) };
-    else yield { event };
-  }
-}
 
 function recordOf({ key, headers, valueBase64 }: ArchivedHead, at: number, takenAtMs = 0): LogRecord {
   const value = Buffer.from(valueBase64, 'base64');
@@ -105,7 +105,7 @@ function cutTail(event: ArchiveHead, lines: readonly ManifestLine[]): Deviation 
   const last = lines.findLast((line) => line.kind === 'file');
   return {
     kind: 'archive-cut',
-    message: `the last ${counted(missing, 'line')} of the manifest, and the files that they name, are not there: ${signedText(event)} says that there were ${event.lines}. What is left ends with ${last === undefined ? 'its beginning' : lineText(last)}`,
+    message: `the last ${counted(missing, 'line')} of the manifest, and the files that they name, are not there: ${signedText(event)} names them. What is left ends with ${last === undefined ? 'its beginning' : lineText(last)}`,
     node: null,
     places: placesOf(last),
   };

@@ -116,13 +116,13 @@ export class HeadedDecisions {
       kind: 'decisions-rewritten',
       message: `${counted(range.records, 'decision')} ${numbersText(range)} are not those that their writer signed: one of them was changed`,
       node: null,
-      places: placesOf(first, last, range.head),
+      places: placesOf([first, last], range.head),
     });
   }
 
   #tellMissing({ range, seen, first, last }: Progress): void {
     const missing = range.records - seen;
-    const found = { node: null, places: placesOf(first, last, range.head) };
+    const found = { node: null, places: placesOf([first, last], range.head) };
     const where = `${TOPICS.decisions.name}/${this.#settings.partition}`;
     const message = `${counted(missing, 'decision')} of ${range.records} ${numbersText(range)} in ${where}, which a signed head names, ${missing === 1 ? 'is' : 'are'} not there`;
     if (this.#isMadeAnew(range)) this.#settings.findings.gap({ kind: MADE_ANEW, message, ...found });
@@ -156,5 +156,7 @@ const numbersText = ({ chain, first, records }: HeadedRange): string =>
   `(chain ${chain}, numbers ${first} to ${first + records - 1})`;
 
 /** Between which records it is, and the head that says so. */
-const placesOf = (...records: readonly (LogRecord | null)[]): readonly Place[] =>
-  records.flatMap((record) => (record === null ? [] : [placeOf(record)]));
+const placesOf = (records: readonly (LogRecord | null)[], head: Place): readonly Place[] => [
+  ...records.flatMap((record) => (record === null ? [] : [placeOf(record)])),
+  head,
+];

@@ -1,17 +1,18 @@
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import { counted } from '../../../../packages/text/counted.ts';
-import { placeOf } from '../../events/log-position.ts';
+import type { StoredKeys } from '../../../../packages/trust/read-keys.ts';
+import { type Place, placeOf } from '../../events/log-position.ts';
 import { readWholeTopic } from '../../events/reading.ts';
 import type { Deviation } from '../findings.ts';
-import type { ReadHeads } from './read-heads.ts';
+import type { BelievedHead } from './read-heads.ts';
 
 /** Statements about keys that were there and are not any more: `gc.keys` is kept for ever and never compacted. */
 export async function missingStatements(
   log: Pick<EventLog, 'read'>,
-  read: ReadHeads,
+  { keys, said }: { readonly keys: StoredKeys; readonly said: SaidStatements },
   signal: AbortSignal,
 ): Promise<readonly Deviation[]> {
-  return [...(await missingOffsets(log, signal)), ...unsaid(read)];
+  return [...(await missingOffsets(log, signal)), ...unsaid(keys, said)];
 }
 
 async function missingOffsets(
@@ -38,35 +39,44 @@ const hole = (missing: bigint, record: LogRecord): Deviation => ({
  * What somebody who signed a head had read, and nobody can read any more; each once, with the newest head that says so. What is there
  * and not believed, such as the word of a root that this file of roots lacks, is told of elsewhere.
  */
-function unsaid({ ring: { generations }, unreadable, heads }: ReadHeads): readonly Deviation[] {
+function unsaid(
+  { ring: { generations }, unreadable }: StoredKeys,
+  said: SaidStatements,
+): readonly Deviation[] {
   const notBelieved = new Set(unreadable.map(({ key }) => key));
-  return highestSaid(heads)
+  return said
+    .highest()
     .filter(({ name, generation }) => generation > (generations.get(name) ?? -1))
     .filter(({ name }) => !notBelieved.has(keyIn(name)))
-    .map((said) => missing(said, generations.get(said.name)));
+    .map((one) => missing(one, generations.get(one.name)));
 }
 
 interface SaidStatement {
   readonly name: string;
   readonly generation: number;
-  readonly head: LogRecord;
+  readonly head: Place;
 }
 
-function highestSaid(heads: ReadHeads['heads']): readonly SaidStatement[] {
-  const highest = new Map<string, SaidStatement>();
-  const said = heads.flatMap(({ event, record: head }) =>
-    Object.entries(event.statements).map(([name, generation]) => ({ name, generation, head })),
-  );
-  for (const one of said)
-    if (one.generation >= (highest.get(one.name)?.generation ?? 0)) highest.set(one.name, one);
-  return [...highest.values()];
+/** The highest generations that heads name, each with the newest head that does. */
+export class SaidStatements {
+  readonly #highest = new Map<string, SaidStatement>();
+
+  take({ event, record }: BelievedHead): void {
+    for (const [name, generation] of Object.entries(event.statements))
+      if (generation >= (this.#highest.get(name)?.generation ?? 0))
+        this.#highest.set(name, { name, generation, head: placeOf(record) });
+  }
+
+  highest(): readonly SaidStatement[] {
+    return [...this.#highest.values()];
+  }
 }
 
 const missing = ({ name, generation, head }: SaidStatement, newest: number | undefined): Deviation => ({
   kind: 'statement-missing',
   message: `${statementText(name)} of generation ${generation} is not on gc.keys${newest === undefined ? '' : `, where the newest has generation ${newest}`}: a signed head says that it was there`,
   node: null,
-  places: [placeOf(head)],
+  places: [head],
 });
 
 const REVOKED = 'revoked ';

@@ -1,11 +1,9 @@
 import type { EventLog, LogRecord, ReadFrom } from '../../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
-import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import { RequiredTrust, type Trust } from '../../../../packages/trust/trust.ts';
 import { type EventOf, TOPICS } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
-import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 
 export type Head = EventOf<'heads'>;
 
@@ -37,26 +35,43 @@ export function believedHead(trust: Trust, record: LogRecord): BelievedHead | nu
   return { event: parsed.event, record };
 }
 
-export interface ReadHeads extends StoredKeys {
-  readonly heads: readonly BelievedHead[];
+export interface HeadsReading {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly ring: KeyRing;
+  readonly from: ReadFrom;
 }
 
-/** Heads of the log that count, in its order. Read before what they are about, so that all of that is there. */
-export async function readHeads(
-  log: Pick<EventLog, 'read'>,
-  { roots, from }: { readonly roots: TrustRoots; readonly from: ReadFrom },
-  signal: AbortSignal,
-): Promise<ReadHeads> {
-  const heads: BelievedHead[] = [];
-  const records: LogRecord[] = [];
-  for await (const event of log.read({ topic: TOPICS.heads.name, from, to: 'end' }, signal))
-    if (event.kind === 'record') records.push(event.record);
-  // After the heads: a key is certified before it signs.
-  const keys = await readKeys(log, roots, signal);
-  const trust = trustThen(keys.ring);
-  for (const record of records) {
-    const head = believedHead(trust, record);
-    if (head !== null) heads.push(head);
+/**
+ * The heads of a log that count, in its order. There may be more of them than there is memory for, and they may be read several
+ * times: whose signature was verified once is remembered.
+ */
+export class BelievedHeads {
+  readonly #reading: HeadsReading;
+  readonly #trust: Trust;
+  readonly #believed = new Map<bigint, boolean>();
+
+  constructor(reading: HeadsReading) {
+    this.#reading = reading;
+    this.#trust = trustThen(reading.ring);
   }
-  return { ...keys, heads };
+
+  async *read(signal: AbortSignal): AsyncGenerator<BelievedHead, void> {
+    const { log, from } = this.#reading;
+    for await (const event of log.read({ topic: TOPICS.heads.name, from, to: 'end' }, signal)) {
+      const head = event.kind === 'record' ? this.#headIn(event.record) : null;
+      if (head !== null) yield head;
+    }
+  }
+
+  #headIn(record: LogRecord): BelievedHead | null {
+    const known = this.#believed.get(record.offset);
+    if (known === false) return null;
+    if (known === undefined) {
+      const head = believedHead(this.#trust, record);
+      this.#believed.set(record.offset, head !== null);
+      return head;
+    }
+    const parsed = parseRecord('heads', record);
+    return parsed.ok ? { event: parsed.event, record } : null;
+  }
 }

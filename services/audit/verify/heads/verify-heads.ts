@@ -1,11 +1,13 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
+import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
 import { createCollector, type Found } from '../collected-findings.ts';
 import type { Deviation } from '../findings.ts';
-import { type ArchiveHeadsFound, checkArchiveHeads } from './archive-heads.ts';
-import { missingStatements } from './missing-statements.ts';
-import { type ReadHeads, readHeads, trustThen } from './read-heads.ts';
+import { ArchiveHeadsCheck, type ArchiveHeadsFound } from './archive-heads.ts';
+import { missingStatements, SaidStatements } from './missing-statements.ts';
+import { BelievedHeads, trustThen } from './read-heads.ts';
 
 /** What an archive, and what decisions have of heads. */
 export interface HeadsSummary {
@@ -33,33 +35,58 @@ export interface HeadsNeeds {
 
 /** What signed heads say of the archive, and of statements about keys; of decisions partitions are compared one by one. */
 export async function verifyHeads(needs: HeadsNeeds, signal: AbortSignal): Promise<VerifiedHeads> {
-  const { log, living, roots } = needs;
-  const own = await readHeads(log, { roots, from: 'earliest' }, signal);
-  const others = living === null ? null : await readHeads(living, { roots, from: 'earliest' }, signal);
-  const archive = checkedArchive(needs, own, others);
+  const { log, lines, areRequired } = needs;
+  const check = lines && new ArchiveHeadsCheck(lines);
+  const own = await readOwn(needs, check, signal);
+  const archive = check === null ? null : check.finish(trustThen(await ringOf(needs, own, check, signal)));
   const missing = await missingStatements(log, own, signal);
-  const decisionHeads = own.heads.filter(({ event }) => event.type === 'fleetgc.decision-head').length;
-  const none = needs.areRequired ? [...withoutHeads(archive, decisionHeads)] : [];
+  const none = areRequired ? [...withoutHeads(archive, own.decisionHeads)] : [];
   const { deviation, found } = createCollector();
   for (const one of [...(archive?.deviations ?? []), ...missing, ...none]) deviation(one);
-  const summary = archive && { lines: archive.lines, provedLines: archive.provedLines };
-  return { found: found(), heads: { archive: summary, decisionHeads } };
+  return {
+    found: found(),
+    heads: {
+      archive: lines && { lines: lines.length, provedLines: archive?.provedLines ?? 0 },
+      decisionHeads: own.decisionHeads,
+    },
+  };
 }
 
-interface CheckedArchive extends ArchiveHeadsFound {
-  readonly lines: number;
+interface OwnHeads {
+  readonly keys: StoredKeys;
+  readonly said: SaidStatements;
+  readonly decisionHeads: number;
 }
 
-/** The keys of the log that still lives are those of the archive, and what came since. */
-function checkedArchive(
-  { lines }: HeadsNeeds,
-  own: ReadHeads,
-  others: ReadHeads | null,
-): CheckedArchive | null {
-  if (lines === null) return null;
-  const heads = [...own.heads, ...(others?.heads ?? [])];
-  const trust = trustThen((others ?? own).ring);
-  return { lines: lines.length, ...checkArchiveHeads({ lines, heads, trust }) };
+async function readOwn(
+  { log, roots }: HeadsNeeds,
+  check: ArchiveHeadsCheck | null,
+  signal: AbortSignal,
+): Promise<OwnHeads> {
+  const said = new SaidStatements();
+  const { ring } = await readKeys(log, roots, signal);
+  let decisionHeads = 0;
+  for await (const head of new BelievedHeads({ log, ring, from: 'earliest' }).read(signal)) {
+    check?.take(head);
+    said.take(head);
+    if (head.event.type === 'fleetgc.decision-head') decisionHeads += 1;
+  }
+  // Again, after the heads: what was said meanwhile is there now.
+  return { keys: await readKeys(log, roots, signal), said, decisionHeads };
+}
+
+/** The keys of the log that still lives are those of the archive, and what came since. Its heads are taken on the way. */
+async function ringOf(
+  { living, roots }: HeadsNeeds,
+  own: OwnHeads,
+  check: ArchiveHeadsCheck,
+  signal: AbortSignal,
+): Promise<KeyRing> {
+  if (living === null) return own.keys.ring;
+  const { ring } = await readKeys(living, roots, signal);
+  for await (const head of new BelievedHeads({ log: living, ring, from: 'earliest' }).read(signal))
+    check.take(head);
+  return ring;
 }
 
 function* withoutHeads(archive: ArchiveHeadsFound | null, decisionHeads: number): Iterable<Deviation> {

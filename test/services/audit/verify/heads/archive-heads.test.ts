@@ -72,7 +72,7 @@ test('an end that was cut off is seen by the heads of the log, and told with wha
   expect(await headsOf(directory)).toMatchObject({ kinds: [] });
   const found = await headsOf(directory, { living: log });
   expect(found.kinds).toEqual(['archive-cut']);
-  expect(found.messages[0]).toContain(`says that there were ${lines.length - 1}`);
+  expect(found.messages[0]).toContain(`over ${lines.length - 1} lines names them`);
 });
 
 test('a record cut off the last file, with all checksums made right, is found with its partition and offsets', async () => {

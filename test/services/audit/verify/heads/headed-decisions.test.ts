@@ -79,16 +79,15 @@ const decided = (node = 'web-1', count = 1): OutgoingRecord[] =>
   });
 
 /** What `verify` says of the decisions among these records by the heads among them. */
-function verified(records: readonly LogRecord[], range = EVERYTHING, readFromMs = range.fromMs ?? 0) {
+async function verified(records: readonly LogRecord[], range = EVERYTHING, readFromMs = range.fromMs ?? 0) {
   const { found, ...findings } = createCollector();
   const heads = records.flatMap((record) => {
     const parsed = record.topic === TOPICS.heads.name ? parseRecord('heads', record) : null;
     return parsed?.ok ? [{ event: parsed.event, record }] : [];
   });
-  const ranges = decisionRanges(heads, range);
   for (let partition = 0; partition < TOPICS.decisions.partitions; partition += 1) {
-    const settings = { partition, ranges: ranges.get(partition) ?? new Map(), findings, readFromMs };
-    const check = new HeadedDecisions({ ...settings, findings: { ...findings, counts: findings.counts } });
+    const ranges = await decisionRanges(heads, { partition, range });
+    const check = new HeadedDecisions({ partition, ranges, findings, readFromMs });
     for (const record of records)
       if (record.topic === DECISIONS && record.partition === partition) check.take(record);
     check.finish();
@@ -156,12 +155,12 @@ test('whatever fails, comes twice, begins anew or was deleted by retention is no
   await fc.assert(
     fc.asyncProperty(arbitrarySteps, fc.nat(300), async (steps, minutes) => {
       const records = await written(steps);
-      expect(verified(records)).toMatchObject({ deviations: [], gaps: [] });
+      expect(await verified(records)).toMatchObject({ deviations: [], gaps: [] });
       const keptFromMs = NOW + minutes * MINUTE;
       const kept = records.filter(
         ({ topic, timestampMs }) => topic !== DECISIONS || timestampMs >= keptFromMs,
       );
-      expect(verified(kept, EVERYTHING, keptFromMs).deviations).toEqual([]);
+      expect((await verified(kept, EVERYTHING, keptFromMs)).deviations).toEqual([]);
     }),
   );
 });
@@ -174,7 +173,7 @@ test('what lies before or behind the time that is verified is no deviation', asy
         ({ topic, timestampMs }) =>
           topic !== DECISIONS || (timestampMs >= range.fromMs && timestampMs < range.toMs),
       );
-      expect(verified(read, range).deviations).toEqual([]);
+      expect((await verified(read, range)).deviations).toEqual([]);
     }),
   );
 });
@@ -194,11 +193,11 @@ test('no decision that a head names can be taken away or changed unseen', async 
       fc.pre(victim !== undefined);
       const without = renumbered(records.filter((record) => nameOf(record) !== nameOf(victim)));
       // One that no head names is nobody's loss.
-      fc.pre(verified(without).headed < verified(records).headed);
+      fc.pre((await verified(without)).headed < (await verified(records)).headed);
       const changed = records.map((record) =>
         record === victim ? { ...record, value: Buffer.from('{}') } : record,
       );
-      const { deviations, gaps } = verified(isRemoved ? without : changed);
+      const { deviations, gaps } = await verified(isRemoved ? without : changed);
       expect([...deviations, ...gaps]).not.toEqual([]);
     }),
   );
@@ -218,19 +217,23 @@ async function twelveDecisions() {
 }
 
 test('decisions are counted by whether a head names them', async () => {
-  expect(verified(await twelveDecisions())).toMatchObject({ headed: 10, withoutHead: 2, deviations: [] });
+  expect(await verified(await twelveDecisions())).toMatchObject({
+    headed: 10,
+    withoutHead: 2,
+    deviations: [],
+  });
 });
 
 test('a cut tail is named with its numbers, and what is younger than the newest head may go', async () => {
   const records = await twelveDecisions();
   const upTo = (count: number) =>
     records.filter(({ topic, offset }) => topic !== DECISIONS || offset < BigInt(count));
-  expect(verified(upTo(10))).toMatchObject({ deviations: [] });
-  const cut = verified(upTo(9));
+  expect(await verified(upTo(10))).toMatchObject({ deviations: [] });
+  const cut = await verified(upTo(9));
   expect(cut.deviations).toEqual(['decisions-cut']);
   expect(cut.messages[0]).toMatch(/^1 decision of 4 \(chain a, numbers 6 to 9\) in gc\.node\.decisions\/\d+/);
-  expect(verified(upTo(5)).deviations).toEqual(['decisions-cut', 'decisions-cut']);
-  expect(verified(upTo(0)).deviations).toEqual(['decisions-cut', 'decisions-cut']);
+  expect((await verified(upTo(5))).deviations).toEqual(['decisions-cut', 'decisions-cut']);
+  expect((await verified(upTo(0))).deviations).toEqual(['decisions-cut', 'decisions-cut']);
 });
 
 test('a changed decision is told between which records it is', async () => {
@@ -238,13 +241,13 @@ test('a changed decision is told between which records it is', async () => {
   const changed = records.map((record) =>
     record.topic === DECISIONS && record.offset === 7n ? { ...record, value: Buffer.from('{}') } : record,
   );
-  expect(verified(changed).deviations).toEqual(['decisions-rewritten']);
+  expect((await verified(changed)).deviations).toEqual(['decisions-rewritten']);
 });
 
 test('a topic that was made anew is no deviation, and is told', async () => {
   const records = await twelveDecisions();
   const anew = records.filter(({ topic, offset }) => topic !== DECISIONS || offset >= 10n);
-  expect(verified(renumbered(anew))).toMatchObject({
+  expect(await verified(renumbered(anew))).toMatchObject({
     deviations: [],
     gaps: ['topic-recreated', 'topic-recreated'],
   });
@@ -260,7 +263,21 @@ test('a hole between two decisions is none that retention made', async () => {
   }
   const keptAfter = (first: bigint, taken: bigint) =>
     records.filter(({ topic, offset }) => topic !== DECISIONS || (offset > first && offset !== taken));
-  expect(verified(keptAfter(1n, 1n)).deviations).toEqual([]);
+  expect((await verified(keptAfter(1n, 1n))).deviations).toEqual([]);
   for (const taken of [3n, 4n, 5n])
-    expect(verified(keptAfter(1n, taken)).deviations).toEqual(['decisions-cut']);
+    expect((await verified(keptAfter(1n, taken))).deviations).toEqual(['decisions-cut']);
 });
+
+test('a later head that says something else of the same decisions does not hide a change', async () => {
+  const records = await twelveDecisions();
+  const changed = records.map((record) =>
+    record.topic === DECISIONS && record.offset === 7n ? { ...record, value: Buffer.from('{}') } : record,
+  );
+  const forged = changed
+    .filter(({ topic }) => topic === TOPICS.heads.name)
+    .map((record) => ({ ...record, value: withOtherHash(record) }));
+  expect((await verified([...changed, ...forged])).deviations).toEqual(['decisions-rewritten']);
+});
+
+const withOtherHash = ({ value }: LogRecord): Buffer =>
+  Buffer.from(String(value).replaceAll(/"sha256":"[0-9a-f]+"/g, `"sha256":"${'0'.repeat(64)}"`));

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { LogRecord } from '../../../../../packages/event-log/port.ts';
+import { signRecord } from '../../../../../packages/trust/signature.ts';
+import { TOPICS } from '../../../../../schemas/events/topics.ts';
+import { verifyHeads } from '../../../../../services/audit/verify/heads/verify-heads.ts';
+import {
+  certified,
+  FLEET,
+  newKey,
+  onLog,
+  revoked,
+  rootsOf,
+  SIGNED_AT_MS,
+} from '../../../../fixtures/trust.ts';
+import { outgoing } from '../../../../support/logs/log-record.ts';
+import { logOf } from '../../support/archives.ts';
+
+const DAY_MS = 86_400_000;
+const [root, decider, operator] = [newKey(), newKey(), newKey()];
+const LATER_MS = SIGNED_AT_MS + DAY_MS;
+const SAID = [
+  certified(root, decider),
+  certified(root, operator, { role: 'operator' }),
+  certified(root, operator, { role: 'operator', issuedAtMs: LATER_MS }),
+  revoked(root, operator, { issuedAtMs: LATER_MS }),
+];
+
+/** Of a decider that has read all of them. */
+const head = (): LogRecord => {
+  const event = {
+    type: 'fleetgc.decision-head',
+    version: 1,
+    id: 'head-1',
+    chain: 'a',
+    decider: 'pressure',
+    statements: {
+      [decider.keyId]: SIGNED_AT_MS,
+      [operator.keyId]: LATER_MS,
+      [`revoked ${operator.keyId}`]: LATER_MS,
+    },
+    ranges: [{ partition: 0, first: 0, records: 1, sha256: 'a'.repeat(64), firstAtMs: 1, lastAtMs: 1 }],
+  } as const;
+  const record = outgoing({ topic: 'heads', key: 'a', event: { ...event, ranges: [...event.ranges] } });
+  return onLog(signRecord(record, { fleet: FLEET, key: decider, generation: null }), LATER_MS);
+};
+
+/** What `verify` says where these statements are left, as they lie on a topic from its first offset. */
+async function told(statements: readonly LogRecord[], renumber = true): Promise<readonly string[]> {
+  const keys = statements.map((record) => ({
+    ...record,
+    offset: BigInt(renumber ? statements.indexOf(record) : SAID.indexOf(record)),
+  }));
+  const needs = { lines: null, living: null, roots: rootsOf(root), areRequired: false };
+  const { found } = await verifyHeads(
+    { ...needs, log: logOf([...keys, head()]) },
+    new AbortController().signal,
+  );
+  return found.deviations.first.map(({ kind, message }) => `${kind}: ${message}`);
+}
+
+test('where all statements are there, also in another order, none is missing', async () => {
+  expect(await told(SAID)).toEqual([]);
+  const [first, ...others] = SAID;
+  expect(await told([...others.toReversed(), ...(first ? [first] : [])])).toEqual([]);
+});
+
+test.each([
+  { gone: 1, says: [] },
+  { gone: 2, says: [/^statement-missing: the certificate of .* newest has generation/] },
+  { gone: 3, says: [/^statement-missing: the revocation of/] },
+])('a topic that was made anew without statement $gone', async ({ gone, says }) => {
+  expect(await told(SAID.toSpliced(gone, 1))).toEqual(says.map((text) => expect.stringMatching(text)));
+});
+
+test('an offset that is missing at the beginning or in the middle is told', async () => {
+  for (const gone of [1, 2]) {
+    const [first = ''] = await told(SAID.toSpliced(gone, 1), false);
+    expect(first).toMatch(/^statement-missing: 1 record of gc\.keys before this one is not there/);
+  }
+  expect(TOPICS.keys).toMatchObject({ compacted: false, retentionMs: 'forever' });
+});
