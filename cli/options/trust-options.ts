@@ -34,8 +34,8 @@ interface Given extends z.infer<typeof TrustOptions> {
 }
 
 /** Of who sends no orders. Throws `CONFIG_INVALID`. */
-export const readTrust = (given: Given, seen = new SeenGenerations()): TrustChoice =>
-  trustChoice(given, { signs: false, keyFile: undefined, seen });
+export const readTrust = (given: Given, seen: SeenGenerations): TrustChoice =>
+  trustChoice(given, { signs: false, keyFile: undefined, seen, learnsFrom: null });
 
 /** Of who sends orders. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
 export const readSigningTrust = (
@@ -45,12 +45,12 @@ export const readSigningTrust = (
     signs: true,
     keyFile: given.signingKeyFile,
     seen: new SeenGenerations(),
+    learnsFrom: 'policy-versions',
   });
 
-interface Signing {
+interface Signing extends Pick<Exclude<TrustChoice, { kind: 'off' }>, 'seen' | 'learnsFrom'> {
   readonly signs: boolean;
   readonly keyFile: string | undefined;
-  readonly seen: SeenGenerations;
 }
 
 function trustChoice(given: Given, signing: Signing): TrustChoice {
@@ -70,12 +70,12 @@ function trustChoice(given: Given, signing: Signing): TrustChoice {
 function withRoots(
   kind: 'required' | 'warn',
   trustRoots: string | undefined,
-  { signs, keyFile, seen }: Signing,
+  { signs, keyFile, seen, learnsFrom }: Signing,
 ): TrustChoice {
   if (trustRoots === undefined) throw configError([`--trust ${kind} needs --trust-roots`]);
   if (signs && kind === 'required' && keyFile === undefined) throw configError([NEEDS_KEY]);
   const signingKey = keyFile === undefined ? null : readKeyFile(keyFile);
-  return { kind, roots: readTrustRoots(trustRoots), signingKey, seen };
+  return { kind, roots: readTrustRoots(trustRoots), signingKey, seen, learnsFrom };
 }
 
 const WITHOUT_EFFECT =

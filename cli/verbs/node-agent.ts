@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { runAgentOnly } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';
@@ -23,7 +24,12 @@ export const verb = defineVerb({
   }),
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['agent']);
-    await using process = await openService('node-agent', options, readTrust(options), context);
+    await using process = await openService(
+      'node-agent',
+      options,
+      readTrust(options, new SeenGenerations()),
+      context,
+    );
     const policies = process.followPolicies(null);
     await runAgentOnly({ process, node: thisNode, signal: context.signal }, policies);
   },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
+import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
 import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
 import { runSimulatedNode } from '../../sim/run-simulated-node.ts';
@@ -45,7 +46,12 @@ export const verb = defineVerb({
       stepMs,
     };
     try {
-      await using process = await openService('simulate-node', options, readTrust(options), context);
+      await using process = await openService(
+        'simulate-node',
+        options,
+        readTrust(options, new SeenGenerations()),
+        context,
+      );
       await runSimulatedNode(process, node, context.signal);
     } finally {
       await rm(directory, { recursive: true, force: true });

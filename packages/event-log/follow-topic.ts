@@ -9,7 +9,8 @@ import type { EventLog, LogRecord } from './port.ts';
  */
 export const FRESH_MS = 30_000;
 
-const REREAD_BACKOFF: RetryBackoff = { firstMs: 200, mostMs: 10_000 };
+/** Before a topic of state is read again after a failure. */
+export const REREAD_BACKOFF: RetryBackoff = { firstMs: 200, mostMs: 10_000 };
 
 /** What becomes of the records of a topic that is read whole, again and again: each pass begins with nothing. */
 export interface TopicFollower {

@@ -6,7 +6,7 @@ import { FollowedTopic, type Following } from '../event-log/follow-topic.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
-import { SeenGenerations } from '../trust/seen-generations.ts';
+import type { SeenGenerations } from '../trust/seen-generations.ts';
 import type { Trust } from '../trust/trust.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';
@@ -38,12 +38,12 @@ export interface PolicySourceSettings extends Pick<Following, 'recheckMs' | 'sta
   /** Whose policies count. */
   readonly trust: Trust;
   /** What of them was seen before this process began. */
-  readonly seen?: SeenGenerations;
+  readonly seen: SeenGenerations;
 }
 
 /** Follows `gc.policies` from its start until it is disposed of. */
 export function startPolicySource(settings: PolicySourceSettings): PolicySource {
-  const { log, metrics, trust, seen = new SeenGenerations(), recheckMs, startsAfter, sources } = settings;
+  const { log, metrics, trust, seen, recheckMs, startsAfter, sources } = settings;
   const caughtUp = Promise.withResolvers<void>();
   const knowledge = createPolicyKnowledge({ ...settings, seen }, caughtUp.resolve);
   const following = {

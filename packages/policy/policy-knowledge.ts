@@ -68,7 +68,7 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
   const take = (reading: PolicyReading): void => {
     const before = {
       hashes: hashesOf(state.sets),
-      problem: state.failure ?? problemOf(state),
+      problem: state.failure ?? problemOf(state, seen),
       unreadable: unreadableOf(state),
     };
     state.lost = [...state.entries.keys(), ...state.lost, ...seen.keys('policies')]
@@ -77,12 +77,12 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
     state.sets = setsOfEntries(state.entries.values());
     seen.saw('policies', reading.generations);
-    report(logger, state, before);
+    report(settings, state, before);
   };
   return {
     sets: () => state.sets,
     counts: () => countsOf(state.sets),
-    problem: () => problemOf(state),
+    problem: () => problemOf(state, seen),
     unreadable: () => unreadableOf(state),
     begin: () => {
       state.current = false;
@@ -112,8 +112,12 @@ const carriedOver = ({ entries, lost }: State): Entries =>
 
 const isFirst = (key: string, index: number, keys: readonly string[]): boolean => keys.indexOf(key) === index;
 
-function problemOf({ entries, lost }: State): string | null {
-  if (lost.length > 0) return lossProblem(lost);
+function problemOf({ entries, lost }: State, seen: SeenGenerations): string | null {
+  if (lost.length > 0)
+    return lossProblem(
+      lost,
+      lost.some((key) => seen.of('policies', key) > 0),
+    );
   return textOf(unreadableEntries(entries).filter(({ hold }) => hold === null));
 }
 
@@ -156,10 +160,10 @@ interface Before {
   readonly unreadable: string | null;
 }
 
-function report(logger: Logger, state: State, before: Before): void {
+function report({ logger, seen }: KnowledgeSettings, state: State, before: Before): void {
   const { sets, adoptedOnce } = state;
   const hashes = hashesOf(sets);
-  const problem = problemOf(state);
+  const problem = problemOf(state, seen);
   const unreadable = unreadableOf(state);
   if (problem !== null && isNews(problem, before.problem)) logger.error({ topic: 'gc.policies' }, problem);
   if (problem === null && isNews(unreadable, before.unreadable))

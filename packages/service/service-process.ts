@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type EventLogOptions, openEventLog } from '../event-log/open.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { type PolicySource, startPolicySource } from '../policy/policies.ts';
+import { SeenVersions } from '../policy/seen-versions.ts';
 import { type Check, type HttpServer, serveHttp } from '../process/http.ts';
 import { addProcessMetrics, type Build, createMetrics, type Metrics } from '../process/metrics.ts';
 import type { Address } from '../process/options/options.ts';
@@ -51,9 +52,10 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
   if (http) reportAddress(logger, http);
   const monotonic = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
-  const { trust, signer, keys, seen } = opening.use(
+  const trusting = opening.use(
     startTrust({ choice, log, logger, metrics, sources: monotonic, nowMs: sources.now }),
   );
+  const { trust, signer, keys, seen } = trusting;
   if (keys !== null) checks.push({ name: 'keys', problem: () => keys.problem() });
   const open = opening.move();
   return {
@@ -66,15 +68,44 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     httpAddress: http?.address ?? null,
     addCheck: (check) => checks.push(check),
     followPolicies: (recheckMs) => {
-      const startsAfter = keys?.caughtUp;
-      const policies = open.use(
-        startPolicySource({ log, logger, metrics, trust, seen, recheckMs, sources: monotonic, startsAfter }),
+      const following = { log, logger, trust, seen, sources: monotonic };
+      const versions =
+        keys !== null && trusting.learnsFrom === 'policy-versions'
+          ? open.use(
+              new SeenVersions({
+                ...following,
+                startsAfter: keys.caughtUp,
+                onLearnt: () => policies.readAgain(),
+              }),
+            )
+          : null;
+      const startsAfter = versions?.learnt ?? keys?.caughtUp;
+      const policies: PolicySource = open.use(
+        startPolicySource({ ...following, metrics, recheckMs, startsAfter }),
       );
       keys?.onChange(() => policies.readAgain());
+      keys?.onChange(
+        whenChanged(
+          () => JSON.stringify(keys.ring().keys()),
+          () => versions?.readAgain(),
+        ),
+      );
+      if (versions !== null) checks.push({ name: 'policy versions', problem: () => versions.problem() });
       checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });
       return policies;
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** The versions are kept for ever: they are read anew only where something else may come out. */
+function whenChanged(stateOf: () => string, act: () => void): () => void {
+  let last = stateOf();
+  return () => {
+    const now = stateOf();
+    if (now === last) return;
+    last = now;
+    act();
   };
 }
 

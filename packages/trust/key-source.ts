@@ -120,6 +120,7 @@ export class KeySource implements AsyncDisposable {
       .keys('keys')
       .filter((keyId) => (now.get(keyId) ?? 0) < this.#seen.of('keys', keyId));
     this.#seen.saw('keys', now);
+    this.#seen.passed(this.#reading.latestStatementMs);
     if (this.#lost.length > 0) this.#logger.error({ topic: TOPICS.keys.name }, lossProblem(this.#lost));
     this.#ring = this.#reading;
     for (const listener of this.#listeners) listener();

@@ -27,6 +27,8 @@ export type TrustChoice =
       readonly signingKey: SigningKey | null;
       /** What was seen before this process began, where somebody keeps that. */
       readonly seen: SeenGenerations;
+      /** Where the generations of policies are learnt that no file keeps; `null`: from what the process sees alone. */
+      readonly learnsFrom: 'policy-versions' | null;
     };
 
 export interface ProcessTrust extends AsyncDisposable {
@@ -35,6 +37,7 @@ export interface ProcessTrust extends AsyncDisposable {
   /** `null` where no keys count. */
   readonly keys: KeySource | null;
   readonly seen: SeenGenerations;
+  readonly learnsFrom: 'policy-versions' | null;
 }
 
 export interface ProcessTrustSettings {
@@ -59,14 +62,17 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
       signer: UNSIGNED,
       keys: null,
       seen: new SeenGenerations(),
+      learnsFrom: null,
       [Symbol.asyncDispose]: async () => {},
     };
-  const { roots, signingKey, seen } = choice;
+  const { roots, signingKey, seen, learnsFrom } = choice;
   const keys = new KeySource({ log, logger, roots, seen, recheckMs: KEYS_RECHECK_MS, sources });
   const required = new RequiredTrust({
     ring: () => keys.ring(),
     problem: () => keys.problem(),
-    nowMs: () => Math.max(nowMs(), keys.ring().latestStatementMs),
+    nowMs: () => Math.max(nowMs(), seen.passedMs),
+    onBelieved: ({ timestampMs }, generation) =>
+      seen.passed(Math.min(timestampMs, Math.max(nowMs(), generation ?? 0))),
   });
   metrics.gauge('keys', 'Keys that roots vouch for.', [], () => [[{}, keys.ring().keys().length]]);
   metrics.gauge('keys_readable', 'Whether all keys are read.', [], () => [
@@ -77,6 +83,7 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
     signer: signingKey === null ? UNSIGNED : signerOf(roots.fleet, signingKey),
     keys,
     seen,
+    learnsFrom,
     [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
   };
 }

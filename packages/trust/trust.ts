@@ -57,7 +57,14 @@ export const TRUST_OFF: Trust = {
  * moment. `then`: of a key that was good when the log took the record, since what was put into force stays so after the key
  * has expired.
  */
-type Signers = { readonly roles: readonly KeyRole[]; readonly good: 'now' | 'then' } | 'unsigned';
+type Signers =
+  | {
+      readonly roles: readonly KeyRole[];
+      readonly good: 'now' | 'then';
+      /** Whether a record without a generation is believed too; where not given, what is good `then` needs one. */
+      readonly generation?: 'optional';
+    }
+  | 'unsigned';
 
 const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   diskStats: 'unsigned',
@@ -67,7 +74,8 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   results: 'unsigned',
   decisions: 'unsigned',
   policies: { roles: ['operator', 'pauser'], good: 'then' },
-  policyVersions: 'unsigned',
+  // Which sets of policies there were is told by deciders, what the policies were and of which generation by who wrote them.
+  policyVersions: { roles: ['operator', 'pauser', 'decider'], good: 'then', generation: 'optional' },
   keys: { roles: ['root'], good: 'then' },
   deadLetters: 'unsigned',
 };
@@ -87,6 +95,8 @@ export interface TrustSettings {
   readonly problem: () => string | null;
   /** Epoch milliseconds; never earlier than a time that was proved before. */
   readonly nowMs: () => number;
+  /** Told of each record that is believed, and the generation that its signer gave it. */
+  readonly onBelieved?: (record: Pick<Judged, 'timestampMs'>, generation: number | null) => void;
   /** `as-recorded`: for whoever asks later what counted when the log took it. When not given, what counts now. */
   readonly judges?: 'as-recorded';
 }
@@ -116,6 +126,7 @@ export class RequiredTrust implements Trust {
     if (objection !== null) return distrust('untrusted-key', `its key ${keyText(key)} ${objection}`);
     if (!isSignedBy(key.publicKey, ring.fleet, record, signature))
       return distrust('bad-signature', `its signature is not that of ${keyText(key)} over this record`);
+    this.#settings.onBelieved?.(record, signature.generation);
     const { keyId, role, clusters } = key;
     return { ok: true, principal: { kind: 'key', keyId, role, clusters, generation: signature.generation } };
   }
@@ -194,11 +205,11 @@ const distrust = (cause: Distrust['cause'], message: string): Authentication => 
 /** What stays in force may not be put back to an older state. */
 function objectionToGeneration(
   { generation }: Signature,
-  { good }: Exclude<Signers, 'unsigned'>,
+  { good, generation: needed }: Exclude<Signers, 'unsigned'>,
   record: Judged,
 ): string | null {
   if (good !== 'then') return null;
-  if (generation === null) return 'signed it without a generation';
+  if (generation === null) return needed === 'optional' ? null : 'signed it without a generation';
   return isOfTheFuture(generation, record) ? 'signed it with a generation that is a day ahead' : null;
 }
 

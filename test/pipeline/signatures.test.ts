@@ -39,6 +39,7 @@ const required = (): TrustChoice => ({
   roots: rootsOf(root),
   signingKey: decider,
   seen: new SeenGenerations(),
+  learnsFrom: null,
 });
 
 const operatorOf =

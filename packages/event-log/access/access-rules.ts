@@ -34,7 +34,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   decisions: { readers: ONLOOKERS, writers: ['decider'] },
   policies: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
   keys: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
-  policyVersions: { readers: ONLOOKERS, writers: ['decider', 'operator'] },
+  policyVersions: { readers: ['decider', ...ONLOOKERS], writers: ['decider', 'operator'] },
   deadLetters: { readers: ONLOOKERS, writers: ['node', 'decider', 'operator'] },
 };
 

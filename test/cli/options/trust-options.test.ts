@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { readSigningTrust, readTrust } from '../../../cli/options/trust-options.ts';
 import { createKeyPair } from '../../../packages/trust/key-pair.ts';
 import { trustRootsText } from '../../../packages/trust/roots-file.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { newKey, rootsOf } from '../../fixtures/trust.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { inProcess } from '../fleetgc.ts';
@@ -19,7 +20,7 @@ function files() {
 }
 
 test('one machine needs no choice', () => {
-  expect(readTrust({ log: 'embedded' })).toEqual({ kind: 'off' });
+  expect(readTrust({ log: 'embedded' }, new SeenGenerations())).toEqual({ kind: 'off' });
 });
 
 test.each([['node', '--cluster', 'prod'], ['decide'], ['pause'], ['policy', 'delete', 'web']])(
@@ -38,11 +39,15 @@ test('verbs that only read need no choice', async () => {
 
 test('required and warn need the roots; who sends orders also needs a key where signatures are required', () => {
   const { trustRoots, signingKeyFile } = files();
-  expect(() => readTrust({ log: 'kafka', trust: 'required' })).toThrow(/needs --trust-roots/);
+  expect(() => readTrust({ log: 'kafka', trust: 'required' }, new SeenGenerations())).toThrow(
+    /needs --trust-roots/,
+  );
   expect(() => readSigningTrust({ log: 'kafka', trust: 'required', trustRoots })).toThrow(
     /needs --signing-key-file/,
   );
-  expect(readTrust({ log: 'kafka', trust: 'required', trustRoots })).toMatchObject({ signingKey: null });
+  expect(readTrust({ log: 'kafka', trust: 'required', trustRoots }, new SeenGenerations())).toMatchObject({
+    signingKey: null,
+  });
   expect(readSigningTrust({ log: 'kafka', trust: 'warn', trustRoots })).toMatchObject({ signingKey: null });
   expect(readSigningTrust({ log: 'kafka', trust: 'required', trustRoots, signingKeyFile })).toMatchObject({
     kind: 'required',
@@ -52,7 +57,7 @@ test('required and warn need the roots; who sends orders also needs a key where 
 });
 
 test('keys that would have no effect are told', () => {
-  expect(() => readTrust({ log: 'kafka', trust: 'off', ...files() })).toThrow(
+  expect(() => readTrust({ log: 'kafka', trust: 'off', ...files() }, new SeenGenerations())).toThrow(
     /have no effect with --trust off/,
   );
 });
@@ -65,7 +70,7 @@ test.each([
 ])('a file of roots that $name is refused with what writes one', ({ text, why }) => {
   const path = join(temporaryDirectory(), 'roots.yaml');
   if (text !== null) writeFileSync(path, text);
-  const read = () => readTrust({ log: 'kafka', trust: 'required', trustRoots: path });
+  const read = () => readTrust({ log: 'kafka', trust: 'required', trustRoots: path }, new SeenGenerations());
   expect(read).toThrow(why);
   expect(read).toThrow(/"fleetgc keys roots" writes such a file/);
 });
@@ -75,7 +80,8 @@ test('a private key in the place of the roots does not show in the message, howe
   const secret = privateKeyPem.split('\n')[1] ?? '';
   for (const text of [privateKeyPem, `fleet: "${privateKeyPem}`, `fleet: "${secret}\n  roots: [`]) {
     writeFileSync(path, text);
-    const read = () => readTrust({ log: 'kafka', trust: 'required', trustRoots: path });
+    const read = () =>
+      readTrust({ log: 'kafka', trust: 'required', trustRoots: path }, new SeenGenerations());
     expect(read).toThrow(/cannot be used/);
     expect(read).not.toThrow(secret);
   }

@@ -6,6 +6,7 @@ import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import {
   type PauseRecord,
@@ -57,6 +58,7 @@ function start({ recheckMs = null }: { readonly recheckMs?: number | null } = {}
   const metrics = createMetrics();
   const source = startPolicySource({
     trust: TRUST_OFF,
+    seen: new SeenGenerations(),
     log,
     logger: createLogger({ service: 'test', level: 'info' }, out),
     metrics,
