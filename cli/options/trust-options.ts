@@ -8,6 +8,7 @@ import { readKeyFile } from '../../packages/trust/key-file.ts';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { readTrustRoots } from '../../packages/trust/roots-file.ts';
 import { SEEN_GENERATIONS_FILE, SeenFile, SeenGenerations } from '../../packages/trust/seen-generations.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 
 /** For what acts on messages: whose messages count. */
 export const trustOptions = {
@@ -19,6 +20,21 @@ export const trustOptions = {
     description: 'File of the roots, for --trust required or warn; "fleetgc keys roots" writes it.',
   }),
 };
+
+/** For what only shows what lies on the log. */
+export const readingTrustOptions = {
+  trustRoots: withMeta(FilePath.optional(), {
+    description:
+      'File of the roots. With it, what no key signed that may do so, and what was put back, is shown as not counting.',
+  }),
+};
+
+/** `null` where signatures are not looked at. Throws `CONFIG_INVALID`. */
+export const readReadingRoots = ({
+  trustRoots,
+}: {
+  readonly trustRoots?: string | undefined;
+}): TrustRoots | null => (trustRoots === undefined ? null : readTrustRoots(trustRoots));
 
 /** For what also sends orders. */
 export const signingOptions = {

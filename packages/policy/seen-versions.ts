@@ -94,23 +94,14 @@ export class SeenVersions implements AsyncDisposable {
 
   /** Why it failed; `null` when the topic was read to its end. */
   async #readOnce(signal: AbortSignal): Promise<string | null> {
-    const { log, seen } = this.#settings;
-    const highest = new Map<string, number>();
+    const { log, trust, seen } = this.#settings;
+    const onRefused = (record: LogRecord, why: string): void => this.#tellOf(record, why);
     try {
-      for await (const event of log.read({ topic: TOPIC, from: 'earliest', to: 'end' }, signal))
-        if (event.kind === 'record') this.#take(event.record, highest);
+      seen.saw('policies', await believedGenerations(log, { trust, onRefused }, signal));
+      return null;
     } catch (error) {
       return toFleetGcError(error).message;
     }
-    seen.saw('policies', highest);
-    return null;
-  }
-
-  #take(record: LogRecord, highest: Map<string, number>): void {
-    const version = namesGeneration(record) ? believedVersion(record, this.#settings.trust) : null;
-    if (typeof version === 'string') this.#tellOf(record, version);
-    else if (version !== null)
-      highest.set(version.key, Math.max(version.generation, highest.get(version.key) ?? 0));
   }
 
   /** Each pass meets them again. */
@@ -123,6 +114,30 @@ export class SeenVersions implements AsyncDisposable {
       `${TOPIC}: its generation does not count: ${why}`,
     );
   }
+}
+
+interface Judging {
+  readonly trust: Trust;
+  /** Told of what names a generation that does not count, and why, in a sentence. */
+  readonly onRefused: (record: LogRecord, why: string) => void;
+}
+
+/** For each record key of `gc.policies` the highest generation that whoever may say it gave to what stood there. */
+export async function believedGenerations(
+  log: Pick<EventLog, 'read'>,
+  { trust, onRefused }: Judging,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
+  const highest = new Map<string, number>();
+  const take = (record: LogRecord): void => {
+    const version = namesGeneration(record) ? believedVersion(record, trust) : null;
+    if (typeof version === 'string') onRefused(record, version);
+    else if (version !== null)
+      highest.set(version.key, Math.max(version.generation, highest.get(version.key) ?? 0));
+  };
+  for await (const event of log.read({ topic: TOPIC, from: 'earliest', to: 'end' }, signal))
+    if (event.kind === 'record') take(event.record);
+  return highest;
 }
 
 interface BelievedVersion {

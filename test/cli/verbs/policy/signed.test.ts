@@ -164,6 +164,25 @@ test('apply of an equal policy writes it anew where an old record was put back',
   );
 });
 
+test('policy list and status show with the roots what counts, and without them what lies there', async () => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('eu.yaml'));
+  await own.run('policy', 'apply', file('web.yaml'));
+  const roots = ['--trust-roots', file('roots.yaml')];
+  const listed = async (...more: readonly string[]) => {
+    const { stdout, stderr } = await own.run('policy', 'list', '-o', 'json', ...more);
+    return { names: JSON.parse(stdout).policies.map(nameOf), stderr };
+  };
+  expect(await listed()).toEqual({ names: ['eu.web', 'web'], stderr: '' });
+  expect(await listed(...roots)).toEqual({
+    names: ['eu.web'],
+    stderr: expect.stringMatching(/key "web".*it carries no signature.*Nothing is removed on any node/),
+  });
+  expect((await own.run('status', ...roots)).stdout).toMatch(/1 record of gc.policies cannot be read/);
+});
+
+const nameOf = ({ policy }: { readonly policy: { readonly name: string } }): string => policy.name;
+
 test('what replaces the record of a stolen key has a higher generation, though the thief signed one of tomorrow', async () => {
   const { own, file, as } = await signedFleet();
   await as('operator', 'policy', 'apply', file('web.yaml'));
