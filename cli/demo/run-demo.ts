@@ -127,7 +127,7 @@ const introduction = (durationMs: number): readonly string[] => [
 
 async function apply(log: EventLog, written: readonly WrittenPolicy[]): Promise<void> {
   await log.createTopics();
-  await writePolicies(unsignedWriter(log), policyChanges(written, new Map()));
+  await writePolicies(unsignedWriter(log), policyChanges(written, new Map(), new Set()));
 }
 
 /** The view shows what happens; the services' own lines would only cut through it. */

@@ -1,13 +1,12 @@
-import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
-import { policyEntryOf } from '../../packages/policy/policy-reading.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { highestGenerations } from '../../packages/policy/version-records.ts';
 import type { PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { ownKeyProblems } from '../../packages/trust/key-problems.ts';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { readKeys } from '../../packages/trust/read-keys.ts';
 import { KeySigner, type StateSigner, UNSIGNED_STATE } from '../../packages/trust/state-signer.ts';
-import { RequiredTrust, type Trust } from '../../packages/trust/trust.ts';
-import { TOPICS } from '../../schemas/events/topics.ts';
+import { RequiredTrust } from '../../packages/trust/trust.ts';
 import { operatorPublication } from './task-event-log.ts';
 import type { VerbContext } from './verb.ts';
 
@@ -41,17 +40,6 @@ async function signerFor(log: EventLog, choice: TrustChoice, signal: AbortSignal
   const problem = ownKeyProblems(stored.ring, { key, role: null }, nowMs)[0];
   if (problem !== undefined) throw new FleetGcError('KEY_UNUSABLE', problem);
   const trust = new RequiredTrust({ ring: () => stored.ring, problem: () => null, nowMs: () => nowMs });
-  const signer = new KeySigner({ fleet: roots.fleet, key, trust, nowMs });
-  const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
-  for await (const event of log.read(request, signal))
-    if (event.kind === 'record') noteBelieved(signer, trust, event.record);
-  return signer;
-}
-
-/** What its signer may not say does not stand in the way of whoever may. */
-function noteBelieved(signer: KeySigner, trust: Trust, record: LogRecord): void {
-  const authentication = trust.authenticate('policies', record);
-  if (!authentication.ok || authentication.principal.kind !== 'key') return;
-  if (policyEntryOf(record, authentication.principal)?.kind !== 'unreadable')
-    signer.replaces(record, authentication.principal);
+  const highest = await highestGenerations(log, stored.ring, signal);
+  return new KeySigner({ fleet: roots.fleet, key, trust, highest, nowMs });
 }

@@ -11,6 +11,7 @@ import type { Signing } from '../../packages/trust/renewed-key.ts';
 import { readTrustRoots } from '../../packages/trust/roots-file.ts';
 import { SEEN_GENERATIONS_FILE, SeenFile, SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { privateKeySource, signingKeyOptions } from './private-key-options.ts';
 
 /** For what acts on messages: whose messages count. */
@@ -23,6 +24,21 @@ export const trustOptions = {
     description: 'File of the roots, for --trust required or warn; "fleetgc keys roots" writes it.',
   }),
 };
+
+/** For what only shows what lies on the log. */
+export const readingTrustOptions = {
+  trustRoots: withMeta(FilePath.optional(), {
+    description:
+      'File of the roots. With it, what no key signed that may do so, and what was put back, is shown as not counting.',
+  }),
+};
+
+/** `null` where signatures are not looked at. Throws `CONFIG_INVALID`. */
+export const readReadingRoots = ({
+  trustRoots,
+}: {
+  readonly trustRoots?: string | undefined;
+}): TrustRoots | null => (trustRoots === undefined ? null : readTrustRoots(trustRoots));
 
 /** For what also signs: orders, policies, or the facts of a node. */
 export const signingOptions = { ...trustOptions, ...signingKeyOptions };
@@ -43,12 +59,18 @@ interface Given extends z.infer<typeof SigningOptions> {
 type GivenToNobodyWhoSigns = Omit<Given, keyof typeof signingKeyOptions>;
 
 /** Of who signs nothing. Throws `CONFIG_INVALID`. */
-export const readTrust = (given: GivenToNobodyWhoSigns): TrustChoice =>
-  trustChoice(given, { signing: null, facts: 'off', seen: new SeenGenerations() });
+export const readTrust = (given: GivenToNobodyWhoSigns, seen: SeenGenerations): TrustChoice =>
+  trustChoice(given, { signing: null, facts: 'off', seen, learnsFrom: null });
+
+/** Who keeps no file learns from the log what was seen before it began. */
+const learning = (): Pick<Trusting, 'seen' | 'learnsFrom'> => ({
+  seen: new SeenGenerations(),
+  learnsFrom: 'policy-versions',
+});
 
 /** Of who writes policies, pauses and deletions. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
 export const readOperatorTrust = (given: Given, signal: AbortSignal): Promise<TrustChoice> =>
-  signingTrust(given, { role: 'operator', subject: null, facts: 'off', seen: new SeenGenerations() }, signal);
+  signingTrust(given, { role: 'operator', subject: null, facts: 'off', ...learning() }, signal);
 
 /** Of who sends orders. Throws as `readOperatorTrust`. */
 export async function readDeciderTrust(
@@ -59,11 +81,7 @@ export async function readDeciderTrust(
   if (facts !== 'off' && trust === 'off')
     throw configError([`--trust-facts ${facts} has no effect with --trust off`]);
   if (facts === 'required' && trust === 'warn') throw configError([FACTS_BEFORE_ORDERS]);
-  return await signingTrust(
-    given,
-    { role: 'decider', subject: null, facts, seen: new SeenGenerations() },
-    signal,
-  );
+  return await signingTrust(given, { role: 'decider', subject: null, facts, ...learning() }, signal);
 }
 
 interface SigningNode {
@@ -78,10 +96,10 @@ export const readNodeTrust = (
   signal: AbortSignal,
 ): Promise<TrustChoice> => {
   const subject = { topic: 'inventory', recordKey: nodeKey(node) } as const;
-  return signingTrust(given, { role: 'node', subject, facts: 'off', seen }, signal);
+  return signingTrust(given, { role: 'node', subject, facts: 'off', seen, learnsFrom: null }, signal);
 };
 
-interface Signer extends Pick<Signing, 'role' | 'subject'>, Pick<Trusting, 'facts' | 'seen'> {}
+interface Signer extends Pick<Signing, 'role' | 'subject'>, Omit<Trusting, 'signing'> {}
 
 async function signingTrust(
   { signingKeyFile, signingKeyCommand, ...given }: Given,
@@ -113,7 +131,10 @@ const renewableKey = async (
   onReload: onHangup,
 });
 
-type Trusting = Pick<Exclude<TrustChoice, { readonly kind: 'off' }>, 'signing' | 'facts' | 'seen'>;
+type Trusting = Pick<
+  Exclude<TrustChoice, { readonly kind: 'off' }>,
+  'signing' | 'facts' | 'seen' | 'learnsFrom'
+>;
 
 function trustChoice(given: GivenToNobodyWhoSigns, trusting: Trusting): TrustChoice {
   const kind = given.trust ?? (given.log === 'embedded' ? 'off' : undefined);

@@ -27,6 +27,6 @@ export async function settlePolicies(
   const unreadable = stored.unreadable.map(({ key }) => key).filter((key) => !isPauseKey(key));
   const deleted = [...stored.policies.keys(), ...unreadable].filter((key) => !names.has(key));
   await deleteKeys(writer, deleted);
-  await writePolicies(writer, policyChanges(written, stored.policies));
+  await writePolicies(writer, policyChanges(written, stored.policies, new Set()));
   return { deleted, pauses: stored.pauses };
 }

@@ -7,6 +7,7 @@ import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { untilAborted } from '../../packages/process/loops.ts';
 import { WholeNumber, withMeta } from '../../packages/process/options/options.ts';
+import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { isClean } from '../../sim/fleet-run/account.ts';
@@ -92,7 +93,12 @@ export const verb = defineVerb({
     const { logger, signal, print } = context;
     const quiet = { logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger };
     const written = requireValid(loadPolicyFiles(options.policy ?? []), logger, 'nothing was started');
-    await using process = await openService('simulate-fleet', options, readTrust(options), quiet);
+    await using process = await openService(
+      'simulate-fleet',
+      options,
+      readTrust(options, new SeenGenerations()),
+      quiet,
+    );
     await process.log.createTopics();
     if (written.length > 0) await applyPolicies(process.log, written, signal);
     const policies = process.followPolicies(null);
@@ -129,5 +135,5 @@ async function applyPolicies(
   signal: AbortSignal,
 ): Promise<void> {
   const { policies } = await readStoredPolicies(log, signal);
-  await writePolicies(unsignedWriter(log), policyChanges(written, policies));
+  await writePolicies(unsignedWriter(log), policyChanges(written, policies, new Set()));
 }

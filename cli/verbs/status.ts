@@ -4,6 +4,7 @@ import { formatResult, outputOptions } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
 import { statusLines } from '../views/fleet/status-lines.ts';
 
@@ -12,12 +13,13 @@ export const verb = defineVerb({
     'What needs attention comes first. Then come brokers, topics, services with their replicas and their lag, policies, pauses, dead letters of the last day, and how many nodes are heard and silent. It reads the event log and changes nothing. The exit code says only whether the event log could be read; problems are in the answer (docs/operating/troubleshoot.md says what to do about each).',
   ],
   examples: ['fleetgc status', 'fleetgc status -o json', 'fleetgc status --log embedded'],
-  options: z.object({ ...outputOptions, ...eventLogOptions('kafka') }),
-  run: async ({ output, ...options }, context) => {
+  options: z.object({ ...readingTrustOptions, ...outputOptions, ...eventLogOptions('kafka') }),
+  run: async ({ output, trustRoots, ...options }, context) => {
     const { logger, signal } = context;
+    const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
     const found = await readStatus(
-      { log, kind: options.log, nowMs: Date.now(), onProgress: readingLine(logger) },
+      { log, roots, kind: options.log, nowMs: Date.now(), onProgress: readingLine(logger) },
       signal,
     );
     await context.write(`${formatResult(output, { value: found, lines: statusLines(found) })}\n`);

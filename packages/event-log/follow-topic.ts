@@ -4,7 +4,14 @@ import { toFleetGcError } from '../process/errors.ts';
 import { untilAborted } from '../process/loops.ts';
 import type { EventLog, LogRecord } from './port.ts';
 
-const REREAD_BACKOFF: RetryBackoff = { firstMs: 200, mostMs: 10_000 };
+/**
+ * How long what a topic has shown may be relied on after the log last told that this is all. It is also within this time that a
+ * pass over the topic has to come to its end.
+ */
+export const FRESH_MS = 30_000;
+
+/** Before a topic of state is read again after a failure. */
+export const REREAD_BACKOFF: RetryBackoff = { firstMs: 200, mostMs: 10_000 };
 
 /** What becomes of the records of a topic that is read whole, again and again: each pass begins with nothing. */
 export interface TopicFollower {
@@ -18,8 +25,10 @@ export interface TopicFollower {
 }
 
 export interface Following {
-  readonly log: Pick<EventLog, 'read'>;
+  readonly log: Pick<EventLog, 'read' | 'health'>;
   readonly topic: TopicName;
+  /** What lies there, in the plural, as sentences for people name it. */
+  readonly what: string;
   /** How often it is read from its start again; `null`: only when the log says that something happened. */
   readonly recheckMs: number | null;
   /** What the first pass waits for; nothing when not given. */
@@ -41,11 +50,27 @@ export class FollowedTopic implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #finished: Promise<void>;
   #pass = new AbortController();
+  /** Why the last pass failed. */
+  #failure: string | null = null;
+  /** When it was last sure that the topic holds nothing else; `null`: never yet. */
+  #wholeAtMs: number | null = null;
 
   constructor(following: Following, follower: TopicFollower) {
     this.#following = following;
     this.#follower = follower;
     this.#finished = this.#follow();
+  }
+
+  /** Why nobody may rely on what the topic has shown, in a sentence; `null` when one may. */
+  problem(): string | null {
+    const { log, topic, what, sources } = this.#following;
+    if (this.#failure !== null) return `${what} cannot be read: ${this.#failure}`;
+    if (this.#wholeAtMs === null) return `the ${what} are not read yet`;
+    const { connected, problem } = log.health(topic);
+    if (!connected) return `${what} cannot be followed: ${problem ?? 'the event log is not connected'}`;
+    return sources.now() - this.#wholeAtMs > FRESH_MS
+      ? `the ${what} may be out of date: for more than ${FRESH_MS / 1000} s the event log has not told whether ${topic} holds newer ones`
+      : null;
   }
 
   /** Ends the pass under way and begins another. */
@@ -67,6 +92,7 @@ export class FollowedTopic implements AsyncDisposable {
       const beganAtMs = sources.now();
       const failure = await this.#readOnce();
       if (failure === null) continue;
+      this.#failure = failure;
       this.#follower.fail(failure);
       failures = sources.now() - beganAtMs > REREAD_BACKOFF.mostMs ? 0 : failures + 1;
       await sources.wait(backoffMs(REREAD_BACKOFF, failures, sources.random), closing);
@@ -98,12 +124,19 @@ export class FollowedTopic implements AsyncDisposable {
     this.#follower.begin();
     for await (const event of log.read({ topic, from: 'earliest', to: 'forever' }, signal)) {
       if (signal.aborted) return null;
-      if (event.kind === 'caught-up') {
-        this.#follower.caughtUp();
-        onCaughtUp();
-      } else if (this.#follower.take(event.record) === 'rewound')
-        return `${topic} began again: it was recreated`;
+      if (event.kind === 'record') {
+        if (this.#follower.take(event.record) === 'rewound') return `${topic} began again: it was recreated`;
+      } else this.#noteWhole(event.kind, onCaughtUp);
     }
     return signal.aborted ? null : `the log ended the reading of ${topic}`;
+  }
+
+  /** Everything that lay there was taken. */
+  #noteWhole(kind: 'caught-up' | 'still-caught-up', onCaughtUp: () => void): void {
+    this.#wholeAtMs = this.#following.sources.now();
+    if (kind === 'still-caught-up') return;
+    this.#failure = null;
+    this.#follower.caughtUp();
+    onCaughtUp();
   }
 }

@@ -100,7 +100,12 @@ export interface ReadRequest {
 /** A point of a reading without a group: a record, or the mark that everything seen at the start was delivered. */
 export type ReadEvent =
   | { readonly kind: 'record'; readonly record: LogRecord }
-  | { readonly kind: 'caught-up' };
+  | { readonly kind: 'caught-up' }
+  /**
+   * Of a reading for ever, after `caught-up`: the log has just told where it ends, and everything before that was delivered. It
+   * comes again and again, also where nothing is new, and stays away when the log answers no more.
+   */
+  | { readonly kind: 'still-caught-up' };
 
 /** A difference between the log and the table of topics. */
 export interface TopicDifference {

@@ -2,8 +2,11 @@ import { isPauseKey, selectorOfPauseKey } from '../../schemas/policy/policy.ts';
 import { deleteCommand, resumeCommand } from './ending-commands.ts';
 import { selectorText } from './selector-text.ts';
 
-/** What `gc.policies` no longer holds, by keys, and what people do about it. */
-export function lossProblem(lost: readonly string[]): string {
+/**
+ * What `gc.policies` no longer holds, by keys, and what people do about it. `isRemembered`: whether a process that starts knows of it
+ * too.
+ */
+export function lossProblem(lost: readonly string[], isRemembered: boolean): string {
   const policies = lost.filter((key) => !isPauseKey(key));
   const pauses = lost.filter(isPauseKey);
   const what = [...policies.map(quoted), ...pauses.map(pauseName)].join(', ');
@@ -11,7 +14,7 @@ export function lossProblem(lost: readonly string[]): string {
     `gc.policies no longer holds ${what} although nobody deleted it: the topic was recreated or cut off`,
     ...aboutPolicies(policies),
     ...pauses.flatMap(aboutPause),
-    'Or restart this process to go on with what the topic holds now',
+    ...(isRemembered ? [] : ['Or restart this process to go on with what the topic holds now']),
   ].join('. ');
 }
 

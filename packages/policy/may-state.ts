@@ -10,6 +10,7 @@ import type { Principal } from '../trust/trust.ts';
 export function objectionToStating(principal: Principal, event: PolicyTopicRecord): string | null {
   if (principal.kind === 'unauthenticated') return null;
   const { role, clusters } = principal;
+  if (role !== 'operator' && role !== 'pauser') return `the key of a ${role} signed it, who may not say this`;
   if (role === 'pauser' && event.type !== 'fleetgc.pause')
     return 'a key that may only pause signed it, and it is no pause';
   return clusters.length === 0 || staysWithin(event, clusters)

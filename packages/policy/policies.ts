@@ -6,7 +6,7 @@ import { FollowedTopic, type Following } from '../event-log/follow-topic.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
-import { SeenGenerations } from '../trust/seen-generations.ts';
+import type { SeenGenerations } from '../trust/seen-generations.ts';
 import type { Trust } from '../trust/trust.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';
@@ -38,27 +38,35 @@ export interface PolicySourceSettings extends Pick<Following, 'recheckMs' | 'sta
   /** Whose policies count. */
   readonly trust: Trust;
   /** What of them was seen before this process began. */
-  readonly seen?: SeenGenerations;
+  readonly seen: SeenGenerations;
 }
 
 /** Follows `gc.policies` from its start until it is disposed of. */
 export function startPolicySource(settings: PolicySourceSettings): PolicySource {
-  const { log, metrics, trust, seen = new SeenGenerations(), recheckMs, startsAfter, sources } = settings;
+  const { log, metrics, trust, seen, recheckMs, startsAfter, sources } = settings;
   const caughtUp = Promise.withResolvers<void>();
   const knowledge = createPolicyKnowledge({ ...settings, seen }, caughtUp.resolve);
-  const following = { log, topic: TOPICS.policies.name, recheckMs, startsAfter, sources };
+  const following = {
+    log,
+    topic: TOPICS.policies.name,
+    what: 'policies',
+    recheckMs,
+    startsAfter,
+    sources,
+  };
   const followed = new FollowedTopic(following, policyFollower(knowledge, trust, seen));
+  const problemNow = (): string | null => followed.problem() ?? knowledge.problem();
   const current =
     <Kind extends SubjectKind>(kind: Kind) =>
     (): PolicySets[Kind] => {
-      const problem = knowledge.problem();
+      const problem = problemNow();
       if (problem !== null) throw new FleetGcError('POLICIES_UNREADABLE', problem);
       return knowledge.sets()[kind];
     };
-  watch(metrics, knowledge);
+  watch(metrics, knowledge, problemNow);
   return {
     current: { node: current('node') },
-    problem: () => knowledge.problem(),
+    problem: problemNow,
     unreadable: () => knowledge.unreadable(),
     caughtUp: caughtUp.promise,
     readAgain: () => followed.readAgain(),
@@ -86,10 +94,10 @@ function policyFollower(knowledge: PolicyKnowledge, trust: Trust, seen: SeenGene
   } as const;
 }
 
-function watch(metrics: Metrics, knowledge: PolicyKnowledge): void {
+function watch(metrics: Metrics, knowledge: PolicyKnowledge, problem: () => string | null): void {
   metrics.gauge('policies', 'Policies that are known.', [], () => [[{}, knowledge.counts().policies]]);
   metrics.gauge('pauses', 'Pauses that are known.', [], () => [[{}, knowledge.counts().pauses]]);
   metrics.gauge('policies_readable', 'Whether all policies are read.', [], () => [
-    [{}, Number(knowledge.problem() === null && knowledge.unreadable() === null)],
+    [{}, Number(problem() === null && knowledge.unreadable() === null)],
   ]);
 }

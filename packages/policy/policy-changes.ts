@@ -15,7 +15,9 @@ export interface SettingChange {
 export type PolicyChange =
   | { readonly kind: 'created'; readonly record: PolicyRecord }
   | { readonly kind: 'changed'; readonly record: PolicyRecord; readonly settings: readonly SettingChange[] }
-  | { readonly kind: 'unchanged'; readonly record: PolicyRecord };
+  | { readonly kind: 'unchanged'; readonly record: PolicyRecord }
+  /** The same stands there already, but does not count: nobody signed it as it has to be, or an old record was put back. */
+  | { readonly kind: 'written-again'; readonly record: PolicyRecord };
 
 /** The record of a written policy that nothing of its name came before; equal policies give equal ids and hashes. */
 export function toPolicyRecord({ policy, source }: WrittenPolicy): PolicyRecord {
@@ -37,16 +39,25 @@ const following = (record: PolicyRecord, held: PolicyRecord): PolicyRecord => {
   return { ...record, id: deriveId('policy', record.hash, String(policyVersion)), policyVersion };
 };
 
-/** Compares what was written with what holds. A different text that means the same is no change. */
+/**
+ * Compares what was written with what holds. A different text that means the same is no change. `uncounted`: which of what holds does
+ * not count as it stands there, by name.
+ */
 export const policyChanges = (
   written: readonly WrittenPolicy[],
   holding: ReadonlyMap<string, PolicyRecord>,
+  uncounted: ReadonlySet<string>,
 ): readonly PolicyChange[] =>
-  written.map(toPolicyRecord).map((record) => changeTo(record, holding.get(record.policy.name)));
+  written.map(toPolicyRecord).map((record) => {
+    const { name } = record.policy;
+    return changeTo(record, holding.get(name), !uncounted.has(name));
+  });
 
-function changeTo(record: PolicyRecord, held: PolicyRecord | undefined): PolicyChange {
+function changeTo(record: PolicyRecord, held: PolicyRecord | undefined, counts: boolean): PolicyChange {
   if (held === undefined) return { kind: 'created', record };
-  if (held.hash === record.hash) return { kind: 'unchanged', record: held };
+  const { id, policyVersion } = held;
+  if (held.hash === record.hash)
+    return { kind: counts ? 'unchanged' : 'written-again', record: { ...record, id, policyVersion } };
   return {
     kind: 'changed',
     record: following(record, held),

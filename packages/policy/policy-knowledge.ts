@@ -1,6 +1,4 @@
 import type { Logger } from 'pino';
-import { TOPICS } from '../../schemas/events/topics.ts';
-import type { EventLog, EventLogHealth } from '../event-log/port.ts';
 import type { SeenGenerations } from '../trust/seen-generations.ts';
 import { lossProblem } from './lost-keys.ts';
 import {
@@ -11,16 +9,13 @@ import {
   type UnreadableEntry,
 } from './policy-reading.ts';
 
-/** How long a repeated pass over the topic may take before what the last one showed is too old to decide on. */
-export const REREAD_GRACE_MS = 10_000;
-
 /** What is known of the policies: the last sets that were read whole, and whether they may still be relied on. */
 export interface PolicyKnowledge {
   /** The last sets known, be they reliable or not. */
   sets(): PolicySets;
   /** Of all kinds of subjects, what records cannot be read amount to included. */
   counts(): PolicyCounts;
-  /** Why they are not reliable; `null` when they are. */
+  /** What about them is not reliable, however fresh they are; `null` when nothing is. */
   problem(): string | null;
   /** Which records cannot be read, also where they are reliable all the same: they have a pause for each of these. */
   unreadable(): string | null;
@@ -39,9 +34,7 @@ interface PolicyCounts {
 }
 
 export interface KnowledgeSettings {
-  readonly log: Pick<EventLog, 'health'>;
   readonly logger: Logger;
-  readonly sources: { readonly now: () => number };
   readonly seen: SeenGenerations;
 }
 
@@ -55,7 +48,6 @@ interface State {
   lost: readonly string[];
   adoptedOnce: boolean;
   current: boolean;
-  beganAtMs: number;
   failure: string | null;
 }
 
@@ -64,20 +56,19 @@ interface State {
  * off, and a pause may be gone with it: then nothing is reliable until the key was written again.
  */
 export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: () => void): PolicyKnowledge {
-  const { log, logger, sources, seen } = settings;
+  const { logger, seen } = settings;
   const state: State = {
     entries: new Map(),
     sets: setsOfEntries([]),
     lost: [],
     adoptedOnce: false,
     current: false,
-    beganAtMs: sources.now(),
     failure: null,
   };
   const take = (reading: PolicyReading): void => {
     const before = {
       hashes: hashesOf(state.sets),
-      problem: problemOf(state),
+      problem: state.failure ?? problemOf(state, seen),
       unreadable: unreadableOf(state),
     };
     state.lost = [...state.entries.keys(), ...state.lost, ...seen.keys('policies')]
@@ -86,25 +77,20 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
     state.sets = setsOfEntries(state.entries.values());
     seen.saw('policies', reading.generations);
-    report(logger, state, before);
+    report(settings, state, before);
   };
   return {
     sets: () => state.sets,
     counts: () => countsOf(state.sets),
-    problem: () =>
-      problemOf(state) ??
-      delayProblem(state, sources.now()) ??
-      disconnection(log.health(TOPICS.policies.name)),
+    problem: () => problemOf(state, seen),
     unreadable: () => unreadableOf(state),
     begin: () => {
-      // A pass that takes the place of one that never ended does not begin the waiting anew.
-      if (state.current || !state.adoptedOnce) state.beganAtMs = sources.now();
       state.current = false;
     },
     adopt: (reading) => {
       state.current = true;
-      state.failure = null;
       take(reading);
+      state.failure = null;
       state.adoptedOnce = true;
       onAdopted();
     },
@@ -126,10 +112,12 @@ const carriedOver = ({ entries, lost }: State): Entries =>
 
 const isFirst = (key: string, index: number, keys: readonly string[]): boolean => keys.indexOf(key) === index;
 
-function problemOf({ entries, lost, adoptedOnce, failure }: State): string | null {
-  if (failure !== null) return `policies cannot be read: ${failure}`;
-  if (!adoptedOnce) return 'the policies are not read yet';
-  if (lost.length > 0) return lossProblem(lost);
+function problemOf({ entries, lost }: State, seen: SeenGenerations): string | null {
+  if (lost.length > 0)
+    return lossProblem(
+      lost,
+      lost.some((key) => seen.of('policies', key) > 0),
+    );
   return textOf(unreadableEntries(entries).filter(({ hold }) => hold === null));
 }
 
@@ -152,14 +140,6 @@ function textOf(entries: readonly UnreadableEntry[]): string | null {
 const isNews = (text: string | null, before: string | null): boolean =>
   text !== null && text.replace(/; and \d+ more$/, '') !== before?.replace(/; and \d+ more$/, '');
 
-const delayProblem = ({ current, beganAtMs }: State, nowMs: number): string | null =>
-  current || nowMs - beganAtMs <= REREAD_GRACE_MS
-    ? null
-    : 'the policies are being read again, which takes long';
-
-const disconnection = ({ connected, problem }: EventLogHealth): string | null =>
-  connected ? null : `policies cannot be followed: ${problem ?? 'the event log is not connected'}`;
-
 const hashesOf = (sets: PolicySets): string =>
   Object.values(sets)
     .map(({ hash }) => hash)
@@ -180,10 +160,10 @@ interface Before {
   readonly unreadable: string | null;
 }
 
-function report(logger: Logger, state: State, before: Before): void {
+function report({ logger, seen }: KnowledgeSettings, state: State, before: Before): void {
   const { sets, adoptedOnce } = state;
   const hashes = hashesOf(sets);
-  const problem = problemOf({ ...state, adoptedOnce: true });
+  const problem = problemOf(state, seen);
   const unreadable = unreadableOf(state);
   if (problem !== null && isNews(problem, before.problem)) logger.error({ topic: 'gc.policies' }, problem);
   if (problem === null && isNews(unreadable, before.unreadable))

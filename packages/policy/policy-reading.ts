@@ -94,7 +94,8 @@ function believedEntryOf(
   return entry;
 }
 
-const OLDER = 'it is older than what it replaces: somebody put an old record back';
+const OLDER =
+  'it is older than what it replaces: somebody put an old record back, or a newer one was signed and did not come here. Apply, pause or delete it again';
 
 /** The policies for each kind of subject, each with all pauses. */
 export type PolicySets = { readonly [Kind in SubjectKind]: PolicySetOf<Kind> };

@@ -2,7 +2,7 @@ import { TOPICS } from '../../schemas/events/topics.ts';
 import { sha256Hex } from '../canonical/ids.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { parseRecord } from '../pipeline/parse/parse-record.ts';
-import { type PolicyWriter, signedState } from './write-policies.ts';
+import { type PolicyWriter, writeStates } from './write-policies.ts';
 
 /** What lies on `gc.policies` and does not count as it is. */
 export interface UnsignedState {
@@ -43,10 +43,11 @@ export const digestOf = (states: readonly UnsignedState[]): string =>
   sha256Hex(JSON.stringify(states.map(({ key, sha256 }) => [key, sha256]).toSorted()));
 
 /** Writes them once more as they are, signed. Throws `KEY_UNUSABLE` before anything is written. */
-export async function signAgain(writer: PolicyWriter, states: readonly UnsignedState[]): Promise<void> {
-  const records = states.flatMap(({ record, key }) => {
-    const parsed = parseRecord('policies', record);
-    return parsed.ok ? [signedState(writer, key, parsed.event)] : [];
-  });
-  if (records.length > 0) await writer.log.publish(records);
-}
+export const signAgain = (writer: PolicyWriter, states: readonly UnsignedState[]): Promise<void> =>
+  writeStates(
+    writer,
+    states.flatMap(({ record, key }) => {
+      const parsed = parseRecord('policies', record);
+      return parsed.ok ? [{ key, event: parsed.event }] : [];
+    }),
+  );

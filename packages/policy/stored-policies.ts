@@ -1,13 +1,16 @@
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { isPauseKey, type PauseRecord, type PolicyRecordOf } from '../../schemas/policy/policy.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { nearestName } from '../text/nearest-name.ts';
+import { readKeys } from '../trust/read-keys.ts';
 import { SeenGenerations } from '../trust/seen-generations.ts';
-import { TRUST_OFF } from '../trust/trust.ts';
+import { RequiredTrust, TRUST_OFF, type Trust } from '../trust/trust.ts';
 import { createPolicyReading, type PolicyEntry, type PolicySets, setsOfEntries } from './policy-reading.ts';
+import { believedGenerations } from './seen-versions.ts';
 
 /** A record of `gc.policies` that no decider can read: while it stands, no node that it may select gets a command. */
 export interface UnreadableRecord {
@@ -33,16 +36,51 @@ export interface StoredPolicies {
   readonly unreadable: readonly UnreadableRecord[];
   /** Keys under which the topic still says that nothing stands: who follows it has let go of what stood there. */
   readonly deleted: ReadonlySet<string>;
+  /** Keys that were there and are not, without having been deleted; known only where signatures are looked at. */
+  readonly lost: readonly string[];
   /** What deciders make of it, as far as they can. */
   readonly sets: PolicySets;
 }
 
-/** Reads the topic to its end, without a group, and takes its records as the deciders do. */
-export async function readStoredPolicies(
+/** Reads the topic to its end, without a group, and takes its records as the deciders do where no signatures count. */
+export const readStoredPolicies = (
   log: Pick<EventLog, 'read'>,
   signal: AbortSignal,
+): Promise<StoredPolicies> =>
+  readJudgedPolicies(log, { trust: TRUST_OFF, seen: new SeenGenerations() }, signal);
+
+interface Judging {
+  readonly trust: Trust;
+  readonly seen: SeenGenerations;
+}
+
+/** The same where they count: policies are judged by the event log's clock, and not by ours. */
+async function readCountedPolicies(
+  log: Pick<EventLog, 'read'>,
+  roots: TrustRoots,
+  signal: AbortSignal,
 ): Promise<StoredPolicies> {
-  const reading = createPolicyReading(TRUST_OFF, new SeenGenerations());
+  const { ring } = await readKeys(log, roots, signal);
+  const trust = new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => 0 });
+  const seen = new SeenGenerations();
+  seen.saw('policies', await believedGenerations(log, { trust, onRefused: () => undefined }, signal));
+  return readJudgedPolicies(log, { trust, seen }, signal);
+}
+
+/** Which of both, by whether somebody named roots. */
+export const readPoliciesBy = (
+  roots: TrustRoots | null,
+  log: Pick<EventLog, 'read'>,
+  signal: AbortSignal,
+): Promise<StoredPolicies> =>
+  roots === null ? readStoredPolicies(log, signal) : readCountedPolicies(log, roots, signal);
+
+async function readJudgedPolicies(
+  log: Pick<EventLog, 'read'>,
+  { trust, seen }: Judging,
+  signal: AbortSignal,
+): Promise<StoredPolicies> {
+  const reading = createPolicyReading(trust, seen);
   const writtenAtMs = new Map<string, number>();
   const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
   for await (const event of log.read(request, signal)) {
@@ -50,14 +88,15 @@ export async function readStoredPolicies(
     reading.add(event.record);
     writtenAtMs.set(event.record.key ?? '', event.record.timestampMs);
   }
-  return sortOut(reading.entries, writtenAtMs);
+  const lost = seen.keys('policies').filter((key) => !reading.hasSeen(key));
+  return { ...sortOut(reading.entries, writtenAtMs), lost };
 }
 
 /** `writtenAtMs` has every key of which there is a record, also one that deletes it. */
 function sortOut(
   entries: ReadonlyMap<string, PolicyEntry>,
   writtenAtMs: ReadonlyMap<string, number>,
-): StoredPolicies {
+): Omit<StoredPolicies, 'lost'> {
   const deleted = new Set([...writtenAtMs.keys()].filter((key) => !entries.has(key)));
   const policies = new Map<string, StoredPolicy>();
   const pauses = new Map<string, StoredPause>();

@@ -7,9 +7,10 @@ import {
 import { deriveId } from '../canonical/ids.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
 import { parseJson } from '../pipeline/parse/parse-record.ts';
+import { keyOf } from '../pipeline/parse/record-key.ts';
 import { type Publication, toRecord } from '../pipeline/publisher.ts';
 import { FleetGcError } from '../process/errors.ts';
-import type { StateSigner } from '../trust/state-signer.ts';
+import { type StateSigner, unbelievable, type WrittenState } from '../trust/state-signer.ts';
 import { objectionToStating } from './may-state.ts';
 import type { PolicyChange } from './policy-changes.ts';
 
@@ -20,34 +21,44 @@ export interface PolicyWriter {
   readonly signer: StateSigner;
 }
 
-/**
- * Writes the versions and only then makes them hold, so that every policy a decision names can be found. Unchanged
- * policies are left alone.
- */
-export async function writePolicies(writer: PolicyWriter, changes: readonly PolicyChange[]): Promise<void> {
-  const { log, publication } = writer;
-  const records = changes.filter(({ kind }) => kind !== 'unchanged').map(({ record }) => record);
-  if (records.length === 0) return;
-  const versions = records.map((event) =>
-    readable(toRecord({ topic: 'policyVersions', key: event.hash, event }, publication)),
-  );
-  const policies = records.map((event) => signedState(writer, event.policy.name, event));
-  await log.publish(versions);
-  await log.publish(policies);
+/** What is to hold under a record key of `gc.policies`. */
+export interface StateToWrite {
+  readonly key: string;
+  readonly event: PolicyTopicRecord;
 }
 
-/** A record of `gc.policies`. Throws `POLICY_INVALID` and `KEY_UNUSABLE` for what nobody would read, or believe. */
-export function signedState(
-  { publication, signer }: Omit<PolicyWriter, 'log'>,
-  key: string,
-  event: PolicyTopicRecord,
-): OutgoingRecord {
-  const { record, principal } = signer.sign(
-    readable(toRecord({ topic: 'policies', key, event }, publication)),
+/**
+ * Writes the versions and only then makes them hold: so every policy that a decision names can be found, and whoever knows the
+ * versions misses what does not come. Throws `POLICY_INVALID` and `KEY_UNUSABLE` before anything is written.
+ */
+export async function writeStates(writer: PolicyWriter, states: readonly StateToWrite[]): Promise<void> {
+  if (states.length === 0) return;
+  const signed = states.map((state) => signedState(writer, state));
+  await writer.log.publish(signed.map(({ version }) => version));
+  await writer.log.publish(signed.map(({ state }) => state));
+}
+
+/** Unchanged policies are left alone. */
+export const writePolicies = (writer: PolicyWriter, changes: readonly PolicyChange[]): Promise<void> =>
+  writeStates(
+    writer,
+    changes
+      .filter(({ kind }) => kind !== 'unchanged')
+      .map(({ record }) => ({ key: record.policy.name, event: record })),
   );
+
+function signedState({ publication, signer }: PolicyWriter, { key, event }: StateToWrite): WrittenState {
+  const version = toRecord(
+    { topic: 'policyVersions', key: keyOf('policyVersions', event), event },
+    publication,
+  );
+  const { principal, ...signed } = signer.sign({
+    state: readable(toRecord({ topic: 'policies', key, event }, publication)),
+    version: readable(version),
+  });
   const objection = objectionToStating(principal, event);
-  if (objection === null) return record;
-  throw new FleetGcError('KEY_UNUSABLE', `nobody would believe this: ${objection}. Nothing was written`);
+  if (objection !== null) throw unbelievable(objection);
+  return signed;
 }
 
 /** What nobody reads holds every node that it may select. Throws `POLICY_INVALID`. */
@@ -68,25 +79,16 @@ export const deleteKeys = (writer: PolicyWriter, keys: readonly string[]): Promi
 export const deleteUnheld = (writer: PolicyWriter, keys: readonly string[]): Promise<void> =>
   publishDeletions(writer, keys, false);
 
-async function publishDeletions(
-  writer: PolicyWriter,
-  keys: readonly string[],
-  wasHeld: boolean,
-): Promise<void> {
-  if (keys.length === 0) return;
-  const records = keys.map((key) => {
+function publishDeletions(writer: PolicyWriter, keys: readonly string[], wasHeld: boolean): Promise<void> {
+  const states = keys.map((key): StateToWrite => {
     const id = deriveId('deletion', key, String(writer.publication.nowMs));
-    return signedState(writer, key, { type: 'fleetgc.policy-deletion', version: 1, id, key, wasHeld });
+    return { key, event: { type: 'fleetgc.policy-deletion', version: 1, id, key, wasHeld } };
   });
-  await writer.log.publish(records);
+  return writeStates(writer, states);
 }
 
 /** A pause of the nodes that the selector selects; pausing them again replaces the reason. */
-export async function writePause(
-  writer: PolicyWriter,
-  selector: NodeSelector,
-  reason: string,
-): Promise<void> {
+export function writePause(writer: PolicyWriter, selector: NodeSelector, reason: string): Promise<void> {
   const key = pauseKey(selector);
   const event: PauseRecord = {
     type: 'fleetgc.pause',
@@ -95,5 +97,5 @@ export async function writePause(
     selector,
     reason,
   };
-  await writer.log.publish([signedState(writer, key, event)]);
+  return writeStates(writer, [{ key, event }]);
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type EventLogOptions, openEventLog } from '../event-log/open.ts';
 import type { EventLog } from '../event-log/port.ts';
-import { type PolicySource, startPolicySource } from '../policy/policies.ts';
+import type { PolicySource } from '../policy/policies.ts';
 import { type Check, type HttpServer, serveHttp } from '../process/http.ts';
 import { addProcessMetrics, type Build, createMetrics, type Metrics } from '../process/metrics.ts';
 import type { Address } from '../process/options/options.ts';
@@ -11,6 +11,7 @@ import type { RenewedKey } from '../trust/renewed-key.ts';
 import { type Signer, UNSIGNED } from '../trust/signer.ts';
 import type { Trust } from '../trust/trust.ts';
 import type { HeadSources } from './decision-chain.ts';
+import { followPolicies } from './follow-policies.ts';
 
 interface ServiceProcessSettings {
   readonly build: Build;
@@ -55,9 +56,10 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   checks.splice(0, 1, { name: 'event log', problem: () => healthProblem(log) });
   if (http) reportAddress(logger, http);
   const monotonic = { now: sources.monotonicNow, random: sources.random, wait: sources.wait };
-  const { trust, signer, keys, signingKey, seen } = opening.use(
+  const trusting = opening.use(
     startTrust({ choice, log, logger, metrics, sources: monotonic, nowMs: sources.now }),
   );
+  const { trust, signer, keys, signingKey } = trusting;
   if (keys !== null) checks.push({ name: 'keys', problem: () => keys.problem() });
   if (signingKey !== null) checks.push(signingKeyCheck(signingKey, choice));
   const open = opening.move();
@@ -75,12 +77,9 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     httpAddress: http?.address ?? null,
     addCheck: (check) => checks.push(check),
     followPolicies: (recheckMs) => {
-      const startsAfter = keys?.caughtUp;
-      const policies = open.use(
-        startPolicySource({ log, logger, metrics, trust, seen, recheckMs, sources: monotonic, startsAfter }),
-      );
-      keys?.onChange(() => policies.readAgain());
-      checks.push({ name: 'policies', problem: () => policies.problem() ?? policies.unreadable() });
+      const following = { log, logger, metrics, sources: monotonic, recheckMs, trusting };
+      const { policies, checks: ofPolicies } = open.use(followPolicies(following));
+      checks.push(...ofPolicies);
       return policies;
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -59,7 +59,10 @@ export class KeyRing {
     this.#vouched = this.#vouchedNow();
   }
 
-  /** When the newest statement was made, by the clock of its root: it is later than that now. 0 where there is none. */
+  /**
+   * When the newest statement was made, by the clock of its root, but not after the log took it: it is later than that now. 0 where
+   * there is none.
+   */
   latestStatementMs = 0;
 
   /** Takes a record of `gc.keys`. */
@@ -68,7 +71,10 @@ export class KeyRing {
     const proved = this.#prove(record);
     if (typeof proved === 'string') return { kind: 'refused', why: proved };
     const { statement } = proved;
-    this.latestStatementMs = Math.max(this.latestStatementMs, statement.issuedAtMs);
+    this.latestStatementMs = Math.max(
+      this.latestStatementMs,
+      Math.min(statement.issuedAtMs, record.timestampMs),
+    );
     if (statement.type === 'fleetgc.key-revocation') this.#takeBack({ ...proved, statement });
     else this.#certify({ ...proved, statement });
     this.#taken.add(record.headers.ce_fleetgcsignature ?? '');

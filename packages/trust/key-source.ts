@@ -7,8 +7,6 @@ import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { KeyRing } from './key-ring.ts';
 import type { SeenGenerations } from './seen-generations.ts';
 
-/** How long a repeated pass over the topic may take before what the last one showed is too old to rely on. */
-const REREAD_GRACE_MS = 10_000;
 /** Whoever may write there can write any number of them. */
 const MOST_TOLD = 100;
 
@@ -21,7 +19,6 @@ export interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'source
 
 /** Follows `gc.keys`: what the roots say of keys now. */
 export class KeySource implements AsyncDisposable {
-  readonly #log: KeySourceSettings['log'];
   readonly #logger: Logger;
   readonly #roots: TrustRoots;
   readonly #followed: FollowedTopic;
@@ -34,25 +31,19 @@ export class KeySource implements AsyncDisposable {
   #toldUpTo = -1n;
   #told = 0;
   readonly #seen: SeenGenerations;
-  #beganAtMs: number;
-  readonly #now: () => number;
   #isCurrent = false;
-  #wasAdopted = false;
   #failure: string | null = null;
   /** Keys of which more was said than there is now. */
   #lost: readonly KeyId[] = [];
 
   constructor({ log, logger, roots, seen, recheckMs, sources }: KeySourceSettings) {
-    this.#log = log;
     this.#logger = logger;
     this.#roots = roots;
     this.#seen = seen;
-    this.#now = sources.now;
-    this.#beganAtMs = sources.now();
     this.#ring = new KeyRing(roots);
     this.#reading = this.#ring;
     this.#followed = new FollowedTopic(
-      { log, topic: TOPICS.keys.name, recheckMs, sources },
+      { log, topic: TOPICS.keys.name, what: 'keys', recheckMs, sources },
       this.#follower(),
     );
   }
@@ -74,13 +65,7 @@ export class KeySource implements AsyncDisposable {
 
   /** Why nobody may rely on it, in a sentence; `null` when one may. */
   problem(): string | null {
-    if (this.#failure !== null) return `keys cannot be read: ${this.#failure}`;
-    if (!this.#wasAdopted) return 'the keys are not read yet';
-    if (this.#lost.length > 0) return lossProblem(this.#lost);
-    if (!this.#isCurrent && this.#now() - this.#beganAtMs > REREAD_GRACE_MS)
-      return 'the keys are being read again, which takes long';
-    const { connected, problem } = this.#log.health(TOPICS.keys.name);
-    return connected ? null : `keys cannot be followed: ${problem ?? 'the event log is not connected'}`;
+    return this.#followed.problem() ?? (this.#lost.length > 0 ? lossProblem(this.#lost) : null);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -91,7 +76,6 @@ export class KeySource implements AsyncDisposable {
   #follower(): TopicFollower {
     return {
       begin: () => {
-        if (this.#isCurrent) this.#beganAtMs = this.#now();
         this.#reading = new KeyRing(this.#roots);
         this.#lastOffset = -1n;
         this.#isCurrent = false;
@@ -99,7 +83,6 @@ export class KeySource implements AsyncDisposable {
       take: (record) => this.#take(record),
       caughtUp: () => {
         this.#isCurrent = true;
-        this.#wasAdopted = true;
         this.#failure = null;
         this.#settle();
         this.#caughtUp.resolve();
@@ -137,6 +120,7 @@ export class KeySource implements AsyncDisposable {
       .keys('keys')
       .filter((keyId) => (now.get(keyId) ?? 0) < this.#seen.of('keys', keyId));
     this.#seen.saw('keys', now);
+    this.#seen.passed(this.#reading.latestStatementMs);
     if (this.#lost.length > 0) this.#logger.error({ topic: TOPICS.keys.name }, lossProblem(this.#lost));
     this.#ring = this.#reading;
     for (const listener of this.#listeners) listener();

@@ -34,6 +34,8 @@ export type TrustChoice =
       readonly facts: FactsTrust;
       /** What was seen before this process began, where somebody keeps that. */
       readonly seen: SeenGenerations;
+      /** Where the generations of policies are learnt that no file keeps; `null`: from what the process sees alone. */
+      readonly learnsFrom: 'policy-versions' | null;
     };
 
 export interface ProcessTrust extends AsyncDisposable {
@@ -44,6 +46,7 @@ export interface ProcessTrust extends AsyncDisposable {
   /** `null` for who signs nothing. */
   readonly signingKey: RenewedKey | null;
   readonly seen: SeenGenerations;
+  readonly learnsFrom: 'policy-versions' | null;
 }
 
 export interface ProcessTrustSettings {
@@ -69,15 +72,18 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
       keys: null,
       signingKey: null,
       seen: new SeenGenerations(),
+      learnsFrom: null,
       [Symbol.asyncDispose]: async () => {},
     };
-  const { roots, signing, seen } = choice;
+  const { roots, signing, seen, learnsFrom } = choice;
   const keys = new KeySource({ log, logger, roots, seen, recheckMs: KEYS_RECHECK_MS, sources });
-  const provedMs = () => Math.max(nowMs(), keys.ring().latestStatementMs);
+  const provedMs = () => Math.max(nowMs(), seen.passedMs);
   const required = new RequiredTrust({
     ring: () => keys.ring(),
     problem: () => keys.problem(),
     nowMs: provedMs,
+    onBelieved: ({ timestampMs }, generation) =>
+      seen.passed(Math.min(timestampMs, Math.max(nowMs(), generation ?? 0))),
   });
   metrics.gauge('keys', 'Keys that roots vouch for.', [], () => [[{}, keys.ring().keys().length]]);
   metrics.gauge('keys_readable', 'Whether all keys are read.', [], () => [
@@ -95,6 +101,7 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
     keys,
     signingKey,
     seen,
+    learnsFrom,
     [Symbol.asyncDispose]: async () => {
       await signingKey?.[Symbol.asyncDispose]();
       await keys[Symbol.asyncDispose]();

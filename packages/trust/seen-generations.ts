@@ -1,24 +1,37 @@
 import { z } from 'zod';
 import type { FixedFile } from '../files/fixed-file.ts';
+import { MINUTE_MS } from '../process/durations.ts';
 
 /** Topics of state whose records have generations. */
 export type StateTopic = 'keys' | 'policies';
 
 const Generations = z.record(z.string(), z.int().nonnegative());
-export const SeenFile = z.object({ version: z.literal(1), keys: Generations, policies: Generations });
+export const SeenFile = z.object({
+  version: z.literal(2),
+  keys: Generations,
+  policies: Generations,
+  /** Epoch milliseconds; see `passed`. */
+  passedMs: z.int().nonnegative(),
+});
 export type SeenFile = z.infer<typeof SeenFile>;
 
 /** The file of a process that keeps them, and the room it needs: some 2,000 keys and policies. */
 export const SEEN_GENERATIONS_FILE = { name: 'generations.json', bytes: 256 * 1024 } as const;
 
+/** A file is not written for less of a step than this: that much time is forgotten at most. */
+const STEP_MS = MINUTE_MS;
+
 /**
  * The highest generation that was seen of each record of a topic of state. What lies there later with a lower one, or not
- * at all, was put back or cut off, also where that happened while nobody looked.
+ * at all, was put back or cut off, also where that happened while nobody looked. And the latest
+ * moment that is proved to have passed: a clock that was set back does not make a key good again that ended before it.
  */
 export class SeenGenerations {
   readonly #file: Pick<FixedFile<SeenFile>, 'read' | 'write'> | null;
   readonly #onUnwritable: (error: unknown) => void;
   readonly #seen: Readonly<Record<StateTopic, Map<string, number>>>;
+  #passedMs: number;
+  #keptMs: number;
 
   /** Without a file they are known for as long as the process runs. Throws `STATE_UNREADABLE`. */
   constructor(
@@ -27,8 +40,21 @@ export class SeenGenerations {
   ) {
     this.#file = file;
     this.#onUnwritable = onUnwritable;
-    const { keys = {}, policies = {} } = file?.read() ?? {};
+    const { keys = {}, policies = {}, passedMs = 0 } = file?.read() ?? {};
+    this.#passedMs = passedMs;
+    this.#keptMs = passedMs;
     this.#seen = { keys: new Map(Object.entries(keys)), policies: new Map(Object.entries(policies)) };
+  }
+
+  /** The latest moment that is proved to have passed, in epoch milliseconds: it is not earlier now, whatever a clock says. */
+  get passedMs(): number {
+    return this.#passedMs;
+  }
+
+  /** To be told of moments that two clocks agree to have passed, of which the process or a key of the fleet has one. */
+  passed(atMs: number): void {
+    this.#passedMs = Math.max(this.#passedMs, atMs);
+    if (this.#passedMs - this.#keptMs >= STEP_MS) this.#keep();
   }
 
   /** 0 where none was seen. */
@@ -50,11 +76,13 @@ export class SeenGenerations {
   /** What cannot be kept is known all the same while the process runs. */
   #keep(): void {
     const { keys, policies } = this.#seen;
+    this.#keptMs = this.#passedMs;
     try {
       this.#file?.write({
-        version: 1,
+        version: 2,
         keys: Object.fromEntries(keys),
         policies: Object.fromEntries(policies),
+        passedMs: this.#passedMs,
       });
     } catch (error) {
       this.#onUnwritable(error);

@@ -5,22 +5,28 @@ import type { SigningKey } from './key-pair.ts';
 import { signRecord } from './signature.ts';
 import { NOBODY_PROVED, type Principal, type Trust } from './trust.ts';
 
-/** What an operator writes records of `gc.policies` with. */
-export interface StateSigner {
-  /** The record with a signature that counts, and whom it proves. Throws `KEY_UNUSABLE` where nobody would believe it. */
-  sign(record: OutgoingRecord): SignedState;
-  /** Whether what lies on the topic counts as it is. */
-  readonly counts: (record: LogRecord) => boolean;
+/** The same event on two topics: on `gc.policies` it holds, on `gc.policy-versions` it stays for ever. */
+export interface WrittenState {
+  readonly state: OutgoingRecord;
+  readonly version: OutgoingRecord;
 }
 
-export interface SignedState {
-  readonly record: OutgoingRecord;
+export interface SignedState extends WrittenState {
+  /** Whom the signature proves. */
   readonly principal: Principal;
+}
+
+/** What an operator writes policies, pauses and deletions with. */
+export interface StateSigner {
+  /** Both records with a signature that counts and one generation. Throws `KEY_UNUSABLE` where nobody would believe them. */
+  sign(written: WrittenState): SignedState;
+  /** Whether what lies on `gc.policies` counts as it is. */
+  readonly counts: (record: LogRecord) => boolean;
 }
 
 /** Where nobody asks for signatures. */
 export const UNSIGNED_STATE: StateSigner = {
-  sign: (record) => ({ record, principal: NOBODY_PROVED }),
+  sign: (written) => ({ ...written, principal: NOBODY_PROVED }),
   counts: () => true,
 };
 
@@ -28,6 +34,8 @@ interface Signing {
   readonly fleet: string;
   readonly key: SigningKey;
   readonly trust: Trust;
+  /** The highest generation that a key of the fleet ever gave to each record key of `gc.policies`. */
+  readonly highest: ReadonlyMap<string, number>;
   /** Epoch milliseconds. */
   readonly nowMs: number;
 }
@@ -35,32 +43,37 @@ interface Signing {
 /** Signs what is to stay in force, so that nobody can put back what it replaces. */
 export class KeySigner implements StateSigner {
   readonly #signing: Signing;
-  /** The highest generations of what lies on `gc.policies`, by record key; what nobody believes does not count. */
-  readonly #highest = new Map<string, number>();
 
   constructor(signing: Signing) {
     this.#signing = signing;
   }
 
-  /** To be told of every record that lies there and is believed. */
-  replaces(record: LogRecord, { generation: of }: Extract<Principal, { kind: 'key' }>): void {
-    if (record.key === null) return;
-    const generation = of ?? 0;
-    this.#highest.set(record.key, Math.max(generation, this.#highest.get(record.key) ?? 0));
+  readonly counts = (record: LogRecord): boolean => {
+    const { trust, highest } = this.#signing;
+    const authentication = trust.authenticate('policies', record);
+    if (!authentication.ok || authentication.principal.kind !== 'key') return false;
+    return (authentication.principal.generation ?? 0) >= (highest.get(record.key ?? '') ?? 0);
+  };
+
+  sign({ state, version }: WrittenState): SignedState {
+    const { fleet, key, nowMs, highest } = this.#signing;
+    const generation = nextGeneration(nowMs, highest.get(state.key));
+    const signed = signRecord(state, { fleet, key, generation });
+    return {
+      state: signed,
+      version: signRecord(version, { fleet, key, generation }),
+      principal: this.#believed(signed),
+    };
   }
 
-  readonly counts = (record: LogRecord): boolean => this.#signing.trust.authenticate('policies', record).ok;
-
-  sign(record: OutgoingRecord): SignedState {
-    const { fleet, key, trust, nowMs } = this.#signing;
-    const generation = nextGeneration(nowMs, this.#highest.get(record.key));
-    const signed = signRecord(record, { fleet, key, generation });
+  #believed(signed: OutgoingRecord): Principal {
+    const { trust, nowMs } = this.#signing;
     const authentication = trust.authenticate('policies', { ...signed, timestampMs: nowMs });
-    if (!authentication.ok)
-      throw new FleetGcError(
-        'KEY_UNUSABLE',
-        `nobody would believe this: ${authentication.distrust.message}. Nothing was written`,
-      );
-    return { record: signed, principal: authentication.principal };
+    if (authentication.ok) return authentication.principal;
+    throw unbelievable(authentication.distrust.message);
   }
 }
+
+/** For what is not written because of this reason. */
+export const unbelievable = (why: string): FleetGcError =>
+  new FleetGcError('KEY_UNUSABLE', `${why}; so nobody would believe this. Nothing was written`);

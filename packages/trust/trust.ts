@@ -59,15 +59,15 @@ interface Needed {
    * log took the record, since what was put into force stays so after the key has expired, and a fact stays true.
    */
   readonly good: 'now' | 'then';
-  /** What stays in force may not be put back to an older state. */
-  readonly isState: boolean;
+  /** What stays in force may not be put back to an older state. `optional`: where there is one it has to be possible. */
+  readonly generation: 'needed' | 'optional' | 'none';
 }
 
 /** Whose signature a record needs, by topic. */
 type Signers = Needed | 'unsigned';
 
-const ORDER = { roles: ['decider'], good: 'now', isState: false } as const;
-const FACT = { roles: ['node'], good: 'then', isState: false } as const;
+const ORDER = { roles: ['decider'], good: 'now', generation: 'none' } as const;
+const FACT = { roles: ['node'], good: 'then', generation: 'none' } as const;
 
 const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   diskStats: FACT,
@@ -76,10 +76,11 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   commands: ORDER,
   results: FACT,
   decisions: 'unsigned',
-  policies: { roles: ['operator', 'pauser'], good: 'then', isState: true },
-  policyVersions: 'unsigned',
-  keys: { roles: ['root'], good: 'then', isState: true },
-  heads: { roles: ['archiver', 'decider'], good: 'then', isState: false },
+  policies: { roles: ['operator', 'pauser'], good: 'then', generation: 'needed' },
+  // Which sets of policies there were is told by deciders, what the policies were and of which generation by who wrote them.
+  policyVersions: { roles: ['operator', 'pauser', 'decider'], good: 'then', generation: 'optional' },
+  keys: { roles: ['root'], good: 'then', generation: 'needed' },
+  heads: { roles: ['archiver', 'decider'], good: 'then', generation: 'none' },
   deadLetters: 'unsigned',
 };
 
@@ -107,6 +108,8 @@ export interface TrustSettings {
   readonly problem: () => string | null;
   /** Epoch milliseconds; never earlier than a time that was proved before. */
   readonly nowMs: () => number;
+  /** Told of each record that is believed, and the generation that its signer gave it. */
+  readonly onBelieved?: (record: Pick<Judged, 'timestampMs'>, generation: number | null) => void;
   /** `as-recorded`: for whoever asks later what counted when the log took it. When not given, what counts now. */
   readonly judges?: 'as-recorded';
 }
@@ -136,6 +139,7 @@ export class RequiredTrust implements Trust {
     if (objection !== null) return distrust('untrusted-key', `its key ${keyText(key)} ${objection}`);
     if (!isSignedBy(key.publicKey, ring.fleet, record, signature))
       return distrust('bad-signature', `its signature is not that of ${keyText(key)} over this record`);
+    this.#settings.onBelieved?.(record, signature.generation);
     const { keyId, role, clusters } = key;
     return { ok: true, principal: { kind: 'key', keyId, role, clusters, generation: signature.generation } };
   }
@@ -219,10 +223,10 @@ const distrust = (cause: Distrust['cause'], message: string): Authentication => 
 
 function objectionToGeneration(
   { generation }: Signature,
-  { isState }: Needed,
+  { generation: needed }: Needed,
   record: Judged,
 ): string | null {
-  if (!isState) return null;
-  if (generation === null) return 'signed it without a generation';
+  if (needed === 'none') return null;
+  if (generation === null) return needed === 'optional' ? null : 'signed it without a generation';
   return isOfTheFuture(generation, record) ? 'signed it with a generation that is a day ahead' : null;
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { KeyStatement } from '../keys/key-statement.ts';
-import { POLICY_RECORDS, PolicyTopicRecord } from '../policy/policy.ts';
+import { PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
 import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
@@ -108,7 +108,7 @@ export const TOPICS = {
     retentionMs: 'forever',
     compacted: false,
     bounds: SET_OF_POLICIES,
-    schemas: [...Object.values(POLICY_RECORDS), PolicySetRecord],
+    schemas: [...PolicyTopicRecord.options, PolicySetRecord],
   }),
   keys: topic({
     name: 'gc.keys',

@@ -1,12 +1,13 @@
 import type { EventLog, TopicDifference } from '../../packages/event-log/port.ts';
 import { differenceSentences } from '../../packages/event-log/topic-differences.ts';
 import { setsOfEntries } from '../../packages/policy/policy-reading.ts';
-import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { readPoliciesBy, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { selects } from '../../schemas/policy/policy.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
@@ -19,6 +20,8 @@ import { statusProblems } from './status-problems.ts';
 
 interface StatusNeeds {
   readonly log: EventLog;
+  /** Whose signatures count; `null`: they are not looked at. */
+  readonly roots: TrustRoots | null;
   readonly kind: FleetStatus['log']['kind'];
   /** Epoch milliseconds. */
   readonly nowMs: number;
@@ -68,10 +71,10 @@ async function readTopics(
   unreadable: ReadonlySet<TopicName>,
   signal: AbortSignal,
 ): Promise<ReadTopics> {
-  const { log, nowMs } = needs;
+  const { log, roots, nowMs } = needs;
   const ifReadable = async <T>(topic: TopicId, read: () => Promise<T>): Promise<T | null> =>
     unreadable.has(TOPICS[topic].name) ? null : await read();
-  const stored = await ifReadable('policies', () => readStoredPolicies(log, signal));
+  const stored = await ifReadable('policies', () => readPoliciesBy(roots, log, signal));
   const letters = await ifReadable('deadLetters', () =>
     readStoredLetters(log, { timestampMs: nowMs - DAY_MS }, signal),
   );

@@ -47,6 +47,7 @@ const required = (facts: FactsTrust = 'off'): TrustChoice => ({
   signing: signingWith(decider),
   facts,
   seen: new SeenGenerations(),
+  learnsFrom: null,
 });
 
 const operatorOf =
@@ -150,6 +151,15 @@ test('what a decider orders after its key was revoked is refused', async () => {
   expect(await pipeline.events('deadLetters')).toContainEqual(
     expect.objectContaining({ topic: 'gc.node.observe', cause: 'untrusted-key' }),
   );
+});
+
+test('a revocation that comes while a command is carried out ends it before the next removal', async () => {
+  const pipeline = await nodeWithImages();
+  pipeline.node.faults.afterCall('removeImage', () => revoke(pipeline, decider));
+  pressure(pipeline);
+  await pipeline.time.passUntil('a removal', 3 * MINUTE, async () => (await removed(pipeline)) > 0);
+  await pipeline.time.pass(3 * MINUTE);
+  expect(await removed(pipeline)).toBe(1);
 });
 
 test('an unsigned policy, and one that was put back, hold everything until an operator signs another', async () => {

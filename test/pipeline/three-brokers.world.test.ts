@@ -7,6 +7,7 @@ import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { startPolicySource } from '../../packages/policy/policies.ts';
 import { createMetrics } from '../../packages/process/metrics.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
+import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { UNSIGNED } from '../../packages/trust/signer.ts';
 import { TRUST_OFF } from '../../packages/trust/trust.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
@@ -89,7 +90,15 @@ async function decideOn(log: EventLog, stack: AsyncDisposableStack): Promise<voi
   const metrics = createMetrics();
   const sources = { now: monotonicNow, random, wait };
   const policies = stack.use(
-    startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs: null, sources }),
+    startPolicySource({
+      trust: TRUST_OFF,
+      seen: new SeenGenerations(),
+      log,
+      logger,
+      metrics,
+      recheckMs: null,
+      sources,
+    }),
   );
   await policies.caughtUp;
   const deps = {

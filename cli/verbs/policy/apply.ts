@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { policyChanges } from '../../../packages/policy/policy-changes.ts';
+import { unsignedStates } from '../../../packages/policy/sign-again.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
@@ -32,9 +33,12 @@ export const verb = defineVerb({
     const written = requireValid(loadPolicyFiles(files), logger, 'nothing was applied');
     const trust = await readOperatorTrust(log, signal);
     await using eventLog = await openTaskEventLog({ options: log, context });
+    const writer = await openPolicyWriter(eventLog, trust, context);
     const { policies } = await readStoredPolicies(eventLog, signal);
-    const changes = policyChanges(written, policies);
-    if (!dryRun) await writePolicies(await openPolicyWriter(eventLog, trust, context), changes);
+    const unsigned = await unsignedStates(eventLog, writer.signer.counts, signal);
+    const uncounted = new Set(unsigned.map(({ key }) => key));
+    const changes = policyChanges(written, policies, uncounted);
+    if (!dryRun) await writePolicies(writer, changes);
     print(
       formatResult(output, {
         value: { dryRun, changes: changeValues(changes) },

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { lossProblem } from '../../../packages/policy/lost-keys.ts';
+import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
+import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
 import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
 import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
 
@@ -11,12 +13,18 @@ export const verb = defineVerb({
   help: [
     'Lists them by precedence: of the policies that select a node, the first is in force. A pause outranks them all.',
   ],
-  examples: ['fleetgc policy list', 'fleetgc policy list --output json'],
-  options: z.object({ ...outputOptions, ...eventLogOptions('kafka') }),
-  run: async ({ output, ...options }, context) => {
+  examples: [
+    'fleetgc policy list',
+    'fleetgc policy list --trust-roots roots.yaml',
+    'fleetgc policy list --output json',
+  ],
+  options: z.object({ ...readingTrustOptions, ...outputOptions, ...eventLogOptions('kafka') }),
+  run: async ({ output, trustRoots, ...options }, context) => {
+    const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
-    const stored = await readStoredPolicies(log, context.signal);
+    const stored = await readPoliciesBy(roots, log, context.signal);
     warnOfUnreadable(stored, context.logger);
+    if (stored.lost.length > 0) context.logger.warn(lossProblem(stored.lost, true));
     if (stored.policies.size === 0)
       context.logger.info('There are no policies: every node keeps everything.');
     const value = {

@@ -15,6 +15,10 @@ function linesOf(change: PolicyChange, would: string): readonly string[] {
       ];
     case 'unchanged':
       return [`${policy.name}: unchanged, version ${policyVersion}`];
+    case 'written-again':
+      return [
+        `${policy.name}: unchanged, version ${policyVersion}; ${would}written again, since what stands there does not count`,
+      ];
     case 'changed':
       return [
         `${policy.name}: ${would}changed, version ${policyVersion}`,

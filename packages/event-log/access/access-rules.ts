@@ -35,7 +35,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   policies: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
   keys: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
-  policyVersions: { readers: ONLOOKERS, writers: ['decider', 'operator'] },
+  policyVersions: { readers: ['decider', ...ONLOOKERS], writers: ['decider', 'operator'] },
   deadLetters: { readers: ONLOOKERS, writers: ['node', 'decider', 'operator'] },
 };
 

@@ -87,6 +87,7 @@ export async function* readRecords(
     const seen = opened.changes.version();
     await advanceEnds(opened, cursors);
     for await (const record of readToEnds(opened, cursors, signal)) yield asEvent(record);
+    if (!signal.aborted) yield { kind: 'still-caught-up' };
     await opened.changes.after(seen, signal, LOOK_MS);
   }
 }

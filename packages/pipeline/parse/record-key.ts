@@ -1,6 +1,7 @@
 import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
+import { contentHash } from '../../canonical/ids.ts';
 
 function policyTopicKey(event: EventOf<'policies'>): string {
   switch (event.type) {
@@ -13,6 +14,10 @@ function policyTopicKey(event: EventOf<'policies'>): string {
   }
 }
 
+/** What carries no hash of its content has that of the whole event. */
+const policyVersionKey = (event: EventOf<'policyVersions'>): string =>
+  'hash' in event ? event.hash : contentHash(event);
+
 const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   diskStats: SUBJECTS.node.keyOf,
   inventory: SUBJECTS.node.keyOf,
@@ -21,7 +26,7 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   results: SUBJECTS.node.keyOf,
   decisions: SUBJECTS.node.keyOf,
   policies: policyTopicKey,
-  policyVersions: ({ hash }) => hash,
+  policyVersions: policyVersionKey,
   keys: ({ keyId }) => keyId,
   heads: (head) => (head.type === 'fleetgc.archive-head' ? head.archive : head.chain),
   deadLetters: ({ key }) => (key === null ? '' : Buffer.from(key, 'base64').toString('utf8')),

@@ -63,18 +63,33 @@ function collect(record: LogRecord, collected: Collected): void {
   const doubled = json.ok && record.value !== null ? doubledMember(record.value, json.event) : null;
   if (doubled !== null) problems.push({ record, message: doubledText(doubled) });
   const { event } = parsed;
-  const isSet = event.type === 'fleetgc.policy-set';
-  const hash = isSet ? policySetHash(event.policies, event.pauses) : contentHash(event.policy);
-  const what = isSet ? 'the set of policies' : `policy ${event.policy.name}`;
-  if (hash !== event.hash)
-    problems.push({ record, message: `${what} is not the one that its hash was made of` });
-  else if (isSet) collectSet(event, record, collected);
-  else collected.policies.set(hash, event);
+  // Pauses and deletions stand in no set by their hashes: sets tell pauses as a whole.
+  if (event.type === 'fleetgc.policy-set') collectSet(event, record, collected);
+  if (event.type === 'fleetgc.policy') collectPolicy(event, record, collected);
 }
 
-function collectSet(event: PolicySetRecord, { timestampMs }: LogRecord, collected: Collected): void {
-  collected.sets.set(event.hash, event);
-  collected.setsSinceMs.set(event.hash, collected.setsSinceMs.get(event.hash) ?? timestampMs);
+function collectPolicy(
+  event: PolicyRecordOf<SubjectKind>,
+  record: LogRecord,
+  { policies, problems }: Collected,
+): void {
+  if (contentHash(event.policy) === event.hash) policies.set(event.hash, event);
+  else problems.push({ record, message: `policy ${event.policy.name} ${NOT_OF_HASH}` });
+}
+
+const NOT_OF_HASH = 'is not the one that its hash was made of';
+
+function collectSet(
+  event: PolicySetRecord,
+  record: LogRecord,
+  { sets, setsSinceMs, problems }: Collected,
+): void {
+  if (policySetHash(event.policies, event.pauses) !== event.hash) {
+    problems.push({ record, message: `the set of policies ${NOT_OF_HASH}` });
+    return;
+  }
+  sets.set(event.hash, event);
+  setsSinceMs.set(event.hash, setsSinceMs.get(event.hash) ?? record.timestampMs);
 }
 
 /** `beganMs`: when the very first record was written; `null` where it is not there any more. */

@@ -71,8 +71,11 @@ async function readPolicyChanges(
   const reading = { topics: ['policyVersions'], partition: 0, range } as const;
   for await (const { record } of readPartition(log, reading, signal)) {
     const event = read.event('policyVersions', record);
-    if (event === null || event.type === 'fleetgc.policy-set') continue;
+    if (event?.type !== 'fleetgc.policy') continue;
     const { policy, policyVersion, hash } = event;
+    const before = changes.findLast(({ name }) => name === policy.name);
+    // Written once more as it was: it was signed again.
+    if (before?.policyVersion === policyVersion && before.hash === hash) continue;
     changes.push({ atMs: record.timestampMs, name: policy.name, policyVersion, hash, mode: policy.mode });
   }
   return changes;

@@ -8,6 +8,7 @@ import { createPublisher } from '../../../packages/pipeline/publisher.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';
@@ -22,7 +23,15 @@ const metrics = createMetrics();
 const options = KafkaOptions.parse({ kind: 'kafka', brokers: [broker], clientId: group });
 const log = await openKafkaLog(options, logContext);
 const sources = { now: monotonicNow, random, wait };
-const policies = startPolicySource({ trust: TRUST_OFF, log, logger, metrics, recheckMs: null, sources });
+const policies = startPolicySource({
+  trust: TRUST_OFF,
+  seen: new SeenGenerations(),
+  log,
+  logger,
+  metrics,
+  recheckMs: null,
+  sources,
+});
 await policies.caughtUp;
 const publisher = createPublisher({ signer: UNSIGNED, log, source: `/fleetgc/${group}`, now, ids });
 await startConsumer({

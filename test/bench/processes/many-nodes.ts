@@ -14,6 +14,7 @@ import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
@@ -55,6 +56,7 @@ async function openFleetGc(number: number): Promise<void> {
   const { logger } = logContext;
   const sources = { now, random, wait };
   const policies = startPolicySource({
+    seen: new SeenGenerations(),
     trust: TRUST_OFF,
     log,
     logger,

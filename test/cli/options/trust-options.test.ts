@@ -20,7 +20,7 @@ function files() {
 }
 
 test('one machine needs no choice', () => {
-  expect(readTrust({ log: 'embedded' })).toEqual({ kind: 'off' });
+  expect(readTrust({ log: 'embedded' }, new SeenGenerations())).toEqual({ kind: 'off' });
 });
 
 test.each([['node', '--cluster', 'prod'], ['decide'], ['pause'], ['policy', 'delete', 'web']])(
@@ -44,9 +44,10 @@ const decider = (given: object) =>
 
 test('required and warn need the roots; who sends orders also needs a key where signatures are required', async () => {
   const { trustRoots, signingKeyFile } = files();
-  expect(() => readTrust({ log: 'kafka', trust: 'required' })).toThrow(/needs --trust-roots/);
+  const seen = new SeenGenerations();
+  expect(() => readTrust({ log: 'kafka', trust: 'required' }, seen)).toThrow(/needs --trust-roots/);
   await expect(decider({ trustRoots })).rejects.toThrow(/needs --signing-key-file or --signing-key-command/);
-  expect(readTrust({ log: 'kafka', trust: 'required', trustRoots })).toMatchObject({ signing: null });
+  expect(readTrust({ log: 'kafka', trust: 'required', trustRoots }, seen)).toMatchObject({ signing: null });
   expect(await decider({ trust: 'warn', trustRoots })).toMatchObject({ signing: null });
   expect(await decider({ trustRoots, signingKeyFile })).toMatchObject({
     kind: 'required',
@@ -75,7 +76,9 @@ test('a key from a command: its words as they are, and read again every five min
 
 test('keys that would have no effect are told', async () => {
   const { trustRoots, signingKeyFile } = files();
-  expect(() => readTrust({ log: 'kafka', trust: 'off', trustRoots })).toThrow(/no effect with --trust off/);
+  expect(() => readTrust({ log: 'kafka', trust: 'off', trustRoots }, new SeenGenerations())).toThrow(
+    /no effect with --trust off/,
+  );
   await expect(decider({ trust: 'off', signingKeyFile })).rejects.toThrow(/no effect with --trust off/);
   await expect(decider({ trust: 'off', signingKeyCommand: ['true'] })).rejects.toThrow(/no effect/);
 });
@@ -99,7 +102,7 @@ test.each([
 ])('a file of roots that $name is refused with what writes one', ({ text, why }) => {
   const path = join(temporaryDirectory(), 'roots.yaml');
   if (text !== null) writeFileSync(path, text);
-  const read = () => readTrust({ log: 'kafka', trust: 'required', trustRoots: path });
+  const read = () => readTrust({ log: 'kafka', trust: 'required', trustRoots: path }, new SeenGenerations());
   expect(read).toThrow(why);
   expect(read).toThrow(/"fleetgc keys roots" writes such a file/);
 });
@@ -109,7 +112,8 @@ test('a private key in the place of the roots does not show in the message, howe
   const secret = privateKeyPem.split('\n')[1] ?? '';
   for (const text of [privateKeyPem, `fleet: "${privateKeyPem}`, `fleet: "${secret}\n  roots: [`]) {
     writeFileSync(path, text);
-    const read = () => readTrust({ log: 'kafka', trust: 'required', trustRoots: path });
+    const read = () =>
+      readTrust({ log: 'kafka', trust: 'required', trustRoots: path }, new SeenGenerations());
     expect(read).toThrow(/cannot be used/);
     expect(read).not.toThrow(secret);
   }

@@ -5,6 +5,7 @@ import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
 import { collector, outgoing, silentContext, subscriptionOf, uniqueKey, until, within } from './probe.ts';
@@ -93,6 +94,7 @@ test('among the policies it is never passed over: nothing is known to hold, so e
   const log = await open('zstd');
   onTestFinished(() => log[Symbol.asyncDispose]());
   await using policies = startPolicySource({
+    seen: new SeenGenerations(),
     trust: TRUST_OFF,
     log,
     logger: silentContext().logger,

@@ -13,6 +13,7 @@ import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
@@ -137,7 +138,15 @@ test('policies and pauses are followed as they are applied and deleted', async (
   const log = await embeddedLog();
   const { monotonicNow: now, random, wait } = systemSources;
   const metrics = createMetrics();
-  const settings = { log, trust: TRUST_OFF, logger, metrics, recheckMs: 200, sources: { now, random, wait } };
+  const settings = {
+    seen: new SeenGenerations(),
+    log,
+    trust: TRUST_OFF,
+    logger,
+    metrics,
+    recheckMs: 200,
+    sources: { now, random, wait },
+  };
   await using policies = startPolicySource(settings);
   await policies.caughtUp;
   expect(policies.current.node().policies).toEqual([]);

@@ -8,6 +8,7 @@ import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { deleteUnheld } from '../../../packages/policy/write-policies.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
@@ -39,6 +40,7 @@ async function openLog(path: string) {
 function follow(log: Awaited<ReturnType<typeof openLog>>) {
   const source = startPolicySource({
     trust: TRUST_OFF,
+    seen: new SeenGenerations(),
     log,
     logger: createLogger({ service: 'test', level: 'info' }, logLines()),
     metrics: createMetrics(),

@@ -1,11 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { policySet } from '../../../packages/decision/policy-set.ts';
+import { FRESH_MS } from '../../../packages/event-log/follow-topic.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
-import { REREAD_GRACE_MS } from '../../../packages/policy/policy-knowledge.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import {
   type PauseRecord,
@@ -62,6 +63,7 @@ function start({ recheckMs = null, startsAfter }: Given = {}) {
   const metrics = createMetrics();
   const source = startPolicySource({
     trust: TRUST_OFF,
+    seen: new SeenGenerations(),
     log,
     logger: createLogger({ service: 'test', level: 'info' }, out),
     metrics,
@@ -432,15 +434,37 @@ test('a recheck that does not come to its end in time refuses', async () => {
   await settle();
   waits[0]?.done();
   await settle();
-  clock.nowMs = REREAD_GRACE_MS;
+  clock.nowMs = FRESH_MS;
   expect(names()).toEqual(['a']);
   clock.nowMs += 1;
-  expect(() => source.current.node()).toThrow(unreadable('takes long'));
+  expect(() => source.current.node()).toThrow(unreadable('may be out of date'));
   reading(1)
     .records(applied(appliedPolicy({ name: 'a' }), 5))
     .caughtUp();
   await settle();
   expect(names()).toEqual(['a']);
+});
+
+test('an idle topic stays fresh; one whose log says nothing any more refuses, though it counts as connected', async () => {
+  const { clock, log, source, reading, names } = await startedWith(applied(appliedPolicy({ name: 'a' }), 0));
+  for (let round = 0; round < 5; round++) {
+    clock.nowMs += FRESH_MS;
+    expect(names()).toEqual(['a']);
+    reading(0).stillCaughtUp();
+    await settle();
+  }
+  clock.nowMs += FRESH_MS + 1;
+  expect(log.connected).toBe(true);
+  expect(() => source.current.node()).toThrow(
+    unreadable('for more than 30 s the event log has not told whether gc.policies holds newer ones'),
+  );
+  // What came is not all that there is.
+  reading(0).records(applied(appliedPolicy({ name: 'b' }), 1));
+  await settle();
+  expect(() => source.current.node()).toThrow(unreadable('may be out of date'));
+  reading(0).stillCaughtUp();
+  await settle();
+  expect(names()).toEqual(['a', 'b']);
 });
 
 test('a recheck does not show half of what it has read', async () => {

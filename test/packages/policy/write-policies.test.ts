@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { policyChanges, toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
-import { writePolicies } from '../../../packages/policy/write-policies.ts';
+import { deleteKeys, writePause, writePolicies } from '../../../packages/policy/write-policies.ts';
 import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { policy } from '../../fixtures/policy.ts';
+import { pauseKey } from '../../../schemas/policy/policy.ts';
+import { EVERY_NODE, policy } from '../../fixtures/policy.ts';
 import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
 
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
@@ -22,7 +23,7 @@ function recorder(failing?: string) {
 
 test('a policy holds only after its version was acknowledged', async () => {
   const { log, published } = recorder();
-  const changes = policyChanges([written('a'), written('b')], new Map());
+  const changes = policyChanges([written('a'), written('b')], new Map(), new Set());
   await writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes);
 
   const [a, b] = changes.map(({ record }) => record.hash);
@@ -38,7 +39,7 @@ test('without its version on the log a policy does not begin to hold', async () 
   const { log, published } = recorder(TOPICS.policyVersions.name);
   const writing = writePolicies(
     { signer: UNSIGNED_STATE, log, publication: PUBLICATION },
-    policyChanges([written('a')], new Map()),
+    policyChanges([written('a')], new Map(), new Set()),
   );
 
   await expect(writing).rejects.toThrow('not acknowledged');
@@ -50,10 +51,33 @@ test('what is unchanged is not written', async () => {
   const held = toPolicyRecord(written('a'));
   await writePolicies(
     { signer: UNSIGNED_STATE, log, publication: PUBLICATION },
-    policyChanges([written('a')], new Map([['a', held]])),
+    policyChanges([written('a')], new Map([['a', held]]), new Set()),
   );
 
   expect(published).toEqual([]);
+});
+
+test('what stands there and does not count is written again as it is', async () => {
+  const { log, published } = recorder();
+  const held = { ...toPolicyRecord(written('a')), policyVersion: 3 };
+  const changes = policyChanges([written('a')], new Map([['a', held]]), new Set(['a']));
+  expect(changes).toEqual([{ kind: 'written-again', record: held }]);
+  await writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes);
+  expect(published).toEqual([`${TOPICS.policyVersions.name} ${held.hash}`, `${TOPICS.policies.name} a`]);
+});
+
+test('pauses and deletions have versions too, which come first', async () => {
+  const { log, published } = recorder();
+  const writer = { signer: UNSIGNED_STATE, log, publication: PUBLICATION };
+  await writePause(writer, EVERY_NODE, 'disks are moved');
+  await deleteKeys(writer, ['a']);
+  const hash = expect.stringMatching(/^gc.policy-versions [0-9a-f]{64}$/);
+  expect(published).toEqual([
+    hash,
+    `${TOPICS.policies.name} ${pauseKey(EVERY_NODE)}`,
+    hash,
+    `${TOPICS.policies.name} a`,
+  ]);
 });
 
 test('equal policies have equal ids and hashes, whatever their text', () => {
@@ -66,7 +90,7 @@ test('equal policies have equal ids and hashes, whatever their text', () => {
 test('what nobody would read is not written', async () => {
   const { log, published } = recorder();
   const source = ' '.repeat(TOPICS.policies.bounds.bytes);
-  const changes = policyChanges([written('a'), { ...written('b'), source }], new Map());
+  const changes = policyChanges([written('a'), { ...written('b'), source }], new Map(), new Set());
   await expect(
     writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes),
   ).rejects.toThrow(

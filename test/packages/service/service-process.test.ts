@@ -8,6 +8,12 @@ import { serveHttp } from '../../../packages/process/http.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { openServiceProcess, type ServiceProcess } from '../../../packages/service/service-process.ts';
+import type { TrustChoice } from '../../../packages/trust/process-trust.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
+import { signRecord } from '../../../packages/trust/signature.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { certified, FLEET, newKey, rootsOf } from '../../fixtures/trust.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
 import { PATIENT } from '../../support/patience.ts';
 
 async function logFile(): Promise<EventLogOptions> {
@@ -16,9 +22,12 @@ async function logFile(): Promise<EventLogOptions> {
   return { kind: 'embedded', path: join(directory, 'log.db'), maxBytes: 2 ** 26 };
 }
 
-async function open(eventLog: EventLogOptions): Promise<ServiceProcess> {
+async function open(
+  eventLog: EventLogOptions,
+  trust: TrustChoice = { kind: 'off' },
+): Promise<ServiceProcess> {
   const opened = await openServiceProcess({
-    trust: { kind: 'off' },
+    trust,
     build: { service: 'test', version: '1.2.3' },
     eventLog,
     httpAddress: { host: '127.0.0.1', port: 0 },
@@ -48,6 +57,49 @@ test('is ready when its log, its policies and its own checks are well', async ()
   problem = null;
   expect(await ask(opened, '/readyz')).toEqual({ status: 200, text: 'ready\n' });
   expect((await ask(opened, '/metrics')).text).toContain('fleetgc_build_info{service="test",version="1.2.3"');
+});
+
+const WEB = appliedPolicy({ name: 'web' });
+const [root, operator] = [newKey(), newKey()];
+const NOW_MS = Date.now();
+const over = { role: 'operator', issuedAtMs: NOW_MS, notAfterMs: NOW_MS + 86_400_000 } as const;
+
+const signed = (topic: 'policies' | 'policyVersions', generation: number) =>
+  signRecord(outgoing({ topic, key: topic === 'policies' ? 'web' : WEB.hash, event: WEB }), {
+    fleet: FLEET,
+    key: operator,
+    generation,
+  });
+
+test('a service that starts learns from the versions that an old policy was put back', async () => {
+  const eventLog = await logFile();
+  const opened = await open(eventLog, {
+    kind: 'required',
+    roots: rootsOf(root),
+    signing: null,
+    facts: 'off',
+    seen: new SeenGenerations(),
+    learnsFrom: 'policy-versions',
+  });
+  await opened.log.createTopics();
+  const { topic, key, value, headers } = certified(root, operator, over);
+  await opened.log.publish([
+    { topic, key: key ?? '', value, headers },
+    signed('policyVersions', NOW_MS),
+    signed('policyVersions', NOW_MS + 1),
+    signed('policies', NOW_MS),
+  ]);
+  const policies = opened.followPolicies(60_000);
+  await policies.caughtUp;
+  expect(policies.unreadable()).toMatch(/somebody put an old record back/);
+  expect((await ask(opened, '/readyz?verbose')).text).toMatch(
+    /^\[\+\] event log\n\[\+\] keys\n\[\+\] policy versions\n\[-\] policies: /,
+  );
+  await opened.log.publish([signed('policies', NOW_MS + 1)]);
+  await vi.waitFor(async () => {
+    expect((await ask(opened, '/readyz')).status).toBe(200);
+  }, PATIENT);
+  expect(policies.current.node().policies).toEqual([WEB]);
 });
 
 test('is alive and says what it waits for while topics are missing', async () => {

@@ -19,10 +19,10 @@ export async function startDeciders(
   recheckMs: number | null,
 ): Promise<DeciderRun> {
   const { log, logger, now, monotonicNow, ids, random, wait } = surroundings;
-  const { trust, signer, keys } = surroundings.trust;
+  const { trust, signer, keys, seen } = surroundings.trust;
   const metrics = createMetrics();
   const sources = { now: monotonicNow, random, wait };
-  const policies = startPolicySource({ trust, log, logger, metrics, recheckMs, sources });
+  const policies = startPolicySource({ trust, seen, log, logger, metrics, recheckMs, sources });
   keys?.onChange(() => policies.readAgain());
   await policies.caughtUp;
   const deps = {

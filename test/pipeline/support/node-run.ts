@@ -56,10 +56,11 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
   const runtime = killable(withOtherUses(directRuntime(node), containerd, parts), life);
   const [agentSleepers, executorSleepers] = [time.sleepers(), time.sleepers()];
   const { now, monotonicNow, ids, random } = parts;
-  const { trust, keys } = parts.trust;
+  const { trust, keys, seen } = parts.trust;
   const publisher = createPublisher({ signer: parts.nodeSigner, log, source: nodeSource(NODE), now, ids });
   const policies = startPolicySource({
     trust,
+    seen,
     log: wholeLog,
     logger,
     metrics,

@@ -177,7 +177,7 @@ test('a service that is there and cannot decide is told with how long its oldest
   await publishAt(NOW, stats('left as well'));
   await waitUntil('the second message', 5_000, () => taken > 1);
   const status = await readStatus(
-    { log, kind: 'embedded', nowMs: NOW, onProgress: () => undefined },
+    { roots: null, log, kind: 'embedded', nowMs: NOW, onProgress: () => undefined },
     new AbortController().signal,
   );
   expect(status.services[0]).toMatchObject({ name: 'pressure', lag: 2, waitingSinceMs: NOW - 20 * MINUTE });
@@ -199,7 +199,7 @@ test.each([
   await publishAt(NOW - agoMs, refused('first', 'held'));
   if (later) await publishAt(NOW - MINUTE, refused('second', later));
   const status = await readStatus(
-    { log, kind: 'embedded', nowMs: NOW, onProgress: () => undefined },
+    { roots: null, log, kind: 'embedded', nowMs: NOW, onProgress: () => undefined },
     new AbortController().signal,
   );
   expect(status.warnings).toEqual(

@@ -33,6 +33,10 @@ export class ScriptedReading {
     return this.add({ kind: 'caught-up' });
   }
 
+  stillCaughtUp(): this {
+    return this.add({ kind: 'still-caught-up' });
+  }
+
   fail(error: unknown): this {
     return this.add({ kind: 'failure', error });
   }

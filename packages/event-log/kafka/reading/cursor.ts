@@ -12,6 +12,8 @@ export interface Cursor {
   next: bigint;
   /** The end of the partition as last seen. */
   end: bigint;
+  /** Whether the broker has told that end since somebody asked for this. */
+  isEndTold: boolean;
   /**
    * `alone`: something in an answer could not be decoded, and it is to be found out whose it was. `resting`: it was this
    * one's, which is tried again later.
@@ -64,6 +66,7 @@ export function topicsOf({ cursors }: Asked, maxBytes: number): FetchRequest['to
 /** An answer may begin before the offset asked for, since batches are compressed whole. */
 function accept(cursor: Cursor, { messages, highWatermark }: FetchedPartition): void {
   cursor.end = BigInt(highWatermark);
+  cursor.isEndTold = cursor.end >= 0n;
   const wanted = messages.filter(({ offset }) => BigInt(offset) >= cursor.next);
   const last = wanted.at(-1);
   if (last === undefined) return;

@@ -1,8 +1,7 @@
 import { pause } from '../../../process/backoff.ts';
 import type { FleetGcError } from '../../../process/errors.ts';
-import { recordBytes } from '../../limits.ts';
 import { requirePartition } from '../../partition.ts';
-import type { LogRecord, ReadEvent, ReadRequest } from '../../port.ts';
+import type { ReadEvent, ReadRequest } from '../../port.ts';
 import { requireEndless } from '../../stopping.ts';
 import { recreatedTopic } from '../../topic-differences.ts';
 import { watchPartitions } from '../admin/declared-partitions.ts';
@@ -15,6 +14,7 @@ import { type Watchdog, watchAnswers } from '../client/watchdog.ts';
 import type { Cursor } from './cursor.ts';
 import { Fetcher } from './fetcher.ts';
 import { type Range, readRanges } from './ranges.ts';
+import { ReadBuffer } from './read-buffer.ts';
 
 /** Until all that was there is read, and then: thousands of nodes follow the policies, all at one broker. */
 const LONG_WAIT_MS = 5000;
@@ -22,85 +22,12 @@ const FOLLOWING_WAIT_MS = 20_000;
 const MAX_PARTITION_BYTES = 1024 * 1024;
 /** Of all partitions in an answer; ours become half of it. */
 const MAX_INFLATED_BYTES = 128 * 1024 * 1024;
-const ROOM_BYTES = 4 * 1024 * 1024;
-
-/** Records between the fetcher and the reader. */
-class ReadBuffer {
-  #records: LogRecord[] = [];
-  #bytes = 0;
-  /** Ends the reading. */
-  #failure: FleetGcError | null = null;
-  #wake: () => void = () => undefined;
-  /** Whether the reader was told that it has caught up. */
-  #isMarked = false;
-  #answers = 0;
-  /** What brokers, or the way to them, answered last, where that passes by itself. */
-  failure: FleetGcError | null = null;
-
-  get isMarked(): boolean {
-    return this.#isMarked;
-  }
-
-  get isEmpty(): boolean {
-    return this.#records.length === 0;
-  }
-
-  /** Grows with every answer of a broker. */
-  get answers(): number {
-    return this.#answers;
-  }
-
-  hasRoom(): boolean {
-    return this.#bytes < ROOM_BYTES;
-  }
-
-  deliver(records: readonly LogRecord[]): void {
-    this.#records.push(...records);
-    this.#bytes += records.reduce((sum, record) => sum + recordBytes(record), 0);
-  }
-
-  answered(): void {
-    this.#answers += 1;
-    this.#wake();
-  }
-
-  /** The reading ends with this, at the next look of the reader. */
-  fail(failure: FleetGcError): void {
-    this.#failure = failure;
-  }
-
-  requireWell(): void {
-    if (this.#failure !== null) throw this.#failure;
-  }
-
-  /** What is at hand, and the mark when all that was there at the start has been given. */
-  *events(isCaughtUp: () => boolean): Generator<ReadEvent, void> {
-    const reached = !this.#isMarked && isCaughtUp();
-    for (const record of this.#take()) yield { kind: 'record', record };
-    if (!reached) return;
-    this.#isMarked = true;
-    yield { kind: 'caught-up' };
-  }
-
-  nextAnswer(seen: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#answers !== seen) resolve();
-      else this.#wake = resolve;
-    });
-  }
-
-  #take(): readonly LogRecord[] {
-    const records = this.#records;
-    this.#records = [];
-    this.#bytes = 0;
-    return records;
-  }
-}
 
 const toCursor = ({ at, from, end }: Range, to: ReadRequest['to'], buffer: ReadBuffer): Cursor => ({
   ...at,
   next: from,
   end,
+  isEndTold: false,
   trust: 'full',
   isTolerant: false,
   hasRoom: () => buffer.hasRoom(),
@@ -154,6 +81,12 @@ async function findRanges({ consumer, request, connection, watchdog, signal }: R
   });
 }
 
+/** After an outage the broker is to say at once where the topic ends: whoever follows may have waited for that already. */
+const waitMs = ({ failure, isMarked }: ReadBuffer): number => {
+  if (failure !== null) return 0;
+  return isMarked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS;
+};
+
 /** A policy in a partition that nobody reads might forbid what is done. */
 const watchTopics = ({
   consumer: { cluster },
@@ -172,6 +105,13 @@ const watchTopics = ({
     signal,
   );
 
+/** Whether the brokers told the ends of all since this was asked last, and everything before them was fetched. */
+function takeToldEnds(cursors: readonly Cursor[]): boolean {
+  const isWhole = cursors.every(({ isEndTold, next, end }) => isEndTold && next >= end);
+  if (isWhole) for (const cursor of cursors) cursor.isEndTold = false;
+  return isWhole;
+}
+
 async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
   const { consumer, request, connection, buffer, watchdog, signal } = reading;
   const parts = await watchdog.waitFor(findRanges(reading), signal);
@@ -180,7 +120,7 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
     cluster: consumer.cluster,
     context: connection.context,
     cursors: () => cursors.filter(({ next, end }) => request.to === 'forever' || next < end),
-    longWaitMs: () => (buffer.isMarked ? FOLLOWING_WAIT_MS : LONG_WAIT_MS),
+    longWaitMs: () => waitMs(buffer),
     maxPartitionBytes: MAX_PARTITION_BYTES,
     maxInflatedBytes: MAX_INFLATED_BYTES,
     report: createReport(reading),
@@ -188,11 +128,15 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
   });
   if (request.to === 'forever') void watchTopics(reading);
   const isCaughtUp = (): boolean => parts.every(({ end }, index) => (cursors[index]?.next ?? 0n) >= end);
+  const isFollowing = (): boolean => request.to === 'forever' && buffer.isMarked;
   for (;;) {
     buffer.requireWell();
     const seen = buffer.answers;
     const isGiven = !buffer.isEmpty;
+    // Looked at before the records are taken: what comes while they are given is not meant.
+    const isAllGiven = isFollowing() && takeToldEnds(cursors);
     yield* buffer.events(isCaughtUp);
+    if (isAllGiven) yield { kind: 'still-caught-up' };
     if (buffer.isMarked && request.to !== 'forever') return;
     // While the reader was at work nobody asked the brokers for more than fits.
     if (isGiven) watchdog.answered();

@@ -98,6 +98,7 @@ export class PartitionQueue {
       partition,
       next: from,
       end: from,
+      isEndTold: false,
       trust: 'full',
       isTolerant: true,
       hasRoom: () => this.#hasRoom(),

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readKeyFile } from '../../../../packages/trust/key-file.ts';
+import { signRecord } from '../../../../packages/trust/signature.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { type Ended, inProcess, type OwnLog, ownLog } from '../../fleetgc.ts';
 import { jsonOf, readTopic } from '../../read-topic.ts';
@@ -32,6 +33,7 @@ async function signedFleet(): Promise<SignedFleet> {
     expect(await own.run('keys', 'certify', key, ...named)).toMatchObject({ exitCode: 0 });
   };
   await certify('operator', '--role', 'operator');
+  await certify('second', '--role', 'operator');
   await certify('eu', '--role', 'operator', '--cluster', 'eu');
   await certify('pauser', '--role', 'pauser');
   await certify('decider', '--role', 'decider');
@@ -129,6 +131,73 @@ test('policy sign signs what carries no signature that counts, as it is, and lea
   expect((await signing()).stderr).toMatch(/holds something else now/);
   const all = JSON.parse((await as('operator', 'policy', 'sign', '--all', '--dry-run', '-o', 'json')).stdout);
   expect(all.signed).toHaveLength(4);
+});
+
+test('versions of policies, pauses and deletions are signed too, each with the generation of what it is of', async () => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('web.yaml'));
+  await as('pauser', 'pause');
+  await as('operator', 'resume');
+  const generations = async (topic: 'gc.policies' | 'gc.policy-versions') =>
+    (await readTopic(own.log, topic)).map(({ headers }) => headers.ce_fleetgcgeneration);
+  const states = await generations('gc.policies');
+  expect(states).toHaveLength(3);
+  expect(await generations('gc.policy-versions')).toEqual(states);
+});
+
+test('apply of an equal policy writes it anew where an old record was put back', async () => {
+  const { own, file, as } = await signedFleet();
+  const apply = () => as('operator', 'policy', 'apply', file('web.yaml'));
+  await apply();
+  const [old] = await readTopic(own.log, 'gc.policies');
+  if (old?.key !== 'web') throw new Error('nothing was applied');
+  await as('operator', 'policy', 'apply', file('other.yaml'));
+  await own.log.publish([{ topic: old.topic, key: old.key, value: old.value, headers: old.headers }]);
+
+  expect((await apply()).stdout).toBe(
+    'web: unchanged, version 1; written again, since what stands there does not count\n',
+  );
+  expect((await apply()).stdout).toBe('web: unchanged, version 1\n');
+  const last = (await readTopic(own.log, 'gc.policies')).at(-1);
+  expect(Number(last?.headers.ce_fleetgcgeneration)).toBeGreaterThan(
+    Number(old.headers.ce_fleetgcgeneration),
+  );
+});
+
+test('policy list and status show with the roots what counts, and without them what lies there', async () => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('eu.yaml'));
+  await own.run('policy', 'apply', file('web.yaml'));
+  const roots = ['--trust-roots', file('roots.yaml')];
+  const listed = async (...more: readonly string[]) => {
+    const { stdout, stderr } = await own.run('policy', 'list', '-o', 'json', ...more);
+    return { names: JSON.parse(stdout).policies.map(nameOf), stderr };
+  };
+  expect(await listed()).toEqual({ names: ['eu.web', 'web'], stderr: '' });
+  expect(await listed(...roots)).toEqual({
+    names: ['eu.web'],
+    stderr: expect.stringMatching(/key "web".*it carries no signature.*Nothing is removed on any node/),
+  });
+  expect((await own.run('status', ...roots)).stdout).toMatch(/1 record of gc.policies cannot be read/);
+});
+
+const nameOf = ({ policy }: { readonly policy: { readonly name: string } }): string => policy.name;
+
+test('what replaces the record of a stolen key has a higher generation, though the thief signed one of tomorrow', async () => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('web.yaml'));
+  const { keyId, ...thief } = readKeyFile(file('operator.pem'));
+  const [held] = await readTopic(own.log, 'gc.policies');
+  if (held?.key !== 'web') throw new Error('nothing was applied');
+  const generation = Date.now() + 80_000_000;
+  const stolen = { topic: held.topic, key: held.key, value: held.value, headers: held.headers };
+  await own.log.publish([signRecord(stolen, { fleet: 'prod', key: { keyId, ...thief }, generation })]);
+  const rooted = ['--trust-roots', file('roots.yaml'), '--root-key-file', file('root.pem')];
+  await own.run('keys', 'revoke', keyId, '--reason', 'stolen', '--stolen-for', '1d', ...rooted);
+
+  expect((await as('second', 'policy', 'apply', file('web.yaml'))).stdout).toMatch(/written again/);
+  const last = (await readTopic(own.log, 'gc.policies')).at(-1);
+  expect(Number(last?.headers.ce_fleetgcgeneration)).toBe(generation + 1);
 });
 
 test('what is written without a key on the way to signatures is told', async () => {

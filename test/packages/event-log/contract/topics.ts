@@ -180,5 +180,6 @@ async function followTopic(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const event of log.read({ topic, from: 'earliest', to: 'forever' }, signal))
-    seen.push(event.kind === 'caught-up' ? 'caught up' : text(event.record));
+    if (event.kind === 'record') seen.push(text(event.record));
+    else if (event.kind === 'caught-up') seen.push('caught up');
 }

@@ -77,6 +77,7 @@ function cursorAt(
     partition,
     next,
     end: next,
+    isEndTold: false,
     trust: 'full',
     isTolerant: false,
     onRewound: () => undefined,
@@ -134,6 +135,18 @@ test('each request begins with another partition: an answer is filled in the ord
     [0, 1],
     [1, 0],
   ]);
+});
+
+test.each([
+  { name: 'a partition without anything new', answer: answerOf(0, 4, []), isTold: true },
+  { name: 'a partition whose end it does not know', answer: answerOf(0, -1, []), isTold: false },
+  { name: 'no partition, as one that throttles', answer: { responses: [] }, isTold: false },
+])('an answer that tells of $name: whether its end is told is $isTold', async ({ answer, isTold }) => {
+  const { cluster, asked } = brokers((_, number) => (number === 1 ? answer : undefined));
+  const cursor = cursorAt(0, 4n);
+  start(cluster, [cursor]);
+  await until('the next request', () => asked.length === 2);
+  expect(cursor.isEndTold).toBe(isTold);
 });
 
 describe('an answer without any record', () => {

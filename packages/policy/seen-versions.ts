@@ -1,0 +1,158 @@
+import type { Logger } from 'pino';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import { type Following, REREAD_BACKOFF } from '../event-log/follow-topic.ts';
+import type { EventLog, LogRecord } from '../event-log/port.ts';
+import { backoffMs } from '../process/backoff.ts';
+import { toFleetGcError } from '../process/errors.ts';
+import { namesGeneration } from '../trust/proved-generation.ts';
+import type { SeenGenerations } from '../trust/seen-generations.ts';
+import type { Trust } from '../trust/trust.ts';
+import { objectionToStating } from './may-state.ts';
+import { statedVersion } from './version-records.ts';
+
+const { name: TOPIC } = TOPICS.policyVersions;
+/** Whoever may write there can write any number of them. */
+const MOST_TOLD = 100;
+
+export interface SeenVersionsSettings extends Pick<Following, 'sources'> {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly logger: Logger;
+  readonly trust: Trust;
+  /** What is learnt here. */
+  readonly seen: SeenGenerations;
+  /** Whose signature counts is known from then on. */
+  readonly startsAfter: Promise<void>;
+  /** Called each time that everything was learnt. */
+  readonly onLearnt: () => void;
+}
+
+/**
+ * Learns from `gc.policy-versions` which generations of policies, pauses and deletions there ever were, for a process that keeps
+ * nothing of its own: so it misses what was put back or cut off while it did not run. A record that is not believed, or that its
+ * signer may not write, is told of; it raises nothing, and nothing is ever lowered.
+ */
+export class SeenVersions implements AsyncDisposable {
+  readonly #settings: SeenVersionsSettings;
+  readonly #closing = new AbortController();
+  readonly #learnt = Promise.withResolvers<void>();
+  readonly #finished: Promise<void>;
+  #pass = new AbortController();
+  #again = Promise.withResolvers<void>();
+  #problem: string | null = `${TOPIC} is not read yet`;
+  #toldUpTo = -1n;
+  #told = 0;
+
+  constructor(settings: SeenVersionsSettings) {
+    this.#settings = settings;
+    this.#finished = this.#learn();
+  }
+
+  /** Resolves when everything was learnt for the first time, or this was closed. */
+  get learnt(): Promise<void> {
+    return this.#learnt.promise;
+  }
+
+  /** Why not everything is known, in a sentence; `null` when it is. */
+  problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Judges every record anew: whose signature counts has changed. */
+  readAgain(): void {
+    this.#pass.abort();
+    this.#again.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    this.#again.resolve();
+    this.#learnt.resolve();
+    await this.#finished;
+  }
+
+  async #learn(): Promise<void> {
+    const { sources, startsAfter, onLearnt, logger } = this.#settings;
+    await startsAfter;
+    for (let failures = 0; !this.#closing.signal.aborted; ) {
+      this.#again = Promise.withResolvers();
+      this.#pass = new AbortController();
+      const failure = await this.#readOnce(AbortSignal.any([this.#closing.signal, this.#pass.signal]));
+      if (this.#pass.signal.aborted || this.#closing.signal.aborted) continue;
+      this.#problem = failure && `${TOPIC} cannot be read: ${failure}`;
+      if (this.#problem !== null) {
+        if (failures === 0) logger.warn({ topic: TOPIC }, this.#problem);
+        failures += 1;
+        await sources.wait(backoffMs(REREAD_BACKOFF, failures, sources.random), this.#closing.signal);
+        continue;
+      }
+      failures = 0;
+      this.#learnt.resolve();
+      onLearnt();
+      await this.#again.promise;
+    }
+  }
+
+  /** Why it failed; `null` when the topic was read to its end. */
+  async #readOnce(signal: AbortSignal): Promise<string | null> {
+    const { log, trust, seen } = this.#settings;
+    const onRefused = (record: LogRecord, why: string): void => this.#tellOf(record, why);
+    try {
+      seen.saw('policies', await believedGenerations(log, { trust, onRefused }, signal));
+      return null;
+    } catch (error) {
+      return toFleetGcError(error).message;
+    }
+  }
+
+  /** Each pass meets them again. */
+  #tellOf({ offset }: LogRecord, why: string): void {
+    if (offset <= this.#toldUpTo || this.#told >= MOST_TOLD) return;
+    this.#toldUpTo = offset;
+    this.#told += 1;
+    this.#settings.logger.warn(
+      { topic: TOPIC, offset: String(offset) },
+      `${TOPIC}: its generation does not count: ${why}`,
+    );
+  }
+}
+
+interface Judging {
+  readonly trust: Trust;
+  /** Told of what names a generation that does not count, and why, in a sentence. */
+  readonly onRefused: (record: LogRecord, why: string) => void;
+}
+
+/** For each record key of `gc.policies` the highest generation that whoever may say it gave to what stood there. */
+export async function believedGenerations(
+  log: Pick<EventLog, 'read'>,
+  { trust, onRefused }: Judging,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
+  const highest = new Map<string, number>();
+  const take = (record: LogRecord): void => {
+    const version = namesGeneration(record) ? believedVersion(record, trust) : null;
+    if (typeof version === 'string') onRefused(record, version);
+    else if (version !== null)
+      highest.set(version.key, Math.max(version.generation, highest.get(version.key) ?? 0));
+  };
+  for await (const event of log.read({ topic: TOPIC, from: 'earliest', to: 'end' }, signal))
+    if (event.kind === 'record') take(event.record);
+  return highest;
+}
+
+interface BelievedVersion {
+  /** Of the record on `gc.policies`. */
+  readonly key: string;
+  readonly generation: number;
+}
+
+/** Why it is not believed, in a sentence; `null` where nobody proved anything and nobody asks for that. */
+function believedVersion(record: LogRecord, trust: Trust): BelievedVersion | string | null {
+  const authentication = trust.authenticate('policyVersions', record);
+  if (!authentication.ok) return authentication.distrust.message;
+  const { principal } = authentication;
+  if (principal.kind !== 'key' || principal.generation === null) return null;
+  const stated = statedVersion(record);
+  if (stated === null) return 'it is no policy, pause or deletion that can be read';
+  return objectionToStating(principal, stated.event) ?? { key: stated.key, generation: principal.generation };
+}

@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openFixedFile } from '../../../packages/files/fixed-file.ts';
+import { createLogger } from '../../../packages/process/logger.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { startTrust } from '../../../packages/trust/process-trust.ts';
+import {
+  SEEN_GENERATIONS_FILE,
+  SeenFile,
+  SeenGenerations,
+} from '../../../packages/trust/seen-generations.ts';
+import { signRecord } from '../../../packages/trust/signature.ts';
+import type { Trust } from '../../../packages/trust/trust.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
+import { logLines } from '../../support/log-lines.ts';
+import { ScriptedLog } from '../../support/logs/scripted-log.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const DAY_MS = 86_400_000;
+const [root, short, long, operator] = [newKey(), newKey(), newKey(), newKey()];
+const NODE = 'prod/web-1';
+const day = (number: number): number => SIGNED_AT_MS + number * DAY_MS;
+
+/** Of keys that end after 30 and after 90 days. */
+const STATEMENTS = [
+  certified(root, short, { notAfterMs: day(30) }),
+  certified(root, long, { notAfterMs: day(90) }),
+  certified(root, operator, { role: 'operator', notAfterMs: day(90) }),
+];
+
+/** A process of a node: what it has seen lies in a file. */
+async function start(path: string, clock: { nowMs: number }) {
+  const log = new ScriptedLog();
+  const file = openFixedFile(path, SEEN_GENERATIONS_FILE.bytes, SeenFile);
+  const silent = { signing: null, facts: 'off', learnsFrom: null } as const;
+  const choice = { kind: 'required', roots: rootsOf(root), ...silent } as const;
+  const process = startTrust({
+    choice: { ...choice, seen: new SeenGenerations(file) },
+    log,
+    logger: createLogger({ service: 'test', level: 'info' }, logLines()),
+    metrics: createMetrics(),
+    sources: { now: () => 0, random: () => 0.5, wait: () => new Promise(() => undefined) },
+    nowMs: () => clock.nowMs,
+  });
+  onTestFinished(() => process[Symbol.asyncDispose]());
+  log.readings[0]?.records(...STATEMENTS).caughtUp();
+  await process.keys?.caughtUp;
+  return process.trust;
+}
+
+const believes = (trust: Trust, key: typeof short, atMs: number): boolean => {
+  const record = { topic: TOPICS.commands.name, key: NODE, value: Buffer.from('{}'), headers: {} };
+  const signed = signRecord(record, { fleet: FLEET, key, generation: null });
+  return trust.authenticate('commands', onLog(signed, atMs)).ok;
+};
+
+const policyAt = (trust: Trust, generation: number, atMs: number): boolean => {
+  const record = { topic: TOPICS.policies.name, key: 'web', value: Buffer.from('{}'), headers: {} };
+  const signed = signRecord(record, { fleet: FLEET, key: operator, generation });
+  return trust.authenticate('policies', onLog(signed, atMs)).ok;
+};
+
+const newPath = (): string => join(temporaryDirectory(), SEEN_GENERATIONS_FILE.name);
+
+test('a key that has ended does not count again when the clock is set back, nor after a restart', async () => {
+  const [clock, path] = [{ nowMs: day(40) }, newPath()];
+  const trust = await start(path, clock);
+  expect(believes(trust, short, day(40))).toBe(false);
+  expect(believes(trust, long, day(40))).toBe(true);
+  clock.nowMs = day(10);
+  expect(believes(trust, short, day(10))).toBe(false);
+  expect(trust.objectionTo('commands', short.keyId, NODE)).toMatch(/has expired/);
+
+  const restarted = await start(path, clock);
+  expect(believes(restarted, short, day(10))).toBe(false);
+  expect(believes(restarted, long, day(10))).toBe(true);
+});
+
+test('a machine that starts with a clock far back learns from what keys signed how late it is', async () => {
+  const trust = await start(newPath(), { nowMs: 0 });
+  expect(believes(trust, short, day(40))).toBe(true);
+  expect(policyAt(trust, day(40), day(40))).toBe(true);
+  expect(believes(trust, short, day(40))).toBe(false);
+});
+
+test.each([
+  { name: 'a log that says a time far ahead', clockMs: day(1), generation: day(1), logMs: day(400) },
+  { name: 'a clock of our own far ahead, for a while', clockMs: day(400), generation: day(1), logMs: day(1) },
+  { name: 'a signer a day ahead', clockMs: day(1), generation: day(2) - 1, logMs: day(1) },
+])('$name alone ends no key for good', async ({ clockMs, generation, logMs }) => {
+  const [clock, path] = [{ nowMs: clockMs }, newPath()];
+  const trust = await start(path, clock);
+  policyAt(trust, generation, logMs);
+  believes(trust, long, logMs);
+  clock.nowMs = day(2);
+  expect(believes(trust, short, day(2))).toBe(true);
+  expect(believes(await start(path, clock), short, day(2))).toBe(true);
+});
