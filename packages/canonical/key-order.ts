@@ -35,40 +35,48 @@ function orderedList(list: readonly unknown[], ordering: Ordering): readonly unk
 }
 
 function orderedObject(object: JsonObject, ordering: Ordering): JsonObject {
-  const keys = Object.keys(object);
-  let copy: Record<string, unknown> | null = null;
-  if (!isSorted(keys)) {
-    keys.sort();
-    copy = {};
-  }
-  for (const key of keys) {
+  if (!isInOrder(object)) return sortedCopy(object, ordering);
+  for (const key in object) {
     const ordered = orderedValue(object[key], ordering);
-    if (copy === null && ordered !== object[key]) copy = membersBefore(key, object);
-    if (copy !== null) copy[key] = ordered;
+    if (ordered !== object[key]) return copyFrom(object, { key, ordered }, ordering);
   }
-  if (copy !== null) ordering.isPossible &&= isMadeOf(copy, keys);
-  return copy ?? object;
+  return object;
 }
 
-function membersBefore(end: string, object: JsonObject): Record<string, unknown> {
-  const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(object)) {
-    if (key === end) break;
-    copy[key] = object[key];
+/** A loop over names makes no list of them, which is most of what a list in order would cost. */
+function isInOrder(object: JsonObject): boolean {
+  let before = '';
+  for (const key in object) {
+    if (key < before) return false;
+    before = key;
   }
+  return true;
+}
+
+function sortedCopy(object: JsonObject, ordering: Ordering): JsonObject {
+  const keys = Object.keys(object).sort();
+  const copy: Record<string, unknown> = {};
+  for (const key of keys) copy[key] = orderedValue(object[key], ordering);
+  ordering.isPossible &&= isMadeOf(copy, keys.length);
+  return copy;
+}
+
+/** A copy of what is in order but for members of its members; those before `first` were looked at, and are. */
+function copyFrom(
+  object: JsonObject,
+  first: { readonly key: string; readonly ordered: unknown },
+  ordering: Ordering,
+): JsonObject {
+  const keys = Object.keys(object);
+  const at = keys.indexOf(first.key);
+  const copy: Record<string, unknown> = {};
+  for (const key of keys.slice(0, at)) copy[key] = object[key];
+  copy[first.key] = first.ordered;
+  for (const key of keys.slice(at + 1)) copy[key] = orderedValue(object[key], ordering);
+  ordering.isPossible &&= isMadeOf(copy, keys.length);
   return copy;
 }
 
 /** Also one named `__proto__` would not be there. */
-function isMadeOf(copy: JsonObject, keys: readonly string[]): boolean {
-  const there = Object.keys(copy);
-  return there.length === keys.length && isSorted(there);
-}
-
-function isSorted(keys: readonly string[]): boolean {
-  for (let at = 1; at < keys.length; at += 1) if (!isBefore(keys[at - 1], keys[at])) return false;
-  return true;
-}
-
-const isBefore = (a: string | undefined, b: string | undefined): boolean =>
-  a !== undefined && b !== undefined && a < b;
+const isMadeOf = (copy: JsonObject, members: number): boolean =>
+  Object.keys(copy).length === members && isInOrder(copy);

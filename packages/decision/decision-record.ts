@@ -9,7 +9,7 @@ import type { Instant } from '../../schemas/events/time.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
 import { canonicalJson, deriveId, sha256Hex } from '../canonical/ids.ts';
 import type { Conclusion } from './conclusion.ts';
-import { type Input, nodeOutput, type Output, type Outputs } from './handler.ts';
+import { type DecidedOutputs, type Input, nodeOutput, type Output } from './handler.ts';
 
 /** What every event that is decided on has. */
 export interface DecidableEvent extends NodeIdentity {
@@ -85,13 +85,16 @@ export function decisionOutputs(
   deciding: Deciding,
   conclusion: Conclusion,
   followUp: FollowUp | null,
-): Outputs {
+): DecidedOutputs {
   // Only orders and commands are named: a fact about the reclaim is nobody's to carry out.
   const outputIds = followUp === null || followUp.topic === 'decisions' ? [] : [followUp.event.id];
   const record = decisionRecord(deciding, conclusion, outputIds);
-  const following = followUp === null ? [] : [followUp];
-  const outputSha256 = outputHash([record, ...following.map(({ event }) => event)]);
-  const recorded = [nodeOutput('decisions', { ...record, outputSha256 })];
+  const following = followUp === null ? [] : [{ ...followUp, text: canonicalJson(followUp.event) }];
+  const { outputSha256, text } = writtenRecord(
+    record,
+    following.map((output) => output.text),
+  );
+  const recorded = [{ ...nodeOutput('decisions', { ...record, outputSha256 }), text }];
   return followUp === null ? [recorded] : [recorded, following];
 }
 
@@ -169,10 +172,26 @@ export const pressureUnrelieved = (
   ...ending,
 });
 
-/**
- * SHA-256 of the canonical JSON of what a decision gave: its record, which comes first, and what follows from it, in order. The
- * record holds this hash itself, so the hash is taken without that field.
- */
-export function outputHash([record, ...others]: readonly object[]): string {
-  return sha256Hex(canonicalJson([{ ...record, outputSha256: undefined }, ...others]));
+/** A record as it lies on the log, and the hash that stands in it. */
+interface WrittenRecord {
+  readonly text: string;
+  readonly outputSha256: string;
 }
+
+/**
+ * The hash is SHA-256 of the canonical JSON of a list: the record, which holds no hash yet, and what follows from it, in order.
+ * Each is written once, for the hash and for the log: what stands before the hash, and what stands behind it.
+ */
+export function writtenRecord(
+  record: Omit<Decision, 'outputSha256'>,
+  following: readonly string[],
+): WrittenRecord {
+  const members = Object.entries(record);
+  const before = canonicalJson(Object.fromEntries(members.filter(([name]) => name < HASH))).slice(0, -1);
+  const behind = canonicalJson(Object.fromEntries(members.filter(([name]) => name > HASH))).slice(1);
+  const outputSha256 = sha256Hex(`[${[`${before},${behind}`, ...following].join(',')}]`);
+  return { text: `${before},"${HASH}":"${outputSha256}",${behind}`, outputSha256 };
+}
+
+/** Names come before it and behind it, of every record. */
+const HASH = 'outputSha256' satisfies keyof Decision;

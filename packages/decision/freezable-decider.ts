@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Decision, MessageReference } from '../../schemas/events/decision.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import { FleetGcError } from '../process/errors.ts';
-import type { InputPosition, PureHandler } from './handler.ts';
+import type { InputPosition, PureHandler, WrittenOutput } from './handler.ts';
 import { overtakenHandler } from './overtaken-record.ts';
 import { type EventHead, type NewerEvent, overtakes } from './overtaking.ts';
 
@@ -30,22 +30,31 @@ interface SaidOvertaken {
   readonly policySetHash: string;
 }
 
+/** An event that a decider gives, and its canonical JSON. */
+export interface WrittenEvent {
+  readonly event: object;
+  readonly text: string;
+}
+
+const written = ({ event, text }: WrittenOutput): WrittenEvent => ({ event, text });
+
 /** What a bundle exports. Each throws `EVENT_REJECTED` for a message that this decider does not read. */
 export const freezable = <Event>({ schema, older, newer, decider, handler }: Freezable<Event>) => ({
   /** Makes an event of what JSON.parse gave. */
   read: (message: unknown): Event => parsed(schema, message),
   /** All events that follow, the record first. */
-  decide: (event: Event, position: InputPosition, policies: PolicySet): readonly object[] =>
+  decide: (event: Event, position: InputPosition, policies: PolicySet): readonly WrittenEvent[] =>
     handler(() => policies)({ event, position })
       .flat()
-      .map((output) => output.event),
+      .map(written),
   /** The record of a message that is passed over; `null` where the newer one does not make it needless. */
-  passOver: (said: SaidOvertaken): object | null => {
+  passOver: (said: SaidOvertaken): WrittenEvent | null => {
     const event = parsed(older, said.older);
     if (!overtakes(parsed(newer, said.newer), event)) return null;
     const { position, overtakenBy, policySetHash: hash } = said;
     const outputs = overtakenHandler(decider, () => ({ hash }))({ event, position, overtakenBy });
-    return outputs.flat()[0]?.event ?? null;
+    const [record] = outputs.flat();
+    return record === undefined ? null : written(record);
   },
 });
 

@@ -27,6 +27,13 @@ export interface Output<Id extends TopicId = TopicId> {
   readonly topic: Id;
   readonly key: string;
   readonly event: EventOf<Id>;
+  /** The canonical JSON of the event, where it was written already. */
+  readonly text?: string;
+}
+
+/** One whose text served for a hash. */
+export interface WrittenOutput<Id extends TopicId = TopicId> extends Output<Id> {
+  readonly text: string;
 }
 
 /** What a handler wants published, in stages: a later stage is sent only after the earlier one was acknowledged. */
@@ -38,8 +45,11 @@ export type Outputs = readonly (readonly Output[])[];
  */
 export type Handler<Event> = (input: Input<Event>) => Outputs | Promise<Outputs>;
 
+/** What a decider gives: its record first, with the hash of all of it. */
+export type DecidedOutputs = readonly (readonly WrittenOutput[])[];
+
 /** A handler that needs its input alone. */
-export type PureHandler<Event> = (input: Input<Event>) => Outputs;
+export type PureHandler<Event> = (input: Input<Event>) => DecidedOutputs;
 
 /** An output about a node, keyed as its topic wants. */
 export const nodeOutput = <Id extends TopicAbout<'node'>>(topic: Id, event: EventOf<Id>): Output<Id> => ({

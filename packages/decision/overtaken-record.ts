@@ -2,7 +2,7 @@ import type { Decision, MessageReference } from '../../schemas/events/decision.t
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { Conclusion } from './conclusion.ts';
 import { decisionOutputs } from './decision-record.ts';
-import type { Input, Outputs } from './handler.ts';
+import type { DecidedOutputs, Input } from './handler.ts';
 import type { EventHead } from './overtaking.ts';
 
 /** The beginning of a message, and the newer one for which it is passed over. */
@@ -13,7 +13,7 @@ export interface OvertakenInput extends Input<EventHead> {
 /** An overtaken message in; the record that says so out, and nothing else. */
 export const overtakenHandler =
   (decider: Decision['decider'], policies: () => Pick<PolicySet, 'hash'>) =>
-  ({ overtakenBy, ...input }: OvertakenInput): Outputs =>
+  ({ overtakenBy, ...input }: OvertakenInput): DecidedOutputs =>
     decisionOutputs(
       { decider, input, policies: policies(), record: null, overtakenBy },
       passedOver(input.event),

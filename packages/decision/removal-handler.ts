@@ -5,7 +5,7 @@ import type { Policy, PolicyRecord, PolicySet } from '../../schemas/policy/polic
 import { type Conclusion, keepAll } from './conclusion.ts';
 import { type Deciding, decisionOutputs, type FollowUp } from './decision-record.ts';
 import { type ClosedGate, gateFor } from './gate.ts';
-import type { Input, Outputs, PureHandler } from './handler.ts';
+import type { DecidedOutputs, Input, PureHandler } from './handler.ts';
 
 /** What a service brings that decides on removals; all else is the same for each of them. */
 interface RemovalDecider<Decided extends Conclusion> {
@@ -32,7 +32,7 @@ function answer<Decided extends Conclusion>(
   { decider, removal, decide, followUpOf }: RemovalDecider<Decided>,
   input: Input<Inventory>,
   policies: PolicySet,
-): Outputs {
+): DecidedOutputs {
   const gate = gateFor(policies, input.event);
   const deciding = { decider, input, policies, record: gate.record };
   if (gate.kind === 'closed') return decisionOutputs(deciding, keeping(input.event, removal, gate), null);

@@ -1,5 +1,5 @@
 import type { EventOf, FleetEvent, TopicId } from '../../schemas/events/topics.ts';
-import { sha256Hex } from '../canonical/ids.ts';
+import { valueSha256 } from '../canonical/ids.ts';
 import type { Handler, Input, Outputs } from '../decision/handler.ts';
 import type { OvertakenInput } from '../decision/overtaken-record.ts';
 import type { LogRecord } from '../event-log/port.ts';
@@ -103,13 +103,15 @@ async function rejected(topic: TopicId, rejection: Rejection, read: Read): Promi
 const toStages = (outputs: Outputs, trace: TraceContext, { publisher }: Handling): Stages =>
   outputs.map((stage) => publisher.records(stage, trace));
 
+const NO_BYTES = Buffer.alloc(0);
+
 const inputOf = ({
   topic,
   partition,
   offset,
   value,
 }: LogRecord): Omit<Input<unknown>, 'event' | 'trace'> => ({
-  position: { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') },
+  position: { topic, partition, offset: String(offset), sha256: valueSha256(value ?? NO_BYTES) },
   ...(value !== null && { bytes: value }),
 });
 

@@ -1,10 +1,12 @@
 import { eventType } from '../../schemas/events/envelope.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
+import { canonicalJson } from '../canonical/ids.ts';
 import type { Output } from '../decision/handler.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { newTrace, type TraceContext, type TraceIds } from '../process/trace.ts';
 import type { Signer } from '../trust/signer.ts';
+import { HEADS } from './parse/parse-head.ts';
 
 /** What one message wants published, in stages. */
 export type Stages = readonly (readonly OutgoingRecord[])[];
@@ -56,11 +58,11 @@ export interface Publication {
 
 /** The event in CloudEvents' binary mode: attributes as headers, the event as the value. */
 export function toRecord(output: Output, { source, nowMs, trace }: Publication): OutgoingRecord {
-  const { topic, key, event } = output;
+  const { topic, key, event, text = textOf(output) } = output;
   return {
     topic: TOPICS[topic].name,
     key,
-    value: Buffer.from(JSON.stringify(event)),
+    value: Buffer.from(text),
     headers: {
       ce_specversion: '1.0',
       ce_id: event.id,
@@ -71,6 +73,22 @@ export function toRecord(output: Output, { source, nowMs, trace }: Publication):
       ...trace,
     },
   };
+}
+
+/**
+ * Canonical, so that one text serves log, hash and signature, and equal events are equal bytes. Facts that may be passed over
+ * are read by their beginning: they keep it in front.
+ */
+const textOf = ({ topic, event }: Output): string =>
+  topic in HEADS ? JSON.stringify(event) : (canonicalText(event) ?? JSON.stringify(event));
+
+/** `null` for what has no canonical form, such as half a character. Whoever reads it refuses it, and says why. */
+function canonicalText(event: Output['event']): string | null {
+  try {
+    return canonicalJson(event);
+  } catch {
+    return null;
+  }
 }
 
 /** What the log can never take, however often it is tried. */

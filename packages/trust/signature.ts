@@ -2,7 +2,7 @@ import { sign, verify } from 'node:crypto';
 import { z } from 'zod';
 import type { TopicName } from '../../schemas/events/topics.ts';
 import { KeyId } from '../../schemas/keys/key-statement.ts';
-import { sha256Hex } from '../canonical/ids.ts';
+import { valueSha256 } from '../canonical/ids.ts';
 import type { Headers, LogRecord, OutgoingRecord } from '../event-log/port.ts';
 import { DAY_MS } from '../process/durations.ts';
 import { type SigningKey, toKeyObject } from './key-pair.ts';
@@ -65,7 +65,7 @@ const signedBytes = (
       key,
       keyId,
       generation === null ? null : String(generation),
-      value === null ? null : sha256Hex(value),
+      value === null ? null : valueSha256(value),
     ]),
   );
 

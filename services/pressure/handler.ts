@@ -8,7 +8,12 @@ import {
   observeOrder,
 } from '../../packages/decision/decision-record.ts';
 import { gateFor } from '../../packages/decision/gate.ts';
-import { type Input, nodeOutput, type Outputs, type PureHandler } from '../../packages/decision/handler.ts';
+import {
+  type DecidedOutputs,
+  type Input,
+  nodeOutput,
+  type PureHandler,
+} from '../../packages/decision/handler.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { Reclaim } from '../../schemas/events/reclaim.ts';
 import type { ReclaimContinues } from '../../schemas/events/result.ts';
@@ -35,7 +40,7 @@ export const resultsHandler = (policies: () => PolicySet): PureHandler<EventOf<'
     event.type === 'fleetgc.node.reclaim-continues' ? handle({ event, ...input }) : [];
 };
 
-function begin(input: Input<DiskStats>, policies: PolicySet): Outputs {
+function begin(input: Input<DiskStats>, policies: PolicySet): DecidedOutputs {
   const gate = gateFor(policies, input.event);
   const deciding: Deciding = { decider: DECIDER, input, policies, record: gate.record };
   if (gate.kind === 'closed') return outputs(deciding, { ...gate, reclaim: null });
@@ -44,7 +49,7 @@ function begin(input: Input<DiskStats>, policies: PolicySet): Outputs {
 }
 
 /** Whether a policy or a pause still lets anything go is decided on the inventory that answers the order. */
-function goOn(input: Input<ReclaimContinues>, policies: PolicySet): Outputs {
+function goOn(input: Input<ReclaimContinues>, policies: PolicySet): DecidedOutputs {
   const deciding: Deciding<ReclaimContinues> = { decider: DECIDER, input, policies, record: null };
   const { event } = input;
   return outputs(deciding, {
@@ -58,7 +63,7 @@ function goOn(input: Input<ReclaimContinues>, policies: PolicySet): Outputs {
 type Answer = Pick<Conclusion, 'outcome' | 'reason' | 'notBelieved' | 'reclaim'>;
 
 /** Where there is a reclaim it is ordered. */
-function outputs(deciding: Deciding<DecidableEvent>, answer: Answer): Outputs {
+function outputs(deciding: Deciding<DecidableEvent>, answer: Answer): DecidedOutputs {
   const { outcome, reason, notBelieved, reclaim } = answer;
   const order = reclaim && observeOrder(deciding, reclaim);
   const conclusion: Conclusion = {

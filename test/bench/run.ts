@@ -19,6 +19,7 @@ import { benchParse } from './benchmarks/parse.ts';
 import { benchPlan } from './benchmarks/plan.ts';
 import { benchRebalance } from './benchmarks/rebalance.ts';
 import { benchRelief } from './benchmarks/relief.ts';
+import { benchSignatures } from './benchmarks/signatures.ts';
 import { benchStart } from './benchmarks/start.ts';
 import { benchThroughput } from './benchmarks/throughput.ts';
 import { benchWorkers } from './benchmarks/workers.ts';
@@ -35,6 +36,7 @@ const RUN_ALONE = {
   bytes: benchBytes,
   decide: () => benchDecide(),
   parse: () => benchParse(),
+  signatures: benchSignatures,
   audit: () => benchAudit(),
 } as const;
 type AloneName = keyof typeof RUN_ALONE;

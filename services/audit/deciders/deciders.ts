@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { WrittenEvent } from '../../../packages/decision/freezable-decider.ts';
 import type { InputPosition } from '../../../packages/decision/handler.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import type { MessageReference } from '../../../schemas/events/decision.ts';
@@ -10,13 +11,13 @@ import frozen from './hashes.json' with { type: 'json' };
 
 /**
  * Decides once more as a decider of this version does, on what `read` of it gave, and on where the message lay. Returns all
- * events that follow, the record first.
+ * events that follow, the record first, each with its canonical JSON.
  */
 export type DecideAgain = (
   event: unknown,
   position: InputPosition,
   policies: PolicySetOf<SubjectKind>,
-) => readonly object[];
+) => readonly WrittenEvent[];
 
 /**
  * Looks once more at a message that a newer one is said to have overtaken: its record, or `null` where the newer one does not make
@@ -30,7 +31,7 @@ export type PassOver = (said: {
   readonly position: InputPosition;
   readonly overtakenBy: MessageReference;
   readonly policySetHash: string;
-}) => object | null;
+}) => WrittenEvent | null;
 
 /** A decider as it was when it was frozen, with everything that it stands on. */
 export interface FrozenDecider {

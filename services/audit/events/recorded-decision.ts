@@ -49,11 +49,16 @@ const { key: SUBJECT } = TOPICS.decisions;
 
 /** `value` is the JSON of the record. What consumers refuse is parsed whole, to say why. */
 export function onDecisions(record: LogRecord, value: unknown): ParsedRecord<OnDecisions> {
-  const { understand, parse } = READERS[SUBJECT];
-  const understood = isDecision(SUBJECT, value) ? understand(value) : null;
-  return understood !== null && agrees(understood, record)
-    ? { ok: true, event: { kind: 'decision', decision: { record, value, ...understood } } }
-    : parse(record, value);
+  const decision = decisionGiven(record, value);
+  return decision === null
+    ? READERS[SUBJECT].parse(record, value)
+    : { ok: true, event: { kind: 'decision', decision } };
+}
+
+/** What a decider gave, as if it had been read from this record; `null` where the record's key or headers disagree with it. */
+export function decisionGiven(record: LogRecord, value: unknown): RecordedDecision | null {
+  const understood = isDecision(SUBJECT, value) ? READERS[SUBJECT].understand(value) : null;
+  return understood !== null && agrees(understood, record) ? { record, value, ...understood } : null;
 }
 
 function isDecision(kind: SubjectKind, value: unknown): boolean {

@@ -77,7 +77,7 @@ function outputs(
 ): readonly unknown[] {
   const text = JSON.stringify(event);
   const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(text) };
-  return decide(read(JSON.parse(text)), position, policies);
+  return decide(read(JSON.parse(text)), position, policies).map((given) => given.event);
 }
 
 /** What a simulation decides with. */

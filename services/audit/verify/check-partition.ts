@@ -10,8 +10,9 @@ import type { RecordedDecision } from '../events/recorded-decision.ts';
 import { AnsweredCommands } from './commands/answered-commands.ts';
 import { namesOfUnreadable, steadyContent } from './commands/command-account.ts';
 import { SETTLED_MS } from './coverage.ts';
-import { type DecidingAgain, decideAgain } from './decisions/decide-again.ts';
+import { type DecidingAgain, decideAgain, type Redecided, tellProved } from './decisions/decide-again.ts';
 import { DecidedOutputs, type Effect } from './decisions/decided-outputs.ts';
+import { type ProvedDecision, provedByText } from './decisions/decided-text.ts';
 import { decidedBy, EarlierDecisions } from './decisions/outputs-of-decisions.ts';
 import { UndecidedMessages } from './decisions/undecided-messages.ts';
 import { EarlierRecords } from './earlier-records.ts';
@@ -160,19 +161,33 @@ export class PartitionCheck {
   }
 
   async #takeOnDecisions(record: LogRecord): Promise<void> {
+    const proved = await provedByText(record, this.#parts);
+    if (proved !== null) return this.#takeProved(proved);
     const found = this.#reader.onDecisions(record);
     if (found?.kind === 'decision') await this.#takeDecision(found.decision);
     else if (found !== null) await this.#takeEffect({ event: found.event, value: found.value, record });
   }
 
+  #takeProved({ decision, again }: ProvedDecision): void {
+    if (this.#isRepeated(decision)) return;
+    tellProved(decision, this.#parts);
+    this.#giving(decision, again);
+  }
+
   async #takeDecision(decision: RecordedDecision): Promise<void> {
-    const { head, record } = decision;
+    if (!this.#isRepeated(decision)) this.#giving(decision, await decideAgain(decision, this.#parts));
+  }
+
+  #isRepeated({ head, record, value }: RecordedDecision): boolean {
     this.#outputs.recorded(head, record);
     this.#undecided.decided(head);
-    if (this.#records.isRepeated(head, record)) return;
+    if (this.#records.isRepeated(head, record)) return true;
     this.#parts.findings.counts.decisions++;
-    if (head.outcome === 'ordered') this.#orders.decided(decision.value, record);
-    const again = await decideAgain(decision, this.#parts);
+    if (head.outcome === 'ordered') this.#orders.decided(value, record);
+    return false;
+  }
+
+  #giving(decision: RecordedDecision, again: Redecided): void {
     for (const decided of decidedBy(decision, again, this.#parts.inputs)) this.#outputs.decided(decided);
   }
 

@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { type Child, startScript, startVerb } from '../child.ts';
-import { applyPolicy, recordOf, say } from '../context.ts';
+import { recordOf, say } from '../context.ts';
 import type { Figure, Findings } from '../figure.ts';
 import { fullNode } from '../inventories.ts';
 import { type BenchKafka, kafkaArguments, recordsOf } from '../kafka.ts';
 import { writeOutputs } from '../made-outputs.ts';
 import { usedCpuMs } from '../process-usage.ts';
+import { type SignedFleet, signFleet } from '../signed-fleet.ts';
 import { spreadOf } from '../statistics.ts';
 
 const NODES = 64;
@@ -26,7 +28,12 @@ const WORKER_GROUP = 'fleetgc-image-gc';
 const BASELINES = [
   { name: 'parses and checks, decides nothing', group: 'bench-checked', checks: true },
   { name: 'passes bytes on', group: 'bench-bytes', checks: false },
-];
+] as const;
+/** What more a worker does, the most that it may take beside `--trust off`. */
+const SIGNED = [
+  { name: 'orders and policies signed', leastOfOff: 0.9 },
+  { name: 'facts signed too', leastOfOff: 0.7 },
+] as const;
 
 /** One decision worker on a backlog, beside the same consumer and producer that decide nothing. */
 export async function benchThroughput(kafka: BenchKafka): Promise<Findings> {
@@ -38,10 +45,10 @@ export async function benchThroughput(kafka: BenchKafka): Promise<Findings> {
   );
   const outputsFile = join(directory, 'outputs.json');
   const bytesOut = await writeOutputs(outputsFile, nodes);
-  await applyPolicy(kafka.log);
-  const bytesIn = await publishBacklog(kafka, nodes, BACKLOG);
-  const flags = ['--http-address', 'none', '--log-level', 'warn'];
+  const fleet = await signFleet(kafka.log, directory);
+  const bytesIn = await publishBacklog(kafka, nodes, BACKLOG, fleet.signFact);
   const decided: Drained[] = [];
+  const signed = SIGNED.map((): Drained[] => []);
   const passed = BASELINES.map((): Drained[] => []);
   for (let round = 1; round <= ROUNDS; round += 1) {
     say(`throughput, round ${round} of ${ROUNDS}`);
@@ -49,19 +56,85 @@ export async function benchThroughput(kafka: BenchKafka): Promise<Findings> {
       const settings = { broker: kafka.broker.address, group, outputsFile, checks };
       passed[index]?.push(await drain(kafka, group, () => startScript('pass-through', settings)));
     }
-    decided.push(
-      await drain(kafka, WORKER_GROUP, async () =>
-        startVerb(['image-gc', ...kafkaArguments(kafka), ...flags]),
-      ),
-    );
+    decided.push(await drain(kafka, WORKER_GROUP, () => startWorker(kafka, [])));
+    for (const [index, start] of signingWorkers(kafka, fleet).entries())
+      signed[index]?.push(await drain(kafka, WORKER_GROUP, start));
   }
+  const [checked = []] = passed;
   return {
-    figures: BASELINES.flatMap((baseline, index) => figuresOf(decided, baseline, passed[index] ?? [])),
+    figures: [
+      ...BASELINES.flatMap((baseline, index) => figuresOf(decided, baseline, passed[index] ?? [])),
+      ...SIGNED.flatMap((how, index) => signedFigures(how, signed[index] ?? [], { decided, checked })),
+    ],
     notes: [
       `A backlog of ${BACKLOG} inventories of 200 images, ${kilobytes(bytesIn)} in and ${kilobytes(bytesOut)} out each before compression, drained by a new process each round; the first ${WARM_UP_EVENTS} warm it up.`,
       'Baselines: the same consumer and producer with the same settings publish decisions and commands that were made before. One parses and checks each record, as all consumers do; the other does not look at it.',
+      'Signed: the same worker with --trust required and a key, after the others in each round. With facts signed too, it verifies a signature of each inventory before it parses it (test/bench/processes/decide-signed.ts).',
     ],
   };
+}
+
+const startWorker = async (kafka: BenchKafka, flags: readonly string[]): Promise<Child> =>
+  startVerb([
+    'image-gc',
+    ...kafkaArguments(kafka),
+    '--http-address',
+    'none',
+    '--log-level',
+    'warn',
+    ...flags,
+  ]);
+
+/** In the order of `SIGNED`. */
+const signingWorkers = (
+  kafka: BenchKafka,
+  { rootsFile, deciderKeyFile, nodePublicKey }: SignedFleet,
+): readonly (() => Promise<Child>)[] => [
+  () =>
+    startWorker(kafka, [
+      ...['--trust', 'required', '--trust-roots', rootsFile],
+      ...['--signing-key-file', deciderKeyFile],
+    ]),
+  () =>
+    startScript('decide-signed', {
+      broker: kafka.broker.address,
+      rootsFile,
+      deciderKeyFile,
+      nodePublicKey,
+    }),
+];
+
+/** Beside the worker that signs nothing, and beside the consumer that decides nothing. */
+function signedFigures(
+  { name, leastOfOff }: (typeof SIGNED)[number],
+  signed: readonly Drained[],
+  { decided, checked }: { readonly decided: readonly Drained[]; readonly checked: readonly Drained[] },
+): readonly Figure[] {
+  const row = (
+    baselineName: string,
+    beside: readonly Drained[],
+    limit: number | null,
+    pick: (drained: Drained) => number,
+  ) => ({
+    benchmark: 'throughput',
+    name: `image-gc, one worker, ${name}`,
+    unit: 'events/s',
+    value: spreadOf(signed.map(pick)),
+    baseline: spreadOf(beside.map(pick)),
+    baselineName,
+    samples: ROUNDS * (BACKLOG - WARM_UP_EVENTS),
+    aim: limit === null ? null : ({ kind: 'ratio-at-least', limit } as const),
+  });
+  const cpu = {
+    ...row('--trust off', decided, null, ({ cpuMs }) => cpuMs),
+    name: 'the same, processor time of one event',
+    unit: 'ms',
+  };
+  return [
+    row('--trust off', decided, leastOfOff, ({ perSecond }) => perSecond),
+    row(BASELINES[0].name, checked, null, ({ perSecond }) => perSecond),
+    cpu,
+  ];
 }
 
 function figuresOf(
@@ -93,10 +166,11 @@ export async function publishBacklog(
   { log }: BenchKafka,
   nodes: readonly ReturnType<typeof fullNode>[],
   count: number,
+  sign: (record: OutgoingRecord) => OutgoingRecord = (record) => record,
 ): Promise<number> {
   const records = Array.from({ length: count }, (_, number) => {
     const node = nodes[number % nodes.length] ?? fullNode('node', { images: 0, containers: 0 });
-    return () => recordOf(nodeOutput('inventory', { ...node, id: `inventory-${number}` }));
+    return () => sign(recordOf(nodeOutput('inventory', { ...node, id: `inventory-${number}` })));
   });
   for (let at = 0; at < records.length; at += PUBLISHED_AT_ONCE) {
     await log.publish(records.slice(at, at + PUBLISHED_AT_ONCE).map((make) => make()));

@@ -1,6 +1,13 @@
 /** What each script of this folder is given, as JSON. Types alone: the baselines load nothing that is not theirs. */
 export interface ScriptArguments {
   readonly 'decide-each': { readonly broker: string; readonly group: string };
+  readonly 'decide-signed': {
+    readonly broker: string;
+    readonly rootsFile: string;
+    readonly deciderKeyFile: string;
+    /** Whose signature every inventory has. */
+    readonly nodePublicKey: string;
+  };
   readonly 'first-message': { readonly broker: string; readonly topic: string; readonly group: string };
   readonly 'idle-client': {
     readonly broker: string;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import { outputHash } from '../../../packages/decision/decision-record.ts';
 import { type OvertakenInput, overtakenHandler } from '../../../packages/decision/overtaken-record.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
 import { imageGcHandler } from '../../../services/image-gc/handler.ts';
@@ -8,6 +7,7 @@ import { inventory, NODE } from '../../fixtures/inventory.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { instant } from '../../fixtures/time.ts';
+import { outputHash } from '../../support/output-hash.ts';
 
 const TOPIC = 'gc.node.inventory';
 const DECIDER = { name: 'image-gc', version: '1' } as const;

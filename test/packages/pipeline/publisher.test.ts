@@ -1,11 +1,27 @@
-import { expect, test } from 'vitest';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { canonicalJson } from '../../../packages/canonical/ids.ts';
+import { nodeOutput, type Output } from '../../../packages/decision/handler.ts';
+import { policySet, policySetRecord } from '../../../packages/decision/policy-set.ts';
+import { parseHead } from '../../../packages/pipeline/parse/parse-head.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { nodeSource, serviceSource, toRecord } from '../../../packages/pipeline/publisher.ts';
 import { newTrace, nextHop, parseTraceparent } from '../../../packages/process/trace.ts';
 import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
+import { certificate } from '../../../packages/trust/statement.ts';
 import { EnvelopeHeaders } from '../../../schemas/events/envelope.ts';
-import { decision } from '../../fixtures/outputs.ts';
-import { countedIds, NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
+import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import { anyText } from '../../fixtures/any-text.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { image, inventory } from '../../fixtures/inventory.ts';
+import { observe } from '../../fixtures/observe.ts';
+import { command, decision } from '../../fixtures/outputs.ts';
+import { deletionRecord, pauseRecord } from '../../fixtures/policy.ts';
+import { objectResult, pressureUnrelieved, reclaimGoesOn, refusedCommand } from '../../fixtures/results.ts';
+import { newKey } from '../../fixtures/trust.ts';
+import { countedIds, NOW_MS, recordOf, TRACEPARENT } from '../../support/logs/log-record.ts';
+import { runs } from '../../support/property-runs.ts';
 
 test('an event becomes a CloudEvent in binary mode', () => {
   const record = toRecord(nodeOutput('decisions', decision()), {
@@ -16,7 +32,7 @@ test('an event becomes a CloudEvent in binary mode', () => {
   expect(record).toEqual({
     topic: 'gc.node.decisions',
     key: 'prod/web-1',
-    value: Buffer.from(JSON.stringify(decision())),
+    value: Buffer.from(canonicalJson(decision())),
     headers: {
       ce_specversion: '1.0',
       ce_id: 'decision-1',
@@ -72,3 +88,78 @@ test('a later version of the trace context is understood as far as it is known',
 test('random ids make a valid trace', () => {
   expect(parseTraceparent(newTrace(randomTraceIds).traceparent)).toBeDefined();
 });
+
+describe('the text of an event on the log', () => {
+  const letter: EventOf<'deadLetters'> = {
+    type: 'fleetgc.dead-letter',
+    version: 1,
+    id: 'dead-letter-1',
+    cause: 'not-json',
+    message: 'the value is not JSON',
+    group: 'fleetgc-image-gc',
+    topic: 'gc.node.inventory',
+    partition: 0,
+    offset: '7',
+    timestampMs: NOW_MS,
+    key: null,
+    value: null,
+    omittedBytes: 0,
+    headers: { b: '1', a: '2' },
+    suppressedBefore: 0,
+  };
+  const { publicKey } = newKey();
+  const said = { role: 'decider', clusters: ['b', 'a'], name: 'deciders' } as const;
+  const statement = certificate({ publicKey, issuedAtMs: NOW_MS, notAfterMs: NOW_MS + 1, ...said });
+  const policies = policySet('node', [appliedPolicy()], []);
+
+  /** Of every topic, all types of it that differ in form. */
+  const CANONICAL: { readonly [Id in Exclude<TopicId, 'inventory' | 'diskStats'>]: readonly EventOf<Id>[] } =
+    {
+      observe: [observe()],
+      commands: [command()],
+      results: [objectResult(), refusedCommand(), reclaimGoesOn(), pressureUnrelieved()],
+      decisions: [decision(), pressureUnrelieved()],
+      policies: [appliedPolicy(), pauseRecord(), deletionRecord('web')],
+      policyVersions: [appliedPolicy(), policySetRecord(policies)],
+      keys: [statement],
+      deadLetters: [letter],
+    };
+  const outputs = Object.entries(CANONICAL).flatMap(([topic, events]) =>
+    events.map((event) => ({ topic, key: 'key', event }) as Output),
+  );
+  const publication = { source: '/fleetgc/test', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
+  const textOf = (output: Output): string => String(toRecord(output, publication).value);
+
+  test.each(outputs)('is canonical, however it was put together: $event.type on $topic', (output) => {
+    fc.assert(
+      fc.property(fc.infiniteStream(fc.nat()), anyText, (order, reason) => {
+        const event = Object.assign(shuffled(output.event, order), 'reason' in output.event && { reason });
+        expect(textOf({ ...output, event } as Output)).toBe(canonicalJson(event));
+      }),
+      runs(100),
+    );
+  });
+
+  test.each([
+    [
+      'inventory',
+      nodeOutput('inventory', inventory({ images: Array.from({ length: 500 }, (_, n) => image(`${n}`)) })),
+    ],
+    ['diskStats', nodeOutput('diskStats', diskStats())],
+  ] as const)('begins with what it is, where messages are passed over: %s', (topic, output) => {
+    expect(parseHead(topic, recordOf(output))).toMatchObject({ id: output.event.id });
+  });
+
+  test('that has no canonical form is written, and refused by whoever reads it', () => {
+    const record = recordOf(nodeOutput('results', refusedCommand({ id: 'half \ud800' })));
+    expect(parseRecord('results', record)).toMatchObject({ ok: false, rejection: { cause: 'not-json' } });
+  });
+});
+
+function shuffled<Value>(value: Value, order: fc.Stream<number>): Value {
+  if (Array.isArray(value)) return value.map((one) => shuffled(one, order)) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => ({ at: order.next().value, name, member }));
+  const sorted = members.toSorted((a, b) => a.at - b.at);
+  return Object.fromEntries(sorted.map(({ name, member }) => [name, shuffled(member, order)])) as Value;
+}

@@ -1,4 +1,6 @@
 import { decisionId } from '../../../../packages/decision/decision-record.ts';
+import type { WrittenEvent } from '../../../../packages/decision/freezable-decider.ts';
+import type { InputPosition } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { toFleetGcError } from '../../../../packages/process/errors.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
@@ -22,6 +24,9 @@ export interface OutputEvent {
 /** What a frozen decider gives is its own affair, but for these two. */
 const isOutputEvent = (output: object): output is OutputEvent =>
   'type' in output && typeof output.type === 'string' && 'id' in output && typeof output.id === 'string';
+
+export const outputEvents = (given: readonly WrittenEvent[]): readonly OutputEvent[] =>
+  given.map(({ event }) => event).filter(isOutputEvent);
 
 /** What came of deciding again: the events beside the record, or `null` where nobody can tell. */
 export interface Redecided {
@@ -48,7 +53,7 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   const decider = await parts.findDecider(head.decider.name, head.decider.version);
   if (decider === null)
     return { input, outputs: gap(decision, parts, 'unknown-decider', unknownDecider(head)) };
-  const position = { topic: input.topic, partition: input.partition, offset: String(input.offset), sha256 };
+  const position = positionOf(input, sha256);
   if (head.outcome === 'overtaken')
     return { input, outputs: await overtaken(decision, { ...parts, decider }, { input, position }) };
   const policies = parts.policies.policySetOf(subject.kind, head.policySetHash);
@@ -58,6 +63,19 @@ export async function decideAgain(decision: RecordedDecision, parts: DecidingAga
   }
   const decide = () => decider.decide(parts.inputs.readBy(decider, input), position, policies);
   return { input, outputs: compare(decision, parts, { input, decide }) };
+}
+
+export const positionOf = ({ topic, partition, offset }: LogRecord, sha256: string): InputPosition => ({
+  topic,
+  partition,
+  offset: String(offset),
+  sha256,
+});
+
+/** Of a decision that came out the same again. */
+export function tellProved(decision: RecordedDecision, parts: DecidingAgain): void {
+  tellNotInForce(decision, parts);
+  parts.findings.counts.verified++;
 }
 
 function tellNotInForce(decision: RecordedDecision, { policies, inForce, findings }: DecidingAgain): void {
@@ -92,7 +110,7 @@ async function tellInputGone(decision: RecordedDecision, parts: DecidingAgain): 
     : gap(decision, parts, 'input-gone', `${inputGone(head)} (retention?)`);
 }
 
-const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): string =>
+export const nameOf = ({ decider, input, policySetHash, overtakenBy }: DecisionHead): string =>
   decisionId({
     decider,
     input: { event: { id: input.id }, position: { sha256: input.sha256 } },
@@ -125,13 +143,14 @@ async function overtaken(
 function compare(
   decision: RecordedDecision,
   parts: DecidingAgain,
-  { input, decide }: { readonly input: LogRecord; readonly decide: () => readonly object[] },
+  { input, decide }: { readonly input: LogRecord; readonly decide: () => readonly WrittenEvent[] },
 ): readonly OutputEvent[] | null {
   try {
-    const [expected, ...outputs] = decide();
+    const [record, ...outputs] = decide();
+    const expected = record?.event;
     if (sameJson(decision.value, expected)) parts.findings.counts.verified++;
     else deviate(decision, parts, difference(decision, expected), input);
-    return outputs.filter(isOutputEvent);
+    return outputEvents(outputs);
   } catch (error) {
     deviate(
       decision,

@@ -53,7 +53,7 @@ export async function judgeOvertaken(
   const problem = problemOf(event, overtakenBy);
   if (problem !== null || event === null) return wrong(problem ?? '', place);
   const expected = decider.passOver({ older, newer: event, position, overtakenBy, policySetHash });
-  return expected === null ? wrong(needed(overtakenBy), place) : compare(decision, expected);
+  return expected === null ? wrong(needed(overtakenBy), place) : compare(decision, expected.event);
 }
 
 const wrong = (why: string, newer: Place | null = null): Judgement => ({

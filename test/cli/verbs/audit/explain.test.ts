@@ -63,7 +63,7 @@ test('for people: the answer first, then the whole story, a line an event', asyn
     /^not any more by container default\/web\/main#0; by nobody now; last used 2025-/,
   );
   expect(line('to go')).toMatch(
-    /^unused, and least recently used \(D11: place 1, last used never\) under policy nightly, version 3/,
+    /^unused, and least recently used \(D11: last used never, place 1\) under policy nightly, version 3/,
   );
   expect(line('command')).toMatch(/^remove it \(D11\) within 60 s, which is to free 10 B/);
   expect(line('removed')).toMatch(/^8 B freed on imagefs as measured, 10 B expected/);

@@ -47,7 +47,7 @@ const inKeyOrder = (value: unknown): string =>
 
 function answerOf({ read, decide }: Decides, given: Unnamed): string {
   const { message, position, policies } = questionOf({ name: 'compared', ...given });
-  return inKeyOrder(decide(read(message), position, policies).map(comparable));
+  return inKeyOrder(decide(read(message), position, policies).map(({ event }) => comparable(event)));
 }
 
 for (const name of DECIDERS) {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { canonicalJson, sha256Hex } from '../../../../packages/canonical/ids.ts';
+import type { WrittenEvent } from '../../../../packages/decision/freezable-decider.ts';
 import type { InputPosition } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
@@ -57,7 +58,16 @@ export function questionOf({ topic, event, policies, pauses }: CorpusCase): Ques
 export const answerTo = (
   { message, position, policies }: Question,
   { read, decide }: Pick<FrozenDecider, 'read' | 'decide'>,
-): string => canonicalJson(decide(deepFrozen(read(message)), position, policies));
+): string =>
+  `[${decide(deepFrozen(read(message)), position, policies)
+    .map(writtenText)
+    .join(',')}]`;
+
+/** The text is what lies on the log: another value or another form is a fault of the decider. */
+function writtenText({ event, text }: WrittenEvent): string {
+  if (text !== canonicalJson(event)) throw new Error(`not the canonical form of its event: ${text}`);
+  return text;
+}
 
 /** The canonical JSON of the record of a message that is passed over; `null` where it is decided on. */
 export function answerToOvertaking(
@@ -70,9 +80,8 @@ export function answerToOvertaking(
   const { id } = z.object({ id: z.string() }).parse(event);
   const overtakenBy = { ...place, offset: '43', id };
   const policySetHash = policySet('node', [], []).hash;
-  return canonicalJson(
-    passOver({ older: deepFrozen(older), newer: event, position, overtakenBy, policySetHash }),
-  );
+  const record = passOver({ older: deepFrozen(older), newer: event, position, overtakenBy, policySetHash });
+  return record === null ? 'null' : writtenText(record);
 }
 
 /** Several deciders share what was read: whoever changes it fails. */

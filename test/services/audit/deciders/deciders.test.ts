@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
-import { outputHash } from '../../../../packages/decision/decision-record.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import {
   bundleName,
@@ -14,6 +13,7 @@ import {
   loadBundle,
 } from '../../../../services/audit/deciders/deciders.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { outputHash } from '../../../support/output-hash.ts';
 import { runs } from '../../../support/property-runs.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ARBITRARY_CASES } from './arbitrary-cases.ts';

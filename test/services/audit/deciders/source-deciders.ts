@@ -43,7 +43,7 @@ const sourceDecider = <Topic extends CorpusCase['topic']>(
     const parsed = parseValue(topic, message);
     if (!parsed.ok) throw new Error(parsed.rejection.message);
     const stages = handler(() => policies)({ event: parsed.event, position });
-    return stages.flat().map(({ event }) => event);
+    return stages.flat();
   },
 });
 

@@ -7,7 +7,7 @@ import { Inputs } from '../../../../../services/audit/verify/decisions/inputs.ts
 import { judgeOvertaken } from '../../../../../services/audit/verify/decisions/overtaken.ts';
 import { image } from '../../../../fixtures/inventory.ts';
 import { logOf } from '../../support/archives.ts';
-import { decider, decisionOn, look, RECORD } from './support.ts';
+import { decider, decisionOn, look, RECORD, written } from './support.ts';
 
 const running = new AbortController().signal;
 const OLDER = look(1);
@@ -50,7 +50,7 @@ test('a message is rightly overtaken where its decider makes the same record of 
   const asked: object[] = [];
   const passOver: FrozenDecider['passOver'] = (said) => {
     asked.push(said);
-    return RECORD;
+    return written(RECORD);
   };
   expect(await judged({ rule: { passOver } })).toEqual({ kind: 'right' });
   expect(asked).toMatchObject([

@@ -1,5 +1,6 @@
-import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
+import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
 import { decisionId } from '../../../../../packages/decision/decision-record.ts';
+import type { WrittenEvent } from '../../../../../packages/decision/freezable-decider.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
@@ -63,13 +64,15 @@ export const DECIDED_AFTER_MS = 3_600 * SECOND;
 export const RECORD = { type: 'record', reason: 'as it was' };
 export const OUTPUT = { type: 'output', id: 'output-1' };
 
+export const written = (event: object): WrittenEvent => ({ event, text: canonicalJson(event) });
+
 /** A decider that gives the same whatever it is asked. */
 export const decider = (over: Partial<FrozenDecider> = {}): FrozenDecider => ({
   name: 'image-gc',
   version: '1',
   reader: 'reader',
   read: (message) => message,
-  decide: () => [RECORD, OUTPUT],
-  passOver: () => RECORD,
+  decide: () => [RECORD, OUTPUT].map(written),
+  passOver: () => written(RECORD),
   ...over,
 });

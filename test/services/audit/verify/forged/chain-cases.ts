@@ -16,7 +16,7 @@ export const CHAIN_CHANGED: readonly Changed[] = [
     name: 'an object in a command',
     topic: 'commands',
     pick: imageCommand,
-    rewrite: anotherLetter('"kind":"image","id":"sha256:'),
+    rewrite: anotherLetter('"id":"sha256:'),
     kind: 'output-differs',
   },
   {
@@ -100,7 +100,7 @@ export const CHAIN_CHANGED: readonly Changed[] = [
     name: 'the object of a result',
     topic: 'results',
     pick: removal,
-    rewrite: anotherLetter('"object":{"kind":"image","id":"sha256:'),
+    rewrite: anotherLetter('"object":{"id":"sha256:'),
     kind: 'not-commanded',
   },
   {
@@ -172,8 +172,7 @@ export const CHAIN_ADDED: readonly Changed[] = [
     name: 'a removal of an object that its command does not name, after the end of that command',
     topic: 'results',
     pick: removal,
-    rewrite: (text) =>
-      anotherLetter('"object":{"kind":"image","id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
+    rewrite: (text) => anotherLetter('"object":{"id":"sha256:')(anotherDigit('"id":"object-result-')(text)),
     kind: 'result-differs',
   },
   {

@@ -13,7 +13,7 @@ export const POLICIES_CHANGED: readonly Changed[] = [
     name: 'a policy in a set of policies',
     topic: 'policyVersions',
     pick: contains('fleetgc.policy-set'),
-    rewrite: anotherDigit('"name":"default","policyVersion":1,"hash":"'),
+    rewrite: anotherDigit('"policies":.{"hash":"'),
     kind: 'policy-changed',
   },
   {

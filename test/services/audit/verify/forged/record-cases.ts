@@ -80,7 +80,7 @@ export const RECORDS_CHANGED: readonly Changed[] = [
     name: 'the version of an event',
     topic: 'decisions',
     pick: any,
-    rewrite: (text) => text.replace('"version":1', '"version":9'),
+    rewrite: (text) => text.replace(/"version":1}$/, '"version":9}'),
     kind: 'unknown-version',
   },
 ];
@@ -101,12 +101,15 @@ export const NEVER_WAS: readonly Changed[] = [
     ...onInventory(/(?<="input":{[^}]*"offset":")\d+/, '0999999'),
   },
   { name: 'in a partition of other nodes', ...onInventory(/(?<="input":{[^}]*"partition":)\d+/, '999') },
-  { name: 'on the topic of commands', ...onInventory(/(?<="input":{"topic":")[^"]+/, TOPICS.commands.name) },
+  {
+    name: 'on the topic of commands',
+    ...onInventory(/(?<="input":{[^}]*"topic":")[^"]+/, TOPICS.commands.name),
+  },
   {
     name: 'on the other topic that is decided on',
     ...onInventory(
-      /"topic":"gc.node.inventory"(,"partition":\d+,"offset":")\d+/,
-      `"topic":"${TOPICS.diskStats.name}"$1999999`,
+      /(?<="input":{[^}]*)"offset":"\d+"([^}]*)"topic":"gc.node.inventory"/,
+      `"offset":"999999"$1"topic":"${TOPICS.diskStats.name}"`,
     ),
   },
 ];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
-import { decisionId, outputHash } from '../../../../../packages/decision/decision-record.ts';
+import { decisionId } from '../../../../../packages/decision/decision-record.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../../packages/decision/policy-set.ts';
 import { partitionOf } from '../../../../../packages/event-log/partition.ts';
@@ -21,6 +21,7 @@ import { image, incompleteInventory, inventory } from '../../../../fixtures/inve
 import { HOUR, instant, MINUTE, SECOND } from '../../../../fixtures/time.ts';
 import { decisionLog } from '../../../../support/logs/decision-log.ts';
 import { onLog, outgoing } from '../../../../support/logs/log-record.ts';
+import { outputHash } from '../../../../support/output-hash.ts';
 import { pickedRecord, type Recording, recordingOf, replayed, without } from '../../support/recorded-log.ts';
 import { named, verify } from '../../support/verify-recording.ts';
 
@@ -96,7 +97,7 @@ async function caughtUp(): Promise<Recording> {
 
 const isOf = (offset: number) => (text: string) =>
   text.includes('"name":"image-gc"') &&
-  text.includes(`"partition":${PARTITION},"offset":"${offset}","id":"look-${offset}","sha256"`);
+  text.includes(`"input":{"id":"look-${offset}","offset":"${offset}","partition":${PARTITION},"sha256"`);
 const decisionOf = (offset: number): Decision =>
   Decision.parse(JSON.parse(String(pickedRecord(recording, 'decisions', isOf(offset)).value)));
 

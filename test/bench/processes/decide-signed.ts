@@ -1,0 +1,77 @@
+/**
+ * An image-gc that follows keys, signs what it orders, and verifies a signature of each inventory before it is parsed; all else
+ * is as in the service.
+ */
+import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
+import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
+import { startPolicySource } from '../../../packages/policy/policies.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { systemSources } from '../../../packages/process/system-sources.ts';
+import { readKeyFile } from '../../../packages/trust/key-file.ts';
+import { startTrust } from '../../../packages/trust/process-trust.ts';
+import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
+import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
+import { claimedSignature, isSignedBy } from '../../../packages/trust/signature.ts';
+import type { Trust } from '../../../packages/trust/trust.ts';
+import { startImageGc } from '../../../services/image-gc/main.ts';
+import { logContext } from '../context.ts';
+import type { ScriptArguments } from './arguments.ts';
+
+const [, , argument = ''] = process.argv;
+const settings: ScriptArguments['decide-signed'] = JSON.parse(argument);
+const { broker, rootsFile, deciderKeyFile, nodePublicKey } = settings;
+const { logger } = logContext;
+const { now, monotonicNow, random, wait, traceIds: ids } = systemSources;
+const metrics = createMetrics();
+const log = await openKafkaLog(
+  KafkaOptions.parse({ kind: 'kafka', brokers: [broker], clientId: 'decide-signed' }),
+  logContext,
+);
+const sources = { now: monotonicNow, random, wait };
+const roots = readTrustRoots(rootsFile);
+const started = startTrust({
+  choice: { kind: 'required', roots, signingKey: readKeyFile(deciderKeyFile), seen: new SeenGenerations() },
+  log,
+  logger,
+  metrics,
+  sources,
+  nowMs: now,
+});
+
+/** What the product does for orders and policies, and the same for inventories. */
+const trust: Trust = {
+  authenticate: (topic, record) => {
+    if (topic !== 'inventory') return started.trust.authenticate(topic, record);
+    const claimed = claimedSignature(record.headers);
+    return claimed.kind === 'claimed' && isSignedBy(nodePublicKey, roots.fleet, record, claimed.signature)
+      ? { ok: true, principal: { kind: 'unauthenticated' } }
+      : { ok: false, distrust: { cause: 'bad-signature', message: 'an inventory without its signature' } };
+  },
+  objectionTo: (...order) => started.trust.objectionTo(...order),
+};
+const policies = startPolicySource({
+  trust,
+  log,
+  logger,
+  metrics,
+  recheckMs: null,
+  sources,
+  startsAfter: started.keys?.caughtUp,
+});
+await policies.caughtUp;
+await startImageGc({
+  log,
+  policies: policies.current.node,
+  trust,
+  signer: started.signer,
+  logger,
+  metrics,
+  ids,
+  now,
+  monotonicNow,
+});
+process.once('SIGTERM', async () => {
+  await log[Symbol.asyncDispose]();
+  process.exit();
+});
+process.stdout.write('ready\n');
