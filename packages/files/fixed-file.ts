@@ -163,9 +163,18 @@ function jsonThatFits(path: string, value: unknown, slotBytes: number): Buffer {
 }
 
 function parse<T>(path: string, json: Buffer, schema: z.ZodType<T>): T {
-  const parsed = schema.safeParse(JSON.parse(json.toString('utf8')));
+  const parsed = schema.safeParse(jsonIn(path, json));
   if (parsed.success) return parsed.data;
   throw unreadable(path, `its content is of another form: ${z.prettifyError(parsed.error)}`);
+}
+
+/** The parser's own message quotes what it read. */
+function jsonIn(path: string, json: Buffer): unknown {
+  try {
+    return JSON.parse(json.toString('utf8'));
+  } catch (cause) {
+    throw unreadable(path, 'its content is not JSON', cause);
+  }
 }
 
 function readIfPresent(path: string): Buffer | null {

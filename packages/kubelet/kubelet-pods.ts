@@ -20,7 +20,7 @@ export function kubeletPodSource(options: KubeletOptions): PodSource & Disposabl
       try {
         connection ??= kubeletConnection(options, () => sockets++);
         const { body, socket } = await connection.get('/pods');
-        return listingOf(body, `connection-${socket}`);
+        return podListingIn(body, `connection-${socket}`);
       } catch (cause) {
         drop();
         throw unreadable(options, cause);
@@ -30,7 +30,8 @@ export function kubeletPodSource(options: KubeletOptions): PodSource & Disposabl
   };
 }
 
-function listingOf(body: string, kubeletInstance: string): PodListing {
+/** The pods in an answer to /pods. Throws a plain error that says what is wrong with it. */
+export function podListingIn(body: string, kubeletInstance: string): PodListing {
   const parsed = KubeletPodList.safeParse(JSON.parse(body));
   if (parsed.success) return { kubeletInstance, pods: podsIn(parsed.data) };
   throw new Error(`its answer is no list of pods: ${z.prettifyError(parsed.error)}`);

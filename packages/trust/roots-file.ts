@@ -22,7 +22,7 @@ function valueIn(path: string): unknown {
     const stat = statSync(path);
     if (!stat.isFile()) throw new TypeError('it is no file');
     if (stat.size > MAX_BYTES) throw new TypeError(`it has more than ${MAX_BYTES} bytes`);
-    return parse(readFileSync(path, 'utf8'), { maxAliasCount: 0, prettyErrors: false });
+    return parse(readFileSync(path, 'utf8'), { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
   } catch (error) {
     // The parser's own message quotes what it read, which may be a key that somebody put in the wrong place.
     const isYamlFault = error instanceof YAMLParseError;

@@ -35,8 +35,13 @@ test.each(files)('$path names only variables that there are', ({ text }) => {
   expect(named.filter((name) => !variables.has(name))).toEqual([]);
 });
 
-/** These pages speak of the options of the benchmark, of Node.js, and of the chaos campaign. */
-const OTHER_OPTIONS = ['docs/reference/performance.md', 'docs/how-it-works/chaos.md'];
+/** These pages speak of the options of Node.js, and of programs that are not shipped. */
+const OTHER_OPTIONS = [
+  'docs/reference/performance.md',
+  'docs/how-it-works/chaos.md',
+  'docs/how-it-works/fuzz.md',
+  'docs/how-it-works/mutation.md',
+];
 const pages = files.filter(({ path }) => path.endsWith('.md') && !OTHER_OPTIONS.includes(path));
 
 test.each(pages)('$path names only options that there are', ({ text }) => {

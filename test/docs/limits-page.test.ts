@@ -79,10 +79,12 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     'packages/process/options/named-file.ts PIPE_CHUNK_BYTES',
     'packages/process/options/named-file.ts WAIT_MS',
     'packages/process/options/named-file.ts FILE_CHUNK_BYTES',
+    'packages/pipeline/decide.ts NO_BYTES',
     'packages/process/trace-ids.ts POOL_BYTES',
     'services/audit/archive/check-archive.ts SMALL_BYTES',
     'services/audit/archive/read-archive.ts MOST_INLINE_BYTES',
     'services/audit/names/name-lines.ts LEAST_ROOM_BYTES',
+    'services/audit/verify/decisions/decided-text.ts LOOKED_AT_BYTES',
   ],
   'stand for "one batch" and "for ever"': [
     'packages/event-log/kafka/reading/fetcher.ts ONE_BATCH_BYTES',

@@ -67,14 +67,9 @@ class Owned {
 
 const snapshotKey = (snapshotter: string, name: string): string => `${snapshotter} ${name}`;
 
-/** The digests below these, and these. */
+/** The digests below these, and these. However deep they lie: what is added to a set while it is gone through is gone through too. */
 function reachable(targets: readonly string[], { blobs }: ImageContent): ReadonlySet<string> {
-  const seen = new Set<string>();
-  const visit = (digest: string): void => {
-    if (seen.has(digest)) return;
-    seen.add(digest);
-    blobs.get(digest)?.content.forEach(visit);
-  };
-  targets.forEach(visit);
-  return seen;
+  const found = new Set(targets);
+  for (const digest of found) for (const below of blobs.get(digest)?.content ?? []) found.add(below);
+  return found;
 }

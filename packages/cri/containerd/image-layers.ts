@@ -129,14 +129,15 @@ export function layersHeld(
 function layersUnder(targets: readonly string[], store: LayerStore): ReadonlyMap<string, HeldLayer> {
   const found = new Map<string, HeldLayer>();
   const seen = new Set<string>();
-  const visit = (digest: string): void => {
+  // The next is the last: however deep they lie, each comes before those that follow the one that names it.
+  const waiting = targets.toReversed();
+  for (let digest = waiting.pop(); digest !== undefined; digest = waiting.pop()) {
     const blob = store.blobs.get(digest);
-    if (!blob || seen.has(digest)) return;
+    if (!blob || seen.has(digest)) continue;
     seen.add(digest);
     for (const layer of layersAt(digest, blob, store)) found.set(layer.key, layer);
-    blob.content.forEach(visit);
-  };
-  targets.forEach(visit);
+    for (const below of blob.content.toReversed()) waiting.push(below);
+  }
   return found;
 }
 

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import pMap from 'p-map';
 import { FleetGcError } from '../../process/errors.ts';
-import { connect } from '../connection.ts';
+import { type Connection, connect } from '../connection.ts';
 import { CRI_NAMESPACE, CONTAINERD_METHODS as METHODS } from './methods.ts';
 
 /** A name of containerd's image store. */
@@ -80,7 +80,12 @@ function notLoaded(error: unknown): readonly [] {
 
 /** Nothing is contacted before the first call. */
 export function connectContainerd(endpoint: string): ContainerdReader & Disposable {
-  const { call, collect, ...connection } = connect(endpoint, CRI_NAMESPACE);
+  const connection = connect(endpoint, CRI_NAMESPACE);
+  return { ...containerdOver(connection), [Symbol.dispose]: () => connection[Symbol.dispose]() };
+}
+
+/** The same over a connection that is there. */
+export function containerdOver({ call, collect }: Pick<Connection, 'call' | 'collect'>): ContainerdReader {
   return {
     images: async (timeoutMs) => {
       const { images } = await call(METHODS.listStoredImages, {}, timeoutMs);
@@ -119,6 +124,5 @@ export function connectContainerd(endpoint: string): ContainerdReader & Disposab
     },
     snapshotBytes: async (snapshotter, key, timeoutMs) =>
       (await call(METHODS.snapshotUsage, { snapshotter, key }, timeoutMs)).size,
-    [Symbol.dispose]: () => connection[Symbol.dispose](),
   };
 }

@@ -73,7 +73,7 @@ function workOf(nodePublicKey: string): Readonly<Record<Kind, Work>> {
   const ring = new KeyRing(rootsOf(root));
   ring.add(certified(root, decider));
   const required = new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => SIGNED_AT_MS });
-  const signer = signerOf(FLEET, decider);
+  const signer = signerOf({ fleet: FLEET, role: 'decider', key: () => decider });
   return {
     checked: async (records) => {
       for (const record of records) require(parseRecord('inventory', record).ok);

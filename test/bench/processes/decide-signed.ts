@@ -29,8 +29,24 @@ const log = await openKafkaLog(
 );
 const sources = { now: monotonicNow, random, wait };
 const roots = readTrustRoots(rootsFile);
+const key = readKeyFile(deciderKeyFile);
+const seen = new SeenGenerations();
 const started = startTrust({
-  choice: { kind: 'required', roots, signingKey: readKeyFile(deciderKeyFile), seen: new SeenGenerations() },
+  choice: {
+    kind: 'required',
+    roots,
+    facts: 'off',
+    seen,
+    learnsFrom: null,
+    signing: {
+      key,
+      role: 'decider',
+      subject: null,
+      read: async () => key,
+      everyMs: 86_400_000,
+      onReload: () => () => undefined,
+    },
+  },
   log,
   logger,
   metrics,
@@ -51,6 +67,7 @@ const trust: Trust = {
 };
 const policies = startPolicySource({
   trust,
+  seen,
   log,
   logger,
   metrics,
@@ -64,6 +81,7 @@ await startImageGc({
   policies: policies.current.node,
   trust,
   signer: started.signer,
+  heads: null,
   logger,
   metrics,
   ids,

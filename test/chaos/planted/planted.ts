@@ -162,7 +162,7 @@ export const PLANTED: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/trust/process-trust.ts',
-        old: 'Math.max(nowMs(), keys.ring().latestStatementMs)',
+        old: 'Math.max(nowMs(), seen.passedMs)',
         now: 'nowMs()',
       },
     ],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { contentOwners } from '../../../packages/cri/containerd/content-owners.ts';
 import { layersHeld } from '../../../packages/cri/containerd/image-layers.ts';
 import type { LayerStore } from '../../../packages/cri/containerd/layer-store.ts';
 import { runtimeImage } from '../../fixtures/listing.ts';
@@ -122,4 +123,18 @@ test('[M7] what an image holds that CRI does not list is no layer of others: it 
 test('[M7] a name of a listed image that CRI does not list yet takes nothing from it', () => {
   const given = store({ [NAME_OF_A]: 'manifest', 'just-tagged:1': 'manifest' }, UNPACKED, CHAIN);
   expect(layersOfA(given)).toContain('blob layer');
+});
+
+test('content that refers to content twenty thousand deep is gone through to its end', () => {
+  const depth = 20_000;
+  const blobs: Blobs = Object.fromEntries(
+    Array.from({ length: depth }, (_, level) => [
+      level === 0 ? 'manifest' : `index-${level}`,
+      level + 1 === depth ? {} : { content: [`index-${level + 1}`] },
+    ]),
+  );
+  const given = store({ [NAME_OF_A]: 'manifest' }, blobs);
+
+  expect(layersOfA(given)).toEqual([`blob index-${depth - 1}`]);
+  expect([...contentOwners([A], given).ofBlob(`index-${depth - 1}`)]).toEqual([A.id]);
 });

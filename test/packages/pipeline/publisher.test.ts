@@ -111,6 +111,15 @@ describe('the text of an event on the log', () => {
   const said = { role: 'decider', clusters: ['b', 'a'], name: 'deciders' } as const;
   const statement = certificate({ publicKey, issuedAtMs: NOW_MS, notAfterMs: NOW_MS + 1, ...said });
   const policies = policySet('node', [appliedPolicy()], []);
+  const decisionHead: EventOf<'heads'> = {
+    type: 'fleetgc.decision-head',
+    version: 1,
+    id: 'head-1',
+    chain: 'a',
+    decider: 'pressure',
+    statements: { b: 1, a: 2 },
+    ranges: [{ partition: 0, first: 0, records: 1, sha256: 'a'.repeat(64), firstAtMs: 1, lastAtMs: 1 }],
+  };
 
   /** Of every topic, all types of it that differ in form. */
   const CANONICAL: { readonly [Id in Exclude<TopicId, 'inventory' | 'diskStats'>]: readonly EventOf<Id>[] } =
@@ -122,6 +131,7 @@ describe('the text of an event on the log', () => {
       policies: [appliedPolicy(), pauseRecord(), deletionRecord('web')],
       policyVersions: [appliedPolicy(), policySetRecord(policies)],
       keys: [statement],
+      heads: [decisionHead, archiveHead],
       deadLetters: [letter],
     };
   const outputs = Object.entries(CANONICAL).flatMap(([topic, events]) =>

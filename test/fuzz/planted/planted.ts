@@ -1,0 +1,83 @@
+import type { PlantedBug } from '../../chaos/planted/planted.ts';
+
+/** A bug, and the target that is to find it. */
+export interface ReadingBug extends PlantedBug {
+  readonly target: string;
+}
+
+const TRUST = 'packages/trust/trust.ts';
+const PARSE = 'packages/pipeline/parse/parse-record.ts';
+
+/** Slips in what reads, as somebody might make them. */
+export const PLANTED: readonly ReadingBug[] = [
+  {
+    name: 'signatures-of-commands-not-verified',
+    target: 'commands',
+    edits: [
+      {
+        file: TRUST,
+        old: 'if (!isSignedBy(key.publicKey',
+        now: "if (topic !== 'commands' && !isSignedBy(key.publicKey",
+      },
+    ],
+  },
+  {
+    name: 'revoked-keys-still-order',
+    target: 'observe',
+    edits: [{ file: TRUST, old: 'revocation !== null && (isAboutNow ||', now: 'revocation !== null && (' }],
+  },
+  {
+    name: 'lower-generation-of-a-policy-accepted',
+    target: 'policies',
+    edits: [
+      {
+        file: 'packages/policy/policy-reading.ts',
+        old: 'generations.get(key) ?? before.of',
+        now: 'generations.get(key) ?? 0 * before.of',
+      },
+    ],
+  },
+  {
+    name: 'first-certificate-of-a-key-holds',
+    target: 'keys',
+    edits: [
+      {
+        file: 'packages/trust/key-ring.ts',
+        old: '.toSorted((a, b) => b.generation - a.generation)[0];\n    if (standing',
+        now: '.toSorted((a, b) => a.generation - b.generation)[0];\n    if (standing',
+      },
+    ],
+  },
+  {
+    name: 'size-of-messages-not-bounded',
+    target: 'observe',
+    edits: [{ file: PARSE, old: 'if (value.length > bounds.bytes) {', now: 'if (value.length < 0) {' }],
+  },
+  {
+    name: 'commands-go-back-from-dead-letters',
+    target: 'deadLetters',
+    edits: [{ file: 'services/dead-letters/letters.ts', old: 'commands: false,', now: 'commands: true,' }],
+  },
+  {
+    name: 'verbose-answer-that-is-no-json',
+    target: 'cri',
+    edits: [
+      {
+        file: 'packages/cri/from-messages.ts',
+        old: '  } catch {\n    return null;',
+        now: '  } catch (error) {\n    throw error;',
+      },
+    ],
+  },
+  {
+    name: 'hold-of-the-node-overlooked',
+    target: 'node-yaml',
+    edits: [
+      {
+        file: 'services/node-executor/local/local-file.ts',
+        old: "? { kind: 'rules', ...rules.data }",
+        now: "? { kind: 'rules', ...rules.data, hold: rules.data.hold && rules.data.maxRemovalsPerHour === null }",
+      },
+    ],
+  },
+];

@@ -1,0 +1,184 @@
+import type { OutgoingRecord } from '../../../../packages/event-log/port.ts';
+import type { SigningKey } from '../../../../packages/trust/key-pair.ts';
+import { KeyRing } from '../../../../packages/trust/key-ring.ts';
+import { signRecord } from '../../../../packages/trust/signature.ts';
+import { needsSignature, RequiredTrust } from '../../../../packages/trust/trust.ts';
+import type { TopicId } from '../../../../schemas/events/topics.ts';
+import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
+import { certified, FLEET, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
+
+/** What a message may claim about who wrote it; all but the first is to have no effect where signatures are required. */
+export const CLAIMS = [
+  'good',
+  'unsigned',
+  'malformed',
+  'expired',
+  'revoked',
+  'stranger',
+  'other-role',
+  'other-cluster',
+  'other-fleet',
+  'other-topic',
+  'other-key',
+  'other-value',
+  'no-generation',
+  'older',
+  'of-the-future',
+] as const;
+export type Claim = (typeof CLAIMS)[number];
+
+/** Which role may sign what. The product has this table too: the two are to agree, so it is not taken from there. */
+const ROLES: Readonly<Record<TopicId, { readonly may: KeyRole; readonly other: KeyRole } | null>> = {
+  diskStats: null,
+  inventory: null,
+  observe: { may: 'decider', other: 'operator' },
+  commands: { may: 'decider', other: 'operator' },
+  results: null,
+  decisions: null,
+  policies: { may: 'operator', other: 'decider' },
+  policyVersions: null,
+  keys: { may: 'root', other: 'operator' },
+  deadLetters: null,
+};
+
+/** Orders are of this moment; what stays in force has a generation. */
+const ORDERS: readonly TopicId[] = ['observe', 'commands'];
+/** Their keys name a node, and so a cluster. */
+const OF_A_CLUSTER: readonly TopicId[] = ORDERS;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** When the log takes each message, and when it is read. */
+export const TAKEN_AT_MS = SIGNED_AT_MS + 2 * HOUR_MS;
+/** What was seen of each record key before. */
+export const SEEN_GENERATION = SIGNED_AT_MS;
+
+const isOrder = (topic: TopicId): boolean => ORDERS.includes(topic);
+
+/** Whether this claim is one that means anything on the topic: else it is to be believed as the good one is. */
+function applies(claim: Claim, topic: TopicId): boolean {
+  if (ROLES[topic] === null) return false;
+  switch (claim) {
+    case 'no-generation':
+    case 'of-the-future':
+    case 'older':
+      return !isOrder(topic);
+    case 'other-cluster':
+      return OF_A_CLUSTER.includes(topic);
+    case 'expired':
+    case 'revoked':
+      // Whom a root's key signs for is told by its certificate, as that of others.
+      return topic !== 'keys';
+    default:
+      return claim !== 'good';
+  }
+}
+
+/** Whether nothing may follow from a message that claims this. */
+export const isToBeRefused = (claim: Claim, topic: TopicId): boolean => applies(claim, topic);
+
+type Signatory = { readonly [Kind in 'may' | 'other' | 'expired' | 'revoked' | 'elsewhere']: SigningKey };
+
+/** A fleet with keys of all kinds. */
+export class Signatories {
+  readonly root = newKey();
+  readonly roots = rootsOf(this.root);
+  readonly trust: RequiredTrust;
+  readonly #stranger = newKey();
+  readonly #byTopic: ReadonlyMap<TopicId, Signatory>;
+
+  constructor() {
+    const ring = new KeyRing(this.roots);
+    const add = (record: Parameters<KeyRing['add']>[0]): void => {
+      const added = ring.add(record);
+      if (added.kind === 'refused') throw new Error(added.why);
+    };
+    const certify = (role: KeyRole, over: Parameters<typeof certified>[2] = {}): SigningKey => {
+      const key = newKey();
+      add(certified(this.root, key, { role, ...over }));
+      return key;
+    };
+    const signatory = (
+      topic: TopicId,
+      roles: { readonly may: KeyRole; readonly other: KeyRole },
+    ): Signatory => {
+      const lost = certify(roles.may);
+      // Orders of a revoked key count no more in any case, whenever the log took them.
+      add(revoked(this.root, lost, isOrder(topic) ? { untrustedFromMs: TAKEN_AT_MS + HOUR_MS } : {}));
+      return {
+        may: roles.may === 'root' ? this.root : certify(roles.may),
+        other: certify(roles.other),
+        expired: certify(roles.may, { notAfterMs: TAKEN_AT_MS - HOUR_MS }),
+        revoked: lost,
+        elsewhere: certify(roles.may, { clusters: ['elsewhere'] }),
+      };
+    };
+    const ids: readonly TopicId[] = ['observe', 'commands', 'policies', 'keys'];
+    this.#byTopic = new Map(
+      ids.flatMap((topic) => {
+        const roles = ROLES[topic];
+        return roles === null ? [] : [[topic, signatory(topic, roles)] as const];
+      }),
+    );
+    this.trust = new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => TAKEN_AT_MS });
+  }
+
+  /** The record as somebody would write it who claims this. */
+  sign(topic: TopicId, record: OutgoingRecord, claim: Claim): OutgoingRecord {
+    const signatory = this.#byTopic.get(topic);
+    if (signatory === undefined || claim === 'unsigned') return record;
+    const key = this.#keyFor(claim, signatory);
+    const fleet = claim === 'other-fleet' ? 'staging' : FLEET;
+    const signed = signRecord(signedInstead(record, claim), {
+      fleet,
+      key,
+      generation: generationFor(claim, topic),
+    });
+    const { ce_fleetgcsignature: signature = '', ...headers } = signed.headers;
+    const written = claim === 'malformed' ? signature.slice(1) : signature;
+    return { ...record, headers: { ...headers, ce_fleetgcsignature: written } };
+  }
+
+  #keyFor(claim: Claim, signatory: Signatory): SigningKey {
+    switch (claim) {
+      case 'expired':
+        return signatory.expired;
+      case 'revoked':
+        return signatory.revoked;
+      case 'stranger':
+        return this.#stranger;
+      case 'other-role':
+        return signatory.other;
+      case 'other-cluster':
+        return signatory.elsewhere;
+      default:
+        return signatory.may;
+    }
+  }
+}
+
+/** What the signature is over, where it is over something else than the message. */
+function signedInstead(record: OutgoingRecord, claim: Claim): OutgoingRecord {
+  switch (claim) {
+    case 'other-topic':
+      return { ...record, topic: record.topic === 'gc.policies' ? 'gc.keys' : 'gc.policies' };
+    case 'other-key':
+      return { ...record, key: `${record.key} ` };
+    case 'other-value':
+      return { ...record, value: Buffer.concat([record.value ?? Buffer.alloc(0), Buffer.from(' ')]) };
+    default:
+      return record;
+  }
+}
+
+function generationFor(claim: Claim, topic: TopicId): number | null {
+  if (isOrder(topic) || claim === 'no-generation') return null;
+  if (claim === 'older') return SEEN_GENERATION - 1;
+  return claim === 'of-the-future' ? TAKEN_AT_MS + DAY_MS + 1 : SEEN_GENERATION + 1;
+}
+
+/** The two tables of who signs what are to agree. */
+export function requireAgreement(topic: TopicId): void {
+  if (needsSignature(topic) !== (ROLES[topic] !== null))
+    throw new Error(`whether messages of ${topic} need a signature is not as it is written here`);
+}

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { contentHash } from '../../../../packages/canonical/ids.ts';
+import { policySetHash } from '../../../../packages/decision/policy-set.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
+import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
+import { NodeSelector, pauseKey } from '../../../../schemas/policy/policy.ts';
+import { PolicySetRecord } from '../../../../schemas/policy/policy-set.ts';
+import { isObject, type Json, type JsonObject, replaced, toJson } from '../../mutate/json.ts';
+import { asObject } from '../../mutate/schema.ts';
+import { CLAIMS, type Claim, type Signatories, TAKEN_AT_MS } from './claims.ts';
+
+/** What lies around the event of a message as it is made up. */
+const Around = z.object({
+  claim: z.enum(CLAIMS).catch('good'),
+  /** `own`: the one that belongs to the event. */
+  key: z.enum(['own', 'other', 'none']).catch('own'),
+  /** Hashes in the event are `made` anew, as somebody would who changes the rest. */
+  hashes: z.enum(['made', 'as-written']).catch('made'),
+  /** In place of what belongs to the event. */
+  headers: z.record(z.string(), z.string()).catch({}),
+  /** Bytes of the value that are others: where, and which. */
+  bytes: z.array(z.tuple([z.int().nonnegative(), z.int().min(0).max(255)])).catch([]),
+});
+type Around = z.infer<typeof Around>;
+
+/** What inputs of a topic are like. */
+export const messageSchema = (topic: TopicId): z.ZodType =>
+  z.object({
+    event: z.union([...TOPICS[topic].schemas]),
+    claim: z.enum(CLAIMS),
+    key: z.enum(['own', 'other', 'none']),
+    hashes: z.enum(['made', 'as-written']),
+    headers: z.record(z.enum(['ce_id', 'ce_type', 'ce_fleetgckeyid', 'traceparent']), z.string()),
+    bytes: z.array(z.tuple([z.int().nonnegative(), z.int().min(0).max(255)])),
+  });
+
+export const messageOf = (event: unknown, claim: Claim = 'good'): Json => ({
+  event: toJson(event),
+  claim,
+  key: 'own',
+  hashes: 'made',
+  headers: {},
+  bytes: [],
+});
+
+/** A message on the log, and what is known of it by whoever made it up. */
+export interface MadeMessage {
+  readonly record: LogRecord;
+  readonly claim: Claim;
+}
+
+/** `null` for what is no input. */
+export function madeMessage(topic: TopicId, input: Json, signatories: Signatories): MadeMessage | null {
+  if (!isObject(input)) return null;
+  const { event: written = null, ...around } = input;
+  const data = Around.parse(around);
+  const event = data.hashes === 'made' ? withHashes(written) : written;
+  const { claim } = data;
+  const record = signatories.sign(topic, unsignedRecord(topic, event, data), claim);
+  const { key } = record;
+  return {
+    claim,
+    record: {
+      ...record,
+      key: data.key === 'none' ? null : key,
+      partition: 0,
+      offset: 1n,
+      timestampMs: TAKEN_AT_MS,
+    },
+  };
+}
+
+function unsignedRecord(topic: TopicId, event: Json, { key, headers, bytes }: Around): OutgoingRecord {
+  const members = isObject(event) ? event : {};
+  return {
+    topic: TOPICS[topic].name,
+    key: key === 'own' ? KEYS[topic](members) : 'elsewhere/other',
+    value: changedBytes(Buffer.from(JSON.stringify(event)), bytes),
+    headers: {
+      ce_specversion: '1.0',
+      ce_id: textOf(members.id),
+      ce_type: `${textOf(members.type)}.v${members.version}`,
+      ce_source: '/fleetgc/fuzz',
+      ce_time: '2026-01-01T00:00:00.000Z',
+      'content-type': 'application/json',
+      ...headers,
+    },
+  };
+}
+
+function changedBytes(value: Buffer, bytes: Around['bytes']): Buffer {
+  for (const [at, byte] of bytes) if (value.length > 0) value[at % value.length] = byte;
+  return value;
+}
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+const nodeKeyOf = (event: JsonObject): string => `${textOf(event.cluster)}/${textOf(event.node)}`;
+
+function policyKeyOf(event: JsonObject): string {
+  if (event.type === 'fleetgc.policy') return textOf(asObject(event.policy).name);
+  if (event.type === 'fleetgc.policy-deletion') return textOf(event.key);
+  const selector = NodeSelector.safeParse(event.selector);
+  return selector.success ? pauseKey(selector.data) : '!pause';
+}
+
+/** Of an event that may be none. */
+const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
+  diskStats: nodeKeyOf,
+  inventory: nodeKeyOf,
+  observe: nodeKeyOf,
+  commands: nodeKeyOf,
+  results: nodeKeyOf,
+  decisions: nodeKeyOf,
+  policies: policyKeyOf,
+  policyVersions: ({ hash }) => textOf(hash),
+  keys: ({ keyId }) => textOf(keyId),
+  deadLetters: ({ key }) => Buffer.from(textOf(key), 'base64').toString('utf8'),
+};
+
+/** Of policies, and of sets of them. */
+function withHashes(event: Json): Json {
+  if (!isObject(event)) return event;
+  if (event.type === 'fleetgc.policy') {
+    const { policy = null } = event;
+    return replaced(
+      event,
+      'hash',
+      hashOr(() => contentHash(policy)),
+    );
+  }
+  if (event.type !== 'fleetgc.policy-set') return event;
+  const { policies, pauses } = PolicySetRecord.shape;
+  const named = policies.safeParse(event.policies);
+  const paused = pauses.safeParse(event.pauses);
+  if (!named.success || !paused.success) return event;
+  return replaced(
+    event,
+    'hash',
+    hashOr(() => policySetHash(named.data, paused.data)),
+  );
+}
+
+/** What is no whole text has no hash. */
+function hashOr(make: () => string): string {
+  try {
+    return make();
+  } catch {
+    return '';
+  }
+}

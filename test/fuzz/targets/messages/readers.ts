@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { policySetRecord } from '../../../../packages/decision/policy-set.ts';
+import { NodeWatch } from '../../../../packages/fleet-watch/node-watch.ts';
+import type { OnEvent } from '../../../../packages/pipeline/decide.ts';
+import { certificate, revocation } from '../../../../packages/trust/statement.ts';
+import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';
+import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
+import { pressureHandler, resultsHandler } from '../../../../services/pressure/handler.ts';
+import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
+import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { arbitraryNode } from '../../../fixtures/arbitrary-node.ts';
+import { containerRemoval, imageRemoval, logRemoval } from '../../../fixtures/command.ts';
+import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { incompleteInventory, tooLargeInventory } from '../../../fixtures/inventory.ts';
+import { observe } from '../../../fixtures/observe.ts';
+import { decision } from '../../../fixtures/outputs.ts';
+import { deletionRecord, pauseRecord, policySet } from '../../../fixtures/policy.ts';
+import { reclaim, WHOLE_DISK } from '../../../fixtures/reclaim.ts';
+import {
+  objectResult,
+  pressureUnrelieved,
+  reclaimGoesOn,
+  refusedCommand,
+} from '../../../fixtures/results.ts';
+import { newKey, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
+import { arbitraryForgery } from '../../../pipeline/support/attacker.ts';
+import { someNode } from '../../../services/pressure/arbitrary.ts';
+import { auditReader, decisionsReader, headReader, namesReader } from './audit.ts';
+import { decidingReader, toTheSameNode } from './deciding.ts';
+import { agentReader, executorReader, IMAGE_IDS } from './orders.ts';
+import {
+  deadLettersReader,
+  keyRingReader,
+  policyHistoryReader,
+  policySourceReader,
+  storedPoliciesReader,
+} from './state.ts';
+import type { TopicReaders } from './topic-readers.ts';
+
+const policies = () => policySet();
+
+/** What decision services tell beside their handlers. */
+const watching = (): { readonly onEvent: OnEvent } => {
+  const watch = new NodeWatch({ policies, logger: SILENT, metrics: NO_METRICS });
+  return { onEvent: (event, record) => watch.received(event, record) };
+};
+
+const sampled = <T>(arbitrary: fc.Arbitrary<T>, numRuns: number): readonly T[] =>
+  fc.sample(arbitrary, { numRuns, seed: 17 });
+
+const letter = (over: Partial<EventOf<'deadLetters'>> = {}) => ({
+  type: 'fleetgc.dead-letter',
+  version: 1,
+  id: 'letter-1',
+  cause: 'not-json',
+  message: 'the value is not JSON',
+  group: 'fleetgc-image-gc',
+  topic: 'gc.node.inventory',
+  partition: 1,
+  offset: '42',
+  timestampMs: SIGNED_AT_MS,
+  key: Buffer.from('prod/web-1').toString('base64'),
+  value: Buffer.from('{').toString('base64'),
+  headers: {},
+  omittedBytes: 0,
+  suppressedBefore: 0,
+  ...over,
+});
+
+const KEY = {
+  publicKey: newKey().publicKey,
+  role: 'decider',
+  clusters: [],
+  name: 'a key',
+  issuedAtMs: SIGNED_AT_MS,
+  notAfterMs: SIGNED_AT_MS + 1,
+} as const;
+
+/** Who reads each topic. A topic without readers here does not compile. */
+export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
+  diskStats: {
+    events: () => [diskStats(), ...sampled(someNode, 20)],
+    readers: {
+      pressure: decidingReader('diskStats', () => ({
+        handlers: { diskStats: pressureHandler(policies) },
+        judge: toTheSameNode,
+        ...watching(),
+      })),
+      'look ahead': headReader('diskStats'),
+      audit: auditReader('diskStats'),
+    },
+  },
+  inventory: {
+    events: () => [
+      incompleteInventory,
+      tooLargeInventory,
+      ...sampled(arbitraryNode, 12),
+      ...sampled(arbitraryNode, 6).map((node) => ({ ...node, reclaim: reclaim({ step: 'containers' }) })),
+    ],
+    readers: {
+      'container-gc': decidingReader('inventory', () => ({
+        handlers: { inventory: containerGcHandler(policies) },
+        judge: toTheSameNode,
+      })),
+      'image-gc': decidingReader('inventory', () => ({
+        handlers: { inventory: imageGcHandler(policies) },
+        judge: toTheSameNode,
+      })),
+      'look ahead': headReader('inventory'),
+      audit: auditReader('inventory'),
+      'index of names': namesReader,
+    },
+  },
+  observe: {
+    events: () => [
+      observe(),
+      ...sampled(arbitraryForgery, 10).map(({ claimed }) => observe({ reclaim: claimed })),
+    ],
+    readers: { 'node-agent': agentReader, audit: auditReader('observe') },
+  },
+  commands: {
+    events: () => [
+      imageRemoval(IMAGE_IDS),
+      imageRemoval(IMAGE_IDS, { reclaim: reclaim(WHOLE_DISK) }),
+      containerRemoval(['container-1', 'sandbox-1']),
+      containerRemoval(['container-2', 'running']),
+      logRemoval(['default_web_pod-1', 'a_b_c-1.log']),
+    ],
+    readers: {
+      'node-executor': executorReader,
+      'index of names': namesReader,
+      audit: auditReader('commands'),
+    },
+  },
+  results: {
+    events: () => [
+      objectResult(),
+      refusedCommand(),
+      reclaimGoesOn(),
+      pressureUnrelieved(),
+      ...sampled(arbitraryForgery, 5).map(({ claimed }) => reclaimGoesOn({ reclaim: claimed })),
+    ],
+    readers: {
+      pressure: decidingReader('results', () => ({
+        handlers: { results: resultsHandler(policies) },
+        judge: toTheSameNode,
+        ...watching(),
+      })),
+      'index of names': namesReader,
+      audit: auditReader('results'),
+    },
+  },
+  decisions: {
+    events: () => [decision(), decision({ outcome: 'dry-run', reclaim: reclaim() }), pressureUnrelieved()],
+    readers: { verify: decisionsReader, 'index of names': namesReader, audit: auditReader('decisions') },
+  },
+  policies: {
+    events: () => [
+      appliedPolicy(),
+      appliedPolicy({ name: 'other', mode: 'dry-run' }),
+      pauseRecord(),
+      deletionRecord('default'),
+      deletionRecord('!pause'),
+    ],
+    readers: {
+      'policy source': policySourceReader,
+      'policy verbs': storedPoliciesReader,
+      audit: auditReader('policies'),
+    },
+  },
+  policyVersions: {
+    events: () => [
+      appliedPolicy(),
+      policySetRecord(policySet()),
+      policySetRecord(policySet({}, [pauseRecord()])),
+    ],
+    readers: { 'policy history': policyHistoryReader, audit: auditReader('policyVersions') },
+  },
+  keys: {
+    events: () => [
+      certificate(KEY),
+      certificate({ ...KEY, role: 'root', clusters: ['prod'] }),
+      revocation({ ...KEY, keyId: '0'.repeat(32), reason: 'lost', untrustedFromMs: SIGNED_AT_MS }),
+    ],
+    readers: { 'key source': keyRingReader, audit: auditReader('keys') },
+  },
+  deadLetters: {
+    events: () => [
+      letter(),
+      letter({ topic: 'gc.node.commands' }),
+      letter({ value: null, omittedBytes: 7 }),
+      {
+        type: 'fleetgc.dead-letter-redrive',
+        version: 1,
+        id: 'redrive-1',
+        deadLetterId: 'letter-1',
+        key: null,
+      },
+    ],
+    readers: { 'dead-letters verbs': deadLettersReader, audit: auditReader('deadLetters') },
+  },
+};

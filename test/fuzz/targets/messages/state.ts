@@ -1,0 +1,130 @@
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
+import { createPolicyKnowledge, type PolicyKnowledge } from '../../../../packages/policy/policy-knowledge.ts';
+import { createPolicyReading } from '../../../../packages/policy/policy-reading.ts';
+import { readStoredPolicies } from '../../../../packages/policy/stored-policies.ts';
+import { KeyRing } from '../../../../packages/trust/key-ring.ts';
+import { SeenGenerations } from '../../../../packages/trust/seen-generations.ts';
+import { certificate } from '../../../../packages/trust/statement.ts';
+import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
+import { selectPolicy } from '../../../../schemas/policy/policy.ts';
+import { readPolicyHistory } from '../../../../services/audit/policies/policy-history.ts';
+import { filterLetters, readStoredLetters } from '../../../../services/dead-letters/letters.ts';
+import { planRedrive } from '../../../../services/dead-letters/redrive.ts';
+import { SILENT } from '../../../exhaustive/silent.ts';
+import { NODE } from '../../../fixtures/inventory.ts';
+import { SIGNED_AT_MS, stated } from '../../../fixtures/trust.ts';
+import { readableLog } from '../../../support/logs/readable-log.ts';
+import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
+import { isToBeRefused, SEEN_GENERATION, type Signatories, TAKEN_AT_MS } from './claims.ts';
+import type { MadeMessage } from './message.ts';
+import type { ReadMessage } from './topic-readers.ts';
+
+const effect = (what: string): Outcome => ({ passed: true, effect: what });
+const NEVER = new AbortController().signal;
+const SELF = { ...NODE, nodeLabels: {} };
+const CONNECTED = { health: () => ({ connected: true, problem: null }) };
+
+const first = (record: LogRecord): LogRecord => ({ ...record, offset: 0n });
+const logOf = (record: LogRecord) => readableLog([first(record)]).log;
+
+/** What a service or node makes of a record of `gc.policies`, that has seen what stood there before. */
+export const policySourceReader = ({ trust }: Signatories): ReadMessage => {
+  return ({ record, claim }) => {
+    const seen = new SeenGenerations();
+    seen.saw('policies', new Map([[record.key ?? '', SEEN_GENERATION]]));
+    const reading = createPolicyReading(trust, seen);
+    reading.add(record);
+    const knowledge = createPolicyKnowledge(
+      { log: CONNECTED, logger: SILENT, sources: { now: () => TAKEN_AT_MS }, seen },
+      () => undefined,
+    );
+    knowledge.begin();
+    knowledge.adopt(reading);
+    const isReadable = reading.entries.get(record.key ?? '')?.kind !== 'unreadable';
+    return isReadable ? judgedRecord({ record, claim }, knowledge) : judgedHold(knowledge);
+  };
+};
+
+function judgedRecord({ record, claim }: MadeMessage, knowledge: PolicyKnowledge): Outcome {
+  if (isToBeRefused(claim, 'policies')) return effect(`a record that is ${claim} is in force`);
+  const { policies } = knowledge.sets().node;
+  return policies.every(({ policy }) => policy.name === record.key)
+    ? PASSED
+    : effect('a policy is in force under the name of another');
+}
+
+/** What cannot be read holds, and sets nothing into force. */
+const judgedHold = (knowledge: PolicyKnowledge): Outcome =>
+  isInForce(knowledge) ? effect('a policy that cannot be read is in force') : REFUSED;
+
+const isInForce = (knowledge: PolicyKnowledge): boolean =>
+  knowledge.problem() === null && selectPolicy(knowledge.sets().node, SELF).kind === 'policy';
+
+/** What `fleetgc policy list` shows, and the deciders of a fleet without signatures. */
+export const storedPoliciesReader = (): ReadMessage => async (message) => {
+  const stored = await readStoredPolicies(logOf(message.record), NEVER);
+  return stored.unreadable.length === 0 ? PASSED : REFUSED;
+};
+
+/** What every process makes of a record of `gc.keys`. */
+export const keyRingReader = ({ roots, root }: Signatories): ReadMessage => {
+  return ({ record, claim }) => {
+    const ring = new KeyRing(roots);
+    if (ring.add(record).kind === 'refused')
+      return isUntouched(ring, root) ? REFUSED : effect('a statement was refused, and changed something');
+    if (claim === 'older') return holdsAgain(record, { roots, root }) ?? PASSED;
+    return isToBeRefused(claim, 'keys') ? effect(`a statement that is ${claim} counts`) : PASSED;
+  };
+};
+
+const isUntouched = (ring: KeyRing, root: Signatories['root']): boolean =>
+  ring.keys().length === 0 && ring.generations.size === 0 && ring.isRoot(root.keyId);
+
+/** A statement with a lower generation than one before it is a statement, and must not hold. */
+function holdsAgain(record: LogRecord, { roots, root }: Pick<Signatories, 'roots' | 'root'>): Outcome | null {
+  const parsed = parseRecord('keys', record);
+  if (!parsed.ok || parsed.event.type !== 'fleetgc.key-certificate') return null;
+  const ring = new KeyRing(roots);
+  const { publicKey, keyId } = parsed.event;
+  ring.add(stated(root, certificate({ ...STANDING, publicKey }), { generation: SEEN_GENERATION }));
+  ring.add(record);
+  return ring.find(keyId)?.name === STANDING.name ? null : effect('a statement that was put back holds');
+}
+
+const STANDING = {
+  role: 'decider',
+  clusters: [],
+  name: 'stands there before',
+  issuedAtMs: SIGNED_AT_MS,
+  notAfterMs: TAKEN_AT_MS,
+} as const;
+
+/** Every policy and set of policies that was ever in force, as an audit has it. */
+export const policyHistoryReader = (): ReadMessage => async (message) => {
+  const { record } = message;
+  const history = await readPolicyHistory(logOf(record), NEVER);
+  const hash = record.key ?? '';
+  const set = history.policySetOf('node', hash);
+  history.whyUnknown(hash);
+  if (set !== null && set.hash !== hash)
+    return effect('a set of policies has another hash than it is known by');
+  return history.problems.length === 0 ? PASSED : REFUSED;
+};
+
+/** Facts about nodes may go back, and nothing else. */
+const GOES_BACK: readonly TopicName[] = [
+  TOPICS.diskStats.name,
+  TOPICS.inventory.name,
+  TOPICS.results.name,
+  TOPICS.decisions.name,
+];
+
+/** What `fleetgc dead-letters` shows, and would put back. */
+export const deadLettersReader = (): ReadMessage => async (message) => {
+  const { letters, unreadable } = await readStoredLetters(logOf(message.record), 'earliest', NEVER);
+  const { redrives } = planRedrive(filterLetters(letters, { redriven: true }), true);
+  const wrong = redrives.find(({ record }) => !GOES_BACK.includes(record.topic));
+  if (wrong !== undefined) return effect(`a message of ${wrong.record.topic} goes back`);
+  return unreadable === 0 ? PASSED : REFUSED;
+};
