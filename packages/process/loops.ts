@@ -56,7 +56,13 @@ export function createWakeSignal(sleep: Sleep): WakeSignal {
     // A reason of our own: making an error for each call costs more than the call.
     wake: () => woken.abort('woken'),
     wait: async (ms, signal) => {
-      await sleep(Math.min(ms, LONGEST_WAIT_MS), AbortSignal.any([signal, woken.signal]));
+      // Each AbortSignal.any leaves something behind, for as long as the signal lives: as long as the process.
+      const waiting = woken;
+      const end = (): void => waiting.abort('stopped');
+      signal.addEventListener('abort', end);
+      if (signal.aborted) end();
+      await sleep(Math.min(ms, LONGEST_WAIT_MS), waiting.signal);
+      signal.removeEventListener('abort', end);
       if (woken.signal.aborted) woken = new AbortController();
     },
   };

@@ -15,17 +15,16 @@ export const rowsOf = ({ all }: Pick<AllSeries, 'all'>): readonly Row[] =>
     return { process, figure, unit, samples: samples.length, ...verdictOf(samples, tolerance) };
   });
 
-const HEAD = ['process', 'figure', 'first quarter', 'last quarter', 'an hour', 'verdict'];
+const HEAD = ['process', 'figure', 'first quarter', 'second', 'third', 'last', 'an hour', 'verdict'];
 
 /** For people, a line each. */
 export function tableOf(rows: readonly Row[]): string {
   const cells = [
     HEAD,
-    ...rows.map(({ process, figure, unit, firstQuarter, lastQuarter, slopePerHour, verdict }) => [
+    ...rows.map(({ process, figure, unit, quarters, slopePerHour, verdict }) => [
       process,
       figure,
-      amount(firstQuarter, unit),
-      amount(lastQuarter, unit),
+      ...quarters.map((median) => amount(median, unit)),
       `${slopePerHour < 0 ? '' : '+'}${amount(slopePerHour, unit)}`,
       verdict,
     ]),

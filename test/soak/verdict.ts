@@ -13,9 +13,8 @@ export interface Tolerance {
 }
 
 export interface Verdict {
-  /** Medians. */
-  readonly firstQuarter: number;
-  readonly lastQuarter: number;
+  /** The medians of the four quarters: what fills up to its bound grows less and less. */
+  readonly quarters: readonly number[];
   readonly slopePerHour: number;
   readonly verdict: 'flat' | 'grows';
 }
@@ -30,12 +29,12 @@ export function verdictOf(samples: readonly Sample[], { ratio, absolute }: Toler
   if (samples.length < 8) throw new RangeError(`${samples.length} samples say nothing`);
   const size = Math.floor(samples.length / 4);
   const medianOf = (some: readonly Sample[]): number => median(some.map(({ value }) => value));
-  const firstQuarter = medianOf(samples.slice(0, size));
-  const lastQuarter = medianOf(samples.slice(-size));
-  const isGrowth = lastQuarter - firstQuarter > Math.max(absolute, ratio * firstQuarter);
+  const first = medianOf(samples.slice(0, size));
+  const last = medianOf(samples.slice(-size));
+  const between = [1, 2].map((quarter) => medianOf(samples.slice(quarter * size, (quarter + 1) * size)));
+  const isGrowth = last - first > Math.max(absolute, ratio * first);
   return {
-    firstQuarter,
-    lastQuarter,
+    quarters: [first, ...between, last],
     slopePerHour: slopeOf(samples) * HOUR_MS,
     verdict: isGrowth ? 'grows' : 'flat',
   };

@@ -23,12 +23,11 @@ export const KEY_ROWS: RowsOf<
   'key-revoked': {
     weight: 2,
     draw: (random) => ({ forMs: between(random, 1_000, 8_000), node: one(random, NODE_NAMES) }),
-    begin: (fleet, { node }) => {
+    begin: async (fleet, { node }) => {
       const relax = press(fleet, node);
-      const revoked = revokeDecider(fleet);
+      await revokeDecider(fleet);
       return async () => {
         relax();
-        await revoked;
         await replaceDecider(fleet, 'at-once');
       };
     },
@@ -41,21 +40,15 @@ export const KEY_ROWS: RowsOf<
       node: one(random, NODE_NAMES),
       isClockBack: random() < 0.6,
     }),
-    begin: (fleet, { node, validForMs, isClockBack }) => {
+    begin: async (fleet, { node, validForMs, isClockBack }) => {
       const { keys, untilDone } = fleet;
       const key = keys.current('decider');
+      await keys.certify(untilDone, { key, role: 'decider', validForMs });
+      if (isClockBack) await setBackOverEnd(fleet, node, validForMs);
+      // An order that was refused is not given again soon.
       const relax = press(fleet, node);
-      const ended = (async () => {
-        await keys.certify(untilDone, { key, role: 'decider', validForMs });
-        if (!isClockBack) return;
-        await sleep(validForMs + SURELY_ENDED_MS);
-        // Whoever has read this knows that it is later.
-        await keys.certify(untilDone, { key: keys.spare, role: 'decider' });
-        fleet.clock(node).set(-HOUR_MS);
-      })();
       return async () => {
         relax();
-        await ended;
         await keys.certify(untilDone, { key, role: 'decider' });
       };
     },
@@ -79,6 +72,14 @@ export const KEY_ROWS: RowsOf<
       }),
   },
 };
+
+async function setBackOverEnd(fleet: Fleet, node: string, validForMs: number): Promise<void> {
+  const { keys, untilDone, clock } = fleet;
+  await sleep(validForMs + SURELY_ENDED_MS);
+  // Whoever has read this knows that it is later.
+  await keys.certify(untilDone, { key: keys.spare, role: 'decider' });
+  clock(node).set(-HOUR_MS);
+}
 
 export const revokeDecider = ({ keys, untilDone }: Fleet): Promise<void> =>
   keys.revoke(untilDone, keys.current('decider'), 0);

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { pause } from '../../../packages/process/backoff.ts';
 import { createWakeSignal, runEvery, runTogether } from '../../../packages/process/loops.ts';
@@ -12,6 +13,28 @@ test('a wake signal that was given before anybody waited ends the next wait, and
   const second = signal.wait(60_000, never);
   signal.wake();
   await second;
+});
+
+test('a wait ends with its signal, and leaves nothing behind at one that outlives it', async () => {
+  const stopping = new AbortController();
+  const signal = createWakeSignal(pause);
+  /** What Node.js notes at a signal of each `AbortSignal.any` that knows it. */
+  const dependants = (): number => {
+    const noted = Object.getOwnPropertySymbols(stopping.signal)
+      .filter(({ description }) => description === 'kDependantSignals')
+      .map((symbol): unknown => Reflect.get(stopping.signal, symbol));
+    return noted.map((set) => Number(Reflect.get(Object(set), 'size') ?? 0)).reduce((a, b) => a + b, 0);
+  };
+  for (let wait = 0; wait < 50; wait += 1) {
+    const waiting = signal.wait(60_000, stopping.signal);
+    signal.wake();
+    await waiting;
+  }
+  expect([getEventListeners(stopping.signal, 'abort').length, dependants()]).toEqual([0, 0]);
+  const last = signal.wait(60_000, stopping.signal);
+  stopping.abort();
+  await last;
+  await signal.wait(60_000, stopping.signal);
 });
 
 test('loops end together: when told to, or all when one fails, with its error', async () => {
