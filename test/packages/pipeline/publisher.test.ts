@@ -111,6 +111,18 @@ describe('the text of an event on the log', () => {
   const said = { role: 'decider', clusters: ['b', 'a'], name: 'deciders' } as const;
   const statement = certificate({ publicKey, issuedAtMs: NOW_MS, notAfterMs: NOW_MS + 1, ...said });
   const policies = policySet('node', [appliedPolicy()], []);
+  const archiveHead: EventOf<'heads'> = {
+    type: 'fleetgc.archive-head',
+    version: 1,
+    id: 'head-2',
+    archive: 'b'.repeat(64),
+    statements: {},
+    signedAtMs: NOW_MS,
+    lines: 2,
+    hash: 'c'.repeat(64),
+    fromLine: 0,
+    sums: ['00000000', '11111111'],
+  };
   const decisionHead: EventOf<'heads'> = {
     type: 'fleetgc.decision-head',
     version: 1,
