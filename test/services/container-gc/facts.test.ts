@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
+import { container } from '../../fixtures/inventory.ts';
+import { MINUTE, nsAgo } from '../../fixtures/time.ts';
+import { ofKind } from '../../fixtures/verdicts.ts';
+import { dead, decided, KEEP_NONE } from './decided-containers.ts';
+
+interface Case {
+  readonly name: string;
+  readonly containers: readonly InventoryContainer[];
+  readonly given?: Partial<CompleteInventory>;
+  readonly settings?: Partial<Policy>;
+  readonly told: string;
+}
+
+test.each<Case>([
+  {
+    name: '[C5] listed twice',
+    containers: [dead('a', 'p', 90), dead('a', 'p', 90)],
+    told: 'keep C5 {"listedTwice":true}',
+  },
+  {
+    name: '[M41] of no pod',
+    containers: [container('a', { pod: null })],
+    told: 'keep M41 {"kubeletLabels":false}',
+  },
+  {
+    name: '[G3] that runs',
+    containers: [container('a', { state: 'running' })],
+    told: 'keep G3 {"state":"running"}',
+  },
+  {
+    name: '[G3] created after the inventory',
+    containers: [container('a', { createdAtNs: nsAgo(-MINUTE) })],
+    told: 'keep G3 {"state":"exited","ageMs":-60000}',
+  },
+  {
+    name: '[G3] too young',
+    containers: [dead('a', 'p', 2, { finishedAtNs: null })],
+    settings: { minimumContainerTTLMs: 3 * MINUTE },
+    told: 'keep G3 {"state":"exited","ageMs":120000,"minimumAgeMs":180000}',
+  },
+  {
+    name: '[G20] with a log path that climbs',
+    containers: [dead('a', 'p', 90, { logPath: '/var/log/pods/../0.log' })],
+    settings: KEEP_NONE,
+    told: 'keep G20 {"logPath":"/var/log/pods/../0.log","selectedBy":"G7"}',
+  },
+])('the record says what is known of a container $name', ({ containers, given, settings, told }) => {
+  const [verdict] = ofKind(decided(containers, given, settings).verdicts, 'container');
+  expect(`${verdict?.action} ${verdict?.rule} ${JSON.stringify(verdict?.facts)}`).toBe(told);
+});
+
+test('[G4] a container that was created at the beginning of time, and has not ended, is no error', () => {
+  const eternal = dead('a', 'p', 0, { state: 'created', createdAtNs: '0', finishedAtNs: null });
+  expect(decided([eternal], {}, KEEP_NONE).items.map(({ id }) => id)).toEqual(['a']);
+});
