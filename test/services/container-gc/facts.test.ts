@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { container } from '../../fixtures/inventory.ts';
+import { container, sandbox } from '../../fixtures/inventory.ts';
 import { MINUTE, nsAgo } from '../../fixtures/time.ts';
 import { ofKind } from '../../fixtures/verdicts.ts';
 import { dead, decided, KEEP_NONE } from './decided-containers.ts';
@@ -55,4 +55,11 @@ test.each<Case>([
 test('[G4] a container that was created at the beginning of time, and has not ended, is no error', () => {
   const eternal = dead('a', 'p', 0, { state: 'created', createdAtNs: '0', finishedAtNs: null });
   expect(decided([eternal], {}, KEEP_NONE).items.map(({ id }) => id)).toEqual(['a']);
+});
+
+test('[G3] what runs may be of any time: only of what is dead the age matters', () => {
+  const createdAtNs = nsAgo(-MINUTE);
+  const running = container('a', { state: 'running', createdAtNs });
+  const { notBelieved } = decided([running], { sandboxes: [sandbox('s', { state: 'ready', createdAtNs })] });
+  expect(notBelieved).toEqual([]);
 });
