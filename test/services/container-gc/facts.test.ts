@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { container, sandbox } from '../../fixtures/inventory.ts';
+import { container, pod, sandbox } from '../../fixtures/inventory.ts';
 import { MINUTE, nsAgo } from '../../fixtures/time.ts';
 import { ofKind } from '../../fixtures/verdicts.ts';
 import { dead, decided, KEEP_NONE } from './decided-containers.ts';
@@ -62,4 +62,29 @@ test('[G3] what runs may be of any time: only of what is dead the age matters', 
   const running = container('a', { state: 'running', createdAtNs });
   const { notBelieved } = decided([running], { sandboxes: [sandbox('s', { state: 'ready', createdAtNs })] });
   expect(notBelieved).toEqual([]);
+});
+
+test('[G3] what was created at the very moment of the inventory is no doubt', () => {
+  expect(decided([container('a', { createdAtNs: nsAgo(0) })]).notBelieved).toEqual([]);
+});
+
+test('[G25] of containers that died, those that are not listed are told', () => {
+  const died = (diedContainerIds: string[]) =>
+    decided([container('a')], { trigger: 'container-died', diedContainerIds }).notBelieved;
+  expect(died(['a'])).toEqual([]);
+  expect(died(['a', 'b'])).toMatchObject([{ rule: 'G25', message: expect.stringContaining('b') }]);
+});
+
+test('[A8] pods that are listed twice are told', () => {
+  const { notBelieved } = decided([], { pods: [pod('p'), pod('q'), pod('p')] });
+  expect(notBelieved).toEqual([
+    { rule: 'A8', message: '1 pod UID(s) are listed more than once and count as unknown; first by name: p' },
+  ]);
+});
+
+test('[M30] a unit that runs twice is told; what has no name is of no unit', () => {
+  const running = (id: string, name: string) => container(id, { state: 'running', name });
+  const notesOf = (name: string) => decided([running('b', name), running('a', name)]).notes;
+  expect(notesOf('main')).toMatchObject([{ rule: 'M30', message: expect.stringContaining('a, b') }]);
+  expect(notesOf('')).toEqual([]);
 });
