@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { container, pod, sandbox } from '../../fixtures/inventory.ts';
+import { container, gonePod, pod, sandbox } from '../../fixtures/inventory.ts';
 import { MINUTE, nsAgo } from '../../fixtures/time.ts';
 import { ofKind } from '../../fixtures/verdicts.ts';
 import { dead, decided, KEEP_NONE } from './decided-containers.ts';
@@ -87,4 +87,27 @@ test('[M30] a unit that runs twice is told; what has no name is of no unit', () 
   const notesOf = (name: string) => decided([running('b', name), running('a', name)]).notes;
   expect(notesOf('main')).toMatchObject([{ rule: 'M30', message: expect.stringContaining('a, b') }]);
   expect(notesOf('')).toEqual([]);
+});
+
+test('[M30] containers of one name in two pods are two units; what is told goes by name', () => {
+  const running = (id: string, uid: string, name: string) => dead(id, uid, 90, { state: 'running', name });
+  const { notes } = decided([
+    ...['c', 'd'].map((id) => running(id, 'q', 'main')),
+    ...['a', 'b'].map((id) => running(id, 'p', 'main')),
+  ]);
+  expect(notes?.map(({ message }) => message)).toEqual([
+    '2 containers of default/p/main run at the same time: a, b',
+    '2 containers of default/q/main run at the same time: c, d',
+  ]);
+  expect(decided([running('a', 'p', 'main'), running('c', 'q', 'main')]).notes).toEqual([]);
+});
+
+test('[G20] two dots in a name do not climb', () => {
+  const logPath = '/var/log/pods/a..b/0.log';
+  expect(decided([dead('a', 'p', 90, { logPath })], {}, KEEP_NONE).items).toHaveLength(1);
+});
+
+test('[G6] the record says that the pod of what goes is gone', () => {
+  const [verdict] = ofKind(decided([dead('a', 'p', 90)], { pods: [gonePod('p')] }).verdicts, 'container');
+  expect(verdict).toMatchObject({ action: 'remove', rule: 'G6', facts: { podIsRemovable: true } });
 });

@@ -46,8 +46,9 @@ test('a directory that cannot be opened is opened again at the next change', () 
   const directory = memoryState();
   const { open } = directory;
   directory.open = diskFull;
-  const { journal } = opened(directory);
+  const { journal, lines } = opened(directory);
   expect(journal.state().lastActions.image).toEqual(LOST);
+  expect(lines.lines.join()).toContain('no space left on device');
   directory.open = open;
   journal.update((state) => accepted(state, entry));
   expect(journal.kept()).toBe('disk');
