@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
+import { container, gonePod, logSymlink, podLogDirectory, uid } from '../../fixtures/inventory.ts';
+import { policy } from '../../fixtures/policy.ts';
+import { HOUR, MINUTE } from '../../fixtures/time.ts';
+import { dead, decided } from './decided-containers.ts';
+
+interface Case {
+  readonly name: string;
+  readonly containers?: Parameters<typeof decided>[0];
+  readonly given?: Partial<CompleteInventory>;
+  readonly settings?: Partial<Policy>;
+  readonly told: readonly string[];
+}
+
+const UID = uid(1);
+const directory = podLogDirectory(`default_web_${UID}`);
+const unlimited = {
+  maximumDeadContainersPerContainer: -1,
+  maximumDeadContainers: -1,
+  maximumDeadContainerAgeMs: null,
+};
+
+test.each<Case>([
+  {
+    name: '[M27] too old',
+    containers: [dead('a', 'p', 90, { state: 'exited', finishedAtNs: dead('a', 'p', 90).createdAtNs })],
+    settings: { ...unlimited, maximumDeadContainerAgeMs: HOUR },
+    told: ['container remove M27 {"maximumAgeMs":3600000}'],
+  },
+  {
+    name: '[G7] beyond and within the limit of its unit',
+    containers: [dead('a', 'p', 90), dead('b', 'p', 80)],
+    settings: { ...unlimited, maximumDeadContainersPerContainer: 1 },
+    told: ['container remove G7 {"limit":1}', 'container keep G7 {"limit":1}'],
+  },
+  {
+    name: '[G9] beyond the limit of the node, and not where it is just reached',
+    containers: [dead('a', 'p', 90), dead('b', 'q', 80)],
+    settings: { ...unlimited, maximumDeadContainers: 1 },
+    told: ['container remove G9 {"limit":1,"left":2}', 'container keep G7 {"limit":-1}'],
+  },
+  {
+    name: '[G23] right after a death',
+    containers: [dead('a', 'p', 90), dead('b', 'p', 80)],
+    given: { trigger: 'container-died', diedContainerIds: ['b'] },
+    settings: { ...unlimited, maximumDeadContainersPerContainer: 1, minimumContainerTTLMs: 200 * MINUTE },
+    told: [
+      'container remove G23 {"keep":1}',
+      'container keep G3 {"state":"exited","ageMs":4800000,"minimumAgeMs":12000000}',
+    ],
+  },
+  {
+    name: '[I3] of a pod that is gone, whose directory goes',
+    given: { podLogDirectories: [directory], pods: [gonePod(UID)] },
+    told: ['pod-log-directory remove I3 {"podIsRemovable":true}'],
+  },
+  {
+    name: '[I3] of a pod of which nobody knows',
+    given: { podLogDirectories: [directory], pods: [] },
+    told: ['pod-log-directory keep I3 {"podIsRemovable":false}'],
+  },
+  {
+    name: '[K2] of a pod that is gone and runs',
+    containers: [container('a', { state: 'running', pod: { uid: UID, name: 'web', namespace: 'default' } })],
+    given: { podLogDirectories: [directory], pods: [gonePod(UID)] },
+    told: ['container keep G3 {"state":"running"}', 'pod-log-directory keep K2 {"podIsActive":true}'],
+  },
+  {
+    name: '[I2] whose name says another pod',
+    given: { podLogDirectories: [{ ...directory, podUid: uid(2) }] },
+    told: [`pod-log-directory keep I2 {"podUid":"${uid(2)}"}`],
+  },
+  {
+    name: '[M41] that is of no pod of the kubelet',
+    given: { podLogDirectories: [podLogDirectory('a_b_c')] },
+    told: ['pod-log-directory keep M41 {"podUid":"c"}'],
+  },
+  {
+    name: '[M11] of a namespace that is kept',
+    given: { podLogDirectories: [directory], pods: [gonePod(UID)] },
+    settings: { keep: { ...policy().keep, namespaces: ['default'] } },
+    told: ['pod-log-directory keep M11 {"namespace":"default","selectedBy":"I3"}'],
+  },
+  {
+    name: '[C5] listed twice',
+    given: { podLogDirectories: [directory, directory], pods: [gonePod(UID)] },
+    told: [1, 2].map(() => 'pod-log-directory keep C5 {"listedTwice":true}'),
+  },
+  {
+    name: '[I1] where the logs could not be read',
+    given: { podLogDirectories: null, logSymlinks: [logSymlink('web_default_main-abc.log')] },
+    told: ['log-symlink keep I1 {"podLogsRead":false}'],
+  },
+])('the record says what is known of what is $name', ({ containers = [], given, settings, told }) => {
+  const { verdicts } = decided(containers, given, settings);
+  expect(
+    verdicts.map(({ kind, action, rule, facts }) => `${kind} ${action} ${rule} ${JSON.stringify(facts)}`),
+  ).toEqual(told);
+});
