@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { container, gonePod, logSymlink, podLogDirectory, uid } from '../../fixtures/inventory.ts';
+import { container, gonePod, logSymlink, podLogDirectory, sandbox, uid } from '../../fixtures/inventory.ts';
 import { policy } from '../../fixtures/policy.ts';
 import { HOUR, MINUTE } from '../../fixtures/time.ts';
 import { dead, decided } from './decided-containers.ts';
@@ -98,4 +98,53 @@ test.each<Case>([
   expect(
     verdicts.map(({ kind, action, rule, facts }) => `${kind} ${action} ${rule} ${JSON.stringify(facts)}`),
   ).toEqual(told);
+});
+
+test('[M11] of the namespaces on the keep list, those are told that nothing is of', () => {
+  const namespaces = ['default', 'boxes', 'dirs', 'links', 'none'];
+  const { notes } = decided(
+    [dead('a', 'p', 90)],
+    {
+      sandboxes: [sandbox('s', { pod: { uid: 'pod-1', name: 'web', namespace: 'boxes' } })],
+      podLogDirectories: [podLogDirectory(`dirs_web_${UID}`)],
+      logSymlinks: [logSymlink('web_links_main-abc.log')],
+    },
+    { keep: { ...policy().keep, namespaces } },
+  );
+  expect(notes?.map(({ rule, message }) => `${rule} ${message}`)).toEqual([
+    'M11 keep.namespaces: nothing on this node is of the namespace none',
+  ]);
+});
+
+test.each([
+  { name: 'of a pod without a namespace', namespace: '', goes: false },
+  { name: 'of another namespace', namespace: 'other', goes: true },
+])('[M11] beside a keep list, a container $name', ({ namespace, goes }) => {
+  const one = dead('a', 'p', 90, { pod: { uid: 'p', name: 'p', namespace } });
+  const settings = {
+    ...unlimited,
+    maximumDeadContainersPerContainer: 0,
+    keep: { ...policy().keep, namespaces: ['default'] },
+  };
+  expect(decided([one], {}, settings).items).toHaveLength(goes ? 1 : 0);
+});
+
+test('[G23] after a death each unit keeps its newest, and what is of no pod is of no unit', () => {
+  const of = (id: string, uidOfPod: string, minutes: number) => dead(id, uidOfPod, minutes);
+  const containers = [of('a', 'p', 90), of('b', 'p', 80), of('c', 'q', 70), of('d', 'q', 60)];
+  const settings = {
+    ...unlimited,
+    maximumDeadContainersPerContainer: 1,
+    minimumContainerTTLMs: 200 * MINUTE,
+  };
+  const died = { trigger: 'container-died', diedContainerIds: ['b', 'd', 'f'] } as const;
+  const goes = (profile: Policy['profile'], more: typeof containers = []) =>
+    decided(
+      [...containers, ...more],
+      { ...died, diedContainerIds: [...died.diedContainerIds] },
+      { ...settings, profile },
+    ).items.map(({ id }) => id);
+  expect(goes('fleetgc')).toEqual(['c', 'a']);
+  const ofNone = [of('e', '', 50), of('f', '', 40)].map((each) => ({ ...each, pod: null }));
+  expect(goes('kubelet', ofNone)).toEqual(['c', 'a']);
 });
