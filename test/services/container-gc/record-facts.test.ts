@@ -3,7 +3,7 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { container, gonePod, logSymlink, podLogDirectory, sandbox, uid } from '../../fixtures/inventory.ts';
 import { policy } from '../../fixtures/policy.ts';
-import { HOUR, MINUTE } from '../../fixtures/time.ts';
+import { HOUR, MINUTE, nsAgo } from '../../fixtures/time.ts';
 import { dead, decided } from './decided-containers.ts';
 
 interface Case {
@@ -92,6 +92,33 @@ test.each<Case>([
     name: '[I1] where the logs could not be read',
     given: { podLogDirectories: null, logSymlinks: [logSymlink('web_default_main-abc.log')] },
     told: ['log-symlink keep I1 {"podLogsRead":false}'],
+  },
+  {
+    name: '[C5] a sandbox that is listed twice',
+    given: { sandboxes: [sandbox('s'), sandbox('s')] },
+    told: [1, 2].map(() => 'sandbox keep C5 {"listedTwice":true}'),
+  },
+  {
+    name: '[M41] a sandbox of no pod',
+    given: { sandboxes: [sandbox('s', { pod: null })] },
+    told: ['sandbox keep M41 {"kubeletLabels":false}'],
+  },
+  {
+    name: '[H1] a sandbox that is ready',
+    given: { sandboxes: [sandbox('s', { state: 'ready' })] },
+    told: ['sandbox keep H1 {"state":"ready"}'],
+  },
+  {
+    name: '[H7] a sandbox from the future',
+    given: { sandboxes: [sandbox('s', { createdAtNs: nsAgo(-MINUTE) })] },
+    told: ['sandbox keep H7 {"createdAfterInventory":true}'],
+  },
+  {
+    name: '[H2] the newest and an older sandbox of a pod',
+    given: {
+      sandboxes: [sandbox('s', { createdAtNs: nsAgo(2 * HOUR) }), sandbox('t', { createdAtNs: nsAgo(HOUR) })],
+    },
+    told: ['sandbox remove H2 {"podIsRemovable":false}', 'sandbox keep H2 {"newestOfItsPod":true}'],
   },
 ])('the record says what is known of what is $name', ({ containers = [], given, settings, told }) => {
   const { verdicts } = decided(containers, given, settings);

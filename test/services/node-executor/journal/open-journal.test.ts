@@ -52,7 +52,9 @@ test('a directory that cannot be opened is opened again at the next change', () 
   directory.open = open;
   journal.update((state) => accepted(state, entry));
   expect(journal.kept()).toBe('disk');
-  expect(opened(directory).journal.state().entries).toEqual([entry]);
+  const next = opened(directory);
+  expect(next.journal.state().entries).toEqual([entry]);
+  expect(next.lines.lines).toEqual([]);
 });
 
 test('while the disk takes nothing the journal is kept in memory, which is told once, with the reason', () => {
@@ -82,4 +84,14 @@ test('whoever waits is woken by the next change, by the end, or at once where th
   await second;
   await journal.changed(end.signal);
   expect(woken).toEqual(['change', 'end']);
+});
+
+test('what is repaired is told, with the command that it is of', () => {
+  const directory = memoryState();
+  const entries = [entry, entry, { ...entry, command: { ...entry.command, id: 'two' }, items: [] }];
+  directory.files.set('journal', JSON.stringify({ ...EMPTY_JOURNAL, entries }));
+  const [doubled = '', short = '', ...others] = opened(directory).lines.lines;
+  expect(JSON.parse(doubled)).toMatchObject({ commandId: 'one' });
+  expect(JSON.parse(short)).toMatchObject({ commandId: 'two', objects: 1, known: 0 });
+  expect(others).toEqual([]);
 });
