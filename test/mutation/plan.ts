@@ -6,9 +6,9 @@ import type { Covered, Task, WantedTests } from './worker/job.ts';
 const hitLimit = (usualHits: number): number => 10_000 + 100 * usualHits;
 
 /** A test that takes longer is run for no mutant, since it would run for thousands of them. */
-const MOST_MS_OF_A_TEST = 2_000;
+const MOST_MS_OF_A_TEST = 500;
 /** So much is tried for one mutant, the quickest first. */
-const MOST_MS_OF_A_MUTANT = 8_000;
+const MOST_MS_OF_A_MUTANT = 2_000;
 
 /** Which tests may kill each mutant. One that nothing reaches has none. */
 export function planTasks(mutants: readonly Mutant[], covered: readonly Covered[]): readonly Task[] {

@@ -56,7 +56,7 @@ export async function runFolder(
     verdicts.set(verdict.key, verdict);
     const [mutant, task] = [byKey.get(verdict.key), tasks.get(verdict.key)];
     if (mutant !== undefined && task !== undefined) kept.keep(verdict, hashOf(mutant), task);
-    if (verdicts.size % 20 === 0) kept.save();
+    if (verdicts.size % 5 === 0) kept.save();
   });
   kept.save();
   const all = judged(mutants, verdicts, explanations);

@@ -88,6 +88,10 @@ test('[M28] the record says whether it is known which containers those are', () 
       'container',
     )[1];
   expect(factsOf([unknownPod])).toMatchObject({ rule: 'M28', facts: { initContainersKnown: false } });
+  expect(factsOf([pod(POD, { initContainers: null })])).toMatchObject({
+    rule: 'M28',
+    facts: { lastOfItsUnit: true, initContainersKnown: false },
+  });
   expect(factsOf([pod(POD, { initContainers: ['prepare'] })])).toMatchObject({
     rule: 'M28',
     facts: { initContainersKnown: true },
