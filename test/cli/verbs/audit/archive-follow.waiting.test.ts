@@ -16,7 +16,7 @@ test('a following archiver is ready, counts, archives, and stops in order when t
   await waitUntil('the first pass', BOUND_MS, () => running.output.stdout.includes('head of the archive'));
   const metrics = await running.get('/metrics');
 
-  expect(text).toBe('[+] event log\n[+] archive\n[+] retention\nready\n');
+  expect(text).toBe('[+] event log\n[+] archive\n[+] head\n[+] retention\nready\n');
   expect(metrics.text).toContain('fleetgc_archive_records_total{topic="gc.policies"} 1');
   expect(metrics.text).toContain('fleetgc_archive_lost_records_total{topic="gc.policies"} 0');
   expect(metrics.text).toMatch(/fleetgc_archive_lag_seconds\{topic="gc\.policies"\} \d/);

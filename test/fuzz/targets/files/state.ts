@@ -125,5 +125,7 @@ export const STATE_FILES: Readonly<Record<string, Target>> = {
   'removed-images': stateTarget(['node-agent'], RemovedImagesFile, [
     { version: 1, images: [{ id: 'sha256:a', bootId: instant().bootId, sinceBootMs: 1 }] },
   ]),
-  generations: stateTarget(['node'], SeenFile, [{ version: 1, keys: { a: 1 }, policies: { default: 2 } }]),
+  generations: stateTarget(['node'], SeenFile, [
+    { version: 2, passedMs: 3, keys: { a: 1 }, policies: { default: 2 } },
+  ]),
 };

@@ -7,7 +7,7 @@ import { EventReader } from '../../../../services/audit/events/event-reader.ts';
 import { RecordReader } from '../../../../services/audit/events/record-reader.ts';
 import { collectNames } from '../../../../services/audit/names/collect-names.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
-import { isToBeRefused, type Signatories } from './claims.ts';
+import { isToBeRefusedUnread, type Signatories } from './claims.ts';
 import type { ReadMessage } from './topic-readers.ts';
 
 const effect = (what: string): Outcome => ({ passed: true, effect: what });
@@ -19,9 +19,7 @@ export const auditReader =
     const visitor = { onJson: () => undefined, onRefused: () => undefined };
     const required = new RecordReader(visitor, trust);
     return ({ record, claim }) => {
-      // Which generations came before, an audit knows of a whole topic alone.
-      const isRefused = claim !== 'older' && isToBeRefused(claim, topic);
-      return isRefused && required.read(topic, record) !== null
+      return isToBeRefusedUnread(claim, topic) && required.read(topic, record) !== null
         ? effect(`an audit believes what is ${claim}`)
         : readTwice(topic, record);
     };

@@ -1,9 +1,9 @@
-import type { OutgoingRecord } from '../../../../packages/event-log/port.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
 import type { SigningKey } from '../../../../packages/trust/key-pair.ts';
 import { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { signRecord } from '../../../../packages/trust/signature.ts';
-import { needsSignature, RequiredTrust } from '../../../../packages/trust/trust.ts';
-import type { TopicId } from '../../../../schemas/events/topics.ts';
+import { RequiredTrust, SIGNED_TOPICS } from '../../../../packages/trust/trust.ts';
+import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import { certified, FLEET, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 
@@ -16,7 +16,9 @@ export const CLAIMS = [
   'revoked',
   'stranger',
   'other-role',
+  'other-kind',
   'other-cluster',
+  'other-node',
   'other-fleet',
   'other-topic',
   'other-key',
@@ -27,24 +29,35 @@ export const CLAIMS = [
 ] as const;
 export type Claim = (typeof CLAIMS)[number];
 
+interface Roles {
+  readonly may: KeyRole;
+  /** May sign nothing on the topic. */
+  readonly other: KeyRole;
+}
+
 /** Which role may sign what. The product has this table too: the two are to agree, so it is not taken from there. */
-const ROLES: Readonly<Record<TopicId, { readonly may: KeyRole; readonly other: KeyRole } | null>> = {
-  diskStats: null,
-  inventory: null,
+const ROLES: Readonly<Record<TopicId, Roles | null>> = {
+  diskStats: { may: 'node', other: 'decider' },
+  inventory: { may: 'node', other: 'decider' },
   observe: { may: 'decider', other: 'operator' },
-  commands: { may: 'decider', other: 'operator' },
-  results: null,
+  commands: { may: 'decider', other: 'node' },
+  results: { may: 'node', other: 'decider' },
   decisions: null,
   policies: { may: 'operator', other: 'decider' },
-  policyVersions: null,
+  policyVersions: { may: 'operator', other: 'node' },
   keys: { may: 'root', other: 'operator' },
+  heads: { may: 'decider', other: 'operator' },
   deadLetters: null,
 };
 
 /** Orders are of this moment; what stays in force has a generation. */
 const ORDERS: readonly TopicId[] = ['observe', 'commands'];
+const FACTS: readonly TopicId[] = ['diskStats', 'inventory', 'results'];
+const WITH_GENERATIONS: readonly TopicId[] = ['policies', 'policyVersions', 'keys'];
 /** Their keys name a node, and so a cluster. */
-const OF_A_CLUSTER: readonly TopicId[] = ORDERS;
+const OF_A_CLUSTER: readonly TopicId[] = [...ORDERS, ...FACTS];
+/** Several roles sign them, each its own kind of messages. */
+const OF_SEVERAL_ROLES: readonly TopicId[] = ['policyVersions', 'heads'];
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -52,6 +65,12 @@ const DAY_MS = 24 * HOUR_MS;
 export const TAKEN_AT_MS = SIGNED_AT_MS + 2 * HOUR_MS;
 /** What was seen of each record key before. */
 export const SEEN_GENERATION = SIGNED_AT_MS;
+
+/** Of the nodes that inputs begin with. */
+const CLUSTERS = ['prod'];
+
+const isTopicId = (id: string): id is TopicId => id in TOPICS;
+const TOPIC_IDS = Object.keys(TOPICS).filter(isTopicId);
 
 const isOrder = (topic: TopicId): boolean => ORDERS.includes(topic);
 
@@ -62,9 +81,13 @@ function applies(claim: Claim, topic: TopicId): boolean {
     case 'no-generation':
     case 'of-the-future':
     case 'older':
-      return !isOrder(topic);
+      return WITH_GENERATIONS.includes(topic);
     case 'other-cluster':
       return OF_A_CLUSTER.includes(topic);
+    case 'other-node':
+      return FACTS.includes(topic);
+    case 'other-kind':
+      return OF_SEVERAL_ROLES.includes(topic);
     case 'expired':
     case 'revoked':
       // Whom a root's key signs for is told by its certificate, as that of others.
@@ -77,19 +100,35 @@ function applies(claim: Claim, topic: TopicId): boolean {
 /** Whether nothing may follow from a message that claims this. */
 export const isToBeRefused = (claim: Claim, topic: TopicId): boolean => applies(claim, topic);
 
-type Signatory = { readonly [Kind in 'may' | 'other' | 'expired' | 'revoked' | 'elsewhere']: SigningKey };
+/** What of a refused message is seen only by whoever knows what else is there, or what the message says. */
+export const isToBeRefusedUnread = (claim: Claim, topic: TopicId): boolean => {
+  if (claim === 'older' || claim === 'other-kind') return false;
+  // A set of policies that was in force has no generation, and needs none.
+  return !(claim === 'no-generation' && topic === 'policyVersions') && isToBeRefused(claim, topic);
+};
+
+type Signatory = {
+  readonly [Kind in 'may' | 'other' | 'expired' | 'revoked' | 'elsewhere' | 'otherNode']: SigningKey;
+};
 
 /** A fleet with keys of all kinds. */
 export class Signatories {
   readonly root = newKey();
   readonly roots = rootsOf(this.root);
+  readonly ring: KeyRing;
+  /** As they lie on `gc.keys`. */
+  readonly statements: readonly LogRecord[];
   readonly trust: RequiredTrust;
   readonly #stranger = newKey();
   readonly #byTopic: ReadonlyMap<TopicId, Signatory>;
+  readonly #archiver: SigningKey;
+  readonly #decider: SigningKey;
 
   constructor() {
     const ring = new KeyRing(this.roots);
-    const add = (record: Parameters<KeyRing['add']>[0]): void => {
+    const statements: LogRecord[] = [];
+    const add = (record: LogRecord): void => {
+      statements.push({ ...record, offset: BigInt(statements.length) });
       const added = ring.add(record);
       if (added.kind === 'refused') throw new Error(added.why);
     };
@@ -98,10 +137,7 @@ export class Signatories {
       add(certified(this.root, key, { role, ...over }));
       return key;
     };
-    const signatory = (
-      topic: TopicId,
-      roles: { readonly may: KeyRole; readonly other: KeyRole },
-    ): Signatory => {
+    const signatory = (topic: TopicId, roles: Roles): Signatory => {
       const lost = certify(roles.may);
       // Orders of a revoked key count no more in any case, whenever the log took them.
       add(revoked(this.root, lost, isOrder(topic) ? { untrustedFromMs: TAKEN_AT_MS + HOUR_MS } : {}));
@@ -111,15 +147,20 @@ export class Signatories {
         expired: certify(roles.may, { notAfterMs: TAKEN_AT_MS - HOUR_MS }),
         revoked: lost,
         elsewhere: certify(roles.may, { clusters: ['elsewhere'] }),
+        otherNode:
+          roles.may === 'node' ? certify('node', { clusters: CLUSTERS, nodes: ['another'] }) : this.#stranger,
       };
     };
-    const ids: readonly TopicId[] = ['observe', 'commands', 'policies', 'keys'];
     this.#byTopic = new Map(
-      ids.flatMap((topic) => {
+      TOPIC_IDS.flatMap((topic) => {
         const roles = ROLES[topic];
         return roles === null ? [] : [[topic, signatory(topic, roles)] as const];
       }),
     );
+    this.#archiver = certify('archiver');
+    this.#decider = certify('decider');
+    this.ring = ring;
+    this.statements = statements;
     this.trust = new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => TAKEN_AT_MS });
   }
 
@@ -127,7 +168,7 @@ export class Signatories {
   sign(topic: TopicId, record: OutgoingRecord, claim: Claim): OutgoingRecord {
     const signatory = this.#byTopic.get(topic);
     if (signatory === undefined || claim === 'unsigned') return record;
-    const key = this.#keyFor(claim, signatory);
+    const key = this.#keyFor(claim, signatory, record);
     const fleet = claim === 'other-fleet' ? 'staging' : FLEET;
     const signed = signRecord(signedInstead(record, claim), {
       fleet,
@@ -139,7 +180,7 @@ export class Signatories {
     return { ...record, headers: { ...headers, ce_fleetgcsignature: written } };
   }
 
-  #keyFor(claim: Claim, signatory: Signatory): SigningKey {
+  #keyFor(claim: Claim, signatory: Signatory, record: OutgoingRecord): SigningKey {
     switch (claim) {
       case 'expired':
         return signatory.expired;
@@ -151,11 +192,23 @@ export class Signatories {
         return signatory.other;
       case 'other-cluster':
         return signatory.elsewhere;
+      case 'other-node':
+        return signatory.otherNode;
+      case 'other-kind':
+        return isArchiveHead(record) ? signatory.may : this.#ofOtherKind(record);
       default:
-        return signatory.may;
+        return isArchiveHead(record) ? this.#archiver : signatory.may;
     }
   }
+
+  #ofOtherKind({ topic }: OutgoingRecord): SigningKey {
+    return topic === TOPICS.heads.name ? this.#archiver : this.#decider;
+  }
 }
+
+/** An archiver signs these alone, of the heads. */
+const isArchiveHead = ({ headers }: OutgoingRecord): boolean =>
+  headers.ce_type?.startsWith('fleetgc.archive-head.') === true;
 
 /** What the signature is over, where it is over something else than the message. */
 function signedInstead(record: OutgoingRecord, claim: Claim): OutgoingRecord {
@@ -172,13 +225,13 @@ function signedInstead(record: OutgoingRecord, claim: Claim): OutgoingRecord {
 }
 
 function generationFor(claim: Claim, topic: TopicId): number | null {
-  if (isOrder(topic) || claim === 'no-generation') return null;
+  if (!WITH_GENERATIONS.includes(topic) || claim === 'no-generation') return null;
   if (claim === 'older') return SEEN_GENERATION - 1;
   return claim === 'of-the-future' ? TAKEN_AT_MS + DAY_MS + 1 : SEEN_GENERATION + 1;
 }
 
 /** The two tables of who signs what are to agree. */
 export function requireAgreement(topic: TopicId): void {
-  if (needsSignature(topic) !== (ROLES[topic] !== null))
+  if (SIGNED_TOPICS.includes(TOPICS[topic].name) !== (ROLES[topic] !== null))
     throw new Error(`whether messages of ${topic} need a signature is not as it is written here`);
 }

@@ -113,8 +113,9 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   results: nodeKeyOf,
   decisions: nodeKeyOf,
   policies: policyKeyOf,
-  policyVersions: ({ hash }) => textOf(hash),
+  policyVersions: (event) => ('hash' in event ? textOf(event.hash) : hashOr(() => contentHash(event))),
   keys: ({ keyId }) => textOf(keyId),
+  heads: ({ type, archive, chain }) => textOf(type === 'fleetgc.archive-head' ? archive : chain),
   deadLetters: ({ key }) => Buffer.from(textOf(key), 'base64').toString('utf8'),
 };
 

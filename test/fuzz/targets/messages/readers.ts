@@ -28,12 +28,14 @@ import { arbitraryForgery } from '../../../pipeline/support/attacker.ts';
 import { someNode } from '../../../services/pressure/arbitrary.ts';
 import { auditReader, decisionsReader, headReader, namesReader } from './audit.ts';
 import { decidingReader, toTheSameNode } from './deciding.ts';
+import { archiveHead, decisionHead, headsReader } from './heads.ts';
 import { agentReader, executorReader, IMAGE_IDS } from './orders.ts';
 import {
   deadLettersReader,
   keyRingReader,
   policyHistoryReader,
   policySourceReader,
+  seenVersionsReader,
   storedPoliciesReader,
 } from './state.ts';
 import type { TopicReaders } from './topic-readers.ts';
@@ -175,7 +177,11 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       policySetRecord(policySet()),
       policySetRecord(policySet({}, [pauseRecord()])),
     ],
-    readers: { 'policy history': policyHistoryReader, audit: auditReader('policyVersions') },
+    readers: {
+      'policy history': policyHistoryReader,
+      'decision service': seenVersionsReader,
+      audit: auditReader('policyVersions'),
+    },
   },
   keys: {
     events: () => [
@@ -184,6 +190,10 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       revocation({ ...KEY, keyId: '0'.repeat(32), reason: 'lost', untrustedFromMs: SIGNED_AT_MS }),
     ],
     readers: { 'key source': keyRingReader, audit: auditReader('keys') },
+  },
+  heads: {
+    events: () => [archiveHead(), decisionHead()],
+    readers: { verify: headsReader, audit: auditReader('heads') },
   },
   deadLetters: {
     events: () => [

@@ -2,12 +2,13 @@ import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from '../../../../packages/policy/policy-knowledge.ts';
 import { createPolicyReading } from '../../../../packages/policy/policy-reading.ts';
+import { believedGenerations } from '../../../../packages/policy/seen-versions.ts';
 import { readStoredPolicies } from '../../../../packages/policy/stored-policies.ts';
 import { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { SeenGenerations } from '../../../../packages/trust/seen-generations.ts';
 import { certificate } from '../../../../packages/trust/statement.ts';
-import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
-import { selectPolicy } from '../../../../schemas/policy/policy.ts';
+import { type EventOf, TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
+import { pauseKey, selectPolicy } from '../../../../schemas/policy/policy.ts';
 import { readPolicyHistory } from '../../../../services/audit/policies/policy-history.ts';
 import { filterLetters, readStoredLetters } from '../../../../services/dead-letters/letters.ts';
 import { planRedrive } from '../../../../services/dead-letters/redrive.ts';
@@ -23,7 +24,6 @@ import type { ReadMessage } from './topic-readers.ts';
 const effect = (what: string): Outcome => ({ passed: true, effect: what });
 const NEVER = new AbortController().signal;
 const SELF = { ...NODE, nodeLabels: {} };
-const CONNECTED = { health: () => ({ connected: true, problem: null }) };
 
 const first = (record: LogRecord): LogRecord => ({ ...record, offset: 0n });
 const logOf = (record: LogRecord) => readableLog([first(record)]).log;
@@ -35,10 +35,7 @@ export const policySourceReader = ({ trust }: Signatories): ReadMessage => {
     seen.saw('policies', new Map([[record.key ?? '', SEEN_GENERATION]]));
     const reading = createPolicyReading(trust, seen);
     reading.add(record);
-    const knowledge = createPolicyKnowledge(
-      { log: CONNECTED, logger: SILENT, sources: { now: () => TAKEN_AT_MS }, seen },
-      () => undefined,
-    );
+    const knowledge = createPolicyKnowledge({ logger: SILENT, seen }, () => undefined);
     knowledge.begin();
     knowledge.adopt(reading);
     const isReadable = reading.entries.get(record.key ?? '')?.kind !== 'unreadable';
@@ -111,6 +108,36 @@ export const policyHistoryReader = (): ReadMessage => async (message) => {
     return effect('a set of policies has another hash than it is known by');
   return history.problems.length === 0 ? PASSED : REFUSED;
 };
+
+/** The generations that a process learns when it starts, which has seen nothing itself. */
+export const seenVersionsReader = ({ trust }: Signatories): ReadMessage => {
+  return async ({ record, claim }) => {
+    const refused: string[] = [];
+    const onRefused = (_record: LogRecord, why: string): void => void refused.push(why);
+    const learnt = await believedGenerations(logOf(record), { trust, onRefused }, NEVER);
+    if (learnt.size > 0 && claim !== 'older' && isToBeRefused(claim, 'policyVersions'))
+      return effect(`a version that is ${claim} raises a generation`);
+    const stands = parseRecord('policyVersions', record);
+    const wrong = [...learnt.keys()].find((key) => !stands.ok || keyIn(stands.event) !== key);
+    if (wrong !== undefined) return effect('a version raises the generation of something else');
+    if ([...learnt.values()].some((generation) => generation > SEEN_GENERATION + 1))
+      return effect('a version raises a generation above what was signed');
+    return learnt.size > 0 ? PASSED : REFUSED;
+  };
+};
+
+function keyIn(event: EventOf<'policyVersions'>): string | null {
+  switch (event.type) {
+    case 'fleetgc.policy':
+      return event.policy.name;
+    case 'fleetgc.policy-deletion':
+      return event.key;
+    case 'fleetgc.pause':
+      return pauseKey(event.selector);
+    default:
+      return null;
+  }
+}
 
 /** Facts about nodes may go back, and nothing else. */
 const GOES_BACK: readonly TopicName[] = [
