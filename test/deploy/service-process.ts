@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../support/container.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { REPOSITORY } from './files.ts';
 
 const READY_MS = 90_000;
+const END_MS = 60_000;
 
 /** A service as a process of its own; disposed of, it is killed. */
 export interface ServiceProcess extends AsyncDisposable {
@@ -14,6 +16,8 @@ export interface ServiceProcess extends AsyncDisposable {
   metrics(): Promise<string>;
   /** What `/readyz?verbose` says. */
   readiness(): Promise<{ readonly ready: boolean; readonly text: string }>;
+  /** Asks it to end, and waits until it has; its exit code, `null` where it had to be killed. */
+  end(): Promise<number | null>;
 }
 
 /** Starts `fleetgc` with these arguments; resolves when it is ready. */
@@ -35,6 +39,12 @@ export async function startService(
     child.kill('SIGKILL');
     await exited;
   };
+  const end = async (): Promise<number | null> => {
+    child.kill('SIGTERM');
+    await Promise.race([exited, sleep(END_MS, undefined, { ref: false })]);
+    await stop();
+    return child.exitCode;
+  };
   try {
     await waitUntil(`${args[0]} to be ready`, READY_MS, async () => (await get('/readyz')).ok);
   } catch (cause) {
@@ -48,6 +58,7 @@ export async function startService(
       const answer = await get('/readyz?verbose');
       return { ready: answer.ok, text: await answer.text() };
     },
+    end,
     [Symbol.asyncDispose]: stop,
   };
 }

@@ -35,6 +35,7 @@ const TOPICS: readonly TopicName[] = [
   'gc.policies',
   'gc.policy-versions',
   'gc.keys',
+  'gc.heads',
 ];
 
 /** Follows what a campaign looks at, through everything that happens to the broker. */

@@ -96,7 +96,7 @@ export function logEvidence(records: Records): LogEvidence {
     places: lasting.map(placeOf),
     tainted: new Set(lasting.filter(isTainted).map(placeOf)),
     distrusted: new Set(
-      [...lasting.filter(({ topic }) => ORDERS.has(topic)), ...policies]
+      [...lasting.filter(({ topic }) => SIGNED_BY_DECIDERS.has(topic)), ...policies]
         .filter((record) => !wasToCount(record, signer(record), keys))
         .map(placeOf),
     ),
@@ -108,7 +108,8 @@ export function logEvidence(records: Records): LogEvidence {
   };
 }
 
-const ORDERS: ReadonlySet<string> = new Set(['gc.node.commands', 'gc.node.observe']);
+/** A service that stops says in a head what it wrote, also with a key that was revoked just then. */
+const SIGNED_BY_DECIDERS: ReadonlySet<string> = new Set(['gc.node.commands', 'gc.node.observe', 'gc.heads']);
 
 type Signers = (record: LogRecord) => string | null;
 

@@ -68,6 +68,24 @@ test('an outage of one ends when that one is well again, whatever the others do'
   expect(parsedLines(destination.lines).at(-1)).toMatchObject({ msg: 'Kafka is reached again' });
 });
 
+test('brokers that go away soon after a group was new are told, and so is that they are back', () => {
+  const destination = logLines();
+  const logger = createLogger({ service: 'test', level: 'info' }, destination);
+  const connection = createConnection(options, { ...silentContext(), logger });
+  connection.explain(
+    Object.assign(new Error('loading'), { name: 'KafkaJSProtocolError', type: 'GROUP_LOAD_IN_PROGRESS' }),
+  );
+  connection.reached();
+  connection.explain(refused);
+  connection.reached();
+  expect(parsedLines(destination.lines)).toMatchObject([
+    { msg: expect.stringContaining('This passes by itself') },
+    { msg: 'Kafka is reached again' },
+    { msg: refused.message },
+    { msg: 'Kafka is reached again' },
+  ]);
+});
+
 test('who follows the policies goes on while a producer is refused, and is told apart from it', () => {
   const connection = createConnection(options, silentContext());
   connection.forClient('producer').explain(refused);
