@@ -1,32 +1,40 @@
+import type { Command } from '../../packages/process/command-output.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
-import { readKeyFile } from '../../packages/trust/key-file.ts';
+import { readPrivateKey } from '../../packages/trust/private-key-source.ts';
 import { readTrustRoots } from '../../packages/trust/roots-file.ts';
 import type { HeadSigner } from '../../services/audit/archive/sign-head.ts';
+import { privateKeySource, signingKeyOptions } from './private-key-options.ts';
 
 /** For whoever signs what an archive is. */
 export const archiveSigningOptions = {
   trustRoots: withMeta(FilePath.optional(), {
-    description: 'File of the roots, for --signing-key-file; "fleetgc keys roots" writes it.',
+    description: 'File of the roots, for the key that signs; "fleetgc keys roots" writes it.',
   }),
-  signingKeyFile: withMeta(FilePath.optional(), {
-    description:
-      'Private key of role archiver, PKCS #8 PEM, which others cannot read: it signs at the end of each pass what the archive is.',
-  }),
+  ...signingKeyOptions,
 };
 
 export interface ArchiveSigning {
   readonly trustRoots?: string | undefined;
   readonly signingKeyFile?: string | undefined;
+  readonly signingKeyCommand?: Command | undefined;
 }
 
-/** `null` where nobody is to sign. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
-export function archiveSigner(
-  { trustRoots, signingKeyFile }: ArchiveSigning,
-  needs: Omit<HeadSigner, 'roots' | 'key'>,
-): HeadSigner | null {
-  if (trustRoots === undefined && signingKeyFile === undefined) return null;
-  if (trustRoots === undefined || signingKeyFile === undefined)
-    throw configError(['--signing-key-file and --trust-roots go together: the archiver signs with both']);
-  return { ...needs, roots: readTrustRoots(trustRoots), key: readKeyFile(signingKeyFile) };
+/**
+ * `null` where nobody is to sign. The key is read now, so that a wrong one is told at once, and again in each pass. Throws
+ * `CONFIG_INVALID` and `KEY_UNUSABLE`.
+ */
+export async function archiveSigner(
+  { trustRoots, signingKeyFile, signingKeyCommand }: ArchiveSigning,
+  needs: Omit<HeadSigner, 'roots' | 'readKey'>,
+  signal: AbortSignal,
+): Promise<HeadSigner | null> {
+  const source = privateKeySource(signingKeyFile, signingKeyCommand, 'signingKeyFile');
+  if (trustRoots === undefined && source === null) return null;
+  if (trustRoots === undefined || source === null) throw configError([TOGETHER]);
+  await readPrivateKey(source, signal);
+  return { ...needs, roots: readTrustRoots(trustRoots), readKey: (pass) => readPrivateKey(source, pass) };
 }
+
+const TOGETHER =
+  '--trust-roots goes together with --signing-key-file or --signing-key-command: the archiver signs with both';

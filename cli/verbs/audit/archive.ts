@@ -92,7 +92,7 @@ async function runOnce({ to: directory, output, ...options }: ArchiveOptions, co
   const { archiveTo } = await loadArchiveCode(() => import('../../../services/audit/archive/archive-to.ts'));
   await using log = await openTaskEventLog({ options, context });
   const onProgress = readingProgress((line) => logger.info(line), Date.now);
-  const signer = archiveSigner(options, { log, now: Date.now, ids: randomTraceIds });
+  const signer = await archiveSigner(options, { log, now: Date.now, ids: randomTraceIds }, signal);
   const run = await archiveTo(
     { log, directory, now: Date.now, newId: randomUUID, onProgress, signer },
     signal,
@@ -122,7 +122,7 @@ async function runFollowing(options: ArchiveOptions, { logger, signal, print }: 
     if (run.records + run.lost.length > 0) print(runText(run, output));
   };
   const { traceIds: ids, now } = process.sources;
-  const signer = archiveSigner(options, { log: process.log, now, ids });
+  const signer = await archiveSigner(options, { log: process.log, now, ids }, signal);
   await followArchive(followLog, process, { directory, everyMs, onRun, signer }, signal);
 }
 

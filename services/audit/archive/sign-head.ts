@@ -17,7 +17,8 @@ import type { UnsignedHead } from './unsigned-head.ts';
 export interface HeadSigner {
   readonly log: Pick<EventLog, 'read' | 'publish'>;
   readonly roots: TrustRoots;
-  readonly key: SigningKey;
+  /** The key that lies there now, asked for in each pass. Throws `KEY_UNUSABLE`. */
+  readonly readKey: (signal: AbortSignal) => Promise<SigningKey>;
   readonly ids: TraceIds;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -39,8 +40,9 @@ export async function signPass(
 ): Promise<SignedPass> {
   const unsigned = archive.unsigned();
   if (unsigned === null) return { kind: 'unchanged' };
-  const { log, roots, key, ids, now } = signer;
+  const { log, roots, readKey, ids, now } = signer;
   try {
+    const key = await readKey(signal);
     const { ring } = await readKeys(log, roots, signal);
     const [problem] = ownKeyProblems(ring, { key, role: 'archiver' }, now());
     if (problem !== undefined) return { kind: 'failed', why: problem };

@@ -2,7 +2,9 @@ import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createPublisher } from '../../../../../packages/pipeline/publisher.ts';
+import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import { newTrace } from '../../../../../packages/process/trace.ts';
+import type { SigningKey } from '../../../../../packages/trust/key-pair.ts';
 import { signerOf } from '../../../../../packages/trust/signer.ts';
 import type { ArchiveHead } from '../../../../../schemas/events/head.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
@@ -199,6 +201,22 @@ test('who may not sign archives nothing less, and says so', async () => {
     kind: 'failed',
     why: expect.stringContaining('ended'),
   });
+});
+
+test('each pass signs with the key that lies there then, and archives where none can be read', async () => {
+  const { log, publishAt, directory } = await signedArchive();
+  let key: SigningKey | null = null;
+  const readKey = async (): Promise<SigningKey> => {
+    if (key === null) throw new FleetGcError('KEY_UNUSABLE', 'the vault is sealed');
+    return key;
+  };
+  const signer = { ...signerWith(log), readKey };
+  await publishAt(SIGNED_AT_MS + 3 * DAY_MS, listed('news'));
+  const { signed, files } = await archived(log, directory, { signer });
+  expect(signed).toEqual({ kind: 'failed', why: 'the vault is sealed' });
+  expect(files).toBeGreaterThan(0);
+  key = ARCHIVER;
+  expect((await archived(log, directory, { signer })).signed?.kind).toBe('signed');
 });
 
 test('heads prove an archive years later, over a rotation, with keys that have ended or were revoked', async () => {

@@ -42,7 +42,7 @@ export const listed = (id: string, node = 'web-1'): OutgoingRecord =>
 export const signerWith = (log: TestLog, key: SigningKey = ARCHIVER, nowMs = SIGNED_AT_MS): HeadSigner => ({
   log,
   roots: ROOTS,
-  key,
+  readKey: async () => key,
   ids: countedIds(),
   now: () => nowMs,
 });
