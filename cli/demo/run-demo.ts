@@ -8,6 +8,7 @@ import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/
 import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
+import { LinkedController } from '../../packages/process/linked-controller.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
@@ -70,7 +71,7 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
       { logger: quiet(context.logger) },
     );
     await apply(process.log, written);
-    const ended = new AbortController();
+    using ended = new LinkedController(context.signal);
     using ending = new DisposableStack();
     // A busy machine takes its time to start the nodes: what there is to see begins when all of them are there.
     const count = (): void =>
@@ -86,7 +87,7 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
       view.show(activity);
       reported(activity);
     };
-    await showPipeline({ process, directory, view, show }, AbortSignal.any([context.signal, ended.signal]));
+    await showPipeline({ process, directory, view, show }, ended.signal);
   }
   const summary = { tally: view.tally, logPath, questions: questions(logPath, lastRemovedImage(view.tally)) };
   if (options.json) context.print(JSON.stringify(summaryJson(summary)));
@@ -142,8 +143,7 @@ interface Stage {
 
 /** Until the signal aborts; the first part that fails ends the others. */
 async function showPipeline({ process, directory, view, show }: Stage, signal: AbortSignal): Promise<void> {
-  const failed = new AbortController();
-  const stop = AbortSignal.any([signal, failed.signal]);
+  using stop = new LinkedController(signal);
   const drawing = setInterval(() => view.refresh(), REFRESH_MS);
   const nodes = NODES.map((node) => ({
     ...node,
@@ -153,14 +153,14 @@ async function showPipeline({ process, directory, view, show }: Stage, signal: A
   }));
   const policies = process.followPolicies(null);
   const parts = [
-    runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop }),
-    watchEventLog(process.log, show, stop),
-    ...nodes.map((node) => runSimulatedNode(process, node, stop)),
+    runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop.signal }),
+    watchEventLog(process.log, show, stop.signal),
+    ...nodes.map((node) => runSimulatedNode(process, node, stop.signal)),
   ];
   try {
     await Promise.all(parts);
   } finally {
-    failed.abort();
+    stop.abort();
     await Promise.allSettled(parts);
     clearInterval(drawing);
     view.refresh();

@@ -44,8 +44,7 @@ export async function openEmbeddedLog(options: EmbeddedOptions, context: EventLo
       members.add(member);
       return member;
     },
-    read: (request, signal) =>
-      readRecords(opened, request, AbortSignal.any([closing.signal, ...(signal ? [signal] : [])])),
+    read: (request, signal) => readRecords(opened, request, [closing.signal, ...(signal ? [signal] : [])]),
     createTopics: async () => {
       const created = await opened.database.write(({ partitions }) => partitions.createMissing());
       opened.changes.notify();

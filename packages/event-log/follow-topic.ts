@@ -1,6 +1,7 @@
 import type { TopicName } from '../../schemas/events/topics.ts';
 import { backoffMs, type RetryBackoff } from '../process/backoff.ts';
 import { toFleetGcError } from '../process/errors.ts';
+import { LinkedController } from '../process/linked-controller.ts';
 import { untilAborted } from '../process/loops.ts';
 import type { EventLog, LogRecord } from './port.ts';
 
@@ -49,7 +50,7 @@ export class FollowedTopic implements AsyncDisposable {
   readonly #follower: TopicFollower;
   readonly #closing = new AbortController();
   readonly #finished: Promise<void>;
-  #pass = new AbortController();
+  #pass = new LinkedController();
   /** Why the last pass failed. */
   #failure: string | null = null;
   /** When it was last sure that the topic holds nothing else; `null`: never yet. */
@@ -102,9 +103,9 @@ export class FollowedTopic implements AsyncDisposable {
   /** One pass over the topic from its start. `null` when it is time for another, else why it failed. */
   async #readOnce(): Promise<string | null> {
     const { recheckMs, sources } = this.#following;
-    this.#pass = new AbortController();
+    this.#pass = new LinkedController(this.#closing.signal);
     const ending = this.#pass;
-    const signal = AbortSignal.any([this.#closing.signal, ending.signal]);
+    const { signal } = ending;
     // A pass is not ended before it has shown everything, however long that takes.
     const recheck = (): void => {
       if (recheckMs !== null) void sources.wait(recheckMs, signal).then(() => ending.abort());

@@ -46,7 +46,7 @@ export async function openKafkaLog(options: KafkaOptions, context: EventLogConte
       return member;
     },
     read: (request, signal) =>
-      readRecords(connection, request, AbortSignal.any([closing.signal, ...(signal ? [signal] : [])])),
+      readRecords(connection, request, [closing.signal, ...(signal ? [signal] : [])]),
     createTopics: () => ask((admin) => createMissing(admin, options)),
     checkTopics: () => ask((admin, inTime) => inTime(findDifferences(admin, options))),
     servers: () => ask((admin, inTime) => inTime(brokerAddresses(admin))),

@@ -4,6 +4,7 @@ import { type Following, REREAD_BACKOFF } from '../event-log/follow-topic.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { backoffMs } from '../process/backoff.ts';
 import { toFleetGcError } from '../process/errors.ts';
+import { LinkedController } from '../process/linked-controller.ts';
 import { namesGeneration } from '../trust/proved-generation.ts';
 import type { SeenGenerations } from '../trust/seen-generations.ts';
 import type { Trust } from '../trust/trust.ts';
@@ -36,7 +37,7 @@ export class SeenVersions implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #learnt = Promise.withResolvers<void>();
   readonly #finished: Promise<void>;
-  #pass = new AbortController();
+  #pass = new LinkedController();
   #again = Promise.withResolvers<void>();
   #problem: string | null = `${TOPIC} is not read yet`;
   #toldUpTo = -1n;
@@ -75,9 +76,10 @@ export class SeenVersions implements AsyncDisposable {
     await startsAfter;
     for (let failures = 0; !this.#closing.signal.aborted; ) {
       this.#again = Promise.withResolvers();
-      this.#pass = new AbortController();
-      const failure = await this.#readOnce(AbortSignal.any([this.#closing.signal, this.#pass.signal]));
-      if (this.#pass.signal.aborted || this.#closing.signal.aborted) continue;
+      using pass = new LinkedController(this.#closing.signal);
+      this.#pass = pass;
+      const failure = await this.#readOnce(pass.signal);
+      if (pass.signal.aborted) continue;
       this.#problem = failure && `${TOPIC} cannot be read: ${failure}`;
       if (this.#problem !== null) {
         if (failures === 0) logger.warn({ topic: TOPIC }, this.#problem);

@@ -1,17 +1,17 @@
 import type { Sleep } from './backoff.ts';
+import { LinkedController } from './linked-controller.ts';
 
 /** Work that goes on until a signal aborts. */
 type Loop = (signal: AbortSignal) => Promise<void>;
 
 /** Runs the loops until the signal aborts and all have ended. If one fails, so do all, with its error. */
 export async function runTogether(loops: readonly Loop[], signal: AbortSignal): Promise<void> {
-  const failure = new AbortController();
-  const either = AbortSignal.any([signal, failure.signal]);
+  using ending = new LinkedController(signal);
   const ends = loops.map(async (loop) => {
     try {
-      await loop(either);
+      await loop(ending.signal);
     } catch (error) {
-      failure.abort();
+      ending.abort();
       throw error;
     }
   });

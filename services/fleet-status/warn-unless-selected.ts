@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { selectorText } from '../../packages/policy/selector-text.ts';
+import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { type NodeSelector, selects } from '../../schemas/policy/policy.ts';
 import { type ReportingNodesNeeds, readReportingNodes } from './reporting-nodes.ts';
 
@@ -24,14 +25,13 @@ async function selectsNone(
   needs: Omit<ReportingNodesNeeds, 'onProgress' | 'onNode'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const enough = new AbortController();
-  const bounded = AbortSignal.any([signal, enough.signal, AbortSignal.timeout(LONGEST_MS)]);
+  using bounded = new LinkedController(signal, AbortSignal.timeout(LONGEST_MS));
   const onNode: ReportingNodesNeeds['onNode'] = (stats) => {
-    if (selects(selector, stats)) enough.abort();
+    if (selects(selector, stats)) bounded.abort();
   };
   try {
-    const { nodes } = await readReportingNodes({ ...needs, onProgress: () => {}, onNode }, bounded);
-    return !bounded.aborted && nodes.size > 0;
+    const { nodes } = await readReportingNodes({ ...needs, onProgress: () => {}, onNode }, bounded.signal);
+    return !bounded.signal.aborted && nodes.size > 0;
   } catch {
     return false;
   }

@@ -1,6 +1,7 @@
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
 import type { DeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
+import { LinkedController } from '../../packages/process/linked-controller.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { MAX_COMMAND_LIFETIME_MS } from '../../schemas/events/command.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
@@ -45,13 +46,13 @@ export async function runNodeExecutor(deps: NodeExecutorDeps, signal: AbortSigna
     monotonicNow: () => node.clock.now().sinceBootMs,
   });
   onStarted(consumer);
-  const ended = new AbortController();
-  const running = executor.run(AbortSignal.any([signal, ended.signal]));
+  using ending = new LinkedController(signal);
+  const running = executor.run(ending.signal);
   try {
     await Promise.race([consumer.finished, running]);
   } finally {
     // Also when the consumer failed, the removal in hand is finished.
-    ended.abort();
+    ending.abort();
     await running;
   }
 }

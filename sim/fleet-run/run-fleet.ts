@@ -1,6 +1,7 @@
 import { type Consumer, startConsumer } from '../../packages/pipeline/consume.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, serviceSource } from '../../packages/pipeline/publisher.ts';
+import { LinkedController } from '../../packages/process/linked-controller.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
@@ -22,9 +23,9 @@ export async function runSimulatedFleet(run: FleetRun, signal: AbortSignal): Pro
   const startedMs = run.process.sources.monotonicNow();
   const cpu = process.cpuUsage();
   const reporting = setInterval(() => run.say(progressLine(run, fleet, startedMs)), SAY_EVERY_MS);
-  const either = AbortSignal.any([signal, failure.signal]);
+  using ending = new LinkedController(signal, failure.signal);
   try {
-    await busyFleet.time.run(run.durationMs, either);
+    await busyFleet.time.run(run.durationMs, ending.signal);
     const livedMs = busyFleet.time.now();
     const livedRealMs = run.process.sources.monotonicNow() - startedMs;
     fleet.quiet();

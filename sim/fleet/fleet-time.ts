@@ -1,4 +1,5 @@
 import TinyQueue from 'tinyqueue';
+import { LinkedController } from '../../packages/process/linked-controller.ts';
 
 /** The time that all nodes of a fleet live in, in milliseconds since the fleet began; one queue of timers for all. */
 export interface FleetTime {
@@ -48,7 +49,7 @@ class QueuedTime implements FleetTime {
   #lostRealMs = 0;
   #runsUntilMs = 0;
   #anchor: { readonly realMs: number; readonly fleetMs: number };
-  #wake = new AbortController();
+  #wake = new LinkedController();
 
   constructor(options: FleetTimeOptions) {
     this.#options = options;
@@ -115,9 +116,10 @@ class QueuedTime implements FleetTime {
       await yieldToEventLoop();
       return this.#keepUp();
     }
-    this.#wake = new AbortController();
+    using wake = new LinkedController(signal);
+    this.#wake = wake;
     const waitMs = Math.max(0, (nextMs - this.#wantedMs()) / (rate ?? 1));
-    await wait(waitMs, AbortSignal.any([signal, this.#wake.signal]));
+    await wait(waitMs, wake.signal);
     this.#advance(nextMs);
   }
 }

@@ -9,6 +9,9 @@ import { isAtBeginning } from '../../../schemas/events/reclaim.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 
+/** An inventory's as a whole, and those of some before it; each takes some hundred bytes. */
+export const MOST_NAMES = 25_000;
+
 /** What a person who watches is shown of the event log. */
 export type Activity =
   | {
@@ -48,7 +51,7 @@ export interface ActivityReader {
   activitiesIn(event: FleetEvent): readonly Activity[];
 }
 
-/** Turns events of the event log into activities, with the names that the newest inventory of the node has for ids. */
+/** Turns events of the event log into activities, with the names that the newest inventories have for ids. */
 export function createActivityReader(): ActivityReader {
   const names = new Map<string, string>();
   return {
@@ -91,8 +94,16 @@ const nameKey = (node: string, id: string): string => `${node}/${id}`;
 const shortId = (id: string): string => id.replace(/^sha256:/, '').slice(0, 12);
 
 function addNames(names: Map<string, string>, inventory: CompleteInventory): void {
-  for (const { id, name } of objectsIn(inventory))
-    names.set(nameKey(inventory.node, id), name === id ? shortId(id) : name);
+  for (const { id, name } of objectsIn(inventory)) {
+    const key = nameKey(inventory.node, id);
+    // What was listed longest ago comes first, and is the first to go.
+    names.delete(key);
+    names.set(key, name === id ? shortId(id) : name);
+  }
+  for (const oldest of names.keys()) {
+    if (names.size <= MOST_NAMES) return;
+    names.delete(oldest);
+  }
 }
 
 function usage(node: string, reading: FilesystemReading | null): readonly Activity[] {

@@ -1,5 +1,6 @@
 import { pause } from '../../process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../../process/errors.ts';
+import { LinkedController } from '../../process/linked-controller.ts';
 import { MAX_SLICE_BYTES, sliceRecords } from '../limits.ts';
 import { partitionName } from '../partition.ts';
 import { type LogRecord, type SliceHandler, type Subscription, UNCOUNTED } from '../port.ts';
@@ -47,7 +48,7 @@ export class Ownership {
     this.#serving = {
       handle,
       over: this.#over.signal,
-      ending: AbortSignal.any([this.#over.signal, stopping]),
+      ending: new LinkedController(this.#over.signal, stopping).signal,
       problems: state.problems,
       context: opened.context,
       isFinal,

@@ -1,4 +1,5 @@
 import type { TopicName } from '../../../schemas/events/topics.ts';
+import { LinkedController } from '../../process/linked-controller.ts';
 import { MAX_SLICE_BYTES, MAX_SLICE_RECORDS } from '../limits.ts';
 import { requirePartition } from '../partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../port.ts';
@@ -72,13 +73,15 @@ async function advanceEnds(opened: OpenedLog, cursors: readonly Cursor[]): Promi
 
 const asEvent = (record: LogRecord): ReadEvent => ({ kind: 'record', record });
 
-/** Reads without a group. When `signal` aborts `forever` ends, another reading throws `INTERRUPTED`. */
+/** Reads without a group. When one of the signals aborts `forever` ends, another reading throws `INTERRUPTED`. */
 export async function* readRecords(
   opened: OpenedLog,
   request: ReadRequest,
-  signal: AbortSignal,
+  signals: readonly AbortSignal[],
 ): AsyncGenerator<ReadEvent, void> {
   requirePartition(request.topic, request.partition);
+  using stopping = new LinkedController(...signals);
+  const { signal } = stopping;
   const cursors = await opened.database.read((tables) => openCursors(tables, request));
   for await (const record of readToEnds(opened, cursors, signal)) yield asEvent(record);
   if (signal.aborted) return requireEndless(request.to);

@@ -1,6 +1,7 @@
 import pMap from 'p-map';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { type RecordedEvent, readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { NODE_PARTITIONS, TOPICS, type TopicAbout, type TopicId } from '../../../schemas/events/topics.ts';
 
@@ -55,14 +56,13 @@ export async function readNodes<Taken>(
   begin: (partition: number, signal: AbortSignal) => Promise<PartitionTaker<Taken>>,
   signal: AbortSignal,
 ): Promise<readonly Taken[]> {
-  const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
+  using ending = new LinkedController(signal);
   const of = partitions.length;
   let done = 0;
   let records = 0;
   const readOne = async (partition: number): Promise<Taken> => {
-    const taker = await begin(partition, either);
-    for await (const recorded of readPartition(log, { topics, partition, range }, either)) {
+    const taker = await begin(partition, ending.signal);
+    for await (const recorded of readPartition(log, { topics, partition, range }, ending.signal)) {
       if (!taker.take(recorded)) continue;
       records += 1;
       if (records % PROGRESS_EVERY_RECORDS === 0) onProgress({ done, of, records });
@@ -73,7 +73,7 @@ export async function readNodes<Taken>(
   try {
     return await pMap(partitions, readOne, { concurrency: partitionsAtOnce });
   } finally {
-    failed.abort();
+    ending.abort();
   }
 }
 

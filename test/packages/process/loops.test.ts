@@ -1,7 +1,7 @@
-import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { pause } from '../../../packages/process/backoff.ts';
 import { createWakeSignal, runEvery, runTogether } from '../../../packages/process/loops.ts';
+import { leftAt } from '../../support/left-at-signal.ts';
 
 const never = new AbortController().signal;
 
@@ -18,19 +18,12 @@ test('a wake signal that was given before anybody waited ends the next wait, and
 test('a wait ends with its signal, and leaves nothing behind at one that outlives it', async () => {
   const stopping = new AbortController();
   const signal = createWakeSignal(pause);
-  /** What Node.js notes at a signal of each `AbortSignal.any` that knows it. */
-  const dependants = (): number => {
-    const noted = Object.getOwnPropertySymbols(stopping.signal)
-      .filter(({ description }) => description === 'kDependantSignals')
-      .map((symbol): unknown => Reflect.get(stopping.signal, symbol));
-    return noted.map((set) => Number(Reflect.get(Object(set), 'size') ?? 0)).reduce((a, b) => a + b, 0);
-  };
   for (let wait = 0; wait < 50; wait += 1) {
     const waiting = signal.wait(60_000, stopping.signal);
     signal.wake();
     await waiting;
   }
-  expect([getEventListeners(stopping.signal, 'abort').length, dependants()]).toEqual([0, 0]);
+  expect(leftAt(stopping.signal)).toBe(0);
   const last = signal.wait(60_000, stopping.signal);
   stopping.abort();
   await last;
@@ -51,4 +44,16 @@ test('loops end together: when told to, or all when one fails, with its error', 
     'bug',
   );
   expect(ended.toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+test('loops that ran together leave nothing at a signal that outlives them', async () => {
+  const stopping = new AbortController();
+  const listen = (signal: AbortSignal): void => signal.addEventListener('abort', () => undefined);
+  const failing = async (signal: AbortSignal): Promise<void> => {
+    listen(signal);
+    throw new TypeError('bug');
+  };
+  await runTogether([async (signal) => listen(signal)], stopping.signal);
+  await runTogether([failing], stopping.signal).catch(() => undefined);
+  expect(leftAt(stopping.signal)).toBe(0);
 });

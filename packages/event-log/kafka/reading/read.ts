@@ -1,5 +1,6 @@
 import { pause } from '../../../process/backoff.ts';
 import type { FleetGcError } from '../../../process/errors.ts';
+import { LinkedController } from '../../../process/linked-controller.ts';
 import { requirePartition } from '../../partition.ts';
 import type { ReadEvent, ReadRequest } from '../../port.ts';
 import { requireEndless } from '../../stopping.ts';
@@ -147,12 +148,12 @@ async function* follow(reading: Reading): AsyncGenerator<ReadEvent, void> {
 
 /**
  * Reads without joining any group: a consumer is made for its connections only, nothing is ever committed, and no trace
- * is left on the broker. When `signal` aborts `forever` ends, another reading throws `INTERRUPTED`.
+ * is left on the broker. When one of the signals aborts `forever` ends, another reading throws `INTERRUPTED`.
  */
 export async function* readRecords(
   log: KafkaConnection,
   request: ReadRequest,
-  signal: AbortSignal,
+  signals: readonly AbortSignal[],
 ): AsyncGenerator<ReadEvent, void> {
   requirePartition(request.topic, request.partition);
   const { topic, to } = request;
@@ -161,18 +162,19 @@ export async function* readRecords(
   const { silenceMs } = timeLimits(options);
   const buffer = new ReadBuffer();
   const silent = (): FleetGcError => buffer.failure ?? unanswered(options.brokers, silenceMs);
-  const ended = new AbortController();
-  const over = AbortSignal.any([signal, ended.signal]);
+  using stopping = new LinkedController(...signals);
+  const { signal } = stopping;
+  using over = new LinkedController(signal);
   using watchdog = watchAnswers(request.to === 'forever' ? null : silenceMs, silent);
   const consumer = new Consumer(options, context, { group: 'none', topics: [request.topic] });
   clients.add(consumer);
   try {
-    yield* follow({ consumer, request, connection, buffer, watchdog, signal: over });
+    yield* follow({ consumer, request, connection, buffer, watchdog, signal: over.signal });
   } catch (error) {
     if (!signal.aborted) throw connection.explain(error);
     requireEndless(request.to);
   } finally {
-    ended.abort();
+    over.abort();
     clients.delete(consumer);
     // Who follows tries again, and is in trouble meanwhile.
     if (request.to !== 'forever' || signal.aborted) connection[Symbol.dispose]();

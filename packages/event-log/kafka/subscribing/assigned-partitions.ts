@@ -1,4 +1,5 @@
 import { backoffMs, pause } from '../../../process/backoff.ts';
+import { LinkedController } from '../../../process/linked-controller.ts';
 import { partitionName } from '../../partition.ts';
 import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import { waitAtMost, waitUnless } from '../../stopping.ts';
@@ -23,7 +24,7 @@ export interface AssignedPartitionsOptions {
 
 interface Owned {
   readonly queue: PartitionQueue;
-  readonly lost: AbortController;
+  readonly lost: LinkedController;
 }
 
 /** The partitions of a member, as the group gives and takes them. */
@@ -111,11 +112,11 @@ export class AssignedPartitions {
   #open(start: StartOffset): void {
     const { session, committer, over, onRoom } = this.#options;
     const { topic, partition, from, deaths, isNew } = start;
-    const lost = new AbortController();
+    const lost = new LinkedController(over);
     const queue = new PartitionQueue({
       session,
       start,
-      over: AbortSignal.any([over, lost.signal]),
+      over: lost.signal,
       commit: (next, found) => committer.add({ topic, partition, next, deaths: found }),
       committed: () => waitUnless(waitAtMost(committer.flushed(), COMMITTED_MS), lost.signal),
       onRoom,

@@ -1,4 +1,6 @@
 import { FleetGcError } from '../../../process/errors.ts';
+import { LinkedController } from '../../../process/linked-controller.ts';
+import { untilAborted } from '../../../process/loops.ts';
 import { STOP_ABORTED_MS, STOP_GRACE_MS, waitAtMost } from '../../stopping.ts';
 import { partitionDifference } from '../../topic-differences.ts';
 import { SESSION_TIMEOUT_MS } from '../client/consumer.ts';
@@ -24,6 +26,8 @@ export const runGroupSession = (session: Session): Promise<void> => new GroupSes
 class GroupSession {
   readonly #session: Session;
   readonly #over = new AbortController();
+  /** No further slice is to begin. */
+  readonly #ending: LinkedController;
   readonly #silence: NodeJS.Timeout;
   readonly #committer: Committer;
   readonly #partitions: AssignedPartitions;
@@ -35,6 +39,7 @@ class GroupSession {
     const { consumer, connection, subscription, stopping } = session;
     const { context } = connection;
     const over = this.#over.signal;
+    this.#ending = new LinkedController(over, stopping);
     this.#silence = setTimeout(() => this.#fail(fellSilent(subscription.group)), SILENCE_MS);
     over.addEventListener('abort', () => clearTimeout(this.#silence));
     this.#committer = new Committer({
@@ -59,18 +64,18 @@ class GroupSession {
       maxPartitionBytes: MAX_PARTITION_BYTES,
       maxInflatedBytes: MAX_INFLATED_BYTES,
       report: this.#reporter('fetch'),
-      signal: AbortSignal.any([over, stopping]),
+      signal: this.#ending.signal,
     });
   }
 
   async run(): Promise<void> {
-    const { consumer, former, stopping } = this.#session;
+    const { consumer, former } = this.#session;
     const over = this.#over.signal;
     try {
       await consumer.connect();
       await consumer.leaveAs(former);
       await this.#join();
-      await untilAborted(AbortSignal.any([over, stopping]));
+      await untilAborted(this.#ending.signal);
       if (!over.aborted) await this.#settle();
     } catch (error) {
       this.#fail(error);
@@ -142,9 +147,3 @@ class GroupSession {
 
 const fellSilent = (group: string): FleetGcError =>
   new FleetGcError('GROUP_LOST', `The consumer of ${group} fell silent; it starts anew.`);
-
-const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

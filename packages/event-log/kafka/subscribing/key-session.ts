@@ -1,4 +1,5 @@
 import { pause } from '../../../process/backoff.ts';
+import { LinkedController } from '../../../process/linked-controller.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Subscription } from '../../port.ts';
 import { settleWork, waitUnless } from '../../stopping.ts';
@@ -57,7 +58,7 @@ async function serve(session: KeySession, starts: readonly StartOffset[]): Promi
     maxPartitionBytes: MAX_PARTITION_BYTES,
     maxInflatedBytes: MAX_INFLATED_BYTES,
     report,
-    signal: AbortSignal.any([session.over, stopping]),
+    signal: new LinkedController(session.over, stopping).signal,
   });
   state.served = queues;
   state.joined = true;

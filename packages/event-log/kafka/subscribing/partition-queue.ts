@@ -1,3 +1,4 @@
+import { LinkedController } from '../../../process/linked-controller.ts';
 import { MAX_SLICE_BYTES, recordBytes, sliceRecords } from '../../limits.ts';
 import { partitionName } from '../../partition.ts';
 import type { LogRecord, SliceHandler, Subscription } from '../../port.ts';
@@ -140,7 +141,7 @@ export class PartitionQueue {
 const servingOf = ({ session, over }: PartitionQueueOptions): Serving => ({
   handle: session.handle,
   over,
-  ending: AbortSignal.any([over, session.stopping]),
+  ending: new LinkedController(over, session.stopping).signal,
   problems: session.state.problems,
   context: session.connection.context,
   isFinal: () => false,

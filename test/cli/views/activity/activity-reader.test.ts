@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createActivityReader } from '../../../../cli/views/activity/activity-reader.ts';
+import { createActivityReader, MOST_NAMES } from '../../../../cli/views/activity/activity-reader.ts';
 import type { Decision } from '../../../../schemas/events/decision.ts';
 import { container, image, inventory } from '../../../fixtures/inventory.ts';
 import { decision } from '../../../fixtures/outputs.ts';
@@ -57,4 +57,24 @@ test('objects have the names by which plans and audit know them', () => {
 
   expect(object('container', 'c1')).toMatchObject([{ name: 'default/web/main#3' }]);
   expect(object('image', 'sha256:0123456789abcdef')).toMatchObject([{ name: '0123456789ab' }]);
+});
+
+test('names are kept of what was listed last, and of no more than a bounded number', () => {
+  const { activitiesIn } = createActivityReader();
+  const list = (...ids: readonly string[]) =>
+    activitiesIn(inventory({ containers: ids.map((id) => container(id)), images: [] }));
+  const nameOf = (id: string) =>
+    activitiesIn(objectResult({ object: { kind: 'container', id } })).map(
+      (told) => 'name' in told && told.name,
+    );
+  const many = Array.from({ length: MOST_NAMES - 1 }, (_, index) => `c${index}`);
+
+  list('listed-once', 'listed-again');
+  list(...many.slice(1));
+  list('listed-again');
+  expect(nameOf('listed-once')).toEqual(['default/web/main#0']);
+  list(...many.slice(0, 1));
+
+  expect(nameOf('listed-once')).toEqual(['listed-once'.slice(0, 12)]);
+  expect(['listed-again', 'c0', 'c1'].flatMap(nameOf)).toEqual(Array(3).fill('default/web/main#0'));
 });

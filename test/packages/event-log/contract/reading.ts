@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { partitionOf } from '../../../../packages/event-log/partition.ts';
 import type { EventLog } from '../../../../packages/event-log/port.ts';
+import { leftAt } from '../../../support/left-at-signal.ts';
 import { readAll, text, uniqueKey, until, within } from '../probe.ts';
 import { PATIENCE_MS, type TriedLog } from './subject.ts';
 
@@ -16,6 +17,18 @@ export function readingContract(tried: () => TriedLog): void {
     expect(events.filter((event) => event.kind === 'caught-up')).toHaveLength(1);
     expect((await readAll(log, key)).map(text)).toEqual(['1', '2']);
     expect((await readAll(log, key)).map(text)).toEqual(['1', '2']);
+  });
+
+  test('it leaves nothing at a signal that outlives it, whether it comes to its end or is given up', async () => {
+    const { log, publishTexts } = tried();
+    const key = uniqueKey();
+    await publishTexts(key, ['1', '2']);
+    const { signal } = new AbortController();
+    const read = (to: 'end' | 'forever') =>
+      log.read({ topic: 'gc.node.results', from: 'earliest', to }, signal);
+    for await (const _ of read('end'));
+    for await (const _ of read('forever')) break;
+    expect(leftAt(signal)).toBe(0);
   });
 
   test('an empty topic is caught up at once', async () => {
