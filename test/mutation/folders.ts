@@ -66,7 +66,7 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'packages/trust',
     sources: ['packages/trust/*.ts'],
-    tests: ['test/packages/trust', 'test/packages/policy', 'test/services/node-executor'],
+    tests: ['test/packages/trust', 'test/packages/policy', 'test/cli/verbs/keys', 'test/cli/verbs/policy'],
   },
 ];
 
