@@ -14,6 +14,8 @@ export interface Judged extends Mutant {
 export interface FolderAccount {
   readonly folder: string;
   readonly mutants: number;
+  /** Judged, or not run as sentences; fewer than all where only a sample was asked for. */
+  readonly sample: number;
   readonly killed: number;
   readonly timedOut: number;
   readonly survived: number;
@@ -49,13 +51,15 @@ export function judged(
   });
 }
 
-export function accountOf(folder: string, all: readonly Judged[]): FolderAccount {
+/** Of all mutants of a folder, or of a sample of them. */
+export function accountOf(folder: string, all: readonly Judged[], mutants: number): FolderAccount {
   const count = (fate: Fate): number => all.filter((each) => each.fate === fate).length;
   const counted = all.length - count('sentence');
   const dead = count('killed') + count('timed out');
   return {
     folder,
-    mutants: all.length,
+    mutants,
+    sample: all.length,
     killed: count('killed'),
     timedOut: count('timed out'),
     survived: count('survived'),

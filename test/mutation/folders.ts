@@ -7,6 +7,8 @@ export const CHECKOUT = join(import.meta.dirname, '..', '..');
 export interface Folder {
   readonly name: string;
   readonly sources: readonly string[];
+  /** A folder in it that is counted by itself. */
+  readonly except?: string;
   readonly tests: readonly string[];
 }
 
@@ -14,6 +16,7 @@ export interface Folder {
 const WIRING = ['main.ts', 'bundle-entry.ts'];
 const DECISION = 'test/packages/decision';
 const DECIDERS = ['test/services/pressure', 'test/services/image-gc', 'test/services/container-gc'];
+const HEADS = 'services/audit/verify/heads';
 const EXECUTOR = ['test/services/node-executor', 'test/packages/files'];
 
 export const FOLDERS: readonly Folder[] = [
@@ -56,12 +59,14 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'services/audit/verify',
     sources: ['services/audit/verify/**/*.ts'],
+    except: HEADS,
     tests: ['test/services/audit'],
   },
+  { name: HEADS, sources: [`${HEADS}/**/*.ts`], tests: ['test/services/audit'] },
   {
     name: 'packages/trust',
     sources: ['packages/trust/*.ts'],
-    tests: ['test/packages/trust', 'test/packages/policy', 'test/services/node-executor'],
+    tests: ['test/packages/trust', 'test/packages/policy', 'test/cli/verbs/keys', 'test/cli/verbs/policy'],
   },
 ];
 
@@ -70,8 +75,12 @@ const SLOWER_TIERS = ['waiting', 'container', 'e2e', 'world'];
 const inCheckout = (patterns: readonly string[]): readonly string[] =>
   globSync([...patterns], { cwd: CHECKOUT }).toSorted();
 
-export const sourcesOf = ({ sources }: Folder): readonly string[] =>
-  inCheckout(sources).filter((file) => !WIRING.some((name) => file.endsWith(`/${name}`)));
+export const sourcesOf = ({ sources, except }: Folder): readonly string[] =>
+  inCheckout(sources).filter(
+    (file) =>
+      !WIRING.some((name) => file.endsWith(`/${name}`)) &&
+      (except === undefined || !file.startsWith(`${except}/`)),
+  );
 
 /** Of the `unit` tests alone: what waits, or needs a container, would have to do so for each mutant. */
 export const testsOf = ({ tests }: Folder): readonly string[] =>

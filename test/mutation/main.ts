@@ -1,7 +1,8 @@
-/** Changes the sources one place at a time and runs the tests that reach it. `--only FOLDER`, `--files GLOB`; see docs/how-it-works/mutation.md. */
+/** Changes the sources one place at a time and runs the tests that reach it. `--only FOLDER`, `--files GLOB`, `--sample COUNT`; see docs/how-it-works/mutation.md. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
 import { type FolderAccount, reachesAim } from './account.ts';
 import { readExplanations } from './explanations.ts';
 import { CHECKOUT, FOLDERS } from './folders.ts';
@@ -12,6 +13,8 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     files: { type: 'string' },
+    // Of each folder, so many mutants; all without it.
+    sample: { type: 'string' },
     // Also what an earlier run has found already.
     afresh: { type: 'boolean', default: false },
   },
@@ -25,6 +28,10 @@ if (asked.length === 0) throw new Error(`--only is one of: ${FOLDERS.map(({ name
 const directory = join(CHECKOUT, '.mutation');
 mkdirSync(directory, { recursive: true });
 const { files } = values;
+const sampleSize =
+  values.sample === undefined
+    ? Number.POSITIVE_INFINITY
+    : z.coerce.number().int().min(1).parse(values.sample);
 const accounts: FolderAccount[] = [];
 const useless: string[] = [];
 for (const folder of asked) {
@@ -32,6 +39,7 @@ for (const folder of asked) {
   const { account, unused } = await runFolder(folder, {
     directory,
     isMeant,
+    sampleSize,
     isAfresh: values.afresh,
     explanations: readExplanations(),
     say,

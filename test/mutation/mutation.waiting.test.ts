@@ -20,7 +20,14 @@ test('mutants are killed, survive, loop for ever or are reached by no test, and 
     { file: FILE, mutator: 'StringLiteral', snippet: "'none'", reason },
     { file: FILE, mutator: 'StringLiteral', snippet: "'two'", reason },
   ];
-  const asked = { directory, isMeant: () => true, isAfresh: false, explanations, say: () => undefined };
+  const asked = {
+    directory,
+    isMeant: () => true,
+    sampleSize: Infinity,
+    isAfresh: false,
+    explanations,
+    say: () => undefined,
+  };
   const { account, unused } = await runFolder(FOLDER, asked);
   const left = account.left.map(
     ({ fate, original, replacement }) => `${fate}: ${original} -> ${replacement}`,

@@ -3,6 +3,7 @@ import type { FolderAccount } from './account.ts';
 const HEAD = [
   'folder',
   'mutants',
+  'judged',
   'killed',
   'timed out',
   'survived',
@@ -33,6 +34,7 @@ const cells = (account: FolderAccount): readonly string[] => [
   account.folder,
   ...[
     account.mutants,
+    account.sample,
     account.killed,
     account.timedOut,
     account.survived,

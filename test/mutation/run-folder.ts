@@ -5,6 +5,7 @@ import { type Explanation, explains } from './explanations.ts';
 import { CHECKOUT, type Folder, sourcesOf, testsOf } from './folders.ts';
 import { instrument, type Mutant } from './mutants.ts';
 import { planTasks } from './plan.ts';
+import { sampled } from './sample.ts';
 import { KeptVerdicts } from './verdicts.ts';
 import { cover, judgeAll } from './work.ts';
 import type { Covered, Task, Verdict } from './worker/job.ts';
@@ -12,6 +13,8 @@ import type { Covered, Task, Verdict } from './worker/job.ts';
 export interface Asked {
   readonly directory: string;
   readonly isMeant: (file: string) => boolean;
+  /** So many of the folder's mutants are judged: as many as there are, or a sample of them. */
+  readonly sampleSize: number;
   readonly isAfresh: boolean;
   readonly explanations: readonly Explanation[];
   readonly say: (line: string) => void;
@@ -25,11 +28,12 @@ export interface FolderRun {
 
 export async function runFolder(
   folder: Folder,
-  { directory, isMeant, isAfresh, explanations, say }: Asked,
+  { directory, isMeant, sampleSize, isAfresh, explanations, say }: Asked,
 ): Promise<FolderRun> {
   const own = join(directory, folder.name.replaceAll('/', '-'));
   mkdirSync(own, { recursive: true });
-  const { mutants, contents, hashes } = await instrument(sourcesOf(folder).filter(isMeant));
+  const { mutants: all, contents, hashes } = await instrument(sourcesOf(folder).filter(isMeant));
+  const mutants = sampled(all, sampleSize);
   const sources = join(own, 'sources.json');
   writeFileSync(
     sources,
@@ -51,7 +55,9 @@ export async function runFolder(
     else verdicts.set(mutant.key, known);
   }
   const byKey = new Map(mutants.map((mutant) => [mutant.key, mutant]));
-  say(`${folder.name}: ${mutants.length} mutants, ${verdicts.size} known, ${open.length} to run`);
+  say(
+    `${folder.name}: ${all.length} mutants, ${mutants.length} of them asked for, ${verdicts.size} known, ${open.length} to run`,
+  );
   await judgeAll(own, sources, open, (verdict) => {
     verdicts.set(verdict.key, verdict);
     const [mutant, task] = [byKey.get(verdict.key), tasks.get(verdict.key)];
@@ -59,15 +65,20 @@ export async function runFolder(
     if (verdicts.size % 5 === 0) kept.save();
   });
   kept.save();
-  const all = judged(mutants, verdicts, explanations);
-  const account = accountOf(folder.name, all);
+  const judgedMutants = judged(mutants, verdicts, explanations);
+  const account = accountOf(folder.name, judgedMutants, all.length);
   writeFileSync(join(own, 'account.json'), `${JSON.stringify(account, null, 2)}\n`);
   const files = new Set(Object.keys(hashes));
-  const explained = all.filter(({ fate }) => fate === 'explained');
+  const explained = judgedMutants.filter(({ fate }) => fate === 'explained');
   return {
     account,
     unused: explanations
-      .filter((each) => files.has(each.file) && !explained.some((mutant) => explains(each, mutant)))
+      .filter(
+        (each) =>
+          mutants.length === all.length &&
+          files.has(each.file) &&
+          !explained.some((mutant) => explains(each, mutant)),
+      )
       .map(({ file, mutator, snippet }) => `explains nothing: ${file} ${mutator}: ${snippet}`),
   };
 

@@ -20,6 +20,18 @@ describe('what a removal freed', () => {
     expect(freedSpace(measured(10, 25), 20)).toEqual({ how: 'measured', bytes: 15n, filesystem: 'imagefs' });
   });
 
+  test('is known as it was measured, whatever was estimated', () => {
+    expect(knownBytes(freedSpace(measured(10, 25), 20))).toBe(15n);
+  });
+
+  test('and what others freed is told together, measured and estimated apart', () => {
+    const some = { freedBytes: 10n, unmeasured: 2, estimatedBytes: 30n };
+    const more = { freedBytes: 1n, unmeasured: 3, estimatedBytes: 5n };
+    expect(addFreed(some, more)).toEqual({ freedBytes: 11n, unmeasured: 5, estimatedBytes: 35n });
+    expect(withFreed(some, freedSpace(null, 7))).toEqual({ ...some, unmeasured: 3, estimatedBytes: 37n });
+    expect(withFreed(some, freedSpace(null, null))).toEqual({ ...some, unmeasured: 3 });
+  });
+
   test('is nothing where the disk gained nothing', () => {
     expect(freedSpace(measured(10, 10), 20)).toMatchObject({ how: 'measured', bytes: 0n });
   });

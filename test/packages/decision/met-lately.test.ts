@@ -5,7 +5,7 @@ import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
-import { filesystems } from '../../fixtures/filesystems.ts';
+import { filesystem, filesystems } from '../../fixtures/filesystems.ts';
 import { policy, threshold } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { HOUR, MINUTE } from '../../fixtures/time.ts';
@@ -68,6 +68,11 @@ describe('usage in percent', () => {
   test.each<{ name: string; given: Case }>([
     { name: 'the disk is at the threshold now', given: { reading: { availableBytes: '150' } } },
     { name: 'it was an hour ago', given: { reading: BETWEEN, before: [[HOUR, '150']] } },
+    { name: 'it was just two hours ago', given: { reading: BETWEEN, before: [[2 * HOUR, '150']] } },
+    {
+      name: 'it was when the node was booted',
+      given: { nowMs: HOUR, reading: BETWEEN, before: [[HOUR, '150']] },
+    },
     {
       name: 'it was, and so much less was free since',
       given: { reading: BETWEEN, before: [[HOUR, '150', '199', '199']] },
@@ -128,6 +133,13 @@ describe('usage in percent', () => {
       'what imagefs has of availableBytes is not known here',
     );
   });
+
+  test('[A1] nor do inodes that cannot be read', () => {
+    const target = { filesystem: 'imagefs', resource: 'inodesFree', atLeast: '200' } as const;
+    expect(why({ reading: { inodesFree: null }, ordered: { ...caused('imageGCInodes'), target } })).toBe(
+      'what imagefs has of inodesFree is not known here',
+    );
+  });
 });
 
 describe('other usage thresholds', () => {
@@ -166,6 +178,11 @@ describe('other usage thresholds', () => {
       name: 'inodes used to their threshold',
       given: { reading: { inodesFree: '100' }, settings: { imageGCInodes: inodes }, ordered: ofInodes },
       isMet: true,
+    },
+    {
+      name: 'inodes of a policy without thresholds for them',
+      given: { reading: { inodesFree: '0' }, ordered: ofInodes },
+      isMet: false,
     },
     {
       name: 'inodes used to just below it',
@@ -244,6 +261,45 @@ describe('eviction signals', () => {
     ])('$name: justified is $isMet', ({ given, isMet }) =>
       expect(why({ ...soft, ...given }) === null).toBe(isMet),
     );
+  });
+
+  test('[J9] exactly at the threshold: not justified', () => {
+    expect(why({ ...EVICTION, reading: { availableBytes: '150' } })).not.toBeNull();
+  });
+
+  describe('[J13] of the thresholds in force, those of that disk and resource count', () => {
+    /** The order is of imagefs, which has 190 free; all that the signal itself asks for is 150. */
+    const low = threshold('imagefs.available', 15);
+    const justifiedBy = (
+      other: ReturnType<typeof threshold>,
+      apart: Partial<OwnReadings['filesystems']> = {},
+    ) =>
+      whyNotMetLately(
+        reclaim({ ...caused('imagefs.available'), ...wanting('300') }),
+        {
+          filesystems: { ...filesystems({ availableBytes: '190' }), ...apart },
+          history: NO_DISK_HISTORY,
+          nowMs: NOW_MS,
+        },
+        policy({ evictionThresholds: [low, other] }),
+      ) === null;
+
+    test.each([
+      { name: 'under another name of the disk', other: threshold('nodefs.available', 20), is: true },
+      { name: 'of its inodes', other: threshold('imagefs.inodesFree', 95), is: false },
+      {
+        name: 'of another disk',
+        other: threshold('nodefs.available', 20),
+        apart: { nodefs: filesystem({ device: '8:2', availableBytes: '190' }) },
+        is: false,
+      },
+      {
+        name: '[J3] while it is not known what shares a disk',
+        other: threshold('imagefs.available', 20),
+        apart: { containerfs: null },
+        is: false,
+      },
+    ])('$name: $is', ({ other, apart, is }) => expect(justifiedBy(other, apart)).toBe(is));
   });
 
   test('a signal for which the policy has no threshold: not justified, however full the disk is', () => {

@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
-import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { readTrustRoots, trustRootsText } from '../../../packages/trust/roots-file.ts';
+import { newKey, rootsOf } from '../../fixtures/trust.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 afterEach(() => vi.restoreAllMocks());
@@ -12,4 +13,52 @@ test('what the YAML parser would warn of stays out of the output: it quotes the 
   writeFileSync(path, 'fleet: !hunter2 prod\nroots: []\n');
   expect(() => readTrustRoots(path)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   expect(warned).not.toHaveBeenCalled();
+});
+
+function written(text: string): string {
+  const path = join(temporaryDirectory(), 'roots.yaml');
+  writeFileSync(path, text);
+  return path;
+}
+
+test('the file that is written is read as it was meant', () => {
+  const roots = rootsOf(newKey(), newKey());
+  expect(readTrustRoots(written(trustRootsText(roots)))).toEqual(roots);
+  const [first] = roots.roots;
+  const odd = { ...roots, roots: [{ name: 'a: "b" # c', publicKey: first?.publicKey ?? '' }] };
+  expect(readTrustRoots(written(trustRootsText(odd)))).toEqual(odd);
+});
+
+describe('a file of roots cannot be used', () => {
+  const [root] = rootsOf(newKey()).roots;
+  const twice = { fleet: 'prod', roots: [root, root].flatMap((one) => one ?? []) };
+
+  test.each([
+    { name: 'that is no YAML', text: 'fleet: [', why: 'it is no valid YAML' },
+    { name: 'that lacks something', text: 'fleet: prod\n', why: 'roots' },
+    { name: 'with one root twice', text: trustRootsText(twice), why: 'the same root stands there twice' },
+    { name: 'that is too large', text: `#${' '.repeat(65_536)}`, why: 'it has more than 65536 bytes' },
+  ])('$name', ({ text, why }) => {
+    const path = written(text);
+    expect(() => readTrustRoots(path)).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining(`the file of roots ${path} cannot be used: `),
+      }),
+    );
+    expect(() => readTrustRoots(path)).toThrow(why);
+    expect(() => readTrustRoots(path)).not.toThrow(/\n/);
+  });
+
+  test('that is a directory, or not there', () => {
+    const directory = join(temporaryDirectory(), 'roots');
+    mkdirSync(directory);
+    expect(() => readTrustRoots(directory)).toThrow('it is no file');
+    expect(() => readTrustRoots('/nowhere/roots.yaml')).toThrow(/ENOENT/);
+  });
+
+  test('a file of as many bytes as it may have is read', () => {
+    const text = trustRootsText(rootsOf(newKey()));
+    expect(readTrustRoots(written(`${text}\n#${'x'.repeat(65_536 - text.length - 2)}`)).fleet).toBe('prod');
+  });
 });

@@ -50,6 +50,10 @@ describe('a log path', () => {
   });
 });
 
+test('[G20] an empty log path is told as none', () => {
+  expect(unsafeLogPath('', { podLogsDir: ROOT })).toBe('the runtime names no log path');
+});
+
 describe("a log path in its own pod's directory", () => {
   const isOwn = (directory: string, labels = {}) =>
     foreignLogPath(
@@ -83,6 +87,10 @@ describe('the flat symlink', () => {
 
   test('[G22] is named after pod, namespace, container and id', () => {
     expect(symlinkOf({})).toBe('web_default_app-abcdef.log');
+  });
+
+  test('[G22] has nothing in the place of a name that no label tells', () => {
+    expect(symlinkOf({ labels: {} })).toBe('__app-abcdef.log');
   });
 
   test.each([
@@ -156,6 +164,15 @@ describe('log files', () => {
     await findAndRemove(() => rmSync(logPath));
     await findAndRemove(() => rmSync(dirname(logPath), { recursive: true }));
     await findAndRemove(() => rmSync(directories.containerLogsDir, { recursive: true }));
+  });
+
+  test('[G22] stay where the name of the container could lead elsewhere', async () => {
+    const { find, logPath } = setUp();
+    writeFileSync(logPath, '');
+    expect(await find([], { name: 'a/b' })).toEqual({
+      safe: false,
+      problem: "the names in the container's labels hold a slash",
+    });
   });
 
   test('[G20] in a directory that is gone are no error', async () => {

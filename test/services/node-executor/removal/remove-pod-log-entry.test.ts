@@ -13,9 +13,14 @@ import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { InventoryPodLogDirectory } from '../../../../schemas/events/pod-log-entries.ts';
 import { openDirectory } from '../../../../services/node-executor/removal/open-directory.ts';
-import { removePodLogDirectory } from '../../../../services/node-executor/removal/remove-pod-log-entry.ts';
+import {
+  isPodLogEntryGone,
+  removeLogSymlink,
+  removePodLogDirectory,
+} from '../../../../services/node-executor/removal/remove-pod-log-entry.ts';
 import { containerRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { gonePod, podLogDirectory } from '../../../fixtures/inventory.ts';
+import { listedContainer } from '../../../fixtures/listing.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { AGREEING_KUBELET_POLICY, ofEndedPods } from '../support/agreeing-inventory.ts';
@@ -359,5 +364,47 @@ describe('a command for logs', () => {
       'fleetgc.node.command-result',
       'fleetgc.node.reclaim-continues',
     ]);
+  });
+});
+
+describe('by itself, without a plan', () => {
+  function roots() {
+    const base = temporaryDirectory();
+    const found = {
+      podLogsDir: join(base, 'pods'),
+      containerLogsDir: join(base, 'containers'),
+      openDirectory,
+    };
+    mkdirSync(found.podLogsDir);
+    mkdirSync(found.containerLogsDir);
+    return found;
+  }
+
+  test('[I4] a dangling symlink goes whose name tells no container, whatever runs', async () => {
+    const { containerLogsDir } = roots();
+    symlinkSync('/nowhere/0.log', join(containerLogsDir, 'x.log'));
+    const containers = [listedContainer('c', { state: 'running' })];
+    expect(await removeLogSymlink('x.log', { containers }, { containerLogsDir, openDirectory })).toEqual({
+      outcome: 'removed',
+    });
+    expect(readdirSync(containerLogsDir)).toEqual([]);
+  });
+
+  test('[M31] an entry is gone that its own directory lacks, or whose directory is not there', async () => {
+    const there = roots();
+    writeFileSync(join(there.podLogsDir, NAME), '');
+    const seen = (name: string, where = there) =>
+      Promise.all([
+        isPodLogEntryGone('pod-log-directory', name, where),
+        isPodLogEntryGone('log-symlink', name, where),
+      ]);
+    expect(await seen(NAME)).toEqual([false, true]);
+    const away = { ...there, podLogsDir: '/nowhere/pods', containerLogsDir: '/nowhere/containers' };
+    expect(await seen(NAME, away)).toEqual([true, true]);
+  });
+
+  test('nobody knows whether it is gone while its directory cannot be read', async () => {
+    const unreadable = { ...roots(), openDirectory: () => Promise.reject(new Error('EIO')) };
+    expect(await isPodLogEntryGone('pod-log-directory', NAME, unreadable)).toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import type { Instant } from '../../../../schemas/events/time.ts';
 import type { ImageHistoryFile } from '../../../../schemas/state/image-history.ts';
 import type { Restrictions } from '../../../../services/node-executor/checks/command-checks.ts';
 import type { RuntimeFacts } from '../../../../services/node-executor/checks/runtime-facts.ts';
-import { secondLook } from '../../../../services/node-executor/checks/second-look.ts';
+import { secondLook, type Verdict } from '../../../../services/node-executor/checks/second-look.ts';
 import { EMPTY_JOURNAL } from '../../../../services/node-executor/journal/journal-state.ts';
 import { NO_LOCAL_RULES } from '../../../../services/node-executor/local/local-file.ts';
 import {
@@ -61,6 +61,12 @@ const wanting = (reference: string) => ({ uid: 'wanting', images: [reference], f
 
 /** What the second look says of the first object of the command: `remove`, `none` when it is gone, or why it stays. */
 export function look(given: Omit<Given, 'name'>, command: Command) {
+  const verdict = verdictOn(given, command);
+  return verdict.action === 'refuse' ? verdict.refusal.reason : verdict.action;
+}
+
+/** The same with the object that may go, or with the words of the refusal. */
+export function verdictOn(given: Omit<Given, 'name'>, command: Command): Verdict {
   const listing = completeListing(given.listing);
   const { history = [[APP, 0, null]], historyAt = later(0) } = given;
   const facts: RuntimeFacts = {
@@ -91,8 +97,7 @@ export function look(given: Omit<Given, 'name'>, command: Command) {
   };
   const [item] = command.items;
   if (!item) throw new Error('a command has an item');
-  const verdict = secondLook(command, item, facts, { restrictions, now: given.now ?? later(100) });
-  return verdict.action === 'refuse' ? verdict.refusal.reason : verdict.action;
+  return secondLook(command, item, facts, { restrictions, now: given.now ?? later(100) });
 }
 
 /** The same for rows of a table, on a node that has these objects. */
