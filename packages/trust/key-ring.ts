@@ -173,12 +173,13 @@ export class KeyRing {
     if (role === 'root') this.#roots.set(keyId, publicKey);
   }
 
-  /** The one that reaches back the farthest holds. */
+  /** The one that reaches back the farthest holds; generations never go down, in whatever order the statements come. */
   #takeBack(proved: Proved<KeyRevocation>): void {
     const { keyId, untrustedFromMs } = proved.statement;
     const earlier = this.#revocations.get(keyId);
-    if (earlier && earlier.statement.untrustedFromMs <= untrustedFromMs) return;
-    this.#revocations.set(keyId, proved);
+    const holds = earlier && earlier.statement.untrustedFromMs <= untrustedFromMs ? earlier : proved;
+    const generation = Math.max(proved.generation, earlier?.generation ?? 0);
+    this.#revocations.set(keyId, { ...holds, generation });
   }
 
   /**

@@ -83,3 +83,18 @@ test('keys of a log that is not connected count no more', async () => {
   log.connected = false;
   expect(objection).toThrow('keys cannot be followed: no broker answers');
 });
+
+test('a revocation that reaches back farther, signed before one that lies there already, takes nothing away', async () => {
+  const { keys, reading, objection } = await startedWithDecider();
+  const [early, late] = [SIGNED_AT_MS + 1_000, SIGNED_AT_MS + 2_000];
+  reading.records(revoked(root, decider, { issuedAtMs: late }));
+  await settle();
+  // It came on a stick, from a root without a network.
+  reading.records(revoked(root, decider, { issuedAtMs: early, untrustedFromMs: SIGNED_AT_MS - 1_000 }));
+  await settle();
+  expect(keys.problem()).toBeNull();
+  expect(objection()).toMatch(/was revoked/);
+  expect(keys.ring().find(decider.keyId)?.revocation).toMatchObject({
+    untrustedFromMs: SIGNED_AT_MS - 1_000,
+  });
+});
