@@ -112,6 +112,11 @@ export class KeyRing {
     };
   }
 
+  /** The public key of any key that a root ever vouched for, also where nobody does any more. */
+  publicKeyOf(keyId: KeyId): string | undefined {
+    return this.#certificates.get(keyId)?.[0]?.statement.publicKey;
+  }
+
   /** Every key that a root vouches for, revoked ones included, in the order of their ids. */
   keys(): readonly CertifiedKey[] {
     return [...this.#certificates.keys()].toSorted().flatMap((keyId) => this.find(keyId) ?? []);
