@@ -21,6 +21,8 @@ export interface TopicFollower {
   take(record: LogRecord): 'taken' | 'rewound';
   /** All that lay there when the pass began was taken; it goes on with what comes. */
   caughtUp(): void;
+  /** After that, again and again: all that has come by now was taken. */
+  stillCaughtUp?(): void;
   /** The pass ended by a failure; another one begins soon. */
   fail(message: string): void;
 }
@@ -135,7 +137,10 @@ export class FollowedTopic implements AsyncDisposable {
   /** Everything that lay there was taken. */
   #noteWhole(kind: 'caught-up' | 'still-caught-up', onCaughtUp: () => void): void {
     this.#wholeAtMs = this.#following.sources.now();
-    if (kind === 'still-caught-up') return;
+    if (kind === 'still-caught-up') {
+      this.#follower.stillCaughtUp?.();
+      return;
+    }
     this.#failure = null;
     this.#follower.caughtUp();
     onCaughtUp();

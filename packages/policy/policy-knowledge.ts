@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { isPauseKey } from '../../schemas/policy/policy.ts';
 import type { SeenGenerations } from '../trust/seen-generations.ts';
 import { lossProblem } from './lost-keys.ts';
 import {
@@ -76,7 +77,7 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
       .filter(isFirst);
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
     state.sets = setsOfEntries(state.entries.values());
-    seen.saw('policies', reading.generations);
+    remember(reading, seen);
     report(settings, state, before);
   };
   return {
@@ -104,6 +105,18 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
       state.current = false;
     },
   };
+}
+
+/**
+ * A pause that has ended is remembered no longer: put back, it pauses once more, and that is safe. Pauses come and go for ever, and
+ * there is room for so many.
+ */
+function remember({ generations, entries }: PolicyReading, seen: SeenGenerations): void {
+  const hasEnded = (key: string): boolean => isPauseKey(key) && !entries.has(key);
+  const [ended, standing] = [new Set([...generations.keys()].filter(hasEnded)), new Map(generations)];
+  for (const key of ended) standing.delete(key);
+  seen.saw('policies', standing);
+  seen.forget('policies', [...ended]);
 }
 
 /** What is lost stays known until somebody says what becomes of it. */

@@ -15,7 +15,7 @@ import { policySet } from '../decision/policy-set.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { parseAnyJson, parseRecord } from '../pipeline/parse/parse-record.ts';
 import { firstWrong } from '../pipeline/parse/schema-issues.ts';
-import type { SeenGenerations } from '../trust/seen-generations.ts';
+import { type SeenGenerations, seenName } from '../trust/seen-generations.ts';
 import type { Principal, Trust } from '../trust/trust.ts';
 import { objectionToStating } from './may-state.ts';
 
@@ -53,13 +53,13 @@ export function createPolicyReading(trust: Trust, before: SeenGenerations): Poli
   return {
     entries,
     generations,
-    hasSeen: (key) => seen.has(key),
+    hasSeen: (key) => seen.has(seenName(key)),
     add: (record) => {
       if (record.offset <= lastOffset) return 'rewound';
       lastOffset = record.offset;
       const key = record.key ?? '';
       const entry = believedEntryOf(record, trust, { before, generations });
-      seen.add(key);
+      seen.add(seenName(key));
       if (entry === null) entries.delete(key);
       else entries.set(key, entry);
       return 'added';

@@ -95,11 +95,12 @@ function collect(stream: Readable, maxBytes: number, onMore: () => void): () => 
   return () => Buffer.concat(chunks).toString('utf8');
 }
 
-/** Also where something that it started holds its outputs open. */
+/** Also where the command itself has ended, and something that it started holds its outputs open. */
 function killAll(child: Child): void {
+  const nothingIsLeft = child.exitCode !== null && child.stdout.closed && child.stderr.closed;
   child.stdout.destroy();
   child.stderr.destroy();
-  if (child.pid === undefined || child.exitCode !== null) return;
+  if (child.pid === undefined || nothingIsLeft) return;
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {

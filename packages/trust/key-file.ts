@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { unreadableReason } from '../process/options/named-file.ts';
@@ -27,9 +27,10 @@ function privateText(path: string): string {
   }
 }
 
+/** To open a pipe would else wait for its writer, and the process with it. */
 function opened(path: string): number {
   try {
-    return openSync(path, 'r');
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     throw unusable(path, unreadableReason(error), error);
   }

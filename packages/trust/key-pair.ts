@@ -18,11 +18,11 @@ export interface SigningKey {
   readonly privateKey: KeyObject;
 }
 
-const KEY_ID_DIGITS = 32;
+export const KEY_ID_LENGTH = 32;
 
 /** Of a public key in base64. */
 export const keyIdOf = (publicKey: string): KeyId =>
-  sha256Hex(Buffer.from(publicKey, 'base64')).slice(0, KEY_ID_DIGITS);
+  sha256Hex(Buffer.from(publicKey, 'base64')).slice(0, KEY_ID_LENGTH);
 
 /** A new Ed25519 key pair, its private part as a PKCS #8 PEM text. */
 export function createKeyPair(): { readonly privateKeyPem: string; readonly publicKey: string } {

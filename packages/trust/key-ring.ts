@@ -8,8 +8,8 @@ import {
 } from '../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { LogRecord } from '../event-log/port.ts';
-import { keyIdOf } from './key-pair.ts';
-import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
+import { KEY_ID_LENGTH, keyIdOf } from './key-pair.ts';
+import { claimedSignature, isOfTheFuture, type Signature, VerifiedSignatures } from './signature.ts';
 
 /** A key that a root vouches for. */
 export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 'id' | 'nodes'> {
@@ -49,11 +49,16 @@ export class KeyRing {
   readonly #certificates = new Map<KeyId, Proved<KeyCertificate>[]>();
   readonly #revocations = new Map<KeyId, Proved<KeyRevocation>>();
   readonly #taken = new Set<string>();
+  readonly #verified: VerifiedSignatures;
+  readonly #generations = new Map<string, number>();
+  readonly #said = new Map<string, number>();
   /** The roots whose word counts. */
   #vouched: ReadonlySet<KeyId>;
 
-  constructor({ fleet, roots }: TrustRoots) {
+  /** `verified`: by those who read the same statements before. */
+  constructor({ fleet, roots }: TrustRoots, verified = new VerifiedSignatures()) {
     this.fleet = fleet;
+    this.#verified = verified;
     this.#fileRoots = new Map(roots.map(({ publicKey }) => [keyIdOf(publicKey), publicKey]));
     this.#roots = new Map(this.#fileRoots);
     this.#vouched = this.#vouchedNow();
@@ -87,13 +92,30 @@ export class KeyRing {
     return this.#taken.has(headers.ce_fleetgcsignature ?? '');
   }
 
-  /** The highest generation of the certificates of each key, and by `revoked KEY` that of its revocation. */
+  /** The highest generation of the certificates of each key, and by `revoked KEY` that of its revocations. */
   get generations(): ReadonlyMap<string, number> {
-    const highest = new Map<string, number>();
-    for (const [keyId, all] of this.#certificates)
-      highest.set(keyId, Math.max(...all.map(({ generation }) => generation)));
-    for (const [keyId, { generation }] of this.#revocations) highest.set(revokedName(keyId), generation);
-    return highest;
+    return this.#generations;
+  }
+
+  /** The same of each root apart: `ROOT KEY` and `ROOT revoked KEY`. */
+  get said(): ReadonlyMap<string, number> {
+    return this.#said;
+  }
+
+  /**
+   * Whether what was said once, by a name of `said`, is still there. What a root said that is none here any more nobody has to say
+   * again, unless another one vouches for that key: then the key may do no more than before.
+   */
+  stillSays(name: string, generation: number): boolean {
+    if (this.isOfRoot(name)) return (this.#said.get(name) ?? 0) >= generation;
+    const [about, keyId] = [aboutOfSaid(name), keyOfSaid(name)];
+    const isVouchedFor = this.#vouched.has(keyId) || this.find(keyId) !== undefined;
+    return !isVouchedFor || (this.#generations.get(about) ?? 0) >= generation;
+  }
+
+  /** Whether a root said it, by a name of `said`, that ever was one of this fleet. */
+  isOfRoot(name: string): boolean {
+    return this.#roots.has(name.slice(0, KEY_ID_LENGTH));
   }
 
   /** `undefined` for a key that no root vouches for. */
@@ -110,6 +132,11 @@ export class KeyRing {
       certifiedBy: standing.by,
       revocation: this.#revocations.get(keyId)?.statement ?? null,
     };
+  }
+
+  /** The public key of any key that a root ever vouched for, also where nobody does any more. */
+  publicKeyOf(keyId: KeyId): string | undefined {
+    return this.#certificates.get(keyId)?.[0]?.statement.publicKey;
   }
 
   /** Every key that a root vouches for, revoked ones included, in the order of their ids. */
@@ -141,7 +168,7 @@ export class KeyRing {
     if (!this.#vouched.has(keyId)) return `${keyId}, which signed it, is no root any more`;
     if (isOfTheFuture(generation ?? 0, record)) return 'its generation is more than a day ahead of its time';
     if ((record.value?.length ?? 0) > TOPICS.keys.bounds.bytes) return 'it is too large for a statement';
-    return isSignedBy(publicKey, this.fleet, record, { keyId, generation, signature })
+    return this.#verified.isSignedBy(publicKey, this.fleet, record, { keyId, generation, signature })
       ? null
       : `its signature is not that of ${keyId} for the fleet ${this.fleet}`;
   }
@@ -169,6 +196,7 @@ export class KeyRing {
   #certify(proved: Proved<KeyCertificate>): void {
     const { keyId, role, publicKey } = proved.statement;
     if (proved.by === keyId) return;
+    this.#note(keyId, proved);
     this.#certificates.set(keyId, [...(this.#certificates.get(keyId) ?? []), proved]);
     if (role === 'root') this.#roots.set(keyId, publicKey);
   }
@@ -176,9 +204,17 @@ export class KeyRing {
   /** The one that reaches back the farthest holds. */
   #takeBack(proved: Proved<KeyRevocation>): void {
     const { keyId, untrustedFromMs } = proved.statement;
+    this.#note(revokedName(keyId), proved);
     const earlier = this.#revocations.get(keyId);
     if (earlier && earlier.statement.untrustedFromMs <= untrustedFromMs) return;
     this.#revocations.set(keyId, proved);
+  }
+
+  /** Generations never go down, in whatever order the statements come. */
+  #note(name: string, { by, generation }: Proved<KeyStatement>): void {
+    this.#generations.set(name, Math.max(generation, this.#generations.get(name) ?? 0));
+    const said = saidName(by, name);
+    this.#said.set(said, Math.max(generation, this.#said.get(said) ?? 0));
   }
 
   /**
@@ -202,6 +238,11 @@ const newest = (certificates: readonly Proved<KeyCertificate>[]): Proved<KeyCert
   certificates.toSorted((a, b) => b.generation - a.generation)[0];
 
 const revokedName = (keyId: KeyId): string => `revoked ${keyId}`;
+const saidName = (by: KeyId, name: string): string => `${by} ${name}`;
+
+const aboutOfSaid = (name: string): string => name.slice(KEY_ID_LENGTH + 1);
+/** Of which key such a name is. */
+export const keyOfSaid = (name: string): KeyId => name.slice(-KEY_ID_LENGTH);
 
 const StatementText = z
   .string()

@@ -1,14 +1,15 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import type { KeyId } from '../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { FollowedTopic, type Following, type TopicFollower } from '../event-log/follow-topic.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
-import { KeyRing } from './key-ring.ts';
+import { KeyRing, keyOfSaid } from './key-ring.ts';
 import type { SeenGenerations } from './seen-generations.ts';
+import { VerifiedSignatures } from './signature.ts';
 
 /** Whoever may write there can write any number of them. */
 const MOST_TOLD = 100;
+const MOST_NAMED = 20;
 
 export interface KeySourceSettings extends Pick<Following, 'recheckMs' | 'sources'> {
   readonly log: Pick<EventLog, 'read' | 'health'>;
@@ -23,6 +24,7 @@ export class KeySource implements AsyncDisposable {
   readonly #roots: TrustRoots;
   readonly #followed: FollowedTopic;
   readonly #caughtUp = Promise.withResolvers<void>();
+  readonly #verified = new VerifiedSignatures();
   readonly #listeners: (() => void)[] = [];
   /** As of the last pass that came to its end, and what came since. */
   #ring: KeyRing;
@@ -33,14 +35,18 @@ export class KeySource implements AsyncDisposable {
   readonly #seen: SeenGenerations;
   #isCurrent = false;
   #failure: string | null = null;
-  /** Keys of which more was said than there is now. */
-  #lost: readonly KeyId[] = [];
+  /** What was said of keys, by root, and is not there now. */
+  #lost: readonly string[] = [];
+  /** What was said by roots that are none here. */
+  #ofOthers: readonly string[] = [];
+  /** Whether everybody knows of all that was taken. */
+  #settled = true;
 
   constructor({ log, logger, roots, seen, recheckMs, sources }: KeySourceSettings) {
     this.#logger = logger;
     this.#roots = roots;
     this.#seen = seen;
-    this.#ring = new KeyRing(roots);
+    this.#ring = new KeyRing(roots, this.#verified);
     this.#reading = this.#ring;
     this.#followed = new FollowedTopic(
       { log, topic: TOPICS.keys.name, what: 'keys', recheckMs, sources },
@@ -65,7 +71,7 @@ export class KeySource implements AsyncDisposable {
 
   /** Why nobody may rely on it, in a sentence; `null` when one may. */
   problem(): string | null {
-    return this.#followed.problem() ?? (this.#lost.length > 0 ? lossProblem(this.#lost) : null);
+    return this.#followed.problem() ?? this.#seen.problem() ?? this.#lossProblem();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -76,7 +82,7 @@ export class KeySource implements AsyncDisposable {
   #follower(): TopicFollower {
     return {
       begin: () => {
-        this.#reading = new KeyRing(this.#roots);
+        this.#reading = new KeyRing(this.#roots, this.#verified);
         this.#lastOffset = -1n;
         this.#isCurrent = false;
       },
@@ -86,6 +92,10 @@ export class KeySource implements AsyncDisposable {
         this.#failure = null;
         this.#settle();
         this.#caughtUp.resolve();
+      },
+      // The ring knows each statement at once. What follows from all of them together is told once, however many came together.
+      stillCaughtUp: () => {
+        if (!this.#settled) this.#settle();
       },
       fail: (message) => {
         if (this.#failure !== message)
@@ -101,7 +111,7 @@ export class KeySource implements AsyncDisposable {
     this.#lastOffset = record.offset;
     const added = this.#reading.add(record);
     if (added.kind === 'refused') this.#tellOf(record, added.why);
-    if (added.kind === 'changed' && this.#isCurrent) this.#settle();
+    if (added.kind === 'changed') this.#changed();
     return 'taken';
   }
 
@@ -113,19 +123,35 @@ export class KeySource implements AsyncDisposable {
     this.#logger.warn({ topic: TOPICS.keys.name, offset: String(offset) }, `gc.keys: no statement: ${why}`);
   }
 
+  /** What roots of this fleet said is there, or lost already; what others said may matter from now on. */
+  #changed(): void {
+    this.#settled = false;
+    if (this.#isCurrent) this.#lost = this.#lostOf([...new Set([...this.#lost, ...this.#ofOthers])]);
+  }
+
   /** What a root took back stays taken back, though the topic says no more of it: until it does, nothing is relied on. */
   #settle(): void {
-    const now = this.#reading.generations;
-    this.#lost = this.#seen
-      .keys('keys')
-      .filter((keyId) => (now.get(keyId) ?? 0) < this.#seen.of('keys', keyId));
-    this.#seen.saw('keys', now);
+    this.#settled = true;
+    const names = this.#seen.keys('keys');
+    this.#lost = this.#lostOf(names);
+    this.#ofOthers = names.filter((name) => !this.#reading.isOfRoot(name));
+    this.#seen.saw('keys', this.#reading.said);
     this.#seen.passed(this.#reading.latestStatementMs);
-    if (this.#lost.length > 0) this.#logger.error({ topic: TOPICS.keys.name }, lossProblem(this.#lost));
+    const loss = this.#lossProblem();
+    if (loss !== null) this.#logger.error({ topic: TOPICS.keys.name }, loss);
     this.#ring = this.#reading;
     for (const listener of this.#listeners) listener();
   }
-}
 
-const lossProblem = (lost: readonly KeyId[]): string =>
-  `gc.keys no longer holds all that was said of ${lost.join(', ')}: the topic was recreated or cut off. Publish the statements about these keys again ("fleetgc keys publish")`;
+  #lostOf(names: readonly string[]): readonly string[] {
+    return names.filter((name) => !this.#reading.stillSays(name, this.#seen.of('keys', name)));
+  }
+
+  #lossProblem(): string | null {
+    if (this.#lost.length === 0) return null;
+    const keys = [...new Set(this.#lost.map(keyOfSaid))];
+    const more = keys.length - MOST_NAMED;
+    const named = `${keys.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+    return `gc.keys no longer holds all that was said of ${named}: the topic was recreated or cut off, or the file of roots has changed. Publish the statements about these keys again ("fleetgc keys publish"), or make new ones`;
+  }
+}

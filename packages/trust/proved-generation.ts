@@ -7,8 +7,8 @@ export const namesGeneration = ({ headers }: Pick<LogRecord, 'headers'>): boolea
   headers.ce_fleetgcgeneration !== undefined;
 
 /**
- * The generation that a key of the fleet gave to this record, also one that counts no more: whoever follows may have believed it
- * once, so that what replaces it needs a higher one. `null` where no key of the fleet did.
+ * The generation that a key of the fleet gave to this record, also one that counts no more, or for which nobody vouches any more:
+ * whoever follows may have believed it once, so that what replaces it needs a higher one. `null` where no key of the fleet did.
  */
 export function provedGeneration(ring: KeyRing, record: LogRecord): number | null {
   if (!namesGeneration(record)) return null;
@@ -17,6 +17,6 @@ export function provedGeneration(ring: KeyRing, record: LogRecord): number | nul
   const { signature } = claimed;
   const { generation } = signature;
   if (generation === null || isOfTheFuture(generation, record)) return null;
-  const key = ring.find(signature.keyId);
-  return key !== undefined && isSignedBy(key.publicKey, ring.fleet, record, signature) ? generation : null;
+  const publicKey = ring.publicKeyOf(signature.keyId);
+  return publicKey !== undefined && isSignedBy(publicKey, ring.fleet, record, signature) ? generation : null;
 }

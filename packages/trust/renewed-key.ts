@@ -80,7 +80,7 @@ export class RenewedKey implements AsyncDisposable {
     if (this.#unreadable !== null)
       return `${this.#unreadable}. ${this.#key.keyId}, which was read before, goes on signing`;
     if (this.#next === null) return null;
-    const objection = this.#objectionTo(this.#next);
+    const objection = this.#objectionToNext(this.#next);
     return objection === null
       ? null
       : `${this.#next.keyId} is to sign from now on, and cannot: ${objection}. ${this.#key.keyId} goes on signing`;
@@ -125,7 +125,7 @@ export class RenewedKey implements AsyncDisposable {
 
   #settle(): void {
     const next = this.#next;
-    if (next === null || this.#objectionTo(next) !== null) this.#coming = null;
+    if (next === null || this.#objectionToNext(next) !== null) this.#coming = null;
     else if (this.problem() !== null) this.#take(next);
     else if (this.#coming === null) {
       this.#coming = next;
@@ -137,7 +137,7 @@ export class RenewedKey implements AsyncDisposable {
   async #takeLater(next: SigningKey): Promise<void> {
     const { signal } = this.#closing;
     await this.#settings.wait(KNOWN_BY_ALL_MS, signal);
-    if (!signal.aborted && this.#coming === next && this.#objectionTo(next) === null) this.#take(next);
+    if (!signal.aborted && this.#coming === next && this.#objectionToNext(next) === null) this.#take(next);
   }
 
   #take(next: SigningKey): void {
@@ -151,6 +151,22 @@ export class RenewedKey implements AsyncDisposable {
   #tell(pending: string | null): void {
     if (pending !== null && pending !== this.#told) this.#settings.logger.warn(pending);
     this.#told = pending;
+  }
+
+  /** Where what we sign is believed now, it is to be believed everywhere afterwards too. */
+  #objectionToNext(next: SigningKey): string | null {
+    return this.#objectionTo(next) ?? (this.problem() === null ? this.#lossBy(next) : null);
+  }
+
+  /** For whom nobody would believe this key, and believes the one of now, in a sentence. */
+  #lossBy(next: SigningKey): string | null {
+    if (this.#settings.signing.subject !== null) return null;
+    const ring = this.#settings.keys.ring();
+    const [of, before] = [ring.find(next.keyId)?.clusters ?? [], ring.find(this.#key.keyId)?.clusters ?? []];
+    if (of.length === 0) return null;
+    if (before.length === 0) return `it is for the clusters ${of.join(', ')} alone`;
+    const lost = before.filter((cluster) => !of.includes(cluster));
+    return lost.length === 0 ? null : `it is not for ${lost.join(', ')}`;
   }
 
   #objectionTo(key: SigningKey): string | null {

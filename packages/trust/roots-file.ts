@@ -7,10 +7,13 @@ import { keyIdOf } from './key-pair.ts';
 
 /** Sixteen roots take 3 KiB. */
 const MAX_BYTES = 65_536;
+const WRITTEN_BY_OTHERS = 0o002;
 
 /** Whom a process believes. Throws `CONFIG_INVALID`, with what to do. */
 export function readTrustRoots(path: string): TrustRoots {
-  const parsed = TrustRoots.safeParse(valueIn(path));
+  const value = valueIn(path);
+  if (value === null) throw unusable(path, 'it names no root: there is nothing in it, or only comments');
+  const parsed = TrustRoots.safeParse(value);
   if (!parsed.success) throw unusable(path, z.prettifyError(parsed.error).replaceAll('\n', ' '));
   const ids = parsed.data.roots.map(({ publicKey }) => keyIdOf(publicKey));
   if (new Set(ids).size < ids.length) throw unusable(path, 'the same root stands there twice');
@@ -22,6 +25,10 @@ function valueIn(path: string): unknown {
     const stat = statSync(path);
     if (!stat.isFile()) throw new TypeError('it is no file');
     if (stat.size > MAX_BYTES) throw new TypeError(`it has more than ${MAX_BYTES} bytes`);
+    if ((stat.mode & WRITTEN_BY_OTHERS) !== 0)
+      throw new TypeError(
+        `every user of this machine may change it, and with it whom this process believes; "chmod o-w ${path}" mends that`,
+      );
     return parse(readFileSync(path, 'utf8'), { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
   } catch (error) {
     // The parser's own message quotes what it read, which may be a key that somebody put in the wrong place.

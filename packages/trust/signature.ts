@@ -105,6 +105,29 @@ export const isSignedBy = (
     Buffer.from(claimed.signature, 'base64'),
   );
 
+/**
+ * Signatures that were verified once, and what they are over: whoever reads a topic again and again need not verify it again and
+ * again. Only what a key signed is remembered.
+ */
+export class VerifiedSignatures {
+  readonly #verified = new Set<string>();
+
+  isSignedBy(
+    publicKey: string,
+    fleet: string,
+    record: Pick<LogRecord, 'topic' | 'key' | 'value'>,
+    claimed: Signature,
+  ): boolean {
+    const proof = [publicKey, claimed.signature, signedBytes(fleet, record, claimed).toString('utf8')].join(
+      ' ',
+    );
+    if (this.#verified.has(proof)) return true;
+    if (!isSignedBy(publicKey, fleet, record, claimed)) return false;
+    this.#verified.add(proof);
+    return true;
+  }
+}
+
 /** A generation is a time; one far ahead would leave no room for those that follow. */
 export const isOfTheFuture = (generation: number, { timestampMs }: Pick<LogRecord, 'timestampMs'>): boolean =>
   generation > timestampMs + DAY_MS;

@@ -156,6 +156,25 @@ test('a deletion has a generation too: what was deleted does not come back', asy
   expect(policies.problem()).toMatch(/somebody put an old record back/);
 });
 
+test('a pause that has ended is not remembered: put back, it pauses again, and is ended again', async () => {
+  const { seen, policies, reading } = await startedWith(version(WEB));
+  const ends = (generation: number) => state(deletionOutput(pauseKey(EVERY_NODE)).event, { generation });
+  reading(1)
+    .records(state(WEB), state(PAUSE), ends(SIGNED_AT_MS + 1))
+    .caughtUp();
+  await settle();
+  expect(seen.keys('policies')).toEqual(['web']);
+
+  policies.readAgain();
+  await settle();
+  reading(2).records(state(WEB), state(PAUSE)).caughtUp();
+  await settle();
+  expect([policies.problem(), policies.current.node().pauses.length]).toEqual([null, 1]);
+  reading(2).records(ends(SIGNED_AT_MS + 2));
+  await settle();
+  expect([policies.problem(), policies.current.node().pauses.length]).toEqual([null, 0]);
+});
+
 const AHEAD = SIGNED_AT_MS + DAY_MS - 1;
 const unsigned = ({ headers, ...record }: LogRecord): LogRecord => {
   const { ce_fleetgckeyid, ce_fleetgcsignature, ...others } = headers;

@@ -76,6 +76,17 @@ test('who does not end in time is killed, with all that it started', async () =>
   expect(await shell('sleep 1000', { timeoutMs: 1 })).toMatchObject({ why: 'it did not end within 0.001 s' });
 });
 
-test('who leaves something behind that holds stdout does not end in time', async () => {
-  expect(await shell('sleep 1000 & exit 0', { timeoutMs: 500 })).toMatchObject({ ok: false });
+test('what a command that has ended leaves behind, and holds stdout open, is killed too', async () => {
+  const file = join(temporaryDirectory(), 'pids');
+  const stop = new AbortController();
+  const output = shell(`sleep 1000 & echo $$ $! > ${file}.new; mv ${file}.new ${file}`, {
+    signal: stop.signal,
+  });
+  await waitUntil('what is left', 10_000, () => existsSync(file));
+  const [command = 0, left = 0] = readFileSync(file, 'utf8').split(' ').map(Number);
+  await waitUntil('the command to be gone', 10_000, () => !existsSync(`/proc/${command}`));
+  expect(isGone(left)).toBe(false);
+  stop.abort();
+  expect(await output).toMatchObject({ ok: false, why: 'this process is told to stop' });
+  await waitUntil('what was left to be gone', 10_000, () => isGone(left));
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +13,12 @@ function keyFile(text = privateKeyPem, mode = 0o600): string {
   const path = join(temporaryDirectory(), 'key.pem');
   writeFileSync(path, text);
   chmodSync(path, mode);
+  return path;
+}
+
+function pipe(): string {
+  const path = join(temporaryDirectory(), 'key.pem');
+  execFileSync('mkfifo', ['-m', '600', path]);
   return path;
 }
 
@@ -43,6 +50,7 @@ test.each([
   { name: 'everybody can read', path: () => keyFile(privateKeyPem, 0o644), why: /chmod o=/ },
   { name: 'is not there', path: () => join(temporaryDirectory(), 'none.pem'), why: /no such file/ },
   { name: 'is a directory', path: () => temporaryDirectory(), why: /no file/ },
+  { name: 'is a pipe to which nobody writes', path: pipe, why: /no file/ },
   { name: 'holds no key', path: () => keyFile('nothing'), why: /does not hold a private key/ },
   { name: 'is far too large', path: () => keyFile('x'.repeat(20_000)), why: /more than 16384 bytes/ },
   {

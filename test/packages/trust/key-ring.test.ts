@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { KeyRing } from '../../../packages/trust/key-ring.ts';
-import { signRecord } from '../../../packages/trust/signature.ts';
+import { signRecord, VerifiedSignatures } from '../../../packages/trust/signature.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
 
 const [root, successor, other, key] = [newKey(), newKey(), newKey(), newKey()];
@@ -251,3 +251,27 @@ function resigned({ topic, key: recordKey, value, headers, ...rest }: LogRecord)
     ),
   };
 }
+
+test('a signature that was verified in an earlier pass proves the same bytes in the same place, and no others', () => {
+  const verified = new VerifiedSignatures();
+  const [statement, another] = [certified(root, key), certified(root, other)];
+  const pass = () => new KeyRing(rootsOf(root), verified);
+  expect(pass().add(statement)).toEqual({ kind: 'changed' });
+  expect(pass().add(statement)).toEqual({ kind: 'changed' });
+  expect(pass().add({ ...another, headers: statement.headers })).toMatchObject({ kind: 'refused' });
+  expect(pass().add({ ...statement, value: another.value })).toMatchObject({ kind: 'refused' });
+  expect(pass().add({ ...statement, key: other.keyId })).toMatchObject({ kind: 'refused' });
+  expect(new KeyRing(rootsOf(other), verified).add(statement)).toMatchObject({ kind: 'refused' });
+});
+
+test('a signature that was verified in an earlier pass proves the same bytes in the same place, and no others', () => {
+  const verified = new VerifiedSignatures();
+  const [statement, another] = [certified(root, key), certified(root, other)];
+  const pass = () => new KeyRing(rootsOf(root), verified);
+  expect(pass().add(statement)).toEqual({ kind: 'changed' });
+  expect(pass().add(statement)).toEqual({ kind: 'changed' });
+  expect(pass().add({ ...another, headers: statement.headers })).toMatchObject({ kind: 'refused' });
+  expect(pass().add({ ...statement, value: another.value })).toMatchObject({ kind: 'refused' });
+  expect(pass().add({ ...statement, key: other.keyId })).toMatchObject({ kind: 'refused' });
+  expect(new KeyRing(rootsOf(other), verified).add(statement)).toMatchObject({ kind: 'refused' });
+});

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { FRESH_MS } from '../../../packages/event-log/follow-topic.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { KeySource } from '../../../packages/trust/key-source.ts';
 import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
@@ -8,21 +9,26 @@ import { certified, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../fixture
 import { logLines } from '../../support/log-lines.ts';
 import { ScriptedLog, type ScriptedReading } from '../../support/logs/scripted-log.ts';
 
-const [root, decider] = [newKey(), newKey()];
+const [root, oldRoot, decider, other] = [newKey(), newKey(), newKey(), newKey()];
 const NODE = 'prod/web-1';
+
+interface Starting {
+  readonly roots: readonly (typeof root)[];
+  readonly seen: SeenGenerations;
+}
 
 /** Lets everything happen that needs no time. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function start() {
+function start({ roots = [root], seen = new SeenGenerations() }: Partial<Starting> = {}) {
   const log = new ScriptedLog();
   const clock = { nowMs: 0 };
   const wait = (): Promise<void> => new Promise(() => undefined);
   const keys = new KeySource({
     log,
     logger: createLogger({ service: 'test', level: 'info' }, logLines()),
-    roots: rootsOf(root),
-    seen: new SeenGenerations(),
+    roots: rootsOf(...roots),
+    seen,
     recheckMs: null,
     sources: { now: () => clock.nowMs, random: () => 0.5, wait },
   });
@@ -82,4 +88,100 @@ test('keys of a log that is not connected count no more', async () => {
   const { log, objection } = await startedWithDecider();
   log.connected = false;
   expect(objection).toThrow('keys cannot be followed: no broker answers');
+});
+
+test('a revocation that reaches back farther, signed before one that lies there already, takes nothing away', async () => {
+  const { keys, reading, objection } = await startedWithDecider();
+  const [early, late] = [SIGNED_AT_MS + 1_000, SIGNED_AT_MS + 2_000];
+  reading.records(revoked(root, decider, { issuedAtMs: late }));
+  await settle();
+  // It came on a stick, from a root without a network.
+  reading.records(revoked(root, decider, { issuedAtMs: early, untrustedFromMs: SIGNED_AT_MS - 1_000 }));
+  await settle();
+  expect(keys.problem()).toBeNull();
+  expect(objection()).toMatch(/was revoked/);
+  expect(keys.ring().find(decider.keyId)?.revocation).toMatchObject({
+    untrustedFromMs: SIGNED_AT_MS - 1_000,
+  });
+});
+
+/** What a process knows that has read all of this with both roots, and starts again with the new one alone. */
+async function afterOldRoot(...records: readonly LogRecord[]) {
+  const seen = new SeenGenerations();
+  const before = start({ roots: [oldRoot, root], seen });
+  before.reading.records(...records).caughtUp();
+  await settle();
+  expect(before.keys.problem()).toBeNull();
+  await before.keys[Symbol.asyncDispose]();
+  const after = start({ seen });
+  after.reading.records(...records).caughtUp();
+  await settle();
+  return after;
+}
+
+test('what a root said that is none any more does not have to be said again: its keys count no more', async () => {
+  const { keys, objection } = await afterOldRoot(
+    certified(oldRoot, other),
+    certified(oldRoot, decider, { issuedAtMs: SIGNED_AT_MS - 1 }),
+    revoked(oldRoot, other),
+    certified(root, decider),
+  );
+  expect(keys.problem()).toBeNull();
+  expect(objection()).toBeNull();
+  expect(keys.ring().find(other.keyId)).toBeUndefined();
+});
+
+test('a key that such a root took back does not come back with the new file, nor later', async () => {
+  const late = await afterOldRoot(certified(oldRoot, decider), revoked(oldRoot, decider));
+  expect(late.keys.problem()).toBeNull();
+  late.reading.records(certified(root, decider, { issuedAtMs: SIGNED_AT_MS + 1 }));
+  await settle();
+  expect(late.objection).toThrow(/no longer holds all that was said of .*the file of roots has changed/);
+
+  const both = [certified(oldRoot, decider), certified(root, decider), revoked(oldRoot, decider)];
+  const { objection, reading } = await afterOldRoot(...both);
+  expect(objection).toThrow(/no longer holds all/);
+  reading.records(revoked(root, decider, { issuedAtMs: SIGNED_AT_MS + 1 }));
+  await settle();
+  expect(objection()).toMatch(/was revoked/);
+});
+
+test('a key for which such a root alone said less does not get more with the new file', async () => {
+  const { objection, reading } = await afterOldRoot(
+    certified(root, decider),
+    certified(oldRoot, decider, { clusters: ['test'], issuedAtMs: SIGNED_AT_MS + 1 }),
+  );
+  expect(objection).toThrow(/no longer holds all/);
+  reading.records(certified(root, decider, { issuedAtMs: SIGNED_AT_MS + 2 }));
+  await settle();
+  expect(objection()).toBeNull();
+});
+
+test('who waits for keys is told once of all that came together', async () => {
+  const { keys, reading } = await startedWithDecider();
+  let told = 0;
+  keys.onChange(() => {
+    told += 1;
+  });
+  const [first, second] = [newKey(), newKey()];
+  reading.records(certified(root, first), certified(root, second)).stillCaughtUp().stillCaughtUp();
+  await settle();
+  expect(told).toBe(1);
+  expect(keys.ring().keys()).toHaveLength(3);
+});
+
+test('what would be forgotten at a restart is not relied on', async () => {
+  const full = {
+    read: () => null,
+    write: () => {
+      throw new Error('there is no room');
+    },
+  };
+  const seen = new SeenGenerations(full);
+  const { keys, reading } = start({ seen });
+  reading.records(certified(root, decider)).caughtUp();
+  await settle();
+  expect(keys.problem()).toBeNull();
+  seen.saw('policies', new Map(Array.from({ length: 20_000 }, (_, at) => [`!pause ${at}`.padEnd(60), 1])));
+  expect(keys.problem()).toMatch(/a restart would forget what came last/);
 });

@@ -45,6 +45,8 @@ test.each([
     name: 'writes a line of the key to both',
     script: 'sed -n 2p "$1"; echo "x $(sed -n 2p "$1") y" >&2; exit 1',
   },
+  { name: 'writes the line of the key to stderr alone', script: 'sed -n 2p "$1" >&2; exit 1' },
+  { name: 'traces what it runs', script: 'key=$(sed -n 2p "$1"); set -x; echo "$key" | false' },
   { name: 'writes a broken key', script: 'sed -n 2p "$1"' },
 ])('no message holds the key of a command that $name', async ({ script }) => {
   const path = keyFile();

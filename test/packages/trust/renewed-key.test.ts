@@ -233,3 +233,21 @@ test('metrics say which key signs, until when, and what waits', async () => {
   expect(text).toContain('fleetgc_signing_key_pending 1');
   expect(text).toContain(`fleetgc_signing_key_end_timestamp_seconds ${(SIGNED_AT_MS + 30 * DAY_MS) / 1000}`);
 });
+
+test.each<{ name: string; before: readonly string[]; after: readonly string[]; why: RegExp | null }>([
+  { name: 'fewer clusters than all', before: [], after: ['eu'], why: /it is for the clusters eu alone/ },
+  { name: 'other clusters', before: ['eu', 'us'], after: ['us', 'asia'], why: /it is not for eu/ },
+  { name: 'more clusters', before: ['eu'], after: ['us', 'eu'], why: null },
+  { name: 'all clusters', before: ['eu'], after: [], why: null },
+])('a decider takes no key that is believed in $name while its own is believed', async (row) => {
+  const { renewed, state, say, pass } = signing();
+  say(certified(root, first, { clusters: row.before, issuedAtMs: SIGNED_AT_MS + 1 }));
+  say(certified(root, second, { clusters: row.after }));
+  state.lying = second;
+  await pass(60_000);
+  expect(renewed.key()).toBe(row.why === null ? second : first);
+  if (row.why === null) return;
+  expect(renewed.pending()).toMatch(row.why);
+  say(revoked(root, first));
+  expect(renewed.key()).toBe(second);
+});

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readTrustRoots, trustRootsText } from '../../../packages/trust/roots-file.ts';
@@ -36,6 +36,9 @@ describe('a file of roots cannot be used', () => {
   test.each([
     { name: 'that is no YAML', text: 'fleet: [', why: 'it is no valid YAML' },
     { name: 'that lacks something', text: 'fleet: prod\n', why: 'roots' },
+    { name: 'that is empty', text: '', why: 'it names no root: there is nothing in it' },
+    { name: 'with comments alone', text: '# roots go here\n', why: 'it names no root' },
+    { name: 'with a fleet alone', text: 'fleet: prod\nroots: []\n', why: 'roots' },
     { name: 'with one root twice', text: trustRootsText(twice), why: 'the same root stands there twice' },
     { name: 'that is too large', text: `#${' '.repeat(65_536)}`, why: 'it has more than 65536 bytes' },
   ])('$name', ({ text, why }) => {
@@ -60,5 +63,13 @@ describe('a file of roots cannot be used', () => {
   test('a file of as many bytes as it may have is read', () => {
     const text = trustRootsText(rootsOf(newKey()));
     expect(readTrustRoots(written(`${text}\n#${'x'.repeat(65_536 - text.length - 2)}`)).fleet).toBe('prod');
+  });
+
+  test('that everybody may change', () => {
+    const path = written(trustRootsText(rootsOf(newKey())));
+    chmodSync(path, 0o664);
+    expect(readTrustRoots(path).roots).toHaveLength(1);
+    chmodSync(path, 0o646);
+    expect(() => readTrustRoots(path)).toThrow(/every user of this machine may change it.*chmod o-w/);
   });
 });

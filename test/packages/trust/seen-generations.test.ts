@@ -6,6 +6,7 @@ import {
   SeenFile,
   SeenGenerations,
 } from '../../../packages/trust/seen-generations.ts';
+import { SIGNED_AT_MS } from '../../fixtures/trust.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 function kept(path = join(temporaryDirectory(), SEEN_GENERATIONS_FILE.name)) {
@@ -43,14 +44,41 @@ test('what cannot be kept is known while the process runs, and told', () => {
   seen.saw('policies', new Map([['web', 7]]));
   expect(seen.of('policies', 'web')).toBe(7);
   expect(told).toHaveLength(1);
+  expect(seen.problem()).toBeNull();
 });
 
-test('two thousand policies fit', () => {
+const many = (howMany: number, length: number): ReadonlyMap<string, number> =>
+  new Map(
+    Array.from({ length: howMany }, (_, at) => [`!pause ${at}`.padEnd(length, 'x'), SIGNED_AT_MS + at]),
+  );
+
+test('ten thousand policies and keys fit', () => {
   const { path, seen } = kept();
-  const many = Array.from({ length: 2_000 }, (_, at): [string, number] => [
-    `policy-${at}`.padEnd(60, 'x'),
-    Date.now(),
-  ]);
-  seen.saw('policies', new Map(many));
-  expect(kept(path).seen.keys('policies')).toHaveLength(2_000);
+  seen.saw('policies', many(5_000, 60));
+  seen.saw('keys', many(5_000, 73));
+  expect(seen.problem()).toBeNull();
+  const again = kept(path).seen;
+  expect([again.keys('policies'), again.keys('keys')].map(({ length }) => length)).toEqual([5_000, 5_000]);
+});
+
+test('a pause whose key fills a message leaves room for what was seen of keys', () => {
+  const { path, seen } = kept();
+  const [key = ''] = many(1, 2_000_000).keys();
+  seen.saw('policies', new Map([[key, 7]]));
+  seen.saw('keys', new Map([['root revoked key', 5]]));
+  const again = kept(path).seen;
+  expect([again.of('policies', key), again.of('policies', `${key}x`)]).toEqual([7, 0]);
+  expect(again.of('keys', 'root revoked key')).toBe(5);
+});
+
+test('what a restart would forget for want of room may not be relied on, until there is room', () => {
+  const { path, seen } = kept();
+  const flood = many(20_000, 60);
+  seen.saw('policies', flood);
+  seen.saw('keys', new Map([['root revoked key', 5]]));
+  expect(kept(path).seen.of('keys', 'root revoked key')).toBe(0);
+  expect(seen.problem()).toMatch(/a restart would forget what came last/);
+  seen.forget('policies', [...flood.keys()]);
+  expect(seen.problem()).toBeNull();
+  expect(kept(path).seen.of('keys', 'root revoked key')).toBe(5);
 });

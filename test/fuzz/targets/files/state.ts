@@ -126,6 +126,6 @@ export const STATE_FILES: Readonly<Record<string, Target>> = {
     { version: 1, images: [{ id: 'sha256:a', bootId: instant().bootId, sinceBootMs: 1 }] },
   ]),
   generations: stateTarget(['node'], SeenFile, [
-    { version: 2, passedMs: 3, keys: { a: 1 }, policies: { default: 2 } },
+    { version: 3, passedMs: 3, keys: { 'root key': 1 }, policies: { default: 2 } },
   ]),
 };
