@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EventId } from './event-id.ts';
 import { NodeIdentity } from './identity.ts';
 import type { ObjectKind } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
@@ -54,17 +55,16 @@ export const Holder = z.strictObject({
 });
 export type Holder = z.infer<typeof Holder>;
 
-const Id = z.string().min(1).max(200);
 const ObjectId = z.string().min(1).max(MAX_OBJECT_ID_LENGTH);
 
 const header = {
   type: z.literal('fleetgc.node.command'),
   version: z.literal(COMMAND_VERSION),
   /** Derived from the inventory, the policy and the decider, so a redelivered inventory gives the same command. */
-  id: Id,
+  id: EventId,
   ...NodeIdentity.shape,
-  decisionId: Id,
-  inventoryId: Id,
+  decisionId: EventId,
+  inventoryId: EventId,
   /** `takenAt` of the inventory. */
   takenAt: Instant,
   lifetimeMs: z.int().positive().max(MAX_COMMAND_LIFETIME_MS),

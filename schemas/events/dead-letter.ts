@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EventId } from './event-id.ts';
 
 /** Why a message could not be processed. */
 export const DeadLetterCause = z.enum([
@@ -22,7 +23,7 @@ export type DeadLetterCause = z.infer<typeof DeadLetterCause>;
 export const DeadLetter = z.object({
   type: z.literal('fleetgc.dead-letter'),
   version: z.literal(1),
-  id: z.string().min(1),
+  id: EventId,
   cause: DeadLetterCause,
   message: z.string(),
   group: z.string(),
@@ -45,8 +46,8 @@ export type DeadLetter = z.infer<typeof DeadLetter>;
 export const DeadLetterRedrive = z.object({
   type: z.literal('fleetgc.dead-letter-redrive'),
   version: z.literal(1),
-  id: z.string().min(1),
-  deadLetterId: z.string().min(1),
+  id: EventId,
+  deadLetterId: EventId,
   /** As in the dead letter. */
   key: z.string().nullable(),
 });

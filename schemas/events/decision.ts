@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PolicyReference } from './command.ts';
+import { EventId } from './event-id.ts';
 import { NodeIdentity, type SubjectKind } from './identity.ts';
 import { DeciderName, ObjectKind } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
@@ -59,7 +60,7 @@ export type DecisionOutcome = z.infer<typeof DecisionOutcome>;
 export const Decision = z.object({
   type: z.literal('fleetgc.node.decision'),
   version: z.literal(1),
-  id: z.string().min(1),
+  id: EventId,
   ...NodeIdentity.shape,
   takenAt: Instant,
   decider: z.object({ name: DeciderName, version: z.string() }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EventId } from './event-id.ts';
 import { FilesystemReadings, Uint64 } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
 import { Instant } from './time.ts';
@@ -17,7 +18,7 @@ export const ResourceHistory = z.object({
 export const DiskStats = z.object({
   type: z.literal('fleetgc.node.disk-stats'),
   version: z.literal(1),
-  id: z.string().min(1),
+  id: EventId,
   ...NodeIdentity.shape,
   takenAt: Instant,
   /** Which release of FleetGC the agent is of. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EventId } from './event-id.ts';
 import { SUBJECTS } from './identity.ts';
 import { DeciderName } from './object-kinds.ts';
 
@@ -15,7 +16,7 @@ const StatementName = z.string().regex(/^(revoked )?[0-9a-f]{32}$/);
  */
 const Statements = z.record(StatementName, z.int().nonnegative());
 
-const Head = { id: z.string().min(1), statements: Statements };
+const Head = { id: EventId, statements: Statements };
 
 /** A pass after a long outage makes more files; then only the last ones are shown. */
 export const MOST_SUMS = 50_000;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EventId } from './event-id.ts';
 import { FilesystemReadings } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
 import { Backoff } from './object-kinds.ts';
@@ -134,7 +135,7 @@ export type InventoryProblem = z.infer<typeof InventoryProblem>;
 const header = {
   type: z.literal('fleetgc.node.inventory'),
   version: z.literal(1),
-  id: z.string().min(1),
+  id: EventId,
   ...NodeIdentity.shape,
   /** Read before the first fact of this inventory. */
   takenAt: Instant,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EventId } from './event-id.ts';
 import { NodeIdentity } from './identity.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
@@ -10,7 +11,7 @@ export const OBSERVE_LIFETIME_MS = 60_000;
 export const Observe = z.strictObject({
   type: z.literal('fleetgc.node.observe'),
   version: z.literal(1),
-  id: z.string().min(1),
+  id: EventId,
   ...NodeIdentity.shape,
   /** Time of the fact or result that led to this order; order and expiry are judged against it. */
   takenAt: Instant,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EvictionSignal } from '../policy/eviction.ts';
+import { EventId } from './event-id.ts';
 import { FilesystemName, Resource, Uint64 } from './filesystem.ts';
 
 /** What a reclaim wants, in absolute terms, so that the executor can stop by measurement alone. */
@@ -11,17 +12,21 @@ export const ReclaimTarget = z.strictObject({
 });
 export type ReclaimTarget = z.infer<typeof ReclaimTarget>;
 
+/** The longest that we write is the name of a policy, with 63 characters. */
+export const MAX_CAUSE_TEXT_LENGTH = 128;
+const CauseText = z.string().max(MAX_CAUSE_TEXT_LENGTH);
+
 /** Why a reclaim began: for people, and for the record. */
 export const ReclaimCause = z.strictObject({
   /** A usage threshold (`imageGC`, `imageGCAvailable`, `imageGCInodes`), else an eviction signal such as `imagefs.available`. */
-  signal: z.string().min(1),
+  signal: CauseText.min(1),
   /** The threshold as configured, e.g. `85%`. */
-  threshold: z.string(),
+  threshold: CauseText,
   /** The reading that met it, e.g. `91%`. */
-  reading: z.string(),
-  policy: z.string(),
+  reading: CauseText,
+  policy: CauseText,
   /** Id of the disk-stats event that showed it. */
-  eventId: z.string(),
+  eventId: EventId,
 });
 export type ReclaimCause = z.infer<typeof ReclaimCause>;
 
@@ -42,7 +47,7 @@ const BOTH_ACTIONS: readonly ReclaimAction[] = ['containers', 'images'];
 export const Reclaim = z
   .strictObject({
     /** Derived from the event that began it, so a redelivery begins the same one. */
-    id: z.string().min(1),
+    id: EventId,
     cause: ReclaimCause,
     target: ReclaimTarget,
     /** In the order in which they are gone through. */

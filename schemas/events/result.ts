@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Holder } from './command.ts';
+import { EventId } from './event-id.ts';
 import { FilesystemName, Uint64 } from './filesystem.ts';
 import { NodeIdentity } from './identity.ts';
 import { ObjectKind, RemovalKind } from './object-kinds.ts';
@@ -67,12 +68,12 @@ export type Measured = z.infer<typeof Measured>;
 
 const header = {
   version: z.literal(1),
-  id: z.string().min(1),
+  id: EventId,
   ...NodeIdentity.shape,
   at: Instant,
-  commandId: z.string().min(1),
-  decisionId: z.string().min(1),
-  inventoryId: z.string().min(1),
+  commandId: EventId,
+  decisionId: EventId,
+  inventoryId: EventId,
   /** `memory` when the state directory could not be written. */
   journal: z.enum(['disk', 'memory']),
 };
@@ -172,10 +173,10 @@ export type PassFailed = z.infer<typeof PassFailed>;
 export const ReclaimContinues = z.object({
   type: z.literal('fleetgc.node.reclaim-continues'),
   version: z.literal(1),
-  id: z.string().min(1),
+  id: EventId,
   ...NodeIdentity.shape,
   takenAt: Instant,
-  commandId: z.string().min(1),
+  commandId: EventId,
   /** At its next round or action. */
   reclaim: Reclaim,
   /** Of what the reclaim is about, when the command ended; `null` where it could not be measured. */
@@ -190,7 +191,7 @@ export type ReclaimContinues = z.infer<typeof ReclaimContinues>;
 export const PressureUnrelieved = z.object({
   type: z.literal('fleetgc.node.pressure-unrelieved'),
   version: z.literal(1),
-  id: z.string().min(1),
+  id: EventId,
   ...NodeIdentity.shape,
   takenAt: Instant,
   reclaim: Reclaim,

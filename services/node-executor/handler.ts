@@ -7,6 +7,7 @@ import type { OnRejection } from '../../packages/pipeline/decide.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { type Command, MAX_COMMAND_BYTES } from '../../schemas/events/command.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
+import { EventId } from '../../schemas/events/event-id.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
 import { type CommandRefusal, CommandResult } from '../../schemas/events/result.ts';
 import { timeRefusal } from './checks/command-checks.ts';
@@ -173,12 +174,11 @@ const REASON: Readonly<Record<DeadLetterCause, CommandRefusal>> = {
   'unreadable-batch': 'malformed',
 };
 
-const text = z.string().min(1).max(500);
 /** What can be told of a command that is none: nothing of it is believed beyond its names. */
 const Named = z.object({
-  id: text.optional().catch(undefined),
-  decisionId: text.nullable().catch(null),
-  inventoryId: text.nullable().catch(null),
+  id: EventId.optional().catch(undefined),
+  decisionId: EventId.nullable().catch(null),
+  inventoryId: EventId.nullable().catch(null),
   kind: CommandResult.shape.kind.catch('unknown'),
 });
 const NAMELESS = { id: undefined, decisionId: null, inventoryId: null, kind: 'unknown' } as const;

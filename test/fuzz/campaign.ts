@@ -1,6 +1,7 @@
 import { keepCorpus, keptCorpus } from './engine/corpus.ts';
 import { type Account, type Fuzzed, fuzz } from './engine/fuzz.ts';
 import type { Options } from './options.ts';
+import { addResult, sumOf, sumsIn, tableOf } from './results.ts';
 import { TARGETS } from './targets/targets.ts';
 
 type Say = (line: string) => void;
@@ -15,9 +16,39 @@ interface Report extends Account {
   readonly found: Fuzzed['found'];
 }
 
+const namesIn = ({ only }: Options): readonly string[] => (only.length > 0 ? only : [...TARGETS.keys()]);
+
 /** Resolves to whether nothing was found, and enough inputs passed everywhere. */
 export async function campaign(options: Options, say: Say): Promise<boolean> {
-  const names = options.only.length > 0 ? options.only : [...TARGETS.keys()];
+  const { results, total } = options;
+  return results === undefined || total === undefined
+    ? await once(namesIn(options), options, say)
+    : await untilTotal({ results, total }, options, say);
+}
+
+interface Aim {
+  readonly results: string;
+  readonly total: number;
+}
+
+/** One target after the other, so that all get on, over and over until none lacks inputs. */
+async function untilTotal({ results, total }: Aim, options: Options, say: Say): Promise<boolean> {
+  let isWell = true;
+  for (;;) {
+    const lacking = namesIn(options).filter((name) => sumOf(results, name).runs < total);
+    if (lacking.length === 0) return isWell;
+    isWell = (await once(lacking, options, say)) && isWell;
+    if (options.first && !isWell) return false;
+  }
+}
+
+/** What the file of results adds up to. */
+export function tellTable(options: Options): void {
+  const sums = sumsIn(options.results ?? '');
+  process.stdout.write(`${tableOf(sums, namesIn(options)).join('\n')}\n`);
+}
+
+async function once(names: readonly string[], options: Options, say: Say): Promise<boolean> {
   let isWell = true;
   for (const name of names) {
     const report = await reportOn(name, options, say);
@@ -45,8 +76,9 @@ const isEnough = ({ runs, passedPercent }: Report): boolean =>
 async function reportOn(name: string, options: Options, say: Say): Promise<Report | null> {
   const target = TARGETS.get(name);
   if (target === undefined) return null;
+  const seed = seedOf(name, options);
   const { account, found, corpus, slowest } = await fuzz(target, {
-    seed: options.seed,
+    seed,
     runs: options.runs,
     forMs: options['for-seconds'] * 1_000,
     corpus: options['no-corpus'] ? [] : keptCorpus(name),
@@ -54,6 +86,7 @@ async function reportOn(name: string, options: Options, say: Say): Promise<Repor
     onProgress: (soFar) => say(`  ${name}: ${accountText(soFar)}`),
   });
   if (options.keep) keepCorpus(name, corpus);
+  if (options.results !== undefined) addResult(options.results, name, seed, account);
   return {
     target: name,
     readers: target.readers,
@@ -63,6 +96,10 @@ async function reportOn(name: string, options: Options, say: Say): Promise<Repor
     found,
   };
 }
+
+/** Each run of a file of results has inputs of its own. */
+const seedOf = (name: string, { seed, results }: Options): number =>
+  seed + (results === undefined ? 0 : sumOf(results, name).times);
 
 const percentOf = ({ passed, runs }: Account): number =>
   Math.round((1_000 * passed) / Math.max(1, runs)) / 10;

@@ -28,8 +28,19 @@ const Options = z.object({
   /** Begins with the inputs of the target alone. */
   'no-corpus': z.boolean().default(false),
   planted: z.boolean().default(false),
+  /** A file with a line for each run; it goes on where it ended. */
+  results: z.string().optional(),
+  /** As many inputs for each target as the file of results is to have at the end. */
+  total: WholeNumber.optional(),
+  /** Prints what the file of results adds up to, and runs nothing. */
+  table: z.boolean().default(false),
 });
 export type Options = z.infer<typeof Options>;
+
+const Consistent = Options.refine(
+  ({ results, total, table }) => results !== undefined || (total === undefined && !table),
+  { error: '--total and --table need --results' },
+);
 
 /** `null` for wrong ones, after saying so. */
 export function optionsIn(args: readonly string[], say: (line: string) => void): Options | null {
@@ -46,9 +57,12 @@ export function optionsIn(args: readonly string[], say: (line: string) => void):
         first: { type: 'boolean' },
         'no-corpus': { type: 'boolean' },
         planted: { type: 'boolean' },
+        results: { type: 'string' },
+        total: { type: 'string' },
+        table: { type: 'boolean' },
       },
     });
-    const { data, error } = Options.safeParse(values);
+    const { data, error } = Consistent.safeParse(values);
     if (data !== undefined) return data;
     say(z.prettifyError(error));
   } catch (error) {

@@ -6,9 +6,13 @@ import { MAX_COMMAND_ITEMS, MAX_OBJECT_ID_LENGTH } from '../../schemas/events/co
 import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import type { Verdict } from '../../schemas/events/decision.ts';
 import type { Bucket } from '../../schemas/events/disk-stats.ts';
+import { MAX_EVENT_ID_LENGTH } from '../../schemas/events/event-id.ts';
 import { LARGEST_UINT64 } from '../../schemas/events/filesystem.ts';
 import { MOST_SUMS } from '../../schemas/events/head.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../schemas/events/inventory.ts';
+import { Observe } from '../../schemas/events/observe.ts';
+import { MAX_CAUSE_TEXT_LENGTH, type ReclaimCause } from '../../schemas/events/reclaim.ts';
+import { MAX_BOOT_ID_LENGTH } from '../../schemas/events/time.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { MAX_GLOB_LENGTH, MAX_GLOBS } from '../../schemas/policy/glob.ts';
 import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
@@ -18,7 +22,9 @@ import { container, image, inventory } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { decision } from '../fixtures/outputs.ts';
 import { EVERY_NODE, keepList, pauseRecord, policyRecord } from '../fixtures/policy.ts';
+import { reclaim } from '../fixtures/reclaim.ts';
 import { pressureUnrelieved } from '../fixtures/results.ts';
+import { instant } from '../fixtures/time.ts';
 import { verdictsOf } from '../fixtures/verdicts.ts';
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
@@ -81,14 +87,37 @@ const letter: DeadLetter = {
   suppressedBefore: 0,
 };
 
+/** Each takes six bytes in JSON. */
+const longest = (length: number): string => '\u0001'.repeat(length);
+/** Whatever a node writes into its facts, which orders repeat. */
+const ofALongReclaim = {
+  takenAt: instant({ bootId: longest(MAX_BOOT_ID_LENGTH) }),
+  reclaim: reclaim({
+    id: longest(MAX_EVENT_ID_LENGTH),
+    cause: {
+      signal: longest(MAX_CAUSE_TEXT_LENGTH),
+      threshold: longest(MAX_CAUSE_TEXT_LENGTH),
+      reading: longest(MAX_CAUSE_TEXT_LENGTH),
+      policy: longest(MAX_CAUSE_TEXT_LENGTH),
+      eventId: longest(MAX_EVENT_ID_LENGTH),
+    },
+  }),
+};
+
 /** The largest of each topic that our own services write for a large fleet with large nodes. */
 const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
   diskStats: diskStats({}, { history: { nodefs: history, imagefs: history, containerfs: history } }),
   inventory: inventory({ images, containers }),
-  observe: observe(),
+  observe: observe({ id: longest(MAX_EVENT_ID_LENGTH), ...ofALongReclaim }),
   commands: imageRemoval(
     many(MAX_COMMAND_ITEMS, () => 'i'.repeat(MAX_OBJECT_ID_LENGTH)),
-    { holders: many(20, () => ({ reason: 'in-use', objects: 1, bytes: 1 })) },
+    {
+      ...ofALongReclaim,
+      id: longest(MAX_EVENT_ID_LENGTH),
+      decisionId: longest(MAX_EVENT_ID_LENGTH),
+      inventoryId: longest(MAX_EVENT_ID_LENGTH),
+      holders: many(20, () => ({ reason: 'in-use', objects: 1, bytes: 1 })),
+    },
   ),
   results: pressureUnrelieved({ holders: many(20, () => ({ reason: 'in-use', objects: 1, bytes: 1 })) }),
   decisions: decision({
@@ -139,13 +168,18 @@ test('the bounds are those that docs/reference/events.md gives', () => {
   }
 });
 
-describe.each(Object.entries(TOPICS))('on the topic of %s', (id, { name, bounds }) => {
+describe.each(Object.entries(TOPICS))('on the topic of %s', (id, { name, bounds, schemas }) => {
   const largest = Object.entries(LARGEST).find(([topic]) => topic === id)?.[1];
   const value = Buffer.from(JSON.stringify(largest));
 
   test('the largest message of ours is read', () => {
     const json = parseJson(name, value);
     expect(json.ok).toBe(true);
+  });
+
+  test('its texts are not longer than its schema takes', () => {
+    const readable = schemas.some((schema) => schema.safeParse(largest).success);
+    expect(readable).toBe(true);
   });
 
   test.each([
@@ -155,4 +189,23 @@ describe.each(Object.entries(TOPICS))('on the topic of %s', (id, { name, bounds 
   ])('one with more $what than its bound is not parsed', ({ value }) => {
     expect(parseJson(name, value)).toMatchObject({ ok: false, rejection: { cause: 'too-large' } });
   });
+});
+
+const LONG = 'a'.repeat(1_000);
+
+const cause = (text: keyof ReclaimCause): Partial<Observe> => ({
+  reclaim: reclaim({ cause: { ...reclaim().cause, [text]: LONG } }),
+});
+
+test.each<{ readonly what: string; readonly over: Partial<Observe> }>([
+  { what: 'id', over: { id: LONG } },
+  { what: 'boot', over: { takenAt: instant({ bootId: LONG }) } },
+  { what: 'reclaim', over: { reclaim: reclaim({ id: LONG }) } },
+  { what: 'signal', over: cause('signal') },
+  { what: 'threshold', over: cause('threshold') },
+  { what: 'reading', over: cause('reading') },
+  { what: 'policy', over: cause('policy') },
+  { what: 'event', over: cause('eventId') },
+])('a text of a fact that orders repeat has a length: $what', ({ over }) => {
+  expect(Observe.safeParse(observe(over)).success).toBe(false);
 });

@@ -1,9 +1,10 @@
 import type { RecordedEvent, TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createPeriodicYield } from '../../../packages/process/event-loop.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { namesInRange } from '../names/collect-names.ts';
 import type { FoundNames, NameSearch, PartSearch } from '../names/name-index.ts';
-import { NAMES_VERSION, searchNames } from '../names/name-lines.ts';
+import { NAMES_VERSION, type NameLines, searchNames } from '../names/name-lines.ts';
 import { archiveChanged } from './archive-files.ts';
 import { smallFileReader } from './check-archive.ts';
 import { namesFileName } from './file-names.ts';
@@ -131,7 +132,21 @@ function namesReader(
       partition,
       isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
       records: rows,
-      ...searchNames(read.content, texts),
+      ...namesIn(directory, { name, content: read.content }, texts),
     };
   };
+}
+
+/** Who forges the manifest, too, can put anything in the place of an index. */
+function namesIn(
+  directory: string,
+  { name, content }: { readonly name: string; readonly content: Buffer },
+  texts: readonly string[] | null,
+): NameLines {
+  try {
+    return searchNames(content, texts);
+  } catch (error) {
+    if (!(error instanceof FleetGcError)) throw error;
+    throw archiveChanged(directory, `${name} was changed: ${error.message}`);
+  }
 }

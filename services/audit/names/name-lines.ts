@@ -1,5 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { ExplainedKind } from '../../../schemas/reports/timeline.ts';
 
@@ -76,7 +77,11 @@ const USUAL_RATIO = 7;
 const LEAST_ROOM_BYTES = 16 * 1024;
 
 /** What comes out in one piece need not be put together. */
-const roomFor = (content: Buffer): number => Math.max(content.length * USUAL_RATIO, LEAST_ROOM_BYTES);
+const roomFor = (content: Buffer): number =>
+  Math.min(Math.max(content.length * USUAL_RATIO, LEAST_ROOM_BYTES), MOST_NAMES_BYTES);
+
+/** Of one file, decompressed: 16 MiB of records, or one inventory of 64 MiB, have far less to say of their names. */
+export const MOST_NAMES_BYTES = 256 * 1024 * 1024;
 
 /** As it is kept: JSON lines, what is alike side by side, compressed. */
 export function encodeNames({ nodes, lines }: NameLines): Buffer {
@@ -98,11 +103,37 @@ export function encodeNames({ nodes, lines }: NameLines): Buffer {
 const SPANS = ',"spans":[';
 
 /**
- * Lines in which one of the texts stands; `null`: every line. Throws for what is no index. An archive has thousands of them, and
- * most have none of the texts: of these the spans, which are most of the first line, are not looked at.
+ * Lines in which one of the texts stands; `null`: every line. Throws `ARCHIVE_CHANGED` for what is no index. An archive has thousands
+ * of them, and most have none of the texts: of these the spans, which are most of the first line, are not looked at.
  */
 export function searchNames(content: Buffer, texts: readonly string[] | null): NameLines {
-  const plain = zstdDecompressSync(content, { chunkSize: roomFor(content) });
+  try {
+    return searched(content, texts);
+  } catch (error) {
+    if (!isMalformed(error)) throw error;
+    throw noIndex(problemOf(error), error);
+  }
+}
+
+const noIndex = (problem: string, cause?: unknown): FleetGcError =>
+  new FleetGcError('ARCHIVE_CHANGED', `it is no index of names: ${problem}`, { cause });
+
+/** Whether what was read is to blame, and not whoever reads it. */
+const isMalformed = (error: unknown): error is Error =>
+  error instanceof SyntaxError ||
+  error instanceof z.ZodError ||
+  (error instanceof Error && 'code' in error && DECOMPRESSION.test(String(error.code)));
+
+const DECOMPRESSION = /^(ZSTD_|Z_|ERR_BUFFER_TOO_LARGE$)/;
+
+const problemOf = (error: Error): string =>
+  error instanceof z.ZodError ? z.prettifyError(error) : error.message;
+
+function searched(content: Buffer, texts: readonly string[] | null): NameLines {
+  const plain = zstdDecompressSync(content, {
+    chunkSize: roomFor(content),
+    maxOutputLength: MOST_NAMES_BYTES,
+  });
   const firstEnd = plain.indexOf(NEWLINE) + 1;
   const header = plain.toString('utf8', 0, firstEnd);
   const found = linesWith(plain.subarray(firstEnd), texts?.map(inJson) ?? ['"kind":']);
@@ -116,7 +147,7 @@ export function searchNames(content: Buffer, texts: readonly string[] | null): N
 const withoutSpans = (header: string): string => `${header.slice(0, header.lastIndexOf(SPANS))}}`;
 
 function noSpan(number: number): never {
-  throw new RangeError(`an index of names has no span ${number}`);
+  throw noIndex(`it has no span ${number}`);
 }
 
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);

@@ -54,6 +54,17 @@ export const PLANTED: readonly ReadingBug[] = [
     edits: [{ file: PARSE, old: 'if (value.length > bounds.bytes) {', now: 'if (value.length < 0) {' }],
   },
   {
+    name: 'texts-of-a-reclaim-not-bounded',
+    target: 'results',
+    edits: [
+      {
+        file: 'schemas/events/reclaim.ts',
+        old: 'z.string().max(MAX_CAUSE_TEXT_LENGTH)',
+        now: 'z.string()',
+      },
+    ],
+  },
+  {
     name: 'commands-go-back-from-dead-letters',
     target: 'deadLetters',
     edits: [{ file: 'services/dead-letters/letters.ts', old: 'commands: false,', now: 'commands: true,' }],

@@ -4,7 +4,7 @@ import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { objectionToStating } from '../../../../packages/policy/may-state.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
-import { readKeys } from '../../../../packages/trust/read-keys.ts';
+import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import { type Distrust, isFact, type Principal, type Trust } from '../../../../packages/trust/trust.ts';
 import { subjectOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
@@ -53,10 +53,19 @@ interface Question {
  */
 export async function verifySignatures(
   log: Pick<EventLog, 'read'>,
-  { roots, range, facts }: Question,
+  { roots, ...question }: Question,
   signal: AbortSignal,
 ): Promise<VerifiedSignatures> {
-  const { ring, unreadable } = await readKeys(log, roots, signal);
+  const keys = await readKeys(log, roots, signal);
+  return await verifySignaturesWith(log, { keys, ...question }, signal);
+}
+
+/** The same, by keys that were read already. */
+export async function verifySignaturesWith(
+  log: Pick<EventLog, 'read'>,
+  { keys: { ring, unreadable }, range, facts }: Omit<Question, 'roots'> & { readonly keys: StoredKeys },
+  signal: AbortSignal,
+): Promise<VerifiedSignatures> {
   const checked = new CheckedSignatures(ring, facts);
   for (const topic of facts === 'off' ? SIGNED : [...SIGNED, ...FACTS])
     for await (const record of recordsOf(log, topic, range, signal))

@@ -73,6 +73,8 @@ const isTopicId = (id: string): id is TopicId => id in TOPICS;
 const TOPIC_IDS = Object.keys(TOPICS).filter(isTopicId);
 
 const isOrder = (topic: TopicId): boolean => ORDERS.includes(topic);
+/** Topics on which the revoked key signed before it was taken back. */
+export const SIGNED_BEFORE: readonly TopicId[] = ORDERS;
 
 /** Whether this claim is one that means anything on the topic: else it is to be believed as the good one is. */
 function applies(claim: Claim, topic: TopicId): boolean {
@@ -106,6 +108,20 @@ export const isToBeRefusedUnread = (claim: Claim, topic: TopicId): boolean => {
   // A set of policies that was in force has no generation, and needs none.
   return !(claim === 'no-generation' && topic === 'policyVersions') && isToBeRefused(claim, topic);
 };
+
+/** Whether no key of the fleet stands behind the generation that this claims, be it good or not. */
+export const hasNoGeneration = (claim: Claim): boolean => NO_GENERATION.includes(claim);
+const NO_GENERATION: readonly Claim[] = [
+  'unsigned',
+  'malformed',
+  'stranger',
+  'other-fleet',
+  'other-topic',
+  'other-key',
+  'other-value',
+  'no-generation',
+  'of-the-future',
+];
 
 type Signatory = {
   readonly [Kind in 'may' | 'other' | 'expired' | 'revoked' | 'elsewhere' | 'otherNode']: SigningKey;
@@ -146,7 +162,8 @@ export class Signatories {
         other: certify(roles.other),
         expired: certify(roles.may, { notAfterMs: TAKEN_AT_MS - HOUR_MS }),
         revoked: lost,
-        elsewhere: certify(roles.may, { clusters: ['elsewhere'] }),
+        // In none of the record keys that inputs have.
+        elsewhere: certify(roles.may, { clusters: ['far-away'] }),
         otherNode:
           roles.may === 'node' ? certify('node', { clusters: CLUSTERS, nodes: ['another'] }) : this.#stranger,
       };

@@ -58,15 +58,11 @@ async function decided(
 
 const effect = (what: string): Outcome => ({ passed: true, effect: what });
 
-/**
- * What a service publishes, others have to read. A fact whose texts are made as long as a fact may be makes orders that are longer
- * than an order may be: these become dead letters, and nothing is removed.
- */
+/** What a service publishes, others have to read. */
 export function readable(outputs: readonly OutgoingRecord[]): string | null {
   for (const output of outputs) {
     const parsed = parseRecord(topicIdOf(output.topic), onLog(output));
-    if (!parsed.ok && parsed.rejection.cause !== 'too-large')
-      return `published what nobody can read: ${parsed.rejection.message}`;
+    if (!parsed.ok) return `published what nobody can read: ${parsed.rejection.message}`;
   }
   return null;
 }

@@ -1,14 +1,20 @@
+import { NOTHING_HASHED, runningHash } from '../../../../packages/canonical/running-hash.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { SUBJECTS } from '../../../../schemas/events/identity.ts';
-import type { EventOf } from '../../../../schemas/events/topics.ts';
+import { type EventOf, TOPICS } from '../../../../schemas/events/topics.ts';
 import { ARCHIVE_VERSION, type ManifestLine } from '../../../../services/audit/archive/manifest-entry.ts';
+import { createCollector } from '../../../../services/audit/verify/collected-findings.ts';
 import { ArchiveHeadsCheck } from '../../../../services/audit/verify/heads/archive-heads.ts';
 import { decisionRanges } from '../../../../services/audit/verify/heads/decision-ranges.ts';
+import { HeadedDecisions } from '../../../../services/audit/verify/heads/headed-decisions.ts';
 import { SaidStatements } from '../../../../services/audit/verify/heads/missing-statements.ts';
-import { type BelievedHead, BelievedHeads } from '../../../../services/audit/verify/heads/read-heads.ts';
-import { readableLog } from '../../../support/logs/readable-log.ts';
+import {
+  type BelievedHead,
+  BelievedHeads,
+  trustThen,
+} from '../../../../services/audit/verify/heads/read-heads.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
 import { isToBeRefused, type Signatories, TAKEN_AT_MS } from './claims.ts';
+import { logWith } from './message-log.ts';
 import type { ReadMessage } from './topic-readers.ts';
 
 const effect = (what: string): Outcome => ({ passed: true, effect: what });
@@ -17,10 +23,24 @@ const ALL = { fromMs: null, toMs: null };
 
 /** The hash of the archive that the heads which inputs begin with speak of. */
 const ARCHIVE = 'a'.repeat(64);
+const CHAIN = 'chain-1';
 /** An archive with nothing in it but its first line. */
 const LINES: readonly ManifestLine[] = [
   { kind: 'archive', version: ARCHIVE_VERSION, begunAtMs: 0, previous: null, hash: ARCHIVE },
 ];
+
+const DECISIONS_PARTITION = 7;
+/** Two decisions of a writer, as they lie on the log. */
+const HEADED: readonly LogRecord[] = [0, 1].map((sequence) => ({
+  topic: TOPICS.decisions.name,
+  partition: DECISIONS_PARTITION,
+  offset: BigInt(sequence),
+  timestampMs: TAKEN_AT_MS - 2 + sequence,
+  key: 'prod/web-1',
+  value: Buffer.from(`{"number":${sequence}}`),
+  headers: { ce_fleetgcchain: CHAIN, ce_fleetgcsequence: String(sequence) },
+}));
+const HEADED_SHA256 = HEADED.reduce(runningHash, NOTHING_HASHED);
 
 const SAID = { statements: { ['0'.repeat(32)]: 1, [`revoked ${'1'.repeat(32)}`]: 2 } };
 
@@ -42,58 +62,80 @@ export const decisionHead = (): EventOf<'heads'> => ({
   version: 1,
   id: 'head-2',
   ...SAID,
-  chain: 'chain-1',
+  chain: CHAIN,
   decider: 'image-gc',
   ranges: [
     {
-      partition: 7,
+      partition: DECISIONS_PARTITION,
       first: 0,
-      records: 2,
-      sha256: 'b'.repeat(64),
+      records: HEADED.length,
+      sha256: HEADED_SHA256,
       firstAtMs: TAKEN_AT_MS - 2,
       lastAtMs: TAKEN_AT_MS - 1,
     },
   ],
 });
 
-const logOf = (record: LogRecord) => readableLog([{ ...record, offset: 0n }]).log;
-
 /** What `audit verify` takes for proved by a head: of archives, of decisions and of statements about keys. */
 export const headsReader = ({ ring, trust }: Signatories): ReadMessage => {
   return async ({ record, claim }) => {
-    const reading = new BelievedHeads({ log: logOf(record), ring, from: 'earliest' });
+    const reading = new BelievedHeads({ log: logWith(record), ring, from: 'earliest' });
     const head = await firstOf(reading.read(NEVER));
     if (head === null) return REFUSED;
     if (isToBeRefused(claim, 'heads')) return effect(`a head that is ${claim} proves something`);
-    return await provedBy(head, trust);
+    const wrong = wrongOfArchive(head, trust) ?? wrongOfStatements(head) ?? (await wrongOfDecisions(head));
+    return wrong === null ? PASSED : effect(wrong);
   };
 };
 
-async function provedBy(head: BelievedHead, trust: Signatories['trust']): Promise<Outcome> {
+function wrongOfArchive(head: BelievedHead, trust: Signatories['trust']): string | null {
   const check = new ArchiveHeadsCheck(LINES);
   check.take(head);
   const { provedLines } = check.finish(trust);
-  if (provedLines > LINES.length) return effect('a head proves lines that are not there');
+  return provedLines > LINES.length ? 'a head proves lines that are not there' : null;
+}
+
+function wrongOfStatements(head: BelievedHead): string | null {
   const said = new SaidStatements();
   said.take(head);
-  if (said.highest().length !== Object.keys(head.event.statements).length)
-    return effect('a head says other statements than it names');
-  const ranges = await rangesOf(head);
-  const isSame =
-    head.event.type === 'fleetgc.archive-head' ? ranges === 0 : ranges <= head.event.ranges.length;
-  return isSame ? PASSED : effect('a head proves decisions that it does not name');
+  return said.highest().length === Object.keys(head.event.statements).length
+    ? null
+    : 'a head says other statements than it names';
 }
+
+/** Decisions are proved by what was signed of these and no others. */
+async function wrongOfDecisions(head: BelievedHead): Promise<string | null> {
+  const partition = DECISIONS_PARTITION;
+  const findings = createCollector();
+  const ranges = await decisionRanges([head], { partition, range: ALL });
+  const check = new HeadedDecisions({ partition, ranges, findings, readFromMs: 0 });
+  for (const record of HEADED) check.take(record);
+  check.finish();
+  const { headed } = findings.counts;
+  const signed = head.event.type === 'fleetgc.decision-head' ? head.event.ranges : [];
+  const isProved = signed.some(({ sha256 }) => sha256 === HEADED_SHA256);
+  if (headed > HEADED.length) return 'a head proves more decisions than there are';
+  return headed === HEADED.length && !isProved ? 'a head proves decisions that it does not name' : null;
+}
+
+/** What an archiver wrote into its own manifest, or somebody in its place. */
+export const archivedHeadsReader = ({ ring }: Signatories): ReadMessage => {
+  const trust = trustThen(ring);
+  return ({ record: { key, headers, value }, claim }) => {
+    const valueBase64 = (value ?? Buffer.alloc(0)).toString('base64');
+    // What a line follows on is told of by whoever reads the manifest.
+    const chain = { previous: ARCHIVE, hash: ARCHIVE };
+    const line = { kind: 'head', key: key ?? '', headers, valueBase64, ...chain } as const;
+    const check = new ArchiveHeadsCheck([...LINES, line]);
+    const { deviations, provedLines } = check.finish(trust);
+    if (deviations.length > 0) return REFUSED;
+    return isToBeRefused(claim, 'heads') || provedLines > LINES.length
+      ? effect(`a head in an archive that is ${claim} proves something`)
+      : PASSED;
+  };
+};
 
 async function firstOf(heads: AsyncIterable<BelievedHead>): Promise<BelievedHead | null> {
   for await (const head of heads) return head;
   return null;
-}
-
-async function rangesOf(head: BelievedHead): Promise<number> {
-  let found = 0;
-  for (let partition = 0; partition < SUBJECTS.node.partitions; partition += 1) {
-    const chains = await decisionRanges([head], { partition, range: ALL });
-    for (const ranges of chains.values()) found += ranges.length;
-  }
-  return found;
 }

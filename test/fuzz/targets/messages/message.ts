@@ -23,6 +23,16 @@ const Around = z.object({
 });
 type Around = z.infer<typeof Around>;
 
+const HEADERS = [
+  'ce_id',
+  'ce_type',
+  'ce_fleetgckeyid',
+  'ce_fleetgcgeneration',
+  'ce_fleetgcchain',
+  'ce_fleetgcsequence',
+  'traceparent',
+] as const;
+
 /** What inputs of a topic are like. */
 export const messageSchema = (topic: TopicId): z.ZodType =>
   z.object({
@@ -30,7 +40,7 @@ export const messageSchema = (topic: TopicId): z.ZodType =>
     claim: z.enum(CLAIMS),
     key: z.enum(['own', 'other', 'none']),
     hashes: z.enum(['made', 'as-written']),
-    headers: z.record(z.enum(['ce_id', 'ce_type', 'ce_fleetgckeyid', 'traceparent']), z.string()),
+    headers: z.record(z.enum(HEADERS), z.string()),
     bytes: z.array(z.tuple([z.int().nonnegative(), z.int().min(0).max(255)])),
   });
 

@@ -28,15 +28,20 @@ import { arbitraryForgery } from '../../../pipeline/support/attacker.ts';
 import { someNode } from '../../../services/pressure/arbitrary.ts';
 import { auditReader, decisionsReader, headReader, namesReader } from './audit.ts';
 import { decidingReader, toTheSameNode } from './deciding.ts';
-import { archiveHead, decisionHead, headsReader } from './heads.ts';
+import { heldNodesReader, measuredReader } from './facts.ts';
+import { archivedHeadsReader, archiveHead, decisionHead, headsReader } from './heads.ts';
 import { agentReader, executorReader, IMAGE_IDS } from './orders.ts';
+import { signaturesReader, warnedReader } from './signatures.ts';
 import {
   deadLettersReader,
   keyRingReader,
+  policyEvidenceReader,
   policyHistoryReader,
   policySourceReader,
+  policyWriterReader,
   seenVersionsReader,
   storedPoliciesReader,
+  unsignedStatesReader,
 } from './state.ts';
 import type { TopicReaders } from './topic-readers.ts';
 
@@ -91,6 +96,8 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       })),
       'look ahead': headReader('diskStats'),
       audit: auditReader('diskStats'),
+      'signatures of verify': signaturesReader('diskStats'),
+      'trust that warns': warnedReader('diskStats'),
     },
   },
   inventory: {
@@ -111,6 +118,8 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       })),
       'look ahead': headReader('inventory'),
       audit: auditReader('inventory'),
+      'signatures of verify': signaturesReader('inventory'),
+      'trust that warns': warnedReader('inventory'),
       'index of names': namesReader,
     },
   },
@@ -119,7 +128,12 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       observe(),
       ...sampled(arbitraryForgery, 10).map(({ claimed }) => observe({ reclaim: claimed })),
     ],
-    readers: { 'node-agent': agentReader, audit: auditReader('observe') },
+    readers: {
+      'node-agent': agentReader,
+      audit: auditReader('observe'),
+      'signatures of verify': signaturesReader('observe'),
+      'trust that warns': warnedReader('observe'),
+    },
   },
   commands: {
     events: () => [
@@ -133,6 +147,8 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       'node-executor': executorReader,
       'index of names': namesReader,
       audit: auditReader('commands'),
+      'signatures of verify': signaturesReader('commands'),
+      'trust that warns': warnedReader('commands'),
     },
   },
   results: {
@@ -151,6 +167,10 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       })),
       'index of names': namesReader,
       audit: auditReader('results'),
+      'signatures of verify': signaturesReader('results'),
+      'trust that warns': warnedReader('results'),
+      status: heldNodesReader,
+      simulate: measuredReader,
     },
   },
   decisions: {
@@ -169,6 +189,11 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       'policy source': policySourceReader,
       'policy verbs': storedPoliciesReader,
       audit: auditReader('policies'),
+      'policy sign': unsignedStatesReader,
+      'policy writers': policyWriterReader,
+      report: policyEvidenceReader,
+      'signatures of verify': signaturesReader('policies'),
+      'trust that warns': warnedReader('policies'),
     },
   },
   policyVersions: {
@@ -176,11 +201,16 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       appliedPolicy(),
       policySetRecord(policySet()),
       policySetRecord(policySet({}, [pauseRecord()])),
+      pauseRecord(),
+      deletionRecord('default'),
+      deletionRecord('!pause'),
     ],
     readers: {
       'policy history': policyHistoryReader,
       'decision service': seenVersionsReader,
       audit: auditReader('policyVersions'),
+      'policy writers': policyWriterReader,
+      'trust that warns': warnedReader('policyVersions'),
     },
   },
   keys: {
@@ -193,7 +223,13 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
   },
   heads: {
     events: () => [archiveHead(), decisionHead()],
-    readers: { verify: headsReader, audit: auditReader('heads') },
+    readers: {
+      verify: headsReader,
+      'verify of an archive': archivedHeadsReader,
+      audit: auditReader('heads'),
+      'signatures of verify': signaturesReader('heads'),
+      'trust that warns': warnedReader('heads'),
+    },
   },
   deadLetters: {
     events: () => [

@@ -3,30 +3,34 @@ import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts
 import { createPolicyKnowledge, type PolicyKnowledge } from '../../../../packages/policy/policy-knowledge.ts';
 import { createPolicyReading } from '../../../../packages/policy/policy-reading.ts';
 import { believedGenerations } from '../../../../packages/policy/seen-versions.ts';
+import { unsignedStates } from '../../../../packages/policy/sign-again.ts';
 import { readStoredPolicies } from '../../../../packages/policy/stored-policies.ts';
+import { highestGenerations } from '../../../../packages/policy/version-records.ts';
 import { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { SeenGenerations } from '../../../../packages/trust/seen-generations.ts';
 import { certificate } from '../../../../packages/trust/statement.ts';
 import { type EventOf, TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import { pauseKey, selectPolicy } from '../../../../schemas/policy/policy.ts';
+import { evidenceOfRecords } from '../../../../services/audit/policies/policy-evidence.ts';
 import { readPolicyHistory } from '../../../../services/audit/policies/policy-history.ts';
 import { filterLetters, readStoredLetters } from '../../../../services/dead-letters/letters.ts';
 import { planRedrive } from '../../../../services/dead-letters/redrive.ts';
 import { SILENT } from '../../../exhaustive/silent.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { SIGNED_AT_MS, stated } from '../../../fixtures/trust.ts';
-import { readableLog } from '../../../support/logs/readable-log.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
-import { isToBeRefused, SEEN_GENERATION, type Signatories, TAKEN_AT_MS } from './claims.ts';
+import { hasNoGeneration, isToBeRefused, SEEN_GENERATION, type Signatories, TAKEN_AT_MS } from './claims.ts';
 import type { MadeMessage } from './message.ts';
+import { logWith } from './message-log.ts';
 import type { ReadMessage } from './topic-readers.ts';
 
 const effect = (what: string): Outcome => ({ passed: true, effect: what });
 const NEVER = new AbortController().signal;
+const ALL = { fromMs: null, toMs: null };
 const SELF = { ...NODE, nodeLabels: {} };
 
 const first = (record: LogRecord): LogRecord => ({ ...record, offset: 0n });
-const logOf = (record: LogRecord) => readableLog([first(record)]).log;
+const logOf = (record: LogRecord) => logWith(first(record));
 
 /** What a service or node makes of a record of `gc.policies`, that has seen what stood there before. */
 export const policySourceReader = ({ trust }: Signatories): ReadMessage => {
@@ -63,6 +67,39 @@ export const storedPoliciesReader = (): ReadMessage => async (message) => {
   const stored = await readStoredPolicies(logOf(message.record), NEVER);
   return stored.unreadable.length === 0 ? PASSED : REFUSED;
 };
+
+/** Which generation whoever writes a policy takes for the highest that the fleet has seen. */
+export const policyWriterReader = ({ ring }: Signatories): ReadMessage => {
+  return async ({ record, claim }) => {
+    const highest = await highestGenerations(logWith(record), ring, NEVER);
+    if (highest.size > 0 && hasNoGeneration(claim))
+      return effect(`what is ${claim} says what generation comes next`);
+    if ([...highest.values()].some((generation) => generation > SEEN_GENERATION + 1))
+      return effect('a generation is higher than any that was signed');
+    // Of a policy that stands, only its key is looked at.
+    return REFUSED;
+  };
+};
+
+/** What `fleetgc policy sign` offers to sign: what stands there and does not count. */
+export const unsignedStatesReader = ({ trust }: Signatories): ReadMessage => {
+  const counts = (record: LogRecord): boolean => trust.authenticate('policies', record).ok;
+  return async ({ record }) => {
+    const [state] = await unsignedStates(logWith(record), counts, NEVER);
+    if (state === undefined) return REFUSED;
+    return counts(record) ? effect('a record that counts is to be signed again') : PASSED;
+  };
+};
+
+/** What a report says of policies over time. */
+export const policyEvidenceReader =
+  (): ReadMessage =>
+  async ({ record }) => {
+    const evidence = await evidenceOfRecords(logWith(record), { subject: 'node', range: ALL }, NEVER);
+    const told = evidence.policies.size + evidence.pauses.size;
+    if (told + evidence.unreadable !== 1) return effect('a record is told twice, or not at all');
+    return told === 1 ? PASSED : REFUSED;
+  };
 
 /** What every process makes of a record of `gc.keys`. */
 export const keyRingReader = ({ roots, root }: Signatories): ReadMessage => {

@@ -9,11 +9,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { namesFileName } from '../../../../services/audit/archive/file-names.ts';
 import { chained, type ManifestContent } from '../../../../services/audit/archive/manifest-entry.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { explain } from '../../../../services/audit/explain/explain.ts';
+import { MOST_NAMES_BYTES } from '../../../../services/audit/names/name-lines.ts';
 import { image } from '../../../fixtures/inventory.ts';
 import { HOUR, NOW, SECOND } from '../../../fixtures/time.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -93,20 +97,29 @@ test('of a file in which the time ends only that part counts, and of others the 
   expect(later).toMatchObject({ candidates: [{ state: 'gone' }, { state: 'gone' }] });
 });
 
-test('an archive whose files have no index is read whole, and that is told', async () => {
-  const directory = copied();
+/** Writes its lines anew, each changed, as somebody would who signs no heads: only hashes follow from it. */
+function rewriteManifest(directory: string, change: (content: ManifestContent) => ManifestContent): void {
   const manifest = join(directory, 'manifest.jsonl');
   let previous: string | null = null;
   const lines = readFileSync(manifest, 'utf8')
     .trimEnd()
     .split('\n')
     .map((text) => {
-      const { hash: _, previous: __, names: ___, ...content } = JSON.parse(text);
-      const line = chained(content satisfies ManifestContent, previous);
+      const { hash: _, previous: __, ...content } = JSON.parse(text);
+      const line = chained(change(content satisfies ManifestContent), previous);
       previous = line.hash;
       return JSON.stringify(line);
     });
   writeFileSync(manifest, `${lines.join('\n')}\n`);
+}
+
+test('an archive whose files have no index is read whole, and that is told', async () => {
+  const directory = copied();
+  rewriteManifest(directory, (content) => {
+    if (content.kind !== 'file') return content;
+    const { names: _, ...file } = content;
+    return file;
+  });
 
   expect(await asked(directory)).toMatchObject({
     status: 'explained',
@@ -121,4 +134,32 @@ test('an index that is not as it was written is not believed', async () => {
   for (const file of names) appendFileSync(join(directory, INVENTORY, file), 'x');
 
   await expect(asked(directory)).rejects.toMatchObject({ code: 'ARCHIVE_CHANGED' });
+});
+
+const INDEX = { written: ['prod/web-1'], unread: [], looked: {}, spans: [] };
+const textOf = (...lines: readonly unknown[]): string =>
+  lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+const indexOf = (...lines: readonly unknown[]): Buffer => zstdCompressSync(textOf(...lines));
+test.each([
+  ['what was never compressed', Buffer.from('names')],
+  ['half of an index', indexOf(INDEX, INDEX).subarray(0, 20)],
+  ['what is no JSON', zstdCompressSync('{\n"kind":web\n')],
+  ['other JSON', indexOf([], { kind: 'web' })],
+  ['a line that no span belongs to', indexOf(INDEX, { kind: 'image', id: 'web', name: 'web', on: [7] })],
+  [
+    'an index and what no memory holds',
+    zstdCompressSync(Buffer.alloc(MOST_NAMES_BYTES + 1).fill(textOf(INDEX), 0, 80)),
+  ],
+])('an index that somebody forged is told as a change: %s', async (_, content) => {
+  const directory = copied();
+  rewriteManifest(directory, (line) => {
+    if (line.kind !== 'file' || line.names === undefined) return line;
+    writeFileSync(join(directory, namesFileName(line.file)), content);
+    return { ...line, names: { ...line.names, sizeBytes: content.length, sha256: sha256Hex(content) } };
+  });
+
+  await expect(asked(directory)).rejects.toMatchObject({
+    code: 'ARCHIVE_CHANGED',
+    message: expect.stringContaining('no index of names'),
+  });
 });

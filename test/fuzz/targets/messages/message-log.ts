@@ -1,0 +1,15 @@
+import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
+
+/** A log of all topics with these records on it. */
+export function logWith(...records: readonly LogRecord[]): Pick<EventLog, 'read'> {
+  async function* read(request: ReadRequest): AsyncGenerator<ReadEvent, void> {
+    for (const record of records) if (isAskedFor(record, request)) yield { kind: 'record', record };
+    yield { kind: 'caught-up' };
+  }
+  return { read };
+}
+
+function isAskedFor(record: LogRecord, { topic, partition = record.partition, from }: ReadRequest): boolean {
+  const fromMs = typeof from === 'object' && 'timestampMs' in from ? from.timestampMs : 0;
+  return record.topic === topic && record.partition === partition && record.timestampMs >= fromMs;
+}
