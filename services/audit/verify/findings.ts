@@ -77,6 +77,8 @@ export type GapKind =
   | 'unknown-policy-set'
   | 'unknown-version'
   | 'records-missing'
+  /** The log that still lives has no head of the archive. */
+  | 'archive-unknown'
   /** Objects of a command have results and it has none, although its node lived on: it may be late, or lost. */
   | 'answer-missing';
 

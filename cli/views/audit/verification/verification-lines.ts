@@ -5,7 +5,10 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
 import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
-import type { HeadsSummary } from '../../../../services/audit/verify/heads/verify-heads.ts';
+import type {
+  ArchiveHeadsSummary,
+  HeadsSummary,
+} from '../../../../services/audit/verify/heads/verify-heads.ts';
 import type {
   SignedBy,
   UnprovedFacts,
@@ -153,10 +156,13 @@ const headLines = ({ heads, counts }: Verification): readonly string[] => {
   ];
 };
 
-const archiveHeadText = ({ lines, provedLines }: NonNullable<HeadsSummary['archive']>): string =>
-  provedLines === 0
-    ? 'the archive is without heads: nothing in it was signed'
-    : `the archive is as its archiver signed it, up to line ${provedLines} of ${lines}`;
+const archiveHeadText = ({ lines, provedLines, isComparedWithLog }: ArchiveHeadsSummary): string => {
+  if (provedLines === 0) return 'the archive has no head that counts: nothing in it is proved';
+  const where = `up to line ${provedLines} of ${lines}`;
+  return isComparedWithLog
+    ? `the archive is as its archiver signed it, and as the heads on the event log say, ${where}`
+    : `the archive is as the heads in it say, ${where}; whether it is the one that was signed shows --heads-of`;
+};
 
 const COUNTED = [
   ['decisions', 'decisions'],
@@ -236,6 +242,7 @@ const WHY: Readonly<Record<GapKind, string>> = {
   'unknown-version': 'a newer release wrote them',
   'records-missing': 'gaps in the event log',
   'answer-missing': 'commands whose own result is overdue',
+  'archive-unknown': 'the event log has no head of this archive',
 };
 
 /** How many could not be verified, by the reason. */

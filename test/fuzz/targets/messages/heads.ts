@@ -70,7 +70,7 @@ export const headsReader = ({ ring, trust }: Signatories): ReadMessage => {
 };
 
 async function provedBy(head: BelievedHead, trust: Signatories['trust']): Promise<Outcome> {
-  const check = new ArchiveHeadsCheck(LINES);
+  const check = new ArchiveHeadsCheck(LINES, 'by the archive');
   check.take(head);
   const { provedLines } = check.finish(trust);
   if (provedLines > LINES.length) return effect('a head proves lines that are not there');

@@ -10,7 +10,7 @@ import type { ManifestContent } from '../../../../../services/audit/archive/mani
 import { certified, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../../../fixtures/trust.ts';
 import { countedIds } from '../../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
-import { archived, checked, recordsOf } from '../../support/archives.ts';
+import { archived, checked, logOf, recordsOf } from '../../support/archives.ts';
 import {
   ARCHIVER,
   DECIDER,
@@ -73,6 +73,39 @@ test('an end that was cut off is seen by the heads of the log, and told with wha
   const found = await headsOf(directory, { living: log });
   expect(found.kinds).toEqual(['archive-cut']);
   expect(found.messages[0]).toContain(`over ${lines.length - 1} lines names them`);
+});
+
+/** An archive of the same log, made anew without its newest inventories; its heads are not sent to the log. */
+async function madeAnew(signing: 'by the stolen key' | 'by nobody') {
+  const { log, records, publishAt } = await signedArchive();
+  const kept = records.filter(({ topic, offset }) => topic !== INVENTORY || offset < 2n);
+  const forging = { read: logOf(kept).read, publish: async () => {} };
+  const directory = join(temporaryDirectory(), 'anew');
+  const signer = signing === 'by nobody' ? null : signerWith(forging);
+  await archived(forging, directory, { signer });
+  const lateMs = SIGNED_AT_MS + 5 * DAY_MS;
+  await publishAt(lateMs, sent(revoked(ROOT, ARCHIVER, { issuedAtMs: lateMs })));
+  return { directory, log };
+}
+
+test('an archive made anew whose heads never were on the log is told, though its archiver’s key signed them', async () => {
+  const { directory, log } = await madeAnew('by the stolen key');
+  // Whoever has the archive alone can only take the heads in it at their word.
+  expect((await headsOf(directory)).kinds).toEqual([]);
+  const found = await headsOf(directory, { living: log });
+  expect(found.kinds).toEqual(['archive-rewritten']);
+  expect(found.messages[0]).toContain('not on gc.heads');
+  expect(found.heads.archive?.provedLines).toBe(0);
+});
+
+test('an archive of which the log has no head at all is not verified, and the heads of others are named', async () => {
+  const { directory, log } = await madeAnew('by nobody');
+  expect((await headsOf(directory)).gaps).toEqual([]);
+  const found = await headsOf(directory, { living: log });
+  expect(found.kinds).toEqual([]);
+  expect(found.gaps).toEqual([expect.stringMatching(/^archive-unknown: .*heads of another/)]);
+  const required = await headsOf(directory, { living: log, areRequired: true });
+  expect(required.kinds).toContain('no-heads');
 });
 
 test('a record cut off the last file, with all checksums made right, is found with its partition and offsets', async () => {
