@@ -53,6 +53,8 @@ export type DeviationKind =
   | 'archive-rewritten'
   /** A statement about a key is not there any more. */
   | 'statement-missing'
+  /** A head is not there any more. */
+  | 'head-missing'
   /** There is no head, where heads are required. */
   | 'no-heads';
 

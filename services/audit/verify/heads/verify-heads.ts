@@ -5,7 +5,8 @@ import type { ManifestLine } from '../../archive/manifest-entry.ts';
 import { createCollector, type Found } from '../collected-findings.ts';
 import type { Deviation } from '../findings.ts';
 import { ArchiveHeadsCheck, type ArchiveHeadsFound } from './archive-heads.ts';
-import { missingStatements, SaidStatements } from './missing-statements.ts';
+import { headsGone, missingRecords } from './missing-records.ts';
+import { SaidStatements, unsaid } from './missing-statements.ts';
 import { BelievedHeads, trustThen } from './read-heads.ts';
 
 export interface ArchiveHeadsSummary {
@@ -41,17 +42,29 @@ export interface HeadsNeeds {
 
 /** What signed heads say of the archive, and of statements about keys; of decisions partitions are compared one by one. */
 export async function verifyHeads(needs: HeadsNeeds, signal: AbortSignal): Promise<VerifiedHeads> {
+  const { deviation, gap, found } = createCollector();
   const own = await readOwn(needs, signal);
   const archive = await ofArchive(needs, signal);
-  const missing = await missingStatements(needs.log, own, signal);
-  const none = needs.areRequired ? [...withoutHeads(archive, own.decisionHeads)] : [];
-  const { deviation, gap, found } = createCollector();
-  for (const one of [...(archive?.deviations ?? []), ...missing, ...none]) deviation(one);
+  for (const one of archive?.deviations ?? []) deviation(one);
   for (const one of archive?.gaps ?? []) gap(one);
+  for await (const one of missingFromTopics(needs, signal)) deviation(one);
+  for (const one of unsaid(own.keys, own.said)) deviation(one);
+  for (const one of needs.areRequired ? withoutHeads(archive, own.decisionHeads) : []) deviation(one);
   return {
     found: found(),
     heads: { archive: archive && summaryOf(archive, needs), decisionHeads: own.decisionHeads },
   };
+}
+
+/** Statements and heads that are not where they were. */
+async function* missingFromTopics(
+  { log, living }: HeadsNeeds,
+  signal: AbortSignal,
+): AsyncGenerator<Deviation, void> {
+  for (const topicId of ['keys', 'heads'] as const) yield* missingRecords(log, topicId, signal);
+  if (living === null) return;
+  yield* missingRecords(living, 'heads', signal);
+  yield* headsGone({ archive: log, living }, signal);
 }
 
 const summaryOf = (

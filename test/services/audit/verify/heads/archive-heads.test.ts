@@ -1,6 +1,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import { createPublisher } from '../../../../../packages/pipeline/publisher.ts';
 import { newTrace } from '../../../../../packages/process/trace.ts';
 import { signerOf } from '../../../../../packages/trust/signer.ts';
@@ -25,6 +26,7 @@ import {
   sent,
   signedArchive,
   signerWith,
+  type TestLog,
 } from './signed-archive.ts';
 
 const INVENTORY = TOPICS.inventory.name;
@@ -96,6 +98,36 @@ test('an archive made anew whose heads never were on the log is told, though its
   expect(found.kinds).toEqual(['archive-rewritten']);
   expect(found.messages[0]).toContain('not on gc.heads');
   expect(found.heads.archive?.provedLines).toBe(0);
+});
+
+/** The log without some of its heads, or with others in their place. */
+const withHeads = (
+  records: readonly LogRecord[],
+  change: (head: LogRecord) => readonly LogRecord[],
+): TestLog => ({
+  ...logOf(records.flatMap((record) => (record.topic === TOPICS.heads.name ? change(record) : record))),
+  publish: async () => {},
+});
+
+test.each([
+  { name: 'is gone', change: () => [] },
+  { name: 'was taken at another time', change: (head: LogRecord) => [{ ...head, timestampMs: 1 }] },
+  { name: 'says something else', change: (head: LogRecord) => [{ ...head, value: Buffer.from('{}') }] },
+])('a head that the archive copied from the log and that $name there now is told', async ({ change }) => {
+  const { directory, records } = await signedArchive();
+  const living = withHeads(records, (head) => (head.offset === 0n ? change(head) : [head]));
+  const found = await headsOf(directory, { living });
+  expect(found.kinds).toContain('head-missing');
+  expect(found.messages).toContainEqual(expect.stringMatching(/^1 head that the archive copied/));
+});
+
+test('a head that is missing on the log behind what the archive has of them is told', async () => {
+  const { directory, records, publishAt } = await signedArchive();
+  const [head] = records.filter(({ topic }) => topic === TOPICS.heads.name);
+  if (head === undefined) throw new Error('there is no head');
+  for (const _ of [1, 2]) await publishAt(SIGNED_AT_MS + 5 * DAY_MS, sent(head));
+  const living = withHeads(records, (each) => (each.offset === 2n ? [] : [each]));
+  expect((await headsOf(directory, { living })).kinds).toEqual(['head-missing']);
 });
 
 test('an archive of which the log has no head at all is not verified, and the heads of others are named', async () => {
