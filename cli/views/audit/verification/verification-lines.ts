@@ -5,15 +5,13 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
 import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
-import type {
-  ArchiveHeadsSummary,
-  HeadsSummary,
-} from '../../../../services/audit/verify/heads/verify-heads.ts';
+import type { HeadsSummary } from '../../../../services/audit/verify/heads/verify-heads.ts';
 import type {
   SignedBy,
   UnprovedFacts,
 } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
+import { headLines } from './head-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
 export interface Verification extends Found {
@@ -143,27 +141,6 @@ const unprovedLines = (unproved: readonly UnprovedFacts[]): readonly string[] =>
           ({ topic, cause, records }) => `  ${counted(records, 'record')} of ${topic}: ${CAUSES[cause]}`,
         ),
       ];
-const headLines = ({ heads, counts }: Verification): readonly string[] => {
-  if (heads === null) return [];
-  const { archive, decisionHeads } = heads;
-  return [
-    '',
-    'Heads:',
-    ...(archive === null ? [] : [`  ${archiveHeadText(archive)}`]),
-    decisionHeads === 0
-      ? '  the decisions are without heads: no decision service signed any'
-      : `  ${counted(counts.headed, 'record')} of gc.node.decisions as signed, ${counts.withoutHead} that no head names`,
-  ];
-};
-
-const archiveHeadText = ({ lines, provedLines, isComparedWithLog }: ArchiveHeadsSummary): string => {
-  if (provedLines === 0) return 'the archive has no head that counts: nothing in it is proved';
-  const where = `up to line ${provedLines} of ${lines}`;
-  return isComparedWithLog
-    ? `the archive is as its archiver signed it, and as the heads on the event log say, ${where}`
-    : `the archive is as the heads in it say, ${where}; whether it is the one that was signed shows --heads-of`;
-};
-
 const COUNTED = [
   ['decisions', 'decisions'],
   ['verified', 'of them came out the same again'],
@@ -237,6 +214,8 @@ const WHY: Readonly<Record<GapKind, string>> = {
     'the disk statistics they were decided on are kept for a day (verify --from 23h, or an archive)',
   'topic-recreated':
     'a topic with what belongs to them was deleted and made anew since; if nobody of you did, find out who may delete topics',
+  'decisions-gone':
+    'decisions that signed heads name are gone from the beginning of gc.node.decisions, sooner than this release declares',
   'unknown-decider': 'this release does not have their decider',
   'unknown-policy-set': 'their policies are not known any more',
   'unknown-version': 'a newer release wrote them',
