@@ -15,7 +15,8 @@ import { inventoryTimes } from '../../../services/audit/events/inventory-times.t
 import { readPoliciesInForce } from '../../../services/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../services/audit/policies/policy-history.ts';
 import { type Found, mergeFound } from '../../../services/audit/verify/collected-findings.ts';
-import { openDecisionRanges } from '../../../services/audit/verify/heads/decision-ranges.ts';
+import { openDecisionHeads } from '../../../services/audit/verify/heads/decision-heads.ts';
+import { keepsAsDeclared } from '../../../services/audit/verify/heads/kept-decisions.ts';
 import { verifyHeads } from '../../../services/audit/verify/heads/verify-heads.ts';
 import { verifySignatures } from '../../../services/audit/verify/signatures/verify-signatures.ts';
 import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
@@ -103,9 +104,10 @@ export const verb = defineVerb({
     if (unfinished !== null) logger.warn(unfinished);
     const range = await timeRange({ from, to }, { log, nowMs, signal });
     const deletes = options.log !== 'archive';
-    const headed = roots && (await openDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
+    const heads = roots && { roots, keepsAsDeclared: await isKept(options.log, log) };
+    const headed = heads && (await openDecisionHeads(log, { ...heads, range, nowMs }, signal));
     const policies = await readPolicyHistory(log, signal);
-    const task = { source: threadSource(options), range, nowMs, roots };
+    const task = { source: threadSource(options), range, nowMs, heads };
     await using others = startVerifyThreads(threads - 1, task);
     const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
     const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes, headed });
@@ -131,6 +133,10 @@ export const verb = defineVerb({
 
 const rootsIn = (path: string | undefined): TrustRoots | null =>
   path === undefined ? null : readTrustRoots(path);
+
+/** The embedded log deletes for space, too. */
+const isKept = async (kind: AuditLogOptions['log'], log: RecordedLog | EventLog): Promise<boolean> =>
+  kind === 'kafka' && 'checkTopics' in log && (await keepsAsDeclared(log));
 
 const openLiving = async (
   log: 'kafka' | 'embedded' | undefined,

@@ -8,6 +8,12 @@ export const LATE_RESULT_MS = 24 * HOUR_MS;
 /** What belongs together lies on the log within this time, except results; brokers' clocks and retries take their part. */
 export const SETTLED_MS = HOUR_MS / 6;
 
+/**
+ * So long before and behind a range decisions are read for the heads that name some in it: a head comes within ten minutes of the
+ * first that it names.
+ */
+export const AROUND_MS = 2 * SETTLED_MS;
+
 /** Causes of which effects may lie in a range that begins after them. */
 export const EARLIER_CAUSES = ['decisions', 'observe', 'commands'] as const satisfies readonly TopicId[];
 export type EarlierCause = (typeof EARLIER_CAUSES)[number];

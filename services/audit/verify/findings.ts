@@ -53,6 +53,8 @@ export type DeviationKind =
   | 'archive-rewritten'
   /** A statement about a key is not there any more. */
   | 'statement-missing'
+  /** A head is not there any more. */
+  | 'head-missing'
   /** There is no head, where heads are required. */
   | 'no-heads';
 
@@ -73,10 +75,14 @@ export type GapKind =
   | 'disk-stats-gone'
   /** The topic was deleted and made anew since. */
   | 'topic-recreated'
+  /** The first decisions that a head names are not there, and should still be by how long they are kept. */
+  | 'decisions-gone'
   | 'unknown-decider'
   | 'unknown-policy-set'
   | 'unknown-version'
   | 'records-missing'
+  /** The log that still lives has no head of the archive. */
+  | 'archive-unknown'
   /** Objects of a command have results and it has none, although its node lived on: it may be late, or lost. */
   | 'answer-missing';
 
@@ -134,8 +140,12 @@ export interface Counts {
   ofEarlier: number;
   /** Messages that a decider gave up, with a dead letter. */
   deadLettered: number;
-  /** Decisions that are as a signed head says, and those that no head names; both 0 for who asks without a file of roots. */
+  /**
+   * Decisions that are as a signed head says; those that one names together with others that are not there, so that nobody can
+   * compare them; and those that no head names. All are 0 for who asks without a file of roots.
+   */
   headed: number;
+  headedInPart: number;
   withoutHead: number;
 }
 
@@ -157,6 +167,7 @@ export const noCounts = (): Counts => ({
   ofEarlier: 0,
   deadLettered: 0,
   headed: 0,
+  headedInPart: 0,
   withoutHead: 0,
 });
 

@@ -14,10 +14,17 @@ import type { PoliciesInForce } from '../policies/policies-in-force.ts';
 import type { PolicyHistory } from '../policies/policy-history.ts';
 import { PartitionCheck } from './check-partition.ts';
 import { createCollector, type Found } from './collected-findings.ts';
-import { AHEAD_MS, type Coverages, coverageOf, EARLIER_CAUSES, type EarlierCause } from './coverage.ts';
+import {
+  AHEAD_MS,
+  AROUND_MS,
+  type Coverages,
+  coverageOf,
+  EARLIER_CAUSES,
+  type EarlierCause,
+} from './coverage.ts';
 import { Inputs } from './decisions/inputs.ts';
-import type { DecisionRanges } from './heads/decision-ranges.ts';
-import { HeadedDecisions, type HeadedDecisionsSettings } from './heads/headed-decisions.ts';
+import type { DecisionHeads } from './heads/decision-heads.ts';
+import { HeadedDecisions } from './heads/headed-decisions.ts';
 
 /** How much of a partition was read. */
 export interface PartitionProgress {
@@ -44,27 +51,28 @@ export interface VerifierParts {
   /** Whether retention deletes from this log; from an archive nothing goes, however old it is. */
   readonly deletes: boolean;
   /** What signed heads say of decisions; `null` where nobody asks. */
-  readonly headed: DecisionRanges | null;
+  readonly headed: DecisionHeads | null;
 }
 
 /**
  * Verifies partitions of a log in this thread. Not by `readNodes`, as other audits read: a partition is gone through up to three
  * times, each record may wait for another reading, and a range that begins late needs causes from before it.
  */
-export const createVerifier =
-  (parts: VerifierParts): PartitionVerifier =>
-  async (partition, onProgress, signal) => {
-    const { log, range, headed: _, ...others } = parts;
+export function createVerifier(parts: VerifierParts): PartitionVerifier {
+  const openedMs = performance.now();
+  return async (partition, onProgress, signal) => {
+    const { log, range, headed, ...others } = parts;
     const findings = createCollector();
     const coverages = await coveragesIn(parts, partition, signal);
     const inputs = new Inputs(log, partition, { signal });
     const check = new PartitionCheck({ ...others, ...coverages, inputs, findings });
-    const decisions = await headedDecisions(parts, { partition, findings }, signal);
+    const heads = await headed?.(partition, performance.now() - openedMs, signal);
+    const decisions = heads && new HeadedDecisions({ ...heads, findings });
     const progress = tellNowAndThen(parts, onProgress);
     const yieldToEventLoop = createPeriodicYield(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
       findings.passed(event.record.timestampMs);
-      if (event.topicId === 'decisions') decisions?.take(event.record);
+      if (event.topicId === 'decisions') decisions?.take(event.record, true);
       await check.take(event);
       await yieldToEventLoop();
       progress(event.record.timestampMs, findings.counts.records);
@@ -72,13 +80,17 @@ export const createVerifier =
     const readAll = async (reading: PartitionReading, each: (event: RecordedEvent) => unknown) => {
       for await (const event of readPartition(log, reading, signal)) await each(event);
     };
+    const readDecisions = (reading: PartitionReading) =>
+      decisions && readAll(reading, ({ record }) => decisions.take(record, false));
     try {
       for (const topicId of EARLIER_CAUSES)
         await readAll(rightBefore(range, { topicId, partition }), (event) => check.earlier.take(event));
+      await readDecisions(decisionsBefore(range, partition));
       await readAll({ topics: TOPICS_OF_SUBJECTS, partition, range }, take);
       const isLate = check.finish();
       if (isLate)
         await readAll(allEarlierCommands(range, partition), (event) => check.earlier.takeForLate(event));
+      await readDecisions(decisionsBehind(range, partition));
     } finally {
       await inputs.close();
     }
@@ -86,16 +98,6 @@ export const createVerifier =
     decisions?.finish();
     return findings.found();
   };
-
-async function headedDecisions(
-  { range, nowMs, deletes, headed }: VerifierParts,
-  { partition, findings }: Pick<HeadedDecisionsSettings, 'partition' | 'findings'>,
-  signal: AbortSignal,
-): Promise<HeadedDecisions | null> {
-  if (headed === null) return null;
-  const ranges = await headed(partition, signal);
-  const readFromMs = Math.max(range.fromMs ?? 0, deletes ? nowMs - TOPICS.decisions.retentionMs : 0);
-  return new HeadedDecisions({ partition, findings, ranges, readFromMs });
 }
 
 /** Where nothing is deleted any more, each topic begins where it was first archived, and that is looked at. */
@@ -130,6 +132,19 @@ const rightBefore = (
   topics: fromMs === null ? [] : [topicId],
   partition,
   range: { fromMs: Math.max(0, (fromMs ?? 0) - AHEAD_MS[topicId]), toMs: fromMs },
+});
+
+/** Decisions about a range, for the heads that name some in it together with these. */
+const decisionsBefore = ({ fromMs }: TimeRange, partition: number): PartitionReading => ({
+  topics: fromMs === null ? [] : ['decisions'],
+  partition,
+  range: { fromMs: Math.max(0, (fromMs ?? 0) - AROUND_MS), toMs: fromMs },
+});
+
+const decisionsBehind = ({ toMs }: TimeRange, partition: number): PartitionReading => ({
+  topics: toMs === null ? [] : ['decisions'],
+  partition,
+  range: { fromMs: toMs, toMs: (toMs ?? 0) + AROUND_MS },
 });
 
 /** All commands that lie before the range. */

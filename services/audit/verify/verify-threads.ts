@@ -4,8 +4,8 @@ import type { EventLogOptions } from '../../../packages/event-log/open.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import type { ErrorCode } from '../../../packages/process/error-codes.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { Found } from './collected-findings.ts';
+import type { HeadsAsked } from './heads/decision-heads.ts';
 import { stopped } from './verify-log.ts';
 import type { PartitionProgress, PartitionVerifier } from './verify-partition.ts';
 
@@ -19,8 +19,8 @@ export interface WorkerTask {
   readonly source: WorkerSource;
   readonly range: TimeRange;
   readonly nowMs: number;
-  /** Whose heads count; `null`: nobody asks for heads. */
-  readonly roots: TrustRoots | null;
+  /** `null`: nobody asks for heads. */
+  readonly heads: HeadsAsked | null;
 }
 
 /** To a thread: the next partition, or to close what it has open and end. */

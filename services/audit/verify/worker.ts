@@ -4,10 +4,11 @@ import pino from 'pino';
 import { openEventLog } from '../../../packages/event-log/open.ts';
 import type { RecordedLog } from '../../../packages/pipeline/read-log.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
+import type { ArchiveLog } from '../archive/read-archive.ts';
 import { findDecider } from '../deciders/deciders.ts';
 import { readPoliciesInForce } from '../policies/policies-in-force.ts';
 import { readPolicyHistory } from '../policies/policy-history.ts';
-import { openDecisionRanges } from './heads/decision-ranges.ts';
+import { openDecisionHeads } from './heads/decision-heads.ts';
 import { createVerifier, type PartitionProgress, type PartitionVerifier } from './verify-partition.ts';
 import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './verify-threads.ts';
 
@@ -19,10 +20,10 @@ interface OpenVerifier {
   readonly verify: PartitionVerifier;
 }
 
-async function openVerifier({ source, range, nowMs, roots }: WorkerTask): Promise<OpenVerifier> {
+async function openVerifier({ source, range, nowMs, heads }: WorkerTask): Promise<OpenVerifier> {
   const log = await openSource(source);
   const deletes = source.kind !== 'archive';
-  const headed = roots && (await openDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
+  const headed = heads && (await openDecisionHeads(log, { ...heads, range, nowMs }, signal));
   const policies = await readPolicyHistory(log, signal);
   const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
   const parts = { log, policies, inForce, findDecider, range, nowMs, deletes, headed };
@@ -30,7 +31,7 @@ async function openVerifier({ source, range, nowMs, roots }: WorkerTask): Promis
 }
 
 /** An archive is read with a library that need not be installed. */
-async function openSource(source: WorkerSource): Promise<RecordedLog> {
+async function openSource(source: WorkerSource): Promise<RecordedLog | ArchiveLog> {
   if (source.kind === 'archive')
     return await (await import('../archive/read-archive.ts')).openArchiveLog(source.directory);
   return await openEventLog(source.settings, {

@@ -11,6 +11,7 @@ import type {
   UnprovedFacts,
 } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
+import { headLines } from './head-lines.ts';
 
 /** What `-o json` shows, and `-o ndjson` line by line with a summary at the end. */
 export interface Verification extends Found {
@@ -140,24 +141,6 @@ const unprovedLines = (unproved: readonly UnprovedFacts[]): readonly string[] =>
           ({ topic, cause, records }) => `  ${counted(records, 'record')} of ${topic}: ${CAUSES[cause]}`,
         ),
       ];
-const headLines = ({ heads, counts }: Verification): readonly string[] => {
-  if (heads === null) return [];
-  const { archive, decisionHeads } = heads;
-  return [
-    '',
-    'Heads:',
-    ...(archive === null ? [] : [`  ${archiveHeadText(archive)}`]),
-    decisionHeads === 0
-      ? '  the decisions are without heads: no decision service signed any'
-      : `  ${counted(counts.headed, 'record')} of gc.node.decisions as signed, ${counts.withoutHead} that no head names`,
-  ];
-};
-
-const archiveHeadText = ({ lines, provedLines }: NonNullable<HeadsSummary['archive']>): string =>
-  provedLines === 0
-    ? 'the archive is without heads: nothing in it was signed'
-    : `the archive is as its archiver signed it, up to line ${provedLines} of ${lines}`;
-
 const COUNTED = [
   ['decisions', 'decisions'],
   ['verified', 'of them came out the same again'],
@@ -231,11 +214,14 @@ const WHY: Readonly<Record<GapKind, string>> = {
     'the disk statistics they were decided on are kept for a day (verify --from 23h, or an archive)',
   'topic-recreated':
     'a topic with what belongs to them was deleted and made anew since; if nobody of you did, find out who may delete topics',
+  'decisions-gone':
+    'decisions that signed heads name are gone from the beginning of gc.node.decisions, sooner than this release declares',
   'unknown-decider': 'this release does not have their decider',
   'unknown-policy-set': 'their policies are not known any more',
   'unknown-version': 'a newer release wrote them',
   'records-missing': 'gaps in the event log',
   'answer-missing': 'commands whose own result is overdue',
+  'archive-unknown': 'the event log has no head of this archive',
 };
 
 /** How many could not be verified, by the reason. */

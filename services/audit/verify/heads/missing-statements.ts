@@ -1,45 +1,13 @@
-import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
-import { counted } from '../../../../packages/text/counted.ts';
 import type { StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
-import { readWholeTopic } from '../../events/reading.ts';
 import type { Deviation } from '../findings.ts';
 import type { BelievedHead } from './read-heads.ts';
-
-/** Statements about keys that were there and are not any more: `gc.keys` is kept for ever and never compacted. */
-export async function missingStatements(
-  log: Pick<EventLog, 'read'>,
-  { keys, said }: { readonly keys: StoredKeys; readonly said: SaidStatements },
-  signal: AbortSignal,
-): Promise<readonly Deviation[]> {
-  return [...(await missingOffsets(log, signal)), ...unsaid(keys, said)];
-}
-
-async function missingOffsets(
-  log: Pick<EventLog, 'read'>,
-  signal: AbortSignal,
-): Promise<readonly Deviation[]> {
-  const found: Deviation[] = [];
-  let next = 0n;
-  for await (const record of readWholeTopic(log, 'keys', signal)) {
-    if (record.offset > next) found.push(hole(record.offset - next, record));
-    next = record.offset + 1n;
-  }
-  return found;
-}
-
-const hole = (missing: bigint, record: LogRecord): Deviation => ({
-  kind: 'statement-missing',
-  message: `${counted(missing, 'record')} of gc.keys before this one ${missing === 1n ? 'is' : 'are'} not there: a statement about a key may be among them`,
-  node: null,
-  places: [placeOf(record)],
-});
 
 /**
  * What somebody who signed a head had read, and nobody can read any more; each once, with the newest head that says so. What is there
  * and not believed, such as the word of a root that this file of roots lacks, is told of elsewhere.
  */
-function unsaid(
+export function unsaid(
   { ring: { generations }, unreadable }: StoredKeys,
   said: SaidStatements,
 ): readonly Deviation[] {

@@ -1,18 +1,25 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
-import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
 import { createCollector, type Found } from '../collected-findings.ts';
 import type { Deviation } from '../findings.ts';
 import { ArchiveHeadsCheck, type ArchiveHeadsFound } from './archive-heads.ts';
-import { missingStatements, SaidStatements } from './missing-statements.ts';
+import { headsGone, missingRecords } from './missing-records.ts';
+import { SaidStatements, unsaid } from './missing-statements.ts';
 import { BelievedHeads, trustThen } from './read-heads.ts';
+
+export interface ArchiveHeadsSummary {
+  readonly lines: number;
+  readonly provedLines: number;
+  /** Without a log that still lives the heads in the archive are taken at their word: whoever made it anew may have left some out. */
+  readonly isComparedWithLog: boolean;
+}
 
 /** What an archive, and what decisions have of heads. */
 export interface HeadsSummary {
   /** `null` where no archive was read. */
-  readonly archive: { readonly lines: number; readonly provedLines: number } | null;
+  readonly archive: ArchiveHeadsSummary | null;
   readonly decisionHeads: number;
 }
 
@@ -35,22 +42,35 @@ export interface HeadsNeeds {
 
 /** What signed heads say of the archive, and of statements about keys; of decisions partitions are compared one by one. */
 export async function verifyHeads(needs: HeadsNeeds, signal: AbortSignal): Promise<VerifiedHeads> {
-  const { log, lines, areRequired } = needs;
-  const check = lines && new ArchiveHeadsCheck(lines);
-  const own = await readOwn(needs, check, signal);
-  const archive = check === null ? null : check.finish(trustThen(await ringOf(needs, own, check, signal)));
-  const missing = await missingStatements(log, own, signal);
-  const none = areRequired ? [...withoutHeads(archive, own.decisionHeads)] : [];
-  const { deviation, found } = createCollector();
-  for (const one of [...(archive?.deviations ?? []), ...missing, ...none]) deviation(one);
+  const { deviation, gap, found } = createCollector();
+  const own = await readOwn(needs, signal);
+  const archive = await ofArchive(needs, signal);
+  for (const one of archive?.deviations ?? []) deviation(one);
+  for (const one of archive?.gaps ?? []) gap(one);
+  for await (const one of missingFromTopics(needs, signal)) deviation(one);
+  for (const one of unsaid(own.keys, own.said)) deviation(one);
+  for (const one of needs.areRequired ? withoutHeads(archive, own.decisionHeads) : []) deviation(one);
   return {
     found: found(),
-    heads: {
-      archive: lines && { lines: lines.length, provedLines: archive?.provedLines ?? 0 },
-      decisionHeads: own.decisionHeads,
-    },
+    heads: { archive: archive && summaryOf(archive, needs), decisionHeads: own.decisionHeads },
   };
 }
+
+/** Statements and heads that are not where they were. */
+async function* missingFromTopics(
+  { log, living }: HeadsNeeds,
+  signal: AbortSignal,
+): AsyncGenerator<Deviation, void> {
+  for (const topicId of ['keys', 'heads'] as const) yield* missingRecords(log, topicId, signal);
+  if (living === null) return;
+  yield* missingRecords(living, 'heads', signal);
+  yield* headsGone({ archive: log, living }, signal);
+}
+
+const summaryOf = (
+  { provedLines }: ArchiveHeadsFound,
+  { lines, living }: HeadsNeeds,
+): ArchiveHeadsSummary => ({ lines: lines?.length ?? 0, provedLines, isComparedWithLog: living !== null });
 
 interface OwnHeads {
   readonly keys: StoredKeys;
@@ -58,16 +78,11 @@ interface OwnHeads {
   readonly decisionHeads: number;
 }
 
-async function readOwn(
-  { log, roots }: HeadsNeeds,
-  check: ArchiveHeadsCheck | null,
-  signal: AbortSignal,
-): Promise<OwnHeads> {
+async function readOwn({ log, roots }: HeadsNeeds, signal: AbortSignal): Promise<OwnHeads> {
   const said = new SaidStatements();
   const { ring } = await readKeys(log, roots, signal);
   let decisionHeads = 0;
   for await (const head of new BelievedHeads({ log, ring, from: 'earliest' }).read(signal)) {
-    check?.take(head);
     said.take(head);
     if (head.event.type === 'fleetgc.decision-head') decisionHeads += 1;
   }
@@ -75,18 +90,18 @@ async function readOwn(
   return { keys: await readKeys(log, roots, signal), said, decisionHeads };
 }
 
-/** The keys of the log that still lives are those of the archive, and what came since. Its heads are taken on the way. */
-async function ringOf(
-  { living, roots }: HeadsNeeds,
-  own: OwnHeads,
-  check: ArchiveHeadsCheck,
+/** The keys of the log that still lives are those of the archive, and what came since. */
+async function ofArchive(
+  { log, lines, living, roots }: HeadsNeeds,
   signal: AbortSignal,
-): Promise<KeyRing> {
-  if (living === null) return own.keys.ring;
-  const { ring } = await readKeys(living, roots, signal);
-  for await (const head of new BelievedHeads({ log: living, ring, from: 'earliest' }).read(signal))
+): Promise<ArchiveHeadsFound | null> {
+  if (lines === null) return null;
+  const told = living ?? log;
+  const check = new ArchiveHeadsCheck(lines, living === null ? 'by the archive' : 'by the log');
+  const { ring } = await readKeys(told, roots, signal);
+  for await (const head of new BelievedHeads({ log: told, ring, from: 'earliest' }).read(signal))
     check.take(head);
-  return ring;
+  return check.finish(trustThen(ring));
 }
 
 function* withoutHeads(archive: ArchiveHeadsFound | null, decisionHeads: number): Iterable<Deviation> {

@@ -29,6 +29,25 @@ describe('the answer', () => {
 });
 
 test.each([
+  { provedLines: 0, isComparedWithLog: true, says: /no head that counts/ },
+  {
+    provedLines: 4,
+    isComparedWithLog: true,
+    says: /signed it, and as the heads on the event log say, up to line 4 of 5$/,
+  },
+  {
+    provedLines: 4,
+    isComparedWithLog: false,
+    says: /as the heads in it say, up to line 4 of 5; .* --heads-of$/,
+  },
+])('of heads it is said whether a log was asked (%o)', ({ says, ...archive }) => {
+  const heads = { archive: { lines: 5, ...archive }, decisionHeads: 0 };
+  const { found } = createCollector();
+  const told = verificationLines({ range, ...found(), signedBy: null, unprovedFacts: null, heads });
+  expect(told).toContainEqual(expect.stringMatching(says));
+});
+
+test.each([
   { total: 1_000, says: '  … and 980 more; -o ndjson lists them' },
   { total: 1_001, says: '  … and 981 more; -o ndjson lists the first 1000 of each kind' },
 ])('of $total deviations it is said what -o ndjson has of them', ({ total, says }) => {

@@ -89,7 +89,7 @@ export const headsReader = ({ ring, trust }: Signatories): ReadMessage => {
 };
 
 function wrongOfArchive(head: BelievedHead, trust: Signatories['trust']): string | null {
-  const check = new ArchiveHeadsCheck(LINES);
+  const check = new ArchiveHeadsCheck(LINES, 'by the archive');
   check.take(head);
   const { provedLines } = check.finish(trust);
   return provedLines > LINES.length ? 'a head proves lines that are not there' : null;
@@ -103,13 +103,16 @@ function wrongOfStatements(head: BelievedHead): string | null {
     : 'a head says other statements than it names';
 }
 
+/** Nothing of it was deleted. */
+const KEPT = { expectedFromMs: 0, certainFromMs: 0, readToMs: Number.POSITIVE_INFINITY } as const;
+
 /** Decisions are proved by what was signed of these and no others. */
 async function wrongOfDecisions(head: BelievedHead): Promise<string | null> {
   const partition = DECISIONS_PARTITION;
   const findings = createCollector();
   const ranges = await decisionRanges([head], { partition, range: ALL });
-  const check = new HeadedDecisions({ partition, ranges, findings, readFromMs: 0 });
-  for (const record of HEADED) check.take(record);
+  const check = new HeadedDecisions({ ranges, findings, kept: KEPT, lost: [] });
+  for (const record of HEADED) check.take(record, true);
   check.finish();
   const { headed } = findings.counts;
   const signed = head.event.type === 'fleetgc.decision-head' ? head.event.ranges : [];
@@ -126,7 +129,7 @@ export const archivedHeadsReader = ({ ring }: Signatories): ReadMessage => {
     // What a line follows on is told of by whoever reads the manifest.
     const chain = { previous: ARCHIVE, hash: ARCHIVE };
     const line = { kind: 'head', key: key ?? '', headers, valueBase64, ...chain } as const;
-    const check = new ArchiveHeadsCheck([...LINES, line]);
+    const check = new ArchiveHeadsCheck([...LINES, line], 'by the archive');
     const { deviations, provedLines } = check.finish(trust);
     if (deviations.length > 0) return REFUSED;
     return isToBeRefused(claim, 'heads') || provedLines > LINES.length

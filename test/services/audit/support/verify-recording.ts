@@ -5,7 +5,7 @@ import { findDecider } from '../../../../services/audit/deciders/deciders.ts';
 import { readPoliciesInForce } from '../../../../services/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../../services/audit/policies/policy-history.ts';
 import type { Found } from '../../../../services/audit/verify/collected-findings.ts';
-import { openDecisionRanges } from '../../../../services/audit/verify/heads/decision-ranges.ts';
+import { openDecisionHeads } from '../../../../services/audit/verify/heads/decision-heads.ts';
 import { verifyLog } from '../../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../../services/audit/verify/verify-partition.ts';
 import { HOUR } from '../../../fixtures/time.ts';
@@ -24,7 +24,8 @@ export async function verify(
   roots: TrustRoots | null = null,
 ): Promise<Found> {
   const nowMs = Date.now() + SPREAD_MS;
-  const headed = roots && (await openDecisionRanges(log, { roots, range, nowMs, deletes }, signal));
+  const asked = roots && { roots, keepsAsDeclared: true, range, nowMs };
+  const headed = asked && (await openDecisionHeads(log, asked, signal));
   const policies = await readPolicyHistory(log, signal);
   const reading = { nowMs, deletes };
   const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);

@@ -1,6 +1,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import { createPublisher } from '../../../../../packages/pipeline/publisher.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import { newTrace } from '../../../../../packages/process/trace.ts';
@@ -12,7 +13,7 @@ import type { ManifestContent } from '../../../../../services/audit/archive/mani
 import { certified, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../../../fixtures/trust.ts';
 import { countedIds } from '../../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
-import { archived, checked, recordsOf } from '../../support/archives.ts';
+import { archived, checked, logOf, recordsOf } from '../../support/archives.ts';
 import {
   ARCHIVER,
   DECIDER,
@@ -27,6 +28,7 @@ import {
   sent,
   signedArchive,
   signerWith,
+  type TestLog,
 } from './signed-archive.ts';
 
 const INVENTORY = TOPICS.inventory.name;
@@ -75,6 +77,69 @@ test('an end that was cut off is seen by the heads of the log, and told with wha
   const found = await headsOf(directory, { living: log });
   expect(found.kinds).toEqual(['archive-cut']);
   expect(found.messages[0]).toContain(`over ${lines.length - 1} lines names them`);
+});
+
+/** An archive of the same log, made anew without its newest inventories; its heads are not sent to the log. */
+async function madeAnew(signing: 'by the stolen key' | 'by nobody') {
+  const { log, records, publishAt } = await signedArchive();
+  const kept = records.filter(({ topic, offset }) => topic !== INVENTORY || offset < 2n);
+  const forging = { read: logOf(kept).read, publish: async () => {} };
+  const directory = join(temporaryDirectory(), 'anew');
+  const signer = signing === 'by nobody' ? null : signerWith(forging);
+  await archived(forging, directory, { signer });
+  const lateMs = SIGNED_AT_MS + 5 * DAY_MS;
+  await publishAt(lateMs, sent(revoked(ROOT, ARCHIVER, { issuedAtMs: lateMs })));
+  return { directory, log };
+}
+
+test('an archive made anew whose heads never were on the log is told, though its archiver’s key signed them', async () => {
+  const { directory, log } = await madeAnew('by the stolen key');
+  // Whoever has the archive alone can only take the heads in it at their word.
+  expect((await headsOf(directory)).kinds).toEqual([]);
+  const found = await headsOf(directory, { living: log });
+  expect(found.kinds).toEqual(['archive-rewritten']);
+  expect(found.messages[0]).toContain('not on gc.heads');
+  expect(found.heads.archive?.provedLines).toBe(0);
+});
+
+/** The log without some of its heads, or with others in their place. */
+const withHeads = (
+  records: readonly LogRecord[],
+  change: (head: LogRecord) => readonly LogRecord[],
+): TestLog => ({
+  ...logOf(records.flatMap((record) => (record.topic === TOPICS.heads.name ? change(record) : record))),
+  publish: async () => {},
+});
+
+test.each([
+  { name: 'is gone', change: () => [] },
+  { name: 'was taken at another time', change: (head: LogRecord) => [{ ...head, timestampMs: 1 }] },
+  { name: 'says something else', change: (head: LogRecord) => [{ ...head, value: Buffer.from('{}') }] },
+])('a head that the archive copied from the log and that $name there now is told', async ({ change }) => {
+  const { directory, records } = await signedArchive();
+  const living = withHeads(records, (head) => (head.offset === 0n ? change(head) : [head]));
+  const found = await headsOf(directory, { living });
+  expect(found.kinds).toContain('head-missing');
+  expect(found.messages).toContainEqual(expect.stringMatching(/^1 head that the archive copied/));
+});
+
+test('a head that is missing on the log behind what the archive has of them is told', async () => {
+  const { directory, records, publishAt } = await signedArchive();
+  const [head] = records.filter(({ topic }) => topic === TOPICS.heads.name);
+  if (head === undefined) throw new Error('there is no head');
+  for (const _ of [1, 2]) await publishAt(SIGNED_AT_MS + 5 * DAY_MS, sent(head));
+  const living = withHeads(records, (each) => (each.offset === 2n ? [] : [each]));
+  expect((await headsOf(directory, { living })).kinds).toEqual(['head-missing']);
+});
+
+test('an archive of which the log has no head at all is not verified, and the heads of others are named', async () => {
+  const { directory, log } = await madeAnew('by nobody');
+  expect((await headsOf(directory)).gaps).toEqual([]);
+  const found = await headsOf(directory, { living: log });
+  expect(found.kinds).toEqual([]);
+  expect(found.gaps).toEqual([expect.stringMatching(/^archive-unknown: .*heads of another/)]);
+  const required = await headsOf(directory, { living: log, areRequired: true });
+  expect(required.kinds).toContain('no-heads');
 });
 
 test('a record cut off the last file, with all checksums made right, is found with its partition and offsets', async () => {

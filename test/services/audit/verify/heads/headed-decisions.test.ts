@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import pino from 'pino';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../../packages/event-log/partition.ts';
 import type { LogRecord, OutgoingRecord } from '../../../../../packages/event-log/port.ts';
@@ -11,8 +11,13 @@ import { DecisionChain } from '../../../../../packages/service/decision-chain.ts
 import { UNSIGNED } from '../../../../../packages/trust/signer.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { createCollector } from '../../../../../services/audit/verify/collected-findings.ts';
+import { AROUND_MS } from '../../../../../services/audit/verify/coverage.ts';
 import { decisionRanges } from '../../../../../services/audit/verify/heads/decision-ranges.ts';
 import { HeadedDecisions } from '../../../../../services/audit/verify/heads/headed-decisions.ts';
+import type {
+  KeptDecisions,
+  LostOffsets,
+} from '../../../../../services/audit/verify/heads/kept-decisions.ts';
 import { decision } from '../../../../fixtures/outputs.ts';
 import { MINUTE, NOW } from '../../../../fixtures/time.ts';
 import { countedIds, outgoing } from '../../../../support/logs/log-record.ts';
@@ -78,8 +83,40 @@ const decided = (node = 'web-1', count = 1): OutgoingRecord[] =>
     return outgoing(nodeOutput('decisions', { ...decision({ node }), id: `decision-${ids}` }));
   });
 
+interface Asked {
+  readonly range?: TimeRange;
+  readonly kept?: KeptDecisions;
+  readonly lost?: readonly LostOffsets[];
+}
+
+/** What is asked for, and all of that. */
+const wholly = ({ fromMs, toMs }: TimeRange): KeptDecisions => ({
+  expectedFromMs: fromMs ?? 0,
+  certainFromMs: 0,
+  readToMs: (toMs ?? Number.POSITIVE_INFINITY) + AROUND_MS,
+});
+const since = (expectedFromMs: number, certainFromMs = expectedFromMs): KeptDecisions => ({
+  ...wholly(EVERYTHING),
+  expectedFromMs,
+  certainFromMs,
+});
+
+/** What is read of a partition, and whether it lies in the range. */
+function decisionsIn(records: readonly LogRecord[], partition: number, range: TimeRange) {
+  const [fromMs, toMs] = [range.fromMs ?? 0, range.toMs ?? Number.POSITIVE_INFINITY];
+  const isIn = ({ timestampMs }: LogRecord, aroundMs: number): boolean =>
+    timestampMs >= fromMs - aroundMs && timestampMs < toMs + aroundMs;
+  return records
+    .filter((record) => record.topic === DECISIONS && record.partition === partition)
+    .filter((record) => isIn(record, AROUND_MS))
+    .map((record) => ({ record, isAsked: isIn(record, 0) }));
+}
+
 /** What `verify` says of the decisions among these records by the heads among them. */
-async function verified(records: readonly LogRecord[], range = EVERYTHING, readFromMs = range.fromMs ?? 0) {
+async function verified(
+  records: readonly LogRecord[],
+  { range = EVERYTHING, kept = wholly(range), lost = [] }: Asked = {},
+) {
   const { found, ...findings } = createCollector();
   const heads = records.flatMap((record) => {
     const parsed = record.topic === TOPICS.heads.name ? parseRecord('heads', record) : null;
@@ -87,17 +124,17 @@ async function verified(records: readonly LogRecord[], range = EVERYTHING, readF
   });
   for (let partition = 0; partition < TOPICS.decisions.partitions; partition += 1) {
     const ranges = await decisionRanges(heads, { partition, range });
-    const check = new HeadedDecisions({ partition, ranges, findings, readFromMs });
-    for (const record of records)
-      if (record.topic === DECISIONS && record.partition === partition) check.take(record);
+    const check = new HeadedDecisions({ ranges, findings, kept, lost });
+    for (const { record, isAsked } of decisionsIn(records, partition, range)) check.take(record, isAsked);
     check.finish();
   }
   const { deviations, unverified, counts } = found();
   return {
     deviations: deviations.first.map(({ kind }) => kind),
     gaps: unverified.first.map(({ kind }) => kind),
-    messages: deviations.first.map(({ message }) => message),
+    messages: [...deviations.first, ...unverified.first].map(({ message }) => message),
     headed: counts.headed,
+    headedInPart: counts.headedInPart,
     withoutHead: counts.withoutHead,
   };
 }
@@ -160,7 +197,7 @@ test('whatever fails, comes twice, begins anew or was deleted by retention is no
       const kept = records.filter(
         ({ topic, timestampMs }) => topic !== DECISIONS || timestampMs >= keptFromMs,
       );
-      expect((await verified(kept, EVERYTHING, keptFromMs)).deviations).toEqual([]);
+      expect(await verified(kept, { kept: since(keptFromMs) })).toMatchObject({ deviations: [], gaps: [] });
     }),
   );
 });
@@ -169,11 +206,7 @@ test('what lies before or behind the time that is verified is no deviation', asy
   await fc.assert(
     fc.asyncProperty(arbitrarySteps, fc.nat(200), fc.nat(200), async (steps, after, before) => {
       const range = { fromMs: NOW + after * MINUTE, toMs: NOW + (after + before) * MINUTE };
-      const read = (await written(steps)).filter(
-        ({ topic, timestampMs }) =>
-          topic !== DECISIONS || (timestampMs >= range.fromMs && timestampMs < range.toMs),
-      );
-      expect((await verified(read, range)).deviations).toEqual([]);
+      expect(await verified(await written(steps), { range })).toMatchObject({ deviations: [], gaps: [] });
     }),
   );
 });
@@ -253,6 +286,120 @@ test('a topic that was made anew is no deviation, and is told', async () => {
   });
 });
 
+const without = (records: readonly LogRecord[], isGone: (decision: LogRecord) => boolean): LogRecord[] =>
+  records.filter((record) => record.topic !== DECISIONS || !isGone(record));
+
+describe('decisions that are gone from the beginning', () => {
+  const gone = async () => without(await twelveDecisions(), ({ offset }) => offset < 8n);
+  const LATER = NOW + 60 * MINUTE;
+
+  test.each([
+    { name: 'older than they are kept', expected: LATER, certain: LATER, says: {} },
+    {
+      name: 'too young for that',
+      expected: NOW - 60 * MINUTE,
+      certain: NOW - 60 * MINUTE,
+      says: { deviations: 2 },
+    },
+    {
+      name: 'too young, where nobody knows how long they are kept',
+      expected: NOW - 60 * MINUTE,
+      certain: Number.POSITIVE_INFINITY,
+      says: { gaps: 2 },
+    },
+  ])('$name', async ({ expected, certain, says: { deviations = 0, gaps = 0 } }) => {
+    const found = await verified(await gone(), { kept: since(expected, certain) });
+    expect(found).toMatchObject({
+      deviations: Array.from({ length: deviations }, () => 'decisions-cut'),
+      gaps: Array.from({ length: gaps }, () => 'decisions-gone'),
+      // Of the range that is there in part nobody can compare the rest.
+      headedInPart: 2,
+      headed: 0,
+      withoutHead: 2,
+    });
+  });
+
+  test('are no deviation of a partition that an archive has nothing of', async () => {
+    const nothing = without(await twelveDecisions(), () => true);
+    expect(await verified(nothing, { kept: since(LATER) })).toMatchObject({ deviations: [], gaps: [] });
+  });
+});
+
+/** Two writers in one partition, an hour between what they wrote. */
+async function twoWriters() {
+  const { records, replica, pass } = scene();
+  const [one, other] = [replica('a'), replica('b')];
+  for (const writer of [one, other, one]) {
+    await writer.publish(decided('web-1', 4));
+    await writer.publishHead();
+    pass(60 * MINUTE);
+  }
+  return records;
+}
+
+test('a record that was dated anew hides nothing that is missing in the middle', async () => {
+  const left = without(
+    await twoWriters(),
+    ({ offset, headers }) => offset === 0n || headers.ce_fleetgcchain === 'b',
+  );
+  const dated = left.map((record) =>
+    record === left.find(({ topic }) => topic === DECISIONS)
+      ? { ...record, timestampMs: NOW + 1_000_000 * MINUTE }
+      : record,
+  );
+  const kept = since(NOW, Number.POSITIVE_INFINITY);
+  for (const records of [left, dated, renumbered(dated)])
+    expect((await verified(records, { kept })).deviations).toEqual(['decisions-cut']);
+});
+
+test('what was changed right after the beginning of the time that is verified is found', async () => {
+  const records = await twelveDecisions();
+  const range = { fromMs: NOW + MINUTE, toMs: NOW + 15 * MINUTE };
+  const written = records.map((record, index) =>
+    record.topic === DECISIONS ? { ...record, timestampMs: NOW + index * 2 * MINUTE } : record,
+  );
+  const found = await verified(written, { range });
+  expect(found).toMatchObject({ deviations: [], headed: 6, headedInPart: 0, withoutHead: 0 });
+  const changed = written.map((record) =>
+    record.topic === DECISIONS && record.offset === 2n ? { ...record, value: Buffer.from('{}') } : record,
+  );
+  expect((await verified(changed, { range })).deviations).toEqual(['decisions-rewritten']);
+});
+
+/** Decisions of a writer whose clock is ahead, as the log took them. */
+async function aheadBy(minutes: number) {
+  const { records, replica } = scene();
+  const writer = replica('a');
+  await writer.publish(decided('web-1', 4));
+  await writer.publishHead();
+  return records.map((record) => ({ ...record, timestampMs: record.timestampMs - minutes * MINUTE }));
+}
+
+test.each([
+  { ahead: 25, gaps: [] },
+  { ahead: 120, gaps: ['decisions-gone'] },
+])('the clock of a writer that is $ahead minutes ahead makes no deviation', async ({ ahead, gaps }) => {
+  const range = { fromMs: NOW - 8 * MINUTE - (ahead > 60 ? 60 * MINUTE : 0), toMs: null };
+  expect(await verified(await aheadBy(ahead), { range })).toMatchObject({ deviations: [], gaps });
+});
+
+test('the clock of a writer that is behind makes no deviation of what was written behind the range', async () => {
+  const records = await aheadBy(-60);
+  const range = { fromMs: null, toMs: NOW + 5 * MINUTE };
+  expect(await verified(records, { range })).toMatchObject({ deviations: [], gaps: ['decisions-gone'] });
+});
+
+test('what an archive notes as lost before it was archived is no deviation', async () => {
+  const left = without(await twoWriters(), ({ offset }) => offset > 4n && offset < 10n);
+  const lost = (first: bigint, last: bigint) => [{ partition: 0, first, last }];
+  expect((await verified(left)).deviations).not.toEqual([]);
+  expect(await verified(left, { lost: lost(5n, 9n) })).toMatchObject({
+    deviations: [],
+    gaps: ['records-missing', 'records-missing'],
+  });
+  expect((await verified(left, { lost: lost(20n, 21n) })).deviations).toHaveLength(1);
+});
+
 test('a hole between two decisions is none that retention made', async () => {
   const { records, replica, pass } = scene();
   const writer = replica('a');
@@ -263,9 +410,10 @@ test('a hole between two decisions is none that retention made', async () => {
   }
   const keptAfter = (first: bigint, taken: bigint) =>
     records.filter(({ topic, offset }) => topic !== DECISIONS || (offset > first && offset !== taken));
-  expect((await verified(keptAfter(1n, 1n))).deviations).toEqual([]);
+  const kept = since(NOW);
+  expect(await verified(keptAfter(1n, 1n), { kept })).toMatchObject({ deviations: [], gaps: [] });
   for (const taken of [3n, 4n, 5n])
-    expect((await verified(keptAfter(1n, taken))).deviations).toEqual(['decisions-cut']);
+    expect((await verified(keptAfter(1n, taken), { kept })).deviations).toEqual(['decisions-cut']);
 });
 
 test('a later head that says something else of the same decisions does not hide a change', async () => {

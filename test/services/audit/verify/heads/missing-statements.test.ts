@@ -25,8 +25,8 @@ const SAID = [
   revoked(root, operator, { issuedAtMs: LATER_MS }),
 ];
 
-/** Of a decider that has read all of them. */
-const head = (): LogRecord => {
+/** Of a decider that has read all of them, as it lies first on its topic. */
+const head = (offset = 0n): LogRecord => {
   const event = {
     type: 'fleetgc.decision-head',
     version: 1,
@@ -41,7 +41,8 @@ const head = (): LogRecord => {
     ranges: [{ partition: 0, first: 0, records: 1, sha256: 'a'.repeat(64), firstAtMs: 1, lastAtMs: 1 }],
   } as const;
   const record = outgoing({ topic: 'heads', key: 'a', event: { ...event, ranges: [...event.ranges] } });
-  return onLog(signRecord(record, { fleet: FLEET, key: decider, generation: null }), LATER_MS);
+  const signed = signRecord(record, { fleet: FLEET, key: decider, generation: null });
+  return { ...onLog(signed, LATER_MS), offset };
 };
 
 /** What `verify` says where these statements are left, as they lie on a topic from its first offset. */
@@ -50,11 +51,12 @@ async function told(statements: readonly LogRecord[], renumber = true): Promise<
     ...record,
     offset: BigInt(renumber ? statements.indexOf(record) : SAID.indexOf(record)),
   }));
+  return await toldOf([...keys, head()]);
+}
+
+async function toldOf(records: readonly LogRecord[]): Promise<readonly string[]> {
   const needs = { lines: null, living: null, roots: rootsOf(root), areRequired: false };
-  const { found } = await verifyHeads(
-    { ...needs, log: logOf([...keys, head()]) },
-    new AbortController().signal,
-  );
+  const { found } = await verifyHeads({ ...needs, log: logOf(records) }, new AbortController().signal);
   return found.deviations.first.map(({ kind, message }) => `${kind}: ${message}`);
 }
 
@@ -78,4 +80,15 @@ test('an offset that is missing at the beginning or in the middle is told', asyn
     expect(first).toMatch(/^statement-missing: 1 record of gc\.keys before this one is not there/);
   }
   expect(TOPICS.keys).toMatchObject({ compacted: false, retentionMs: 'forever' });
+});
+
+test('a head that is missing at the beginning or in the middle is told', async () => {
+  const keys = SAID.map((record, offset) => ({ ...record, offset: BigInt(offset) }));
+  const offsets = (...all: readonly bigint[]): LogRecord[] => [...keys, ...all.map(head)];
+  expect(await toldOf(offsets(0n, 1n, 2n))).toEqual([]);
+  for (const left of [offsets(1n, 2n), offsets(0n, 2n)])
+    expect(await toldOf(left)).toEqual([
+      expect.stringMatching(/^head-missing: 1 record of gc\.heads before this one is not there/),
+    ]);
+  expect(TOPICS.heads).toMatchObject({ compacted: false, retentionMs: 'forever' });
 });

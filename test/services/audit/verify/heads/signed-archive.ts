@@ -116,6 +116,7 @@ export async function headsOf(
   );
   return {
     kinds: found.deviations.first.map(({ kind }) => kind),
+    gaps: found.unverified.first.map(({ kind, message }) => `${kind}: ${message}`),
     places: found.deviations.first.map(({ places }) =>
       places.map(({ topic, partition, offset }) => `${topic}/${partition}@${offset}`),
     ),

@@ -1,0 +1,83 @@
+import type { EventLog, TopicDifference } from '../../../../packages/event-log/port.ts';
+import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { HOUR_MS } from '../../../../packages/process/durations.ts';
+import { toFleetGcError } from '../../../../packages/process/errors.ts';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
+import type { ManifestLine } from '../../archive/manifest-entry.ts';
+import { AROUND_MS } from '../coverage.ts';
+
+/** Which decisions have to be there, by when their writers heard that the log had them. Epoch milliseconds. */
+export interface KeptDecisions {
+  /** What is older was deleted by retention, or nobody asked for it. */
+  readonly expectedFromMs: number;
+  /** What is younger than this was not deleted by retention; between the two nobody knows. Infinity where nobody ever knows. */
+  readonly certainFromMs: number;
+  /** What the log got later was not read. */
+  readonly readToMs: number;
+}
+
+/** Offsets that were deleted before they could be archived: an archive notes them in its manifest. */
+export interface LostOffsets {
+  readonly partition: number;
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+/** Of the log as it is at this moment. `keepsAsDeclared`: its topic of decisions keeps them as long as this release says. */
+export function keptOnLog(
+  range: TimeRange,
+  { nowMs, keepsAsDeclared }: { readonly nowMs: number; readonly keepsAsDeclared: boolean },
+): KeptDecisions {
+  const expectedFromMs = Math.max(range.fromMs ?? 0, declaredFromMs(nowMs));
+  return {
+    expectedFromMs,
+    certainFromMs: keepsAsDeclared ? expectedFromMs : Number.POSITIVE_INFINITY,
+    readToMs: readTo(range),
+  };
+}
+
+/** An archive got what the log had when it was begun, of which nobody knows how long it kept anything; and all that came since. */
+export function keptInArchive(range: TimeRange, lines: readonly ManifestLine[]): KeptDecisions {
+  const [first] = lines;
+  const begunMs = first?.kind === 'archive' ? first.begunAtMs : 0;
+  return {
+    expectedFromMs: Math.max(range.fromMs ?? 0, declaredFromMs(begunMs)),
+    certainFromMs: Math.max(range.fromMs ?? 0, begunMs),
+    readToMs: readTo(range),
+  };
+}
+
+export const lostFrom = (lines: readonly ManifestLine[]): readonly LostOffsets[] =>
+  lines.flatMap((line) =>
+    line.kind === 'gap' && line.topic === TOPICS.decisions.name
+      ? [{ partition: line.partition, first: BigInt(line.firstOffset), last: BigInt(line.lastOffset) }]
+      : [],
+  );
+
+const readTo = ({ toMs }: TimeRange): number => (toMs === null ? Number.POSITIVE_INFINITY : toMs + AROUND_MS);
+
+/** Nobody knows when exactly a broker deletes. */
+const declaredFromMs = (ms: number): number => ms - TOPICS.decisions.retentionMs + HOUR_MS;
+
+/**
+ * Whether retention leaves decisions on the topic for as long as this release declares, or longer. Where the log does not say how
+ * the topic is set up, nobody knows.
+ */
+export async function keepsAsDeclared(log: Pick<EventLog, 'checkTopics'>): Promise<boolean> {
+  try {
+    return !(await log.checkTopics()).some(keepsLess);
+  } catch (error) {
+    if (toFleetGcError(error).code === 'INTERRUPTED') throw error;
+    return false;
+  }
+}
+
+const SETTING = /^(retention\.ms|retention\.bytes|cleanup\.policy)=(.*)$/;
+
+function keepsLess({ topic, kind, found }: TopicDifference): boolean {
+  if (topic !== TOPICS.decisions.name) return false;
+  if (kind === 'missing') return true;
+  const [, name, value] = SETTING.exec(found) ?? [];
+  if (name !== 'retention.ms') return name !== undefined;
+  return !(value === '-1' || Number(value) >= TOPICS.decisions.retentionMs);
+}
