@@ -4,8 +4,9 @@ export const HELP = `Usage: npm run soak [-- OPTIONS]
 
 A fleet on a real broker, every part a process of its own, with --trust required; nodes live in a hurry, so that each gets
 through the messages and removals of a day within half an hour. Beside them one "fleetgc run" with a small event log.
-Looks at each process all the time: memory, heap once garbage is collected, open files, sockets, state directory, logger
-output, connections to the broker. Prints what is flat and what grows as a table on stderr and as JSON on stdout.
+Looks at each process all the time: memory, heap once garbage is collected, compiled code, open files, sockets, state
+directory, logger output, connections to the broker. Prints what is flat and what grows as a table on stderr and as JSON
+on stdout.
 Needs root and what the container suites of npm test need. Nothing is accelerated but the lives of the nodes: what goes by
 the clock (rereading of keys and policies, saving of histories) comes as often as in any half hour.
 

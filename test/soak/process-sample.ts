@@ -57,16 +57,16 @@ export function connectionsTo(port: number): number {
     .filter(([, , remote = '', state]) => remote.endsWith(wanted) && state === ESTABLISHED).length;
 }
 
-const Heap = z.object({ heapBytes: z.number() });
+const Heap = z.object({ heapBytes: z.number(), codeBytes: z.number() });
 
 /** What is left once garbage is collected, as `report-heap.ts` says it. */
-export async function collectedHeapBytes(pid: number, heapFile: string): Promise<number> {
+export async function collectedHeap(pid: number, heapFile: string): Promise<z.infer<typeof Heap>> {
   rmSync(heapFile, { force: true });
   process.kill(pid, 'SIGUSR2');
   for (let waitedMs = 0; waitedMs < COLLECTED_MS; waitedMs += LOOK_MS) {
     await sleep(LOOK_MS);
     const text = existsSync(heapFile) ? readFileSync(heapFile, 'utf8') : '';
-    if (text.endsWith('}')) return Heap.parse(JSON.parse(text)).heapBytes;
+    if (text.endsWith('}')) return Heap.parse(JSON.parse(text));
   }
   throw new Error(`process ${pid} does not tell of its heap`);
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { SoakFleet, SoakPart } from './fleet.ts';
 import {
-  collectedHeapBytes,
+  collectedHeap,
   connectionsTo,
   databaseBytes,
   filesBelow,
@@ -17,6 +17,7 @@ const KIB = 1024;
 export const FIGURES = {
   'resident memory': { unit: 'bytes', ratio: 0.15, absolute: 8 * MIB },
   'heap once garbage is collected': { unit: 'bytes', ratio: 0.05, absolute: MIB },
+  'compiled code': { unit: 'bytes', ratio: 0.5, absolute: 4 * MIB },
   'open files': { unit: 'files', ratio: 0, absolute: 2 },
   sockets: { unit: 'sockets', ratio: 0, absolute: 2 },
   'state directory': { unit: 'bytes', ratio: 0.05, absolute: 256 * KIB },
@@ -56,8 +57,9 @@ export class AllSeries {
   /** What costs each process a tenth of a second or so. */
   async lookLonger(atMs: number): Promise<void> {
     for (const { part, heapFile, logPath } of this.#fleet.parts) {
-      const value = await collectedHeapBytes(part.pid(), heapFile);
-      this.#add(part.name, 'heap once garbage is collected', { atMs, value });
+      const { heapBytes, codeBytes } = await collectedHeap(part.pid(), heapFile);
+      this.#add(part.name, 'heap once garbage is collected', { atMs, value: heapBytes });
+      this.#add(part.name, 'compiled code', { atMs, value: codeBytes });
       this.#addLogged(part.name, logPath, atMs);
     }
   }

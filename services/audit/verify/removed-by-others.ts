@@ -27,8 +27,9 @@ const Listing = ListedObjects.pick({ images: true, containers: true, sandboxes: 
 });
 type Listing = z.infer<typeof Listing>;
 
+/** The last listing of each installation is kept: of each kind the ids, and no more. */
 interface Listed {
-  readonly listing: Listing;
+  readonly ids: ReadonlyMap<NotOurs['kind'], ReadonlySet<string>>;
   readonly place: Place;
 }
 
@@ -58,10 +59,10 @@ export class RemovedByOthers {
   listed(inventory: unknown, record: LogRecord): void {
     const listing = Listing.safeParse(inventory).data;
     if (listing === undefined) return;
-    const now = { listing, place: placeOf(record) };
+    const now = { ids: idsIn(listing), place: placeOf(record) };
     const installation = SUBJECTS.node.installationOf(listing);
     const before = this.#last.get(installation);
-    if (before !== undefined) this.#gone.push(...goneBetween(before, now));
+    if (before !== undefined) this.#gone.push(...goneBetween(before, now, listing));
     this.#last.set(installation, now);
   }
 
@@ -77,17 +78,22 @@ export class RemovedByOthers {
   }
 }
 
-const goneBetween = (before: Listed, now: Listed): Gone[] =>
-  Object.values(COMPARED).flatMap((compared) => {
-    if (compared === null) return [];
-    const { kind, list } = compared;
-    const there = new Set(now.listing[list].map(({ id }) => id));
+const idsIn = (listing: Listing): Listed['ids'] =>
+  new Map(
+    Object.values(COMPARED)
+      .filter((compared) => compared !== null)
+      .map(({ kind, list }) => [kind, new Set(listing[list].map(({ id }) => id))]),
+  );
+
+const goneBetween = (before: Listed, now: Listed, listing: Listing): Gone[] =>
+  [...before.ids].flatMap(([kind, ids]) => {
+    const there = now.ids.get(kind);
     const places = [before.place, now.place] as const;
-    return before.listing[list]
-      .filter(({ id }) => !there.has(id))
-      .map(({ id }) => ({
-        name: `${SUBJECTS.node.installationOf(now.listing)} ${objectKey({ kind, id })}`,
-        object: { kind, id, node: nodeKey(now.listing), places },
+    return [...ids]
+      .filter((id) => !there?.has(id))
+      .map((id) => ({
+        name: `${SUBJECTS.node.installationOf(listing)} ${objectKey({ kind, id })}`,
+        object: { kind, id, node: nodeKey(listing), places },
       }));
   });
 
