@@ -54,7 +54,7 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'packages/files',
     sources: ['packages/files/fixed-file*.ts'],
-    tests: [...EXECUTOR, 'test/packages/trust'],
+    tests: ['test/packages/files', 'test/packages/machine', 'test/packages/trust'],
   },
   {
     name: 'services/audit/verify',

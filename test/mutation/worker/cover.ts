@@ -1,6 +1,6 @@
 import type { FileRuns } from './file-runs.ts';
 import type { Covered } from './job.ts';
-import { switchOff, takeCovered } from './switches.ts';
+import { type Hits, switchOff, takeCovered } from './switches.ts';
 
 /** No test is bounded while nothing is changed in the sources. */
 const UNBOUNDED_MS = 600_000;
@@ -13,7 +13,7 @@ export async function coverFile(runs: FileRuns, file: string): Promise<Covered> 
   const outside = takeCovered(file);
   const second = await runs.run({ file, stopsAtFailure: false, boundMs: UNBOUNDED_MS });
   const usual = new Map(second.tests.map(({ id, ms }) => [id, ms]));
-  for (const { id } of second.tests) takeCovered(id);
+  const again = new Map(second.tests.map(({ id }) => [id, takeCovered(id)]));
   takeCovered(file);
   return {
     kind: 'covered',
@@ -24,8 +24,12 @@ export async function coverFile(runs: FileRuns, file: string): Promise<Covered> 
       id,
       name,
       ms: usual.get(id) ?? ms,
-      hits: hits.get(id) ?? {},
+      hits: again.get(id) ?? hits.get(id) ?? {},
     })),
-    outside,
+    outside: Object.assign({}, outside, ...[...hits].map(([id, once]) => onlyAtFirst(once, again.get(id)))),
   };
 }
+
+/** What a test reaches once in a process: it loads a module as it runs, or what it does is remembered from then on. */
+const onlyAtFirst = (first: Hits, again: Hits = first): Hits =>
+  Object.fromEntries(Object.entries(first).filter(([mutant]) => again[mutant] === undefined));

@@ -7,7 +7,8 @@ interface Switches {
   mutantCoverage?: Coverage | undefined;
 }
 
-type Hits = Record<string, number>;
+/** How often each mutant was passed. */
+export type Hits = Record<string, number>;
 
 interface Coverage {
   readonly static: Hits;

@@ -14,6 +14,7 @@ import { inventory } from '../../fixtures/inventory.ts';
 import { command } from '../../fixtures/outputs.ts';
 import { policyRecord } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
+import { outputHash } from '../../support/output-hash.ts';
 
 const deciding: Deciding = {
   decider: { name: 'image-gc', version: '1' },
@@ -50,6 +51,8 @@ test.each([
   expect([more, later]).toEqual([[], []]);
   expect(record?.event).toMatchObject({ outputIds: named, notes: [note] });
   expect(record?.text).toBe(canonicalJson(record?.event));
+  const { outputSha256 } = Decision.parse(record?.event);
+  expect(outputSha256).toBe(outputHash([record?.event ?? {}, followUp.event]));
   expect(following).toEqual([{ ...followUp, text: canonicalJson(followUp.event) }]);
 });
 

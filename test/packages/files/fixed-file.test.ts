@@ -1,16 +1,222 @@
-import { writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { openReadOnlyFile } from '../../../packages/files/fixed-file.ts';
-import { encodeCopy } from '../../../packages/files/fixed-file-format.ts';
+import { createFixedFile, openFixedFile, openReadOnlyFile } from '../../../packages/files/fixed-file.ts';
+import { encodeCopy, newestCopy, roomIn, slotBytesFor } from '../../../packages/files/fixed-file-format.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
+const newPath = (): string => join(temporaryDirectory(), 'state');
+/** Files in this directory that this process has open. */
+const openIn = (directory: string): readonly string[] =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(join('/proc/self/fd', fd));
+      return path.startsWith(directory) ? [path] : [];
+    } catch {
+      // Closed meanwhile.
+      return [];
+    }
+  });
+
 test('a file that is whole and holds no JSON is told as unreadable, with nothing of what it holds', () => {
-  const path = join(temporaryDirectory(), 'state');
+  const path = newPath();
   const copy = encodeCopy(1n, Buffer.from('hunter2'));
   writeFileSync(path, Buffer.concat([copy, copy]));
   const read = () => openReadOnlyFile(path, z.object({})).read();
   expect(read).toThrow(expect.objectContaining({ code: 'STATE_UNREADABLE' }));
+  expect(read).toThrow('its content is not JSON');
   expect(read).not.toThrow('hunter2');
+});
+
+test('a value of another form is told as unreadable, with what is wrong', () => {
+  const path = newPath();
+  createFixedFile(path, 100, { count: 'many' });
+  expect(() => openReadOnlyFile(path, z.object({ count: z.int() })).read()).toThrow(
+    expect.objectContaining({
+      code: 'STATE_UNREADABLE',
+      message: expect.stringMatching(/its content is of another form: .*count/s),
+    }),
+  );
+});
+
+test('a file that is not there holds nothing; what cannot be read is no such file', () => {
+  const path = newPath();
+  const read = () => openReadOnlyFile(path, z.string()).read();
+  expect(read()).toBeNull();
+  mkdirSync(path);
+  expect(read).toThrow(
+    expect.objectContaining({ code: 'STATE_UNREADABLE', message: expect.stringContaining('EISDIR') }),
+  );
+});
+
+test('both copies damaged: told as unreadable', () => {
+  const path = newPath();
+  writeFileSync(path, 'rubbish');
+  expect(() => openReadOnlyFile(path, z.string()).read()).toThrow('both copies in it are damaged');
+});
+
+describe('a file is made', () => {
+  test('with the value that it begins with, at its full size, for its owner alone', () => {
+    const path = newPath();
+    createFixedFile(path, 10_000, 'first');
+    expect(openReadOnlyFile(path, z.string()).read()).toBe('first');
+    expect(statSync(path)).toMatchObject({ size: 2 * slotBytesFor(10_000) });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test('large enough for that value, whatever room was asked for', () => {
+    const path = newPath();
+    const long = 'x'.repeat(9_000);
+    createFixedFile(path, 1, long);
+    expect(openReadOnlyFile(path, z.string()).read()).toBe(long);
+  });
+
+  test('never over one that is there', () => {
+    const path = newPath();
+    createFixedFile(path, 100, 'first');
+    createFixedFile(path, 100, 'second');
+    expect(openReadOnlyFile(path, z.string()).read()).toBe('first');
+  });
+
+  test('whole or not at all: nothing is left where it cannot be placed', () => {
+    const directory = temporaryDirectory();
+    // A link to nowhere is no file, and takes the name all the same.
+    symlinkSync(join(directory, 'nowhere', 'x'), join(directory, 'state'));
+    createFixedFile(join(directory, 'state'), 100, 'value');
+    expect(readdirSync(directory)).toEqual(['state']);
+    expect(() => createFixedFile(join(directory, 'missing', 'state'), 100, null)).toThrow(
+      expect.objectContaining({ code: 'STATE_UNWRITABLE', message: expect.stringContaining('ENOENT') }),
+    );
+    expect(readdirSync(directory)).toEqual(['state']);
+  });
+
+  test('and written without a file that stays open', () => {
+    const directory = temporaryDirectory();
+    const path = join(directory, 'state');
+    const file = openFixedFile(path, 100, z.string());
+    for (const value of ['a', 'b', 'c']) file.write(value);
+    expect(() => file.write('x'.repeat(10_000))).toThrow();
+    rmSync(path);
+    expect(() => file.write('d')).toThrow();
+    expect(openIn(directory)).toEqual([]);
+  });
+});
+
+describe('room', () => {
+  test('is for a value of exactly as many bytes, and for no more', () => {
+    const path = newPath();
+    const file = openFixedFile(path, 100, z.string());
+    const room = roomIn(slotBytesFor(100));
+    const most = 'x'.repeat(room - 2);
+    file.write(most);
+    expect(file.read()).toBe(most);
+    expect(() => file.write(`${most}x`)).toThrow(
+      expect.objectContaining({
+        code: 'STATE_UNWRITABLE',
+        message: expect.stringContaining(`the value has ${room + 1} bytes, there is room for ${room}`),
+      }),
+    );
+    expect(file.read()).toBe(most);
+  });
+
+  test.each([
+    { bytes: 4_096 - 56, slot: 4_096 },
+    { bytes: 4_096 - 55, slot: 8_192 },
+  ])('for $bytes bytes takes $slot: whole blocks', ({ bytes, slot }) => {
+    expect(slotBytesFor(bytes)).toBe(slot);
+  });
+
+  test('that is enough is not made anew, and one that is damaged grows as what it is', () => {
+    const path = newPath();
+    openFixedFile(path, 9_000, z.string()).write('kept');
+    const { ino } = statSync(path);
+    openFixedFile(path, 9_000, z.string());
+    openFixedFile(path, 100, z.string());
+    expect(statSync(path).ino).toBe(ino);
+    writeFileSync(path, Buffer.alloc(8_192, 7));
+    const larger = openFixedFile(path, 20_000, z.string());
+    expect(() => larger.read()).toThrow(expect.objectContaining({ code: 'STATE_UNREADABLE' }));
+    expect(statSync(path).size).toBe(2 * slotBytesFor(20_000));
+  });
+});
+
+test('on a full disk the trouble is told in words', () => {
+  const path = newPath();
+  const file = openFixedFile(path, 100, z.string());
+  rmSync(path);
+  symlinkSync('/dev/full', path);
+  expect(() => file.write('x')).toThrow(
+    expect.objectContaining({
+      code: 'STATE_UNWRITABLE',
+      message: `cannot write the state file ${path}: its disk is full (free 10 MB on it, 50 MB for "fleetgc run")`,
+      cause: expect.objectContaining({ code: 'ENOSPC' }),
+    }),
+  );
+});
+
+describe('of two copies', () => {
+  const SLOT = slotBytesFor(10);
+  /** A file of two slots, each with its copy at its beginning. */
+  const fileOf = (...copies: readonly Buffer[]): Buffer => {
+    const file = Buffer.alloc(2 * SLOT);
+    for (const [slot, copy] of copies.entries()) copy.copy(file, slot * SLOT);
+    return file;
+  };
+  const [older, newer] = [encodeCopy(6n, Buffer.from('older')), encodeCopy(7n, Buffer.from('newer'))];
+  const found = (file: Buffer) => {
+    const copy = newestCopy(file);
+    return copy && { ...copy, value: copy.value.toString() };
+  };
+  const damaged = (copy: Buffer, at: number): Buffer => {
+    const changed = Buffer.from(copy);
+    changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+    return changed;
+  };
+
+  test('the newer counts, in whichever place it is', () => {
+    expect(found(fileOf(older, newer))).toEqual({ slot: 1, sequence: 7n, value: 'newer' });
+    expect(found(fileOf(newer, older))).toEqual({ slot: 0, sequence: 7n, value: 'newer' });
+    expect(found(fileOf(newer, newer))).toMatchObject({ slot: 0 });
+  });
+
+  test.each(Array.from({ length: newer.length }, (_, at) => at))('one with byte %i changed is none', (at) => {
+    expect(found(fileOf(older, damaged(newer, at)))).toEqual({ slot: 0, sequence: 6n, value: 'older' });
+    expect(found(fileOf(damaged(newer, at), older))).toEqual({ slot: 1, sequence: 6n, value: 'older' });
+    expect(found(fileOf(damaged(older, at)))).toBeNull();
+  });
+
+  test('one that claims more than its place holds is none, and one that fills it is one', () => {
+    const full = encodeCopy(8n, Buffer.alloc(roomIn(SLOT), 'x'));
+    expect(found(fileOf(full, older))).toMatchObject({ slot: 0, sequence: 8n });
+    const long = encodeCopy(8n, Buffer.alloc(roomIn(SLOT) + 1, 'x'));
+    expect(found(fileOf(long))).toBeNull();
+    expect(found(older)).toBeNull();
+    expect(found(Buffer.alloc(0))).toBeNull();
+  });
+
+  test('a write goes to the older one', () => {
+    const path = newPath();
+    const file = openFixedFile(path, 100, z.string());
+    for (const value of ['a', 'b', 'c']) {
+      file.write(value);
+      const before = readFileSync(path);
+      file.write('next');
+      const half = before.length / 2;
+      const kept = [0, half].filter((start) =>
+        before.subarray(start, start + half).equals(readFileSync(path).subarray(start, start + half)),
+      );
+      expect(kept).toHaveLength(1);
+      expect(newestCopy(before)?.slot).toBe((kept[0] ?? 0) / half);
+    }
+  });
 });

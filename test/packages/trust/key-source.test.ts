@@ -21,12 +21,13 @@ interface Starting {
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function start({ roots = [root], seen = new SeenGenerations() }: Partial<Starting> = {}) {
+  const lines = logLines();
   const log = new ScriptedLog();
   const clock = { nowMs: 0 };
   const wait = (): Promise<void> => new Promise(() => undefined);
   const keys = new KeySource({
     log,
-    logger: createLogger({ service: 'test', level: 'info' }, logLines()),
+    logger: createLogger({ service: 'test', level: 'info' }, lines),
     roots: rootsOf(...roots),
     seen,
     recheckMs: null,
@@ -42,7 +43,7 @@ function start({ roots = [root], seen = new SeenGenerations() }: Partial<Startin
   if (reading === undefined) throw new Error('gc.keys is not read');
   /** What an executor asks before each removal. */
   const objection = (): string | null => trust.objectionTo('commands', decider.keyId, NODE);
-  return { log, clock, keys, reading, objection };
+  return { log, clock, keys, reading, objection, seen, lines: lines.lines };
 }
 
 async function startedWithDecider() {
@@ -184,4 +185,57 @@ test('what would be forgotten at a restart is not relied on', async () => {
   expect(keys.problem()).toBeNull();
   seen.saw('policies', new Map(Array.from({ length: 20_000 }, (_, at) => [`!pause ${at}`.padEnd(60), 1])));
   expect(keys.problem()).toMatch(/a restart would forget what came last/);
+});
+
+test('keys count as of the end of the topic, and then as each statement comes; who listens is told', async () => {
+  const { keys, reading } = start();
+  let told = 0;
+  keys.onChange(() => {
+    told += 1;
+  });
+  reading.records(certified(root, decider));
+  await settle();
+  expect({ known: keys.ring().keys().length, told }).toEqual({ known: 0, told: 0 });
+  reading.caughtUp();
+  await settle();
+  expect({ known: keys.ring().keys().length, told }).toEqual({ known: 1, told: 1 });
+  reading.records(certified(root, newKey())).stillCaughtUp();
+  await settle();
+  expect({ known: keys.ring().keys().length, told }).toEqual({ known: 2, told: 2 });
+});
+
+test('what is no statement changes nothing, and is told once', async () => {
+  const { keys, reading, lines } = await startedWithDecider();
+  let told = 0;
+  keys.onChange(() => {
+    told += 1;
+  });
+  reading.records(certified(newKey(), newKey()));
+  await settle();
+  expect({ known: keys.ring().keys().length, told }).toEqual({ known: 1, told: 0 });
+  expect(lines.filter((line) => line.includes('gc.keys: no statement: '))).toHaveLength(1);
+});
+
+test('a key of which less is said than was seen lets nobody be believed, and that is told', async () => {
+  const seen = new SeenGenerations();
+  const generation = certified(root, decider).headers.ce_fleetgcgeneration;
+  const { keys, reading, objection, lines } = start({ seen });
+  reading.records(certified(root, decider)).caughtUp();
+  await settle();
+  expect(keys.problem()).toBeNull();
+  expect(seen.passedMs).toBe(SIGNED_AT_MS);
+  expect([...seen.keys('keys')].length).toBeGreaterThan(0);
+  expect(generation).toBe(String(SIGNED_AT_MS));
+  expect(lines.filter((line) => line.includes('no longer holds'))).toEqual([]);
+
+  const later = start({ seen });
+  later.reading.caughtUp();
+  await settle();
+  expect(later.keys.problem()).toContain(`gc.keys no longer holds all that was said of ${decider.keyId}`);
+  expect(later.lines.filter((line) => line.includes('no longer holds'))).toHaveLength(1);
+  expect(later.objection).toThrow(expect.objectContaining({ code: 'KEYS_UNREADABLE' }));
+  later.reading.records(certified(root, decider));
+  await settle();
+  expect(later.keys.problem()).toBeNull();
+  expect(objection()).toBeNull();
 });

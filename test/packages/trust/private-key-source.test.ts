@@ -55,3 +55,19 @@ test.each([
   expect(`${error} ${JSON.stringify(error)}`).not.toContain(SECRET);
   expect(`${error}`).not.toContain(path);
 });
+
+test.each([
+  { length: 15, isShown: true },
+  { length: 16, isShown: false },
+])(
+  'a line of $length characters on both sides may be the key: it is shown $isShown',
+  async ({ length, isShown }) => {
+    const line = 'x'.repeat(length);
+    const error = await ofShell(`echo "  ${line}  "; echo "said: ${line}" >&2; exit 1`).catch(String);
+    expect(String(error).includes(line)).toBe(isShown);
+  },
+);
+
+test('what a command says in many lines is told in one', async () => {
+  await expect(ofShell(`printf 'a\\n\\n\\tb  ' >&2; exit 3`)).rejects.toThrow(/It wrote to stderr: a b$/);
+});

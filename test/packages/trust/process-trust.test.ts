@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openFixedFile } from '../../../packages/files/fixed-file.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import { startTrust } from '../../../packages/trust/process-trust.ts';
+import { type FactsTrust, startTrust } from '../../../packages/trust/process-trust.ts';
 import {
   SEEN_GENERATIONS_FILE,
   SeenFile,
@@ -12,7 +12,7 @@ import {
 import { signRecord } from '../../../packages/trust/signature.ts';
 import type { Trust } from '../../../packages/trust/trust.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
+import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS, signingWith } from '../../fixtures/trust.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { ScriptedLog } from '../../support/logs/scripted-log.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -96,4 +96,90 @@ test.each([
   clock.nowMs = day(2);
   expect(believes(trust, short, day(2))).toBe(true);
   expect(believes(await start(path, clock), short, day(2))).toBe(true);
+});
+
+describe('what a process asks of whom', () => {
+  const written = (topic: 'commands' | 'inventory') => ({
+    topic: TOPICS[topic].name,
+    key: NODE,
+    value: Buffer.from('{}'),
+    headers: {},
+  });
+
+  function asking(
+    kind: 'required' | 'warn',
+    facts: FactsTrust,
+    signing: ReturnType<typeof signingWith> | null = null,
+  ) {
+    const log = new ScriptedLog();
+    const lines = logLines();
+    const metrics = createMetrics();
+    const process = startTrust({
+      choice: { kind, roots: rootsOf(root), signing, facts, seen: new SeenGenerations(), learnsFrom: null },
+      log,
+      logger: createLogger({ service: 'test', level: 'info' }, lines),
+      metrics,
+      sources: { now: () => 0, random: () => 0.5, wait: () => new Promise(() => undefined) },
+      nowMs: () => SIGNED_AT_MS,
+    });
+    onTestFinished(() => process[Symbol.asyncDispose]());
+    log.readings[0]?.records(...STATEMENTS).caughtUp();
+    const told = (): number => lines.lines.filter((line) => line.includes('it would not count if')).length;
+    return { process, metrics, told };
+  }
+
+  test.each([
+    { kind: 'required', facts: 'required', orders: 'refused', said: 'refused' },
+    { kind: 'required', facts: 'warn', orders: 'refused', said: 'told' },
+    { kind: 'required', facts: 'off', orders: 'refused', said: 'taken' },
+    { kind: 'warn', facts: 'warn', orders: 'told', said: 'told' },
+    { kind: 'warn', facts: 'off', orders: 'told', said: 'taken' },
+  ] as const)(
+    '$kind, and of facts $facts: orders without a signature are $orders, facts $said',
+    async ({ kind, facts, orders, said }) => {
+      const { process, told } = asking(kind, facts);
+      await process.keys?.caughtUp;
+      const outcomes = (['commands', 'inventory'] as const).map((topic) => {
+        const before = told();
+        const { ok } = process.trust.authenticate(topic, onLog(written(topic)));
+        return ok ? (told() > before ? 'told' : 'taken') : 'refused';
+      });
+      expect(outcomes).toEqual([orders, said]);
+    },
+  );
+
+  test('who has a key signs with it, and who has none does not', async () => {
+    const signing = asking('required', 'off', signingWith(long));
+    await signing.process.keys?.caughtUp;
+    const { headers } = signing.process.signer.sign('commands', written('commands'));
+    expect(headers).toMatchObject({ ce_fleetgckeyid: long.keyId });
+    expect(await signing.metrics.text()).toContain(`signing_key_info{key_id="${long.keyId}"} 1`);
+    const silent = asking('required', 'off');
+    expect(silent.process.signingKey).toBeNull();
+    expect(silent.process.signer.sign('commands', written('commands'))).toEqual(written('commands'));
+  });
+
+  test('how many keys are known, and whether they are readable, is counted', async () => {
+    const { process, metrics } = asking('required', 'off');
+    expect(await metrics.text()).toMatch(/keys_readable 0\n/);
+    await process.keys?.caughtUp;
+    const text = await metrics.text();
+    expect(text).toMatch(/keys_readable 1\n/);
+    expect(text).toMatch(/[^a-z]keys 3\n|_keys 3\n/);
+  });
+
+  test('where nothing is asked, everybody is believed and nothing is signed', async () => {
+    const off = startTrust({
+      choice: { kind: 'off' },
+      log: new ScriptedLog(),
+      logger: createLogger({ service: 'test', level: 'info' }, logLines()),
+      metrics: createMetrics(),
+      sources: { now: () => 0, random: () => 0.5, wait: () => new Promise(() => undefined) },
+      nowMs: () => SIGNED_AT_MS,
+    });
+    expect(off).toMatchObject({ keys: null, signingKey: null, learnsFrom: null });
+    expect(off.trust.authenticate('commands', onLog(written('commands'))).ok).toBe(true);
+    expect(off.signer.sign('commands', written('commands'))).toEqual(written('commands'));
+    await off[Symbol.asyncDispose]();
+  });
 });

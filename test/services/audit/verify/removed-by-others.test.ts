@@ -118,3 +118,13 @@ test('a removal is remembered for a day', () => {
     expect(gone()).toEqual(expected);
   }
 });
+
+test('while nothing is due yet, nothing is told', () => {
+  const { vanished, gone } = check();
+  vanished.listed(WITH, at('inventory', 0));
+  vanished.listed(WITHOUT, at('inventory', 1, MINUTE));
+  vanished.judge(midway(MINUTE));
+  expect(gone()).toEqual([]);
+  vanished.judge(midway(MINUTE + 1));
+  expect(gone()).toEqual(['image a 0-1', 'container c 0-1', 'sandbox s 0-1']);
+});

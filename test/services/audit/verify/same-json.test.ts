@@ -54,3 +54,9 @@ test('the first difference is told by its way', () => {
   const expected = { a: 1, verdicts: [{ facts: undefined, rule: 'D8' }] };
   expect(firstDifference(found, expected)).toBe('verdicts.0.facts is {} and not nothing');
 });
+
+test('of long values the beginning is told', () => {
+  const text = (length: number) => 'x'.repeat(length - 2);
+  expect(firstDifference(text(60), 1)).toBe(`it is "${text(60)}" and not 1`);
+  expect(firstDifference(text(61), 1)).toBe(`it is "${text(61)}… and not 1`);
+});

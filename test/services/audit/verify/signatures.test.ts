@@ -157,3 +157,30 @@ describe('facts of nodes', () => {
     expect(signedBy).toMatchObject([{ records: 1 }]);
   });
 });
+
+describe('in a range', () => {
+  const [before, within, after] = [SIGNED_AT_MS, SIGNED_AT_MS + DAY_MS, SIGNED_AT_MS + 2 * DAY_MS];
+  const range = { fromMs: within, toMs: after };
+  const unsigned = (timestampMs: number): LogRecord => ({ ...command(stranger, timestampMs), headers: {} });
+
+  test('only what lies in it is told', async () => {
+    const { deviations, signedBy } = await verified(
+      [
+        ...KEYS,
+        ...[before, within - 1, within, after - 1, after].flatMap((ms) => [
+          command(decider, ms),
+          unsigned(ms),
+        ]),
+      ],
+      range,
+    );
+    expect(deviations).toHaveLength(2);
+    expect(signedBy).toMatchObject([{ topic: 'gc.node.commands', records: 2 }]);
+  });
+
+  test('a policy that was put back is told by what lies before it too', async () => {
+    const { deviations } = await verified([...KEYS, policy(5, before), policy(4, within)], range);
+    expect(deviations).toHaveLength(1);
+    expect((await verified([...KEYS, policy(5, before), policy(6, within)], range)).deviations).toEqual([]);
+  });
+});

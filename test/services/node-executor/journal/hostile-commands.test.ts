@@ -5,7 +5,11 @@ import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import { Command, type Holder } from '../../../../schemas/events/command.ts';
 import { LARGEST_UINT64 } from '../../../../schemas/events/filesystem.ts';
-import { MAX_RECLAIM_ROUNDS, type Reclaim } from '../../../../schemas/events/reclaim.ts';
+import {
+  MAX_CAUSE_TEXT_LENGTH,
+  MAX_RECLAIM_ROUNDS,
+  type Reclaim,
+} from '../../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../../schemas/events/time.ts';
 import { receiveCommands } from '../../../../services/node-executor/handler.ts';
 import { openJournal } from '../../../../services/node-executor/journal/journal.ts';
@@ -29,7 +33,11 @@ const logger = createLogger({ service: 'test', level: 'info' }, logLines());
 
 const oddNumber = fc.oneof(fc.constantFrom(0, -0, 1, MOST - 1, MOST), fc.maxSafeNat());
 /** A command with half a character never comes here: its parser refuses it. */
-const oddText = fc.oneof(anyText, fc.constantFrom('', '\u0000', '__proto__', 'x'.repeat(200)));
+const oddText = fc.oneof(
+  anyText,
+  fc.constantFrom('', '\u0000', '__proto__', 'x'.repeat(MAX_CAUSE_TEXT_LENGTH), 'x'.repeat(200)),
+);
+const isCauseText = (text: string): boolean => text.length <= MAX_CAUSE_TEXT_LENGTH;
 const oddName = oddText.filter((text) => text !== '');
 const oddUint64 = fc.constantFrom('0', '1', '9007199254740993', LARGEST_UINT64);
 
@@ -38,11 +46,11 @@ const oddReclaim: fc.Arbitrary<Reclaim | null> = fc.option(
     .record({
       id: oddName,
       cause: fc.record({
-        signal: fc.oneof(oddName, fc.constantFrom('imageGC', 'imagefs.available')),
-        threshold: oddText,
-        reading: oddText,
-        policy: oddText,
-        eventId: oddText,
+        signal: fc.oneof(oddName.filter(isCauseText), fc.constantFrom('imageGC', 'imagefs.available')),
+        threshold: oddText.filter(isCauseText),
+        reading: oddText.filter(isCauseText),
+        policy: oddText.filter(isCauseText),
+        eventId: oddName,
       }),
       target: fc.record({
         filesystem: fc.constantFrom('nodefs', 'imagefs', 'containerfs'),

@@ -111,6 +111,26 @@ describe('a command that was decided', () => {
     }
   });
 
+  test('is looked for anew where its decider went on exactly a minute after it', () => {
+    const { outputs, deviations, counts } = check();
+    outputs.decided(decided());
+    for (const [index, afterMs] of [MINUTE, 2 * MINUTE + 1].entries())
+      outputs.recorded(headOf('image-gc', 7), at('decisions', 6 + index, afterMs));
+    outputs.judge(AT_END);
+    expect([...deviations(), counts.open]).toEqual([1]);
+  });
+
+  test('is judged only once the log has come past its decision', () => {
+    const { outputs, deviations } = check();
+    outputs.decided(decided());
+    for (const [index, afterMs] of [2 * MINUTE, 4 * MINUTE].entries())
+      outputs.recorded(headOf('image-gc', 7), at('decisions', 6 + index, afterMs));
+    outputs.judge(midway(0));
+    expect(deviations()).toEqual([]);
+    outputs.judge(midway(1));
+    expect(deviations()).toEqual(['output-missing 5']);
+  });
+
   test('is not missed because another decider went on', () => {
     const { outputs, deviations } = check();
     outputs.decided(decided());

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
 import { policySet, policySetRecord } from '../../../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
-import { findDecider } from '../../../../../services/audit/deciders/deciders.ts';
+import { type FrozenDecider, findDecider } from '../../../../../services/audit/deciders/deciders.ts';
 import { onDecisions } from '../../../../../services/audit/events/recorded-decision.ts';
 import { readPolicyHistory } from '../../../../../services/audit/policies/policy-history.ts';
 import { decideAgain } from '../../../../../services/audit/verify/decisions/decide-again.ts';
@@ -157,4 +157,25 @@ test.each<[string, LogRecord]>([
 test('nothing is proved without what was decided on', async () => {
   for (const messages of [[], [look(5, { images: [image('c')] })]])
     expect(await provedByText(RECORD, (await parts(messages)).deciding)).toBeNull();
+});
+
+test.each<[string, () => ReturnType<FrozenDecider['decide']>]>([
+  [
+    'refuses what it once decided on',
+    () => {
+      throw new Error('it reads no such message');
+    },
+  ],
+  ['gives nothing', () => []],
+  [
+    'gives a record under an id that does not follow from it',
+    () => [{ event: { ...JSON.parse(TEXT), id: 'another' }, text: TEXT }],
+  ],
+])('nothing is proved by a decider that %s', async (_name, decide) => {
+  const { deciding } = await parts();
+  const given = await findDecider('image-gc', '1');
+  if (given === null) throw new Error('the decider is there');
+  expect(
+    await provedByText(RECORD, { ...deciding, findDecider: async () => ({ ...given, decide }) }),
+  ).toBeNull();
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { DeadLetter } from '../../../../../schemas/events/dead-letter.ts';
 import { UndecidedMessages } from '../../../../../services/audit/verify/decisions/undecided-messages.ts';
 import { NOW } from '../../../../fixtures/time.ts';
-import { AT_END, at, findings, headOf } from '../support.ts';
+import { AT_END, at, findings, headOf, midway } from '../support.ts';
 
 function check() {
   const found = findings();
@@ -90,4 +90,24 @@ test('dead letters that were only counted excuse so many messages of their node 
   undecided.judge(AT_END);
   expect(deviations()).toEqual(['undecided 0', 'undecided 1', 'undecided 4']);
   expect(counts.deadLettered).toBe(3);
+});
+
+test('a message is judged once the log has come past it, and told once', () => {
+  const { undecided, deviations } = check();
+  for (const offset of [0, 1]) undecided.arrived(at('diskStats', offset));
+  undecided.decided(headOf('pressure', 1));
+  undecided.judge(midway(0));
+  expect(deviations()).toEqual([]);
+  for (const afterMs of [1, 2]) undecided.judge(midway(afterMs));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual(['undecided 0']);
+});
+
+test('of decisions whose messages never come, the most are forgotten', () => {
+  const { undecided, deviations } = check();
+  for (let offset = 0; offset <= 10_000; offset += 1) undecided.decided(headOf('pressure', offset));
+  undecided.judge(midway(0));
+  undecided.arrived(at('diskStats', 5));
+  undecided.judge(AT_END);
+  expect(deviations()).toEqual(['undecided 5']);
 });

@@ -151,3 +151,17 @@ test('where orders and decisions were made anew, what an inventory answers is un
   orders.judge(AT_END);
   expect([...deviations(), ...gaps()]).toEqual(['topic-recreated 1']);
 });
+
+test('an order is known for a day after the judged time, and so is a decision that began a reclaim', () => {
+  for (const { afterMs, expected } of [
+    { afterMs: 24 * HOUR, expected: [] },
+    { afterMs: 24 * HOUR + 1, expected: ['not-decided 1'] },
+  ]) {
+    const { orders, deviations } = check();
+    orders.ordered(observe({ reclaim: FIRST }), at('observe', 0));
+    orders.judge(midway(afterMs));
+    orders.listed(answer(FIRST), at('inventory', 1, afterMs));
+    orders.judge(AT_END);
+    expect(deviations()).toEqual(expected);
+  }
+});

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { unrelievedId } from '../../../../../packages/decision/result-ids.ts';
+import { continuesId, unrelievedId } from '../../../../../packages/decision/result-ids.ts';
 import type { Holder } from '../../../../../schemas/events/command.ts';
 import { ExecutedReclaims } from '../../../../../services/audit/verify/reclaims/executed-reclaims.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { reclaim } from '../../../../fixtures/reclaim.ts';
-import { pressureUnrelieved } from '../../../../fixtures/results.ts';
+import { pressureUnrelieved, reclaimGoesOn } from '../../../../fixtures/results.ts';
 import { at } from '../support.ts';
 
 const holder = (reason: Holder['reason']): Holder => ({ reason, objects: 10, bytes: 58_720_256 });
@@ -51,4 +51,31 @@ test('what was commanded lately is known, in whatever number, and a fact of anot
   expect(reclaims.executed(factOf(last))).not.toBeNull();
   expect(reclaims.executed({ ...factOf(last), reclaim: reclaim({ id: 'another' }) })).toBeNull();
   expect(reclaims.executed(factOf(0))).toBeNull();
+});
+
+describe('a reclaim that goes on after a command', () => {
+  const differenceOf = (carried: ReturnType<typeof reclaim>) => {
+    const reclaims = new ExecutedReclaims();
+    reclaims.commanded(command, at('commands', 1));
+    const { cluster, node, nodeInstance, id: commandId, takenAt } = command;
+    const event = reclaimGoesOn({
+      id: continuesId(commandId),
+      cluster,
+      node,
+      nodeInstance,
+      commandId,
+      takenAt,
+      reclaim: carried,
+    });
+    return reclaims.executed(event)?.difference;
+  };
+
+  test('is at its next round', () => {
+    expect(differenceOf(reclaim({ round: 2 }))).toBeNull();
+  });
+
+  test('is not at any other', () => {
+    expect(differenceOf(reclaim({ round: 3 }))).toContain('round');
+    expect(differenceOf(reclaim())).toContain('round');
+  });
 });
