@@ -1,7 +1,7 @@
 import { keepCorpus, keptCorpus } from './engine/corpus.ts';
 import { type Account, type Fuzzed, fuzz } from './engine/fuzz.ts';
 import type { Options } from './options.ts';
-import { addResult, sumOf, sumsIn, tableOf } from './results.ts';
+import { addFound, addResult, sumOf, sumsIn, tableOf } from './results.ts';
 import { TARGETS } from './targets/targets.ts';
 
 type Say = (line: string) => void;
@@ -86,7 +86,10 @@ async function reportOn(name: string, options: Options, say: Say): Promise<Repor
     onProgress: (soFar) => say(`  ${name}: ${accountText(soFar)}`),
   });
   if (options.keep) keepCorpus(name, corpus);
-  if (options.results !== undefined) addResult(options.results, name, seed, account);
+  if (options.results !== undefined) {
+    addResult(options.results, name, seed, account);
+    addFound(options.results, name, seed, found);
+  }
   return {
     target: name,
     readers: target.readers,

@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
+import type { Found } from './engine/findings.ts';
 import type { Account } from './engine/fuzz.ts';
 
 const count = z.int().nonnegative();
@@ -51,6 +52,11 @@ export const sumOf = (file: string, target: string): Sum => sumsIn(file).get(tar
 
 export function addResult(file: string, target: string, seed: number, account: Account): void {
   appendFileSync(file, `${JSON.stringify(Result.parse({ ...account, target, seed }))}\n`);
+}
+
+/** Whole, since the seed alone does not lead to an input again once the corpus has grown. */
+export function addFound(file: string, target: string, seed: number, found: readonly Found[]): void {
+  for (const one of found) appendFileSync(`${file}.found`, `${JSON.stringify({ target, seed, ...one })}\n`);
 }
 
 /** What is counted adds up; of what was reached, the most that one run reached. */

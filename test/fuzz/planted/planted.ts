@@ -91,4 +91,92 @@ export const PLANTED: readonly ReadingBug[] = [
       },
     ],
   },
+  {
+    name: 'facts-of-another-node',
+    target: 'diskStats',
+    edits: [
+      {
+        file: 'packages/trust/speaks-for.ts',
+        old: 'nodes.length === 0 || nodes.includes(',
+        now: 'nodes.length >= 0 || nodes.includes(',
+      },
+    ],
+  },
+  {
+    name: 'expired-keys-still-tell-facts',
+    target: 'results',
+    edits: [
+      {
+        file: TRUST,
+        old: 'if ((isAboutNow ? this.#settings.nowMs() : takenAtMs) >= notAfterMs)',
+        now: 'if (isAboutNow && this.#settings.nowMs() >= notAfterMs)',
+      },
+    ],
+  },
+  {
+    name: 'some-distrust-without-a-warning',
+    target: 'inventory',
+    edits: [
+      {
+        file: TRUST,
+        old: 'if (authentication.ok) return authentication;\n    this.#tell(',
+        now: "if (authentication.ok) return authentication;\n    if (authentication.distrust.cause !== 'unsigned') this.#tell(",
+      },
+    ],
+  },
+  {
+    name: 'deciders-raise-generations',
+    target: 'policyVersions',
+    edits: [
+      {
+        file: 'packages/policy/may-state.ts',
+        old: "if (role !== 'operator' && role !== 'pauser') return",
+        now: "if (role === 'node') return",
+      },
+    ],
+  },
+  {
+    name: 'generations-count-that-nobody-signed',
+    target: 'policyVersions',
+    edits: [
+      {
+        file: 'packages/trust/proved-generation.ts',
+        old: 'key !== undefined && isSignedBy(key.publicKey, ring.fleet, record, signature) ?',
+        now: 'key !== undefined ?',
+      },
+    ],
+  },
+  {
+    name: 'what-was-put-back-is-not-told',
+    target: 'policies',
+    edits: [
+      {
+        file: 'services/audit/verify/signatures/verify-signatures.ts',
+        old: 'return generation < highest;',
+        now: 'return highest < 0;',
+      },
+    ],
+  },
+  {
+    name: 'deciders-sign-heads-of-archives',
+    target: 'heads',
+    edits: [
+      {
+        file: 'services/audit/verify/heads/read-heads.ts',
+        old: 'role === SIGNER[type] ?',
+        now: "role !== 'operator' ?",
+      },
+    ],
+  },
+  {
+    name: 'heads-in-archives-need-no-key',
+    target: 'heads',
+    edits: [
+      {
+        file: 'services/audit/verify/heads/archive-heads.ts',
+        old: 'const event = believedHead(trust, record)?.event ?? null;',
+        now: "const parsed = parseRecord('heads', record);\n    const event = parsed.ok ? parsed.event : null;",
+      },
+    ],
+  },
 ];
