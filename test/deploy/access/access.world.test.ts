@@ -92,6 +92,8 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   await done('operator', 'policy', 'delete', 'demo', ...signedBy('operator'));
   // Before it ends, it signs what it has decided.
   expect(await decide.end()).toBe(0);
+  // One process at a time writes an archive.
+  expect(await follower.end()).toBe(0);
   await done('archiver', 'audit', 'archive', '--to', archive, ...trusted, ...keyOf('archiver'));
   for (const who of ['reader', 'operator'] as const) await proves(who, trusted);
 });
