@@ -61,8 +61,8 @@ const logOf = (record: LogRecord) => readableLog([{ ...record, offset: 0n }]).lo
 /** What `audit verify` takes for proved by a head: of archives, of decisions and of statements about keys. */
 export const headsReader = ({ ring, trust }: Signatories): ReadMessage => {
   return async ({ record, claim }) => {
-    const reading = new BelievedHeads({ log: logOf(record), ring, from: 'earliest' });
-    const head = await firstOf(reading.read(NEVER));
+    const reading = new BelievedHeads({ log: logOf(record), ring });
+    const head = await firstOf(reading.read('earliest', NEVER));
     if (head === null) return REFUSED;
     if (isToBeRefused(claim, 'heads')) return effect(`a head that is ${claim} proves something`);
     return await provedBy(head, trust);
