@@ -11,7 +11,7 @@ import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
 import type { Publisher } from '../pipeline/publisher.ts';
 import { toFleetGcError } from '../process/errors.ts';
 
-/** How old what no head names may become while decisions are made. */
+/** How old the first decision that no head names may become. */
 export const HEAD_EVERY_MS = 600_000;
 
 /** Where a process that signs gets what it says in heads. */
@@ -20,6 +20,8 @@ export interface HeadSources {
   readonly newId: () => string;
   /** What is known of keys now: the highest generation of each statement. */
   readonly statements: () => ReadonlyMap<string, number>;
+  /** Resolves after `ms`, or at once when the signal aborts. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export interface DecisionChainSettings {
@@ -31,8 +33,6 @@ export interface DecisionChainSettings {
   readonly logger: Logger;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Milliseconds of a clock that does not jump. */
-  readonly monotonicNow: () => number;
 }
 
 /** What one replica has written in one partition. */
@@ -55,26 +55,42 @@ export class DecisionChain {
   /** What no head names yet and will not grow any more. */
   #closed: DecisionRange[] = [];
   readonly #headInTurn = pLimit(1);
-  #headMs: number;
+  readonly #ended = new AbortController();
+  /** Whether a head is to come by itself. */
+  #isAwaited = false;
 
   constructor(settings: DecisionChainSettings) {
     this.#settings = settings;
     this.#chain = settings.heads.newId();
-    this.#headMs = settings.monotonicNow();
   }
 
   /** As `EventLog.publish`. Decisions of one partition go one publish after the other, so that their numbers grow with their offsets. */
   async publish(records: readonly OutgoingRecord[]): Promise<void> {
     const partitions = [...new Set(records.filter(isDecision).map(placeOf))].toSorted((a, b) => a - b);
     await this.#inTurnOf(partitions, () => this.#publish(records, partitions));
-    if (partitions.length === 0 || this.#settings.monotonicNow() - this.#headMs < HEAD_EVERY_MS) return;
-    this.#headMs = this.#settings.monotonicNow();
-    void this.publishHead();
+    if (partitions.length > 0) this.#awaitHead();
   }
 
   /** Tells what no head names yet. What cannot be told now is told later: no decision waits for it. Never rejects. */
   publishHead(): Promise<void> {
     return this.#headInTurn(() => this.#publishHead());
+  }
+
+  /** The last head: none comes by itself any more. */
+  end(): Promise<void> {
+    this.#ended.abort();
+    return this.publishHead();
+  }
+
+  /** Also whoever writes nothing more, because others took its partitions, says what it has written. */
+  #awaitHead(): void {
+    const { signal } = this.#ended;
+    if (this.#isAwaited || signal.aborted) return;
+    this.#isAwaited = true;
+    void this.#settings.heads.wait(HEAD_EVERY_MS, signal).then(() => {
+      this.#isAwaited = false;
+      return signal.aborted ? undefined : this.publishHead();
+    });
   }
 
   #inTurnOf(partitions: readonly number[], work: () => Promise<void>): Promise<void> {
@@ -149,6 +165,7 @@ export class DecisionChain {
       } catch (error) {
         const { code, message } = toFleetGcError(error);
         this.#settings.logger.warn({ code }, `no head of decisions could be published: ${message}`);
+        this.#awaitHead();
         return;
       }
       this.#closed = this.#closed.slice(ranges.length);

@@ -61,8 +61,7 @@ export async function startDecisionService<Kind extends SubjectKind>(
   const writing = { log, source: serviceSource(name), now, ids, signer };
   const publisher = createPublisher(writing);
   const sets = createPolicySetFacts(policies, publisher);
-  const chain =
-    heads && new DecisionChain({ log, publisher, decider: decider.name, heads, logger, now, monotonicNow });
+  const chain = heads && new DecisionChain({ log, publisher, decider: decider.name, heads, logger, now });
   const publish: EventLog['publish'] = async (records) => {
     await sets.publish();
     await (chain ?? log).publish(records);
@@ -95,7 +94,7 @@ const LAST_HEAD_MS = 2_000;
 function withLastHead(consumer: Consumer, chain: DecisionChain): Consumer {
   const stop = async (): Promise<void> => {
     await consumer.stop();
-    await waitAtMost(chain.publishHead(), LAST_HEAD_MS);
+    await waitAtMost(chain.end(), LAST_HEAD_MS);
   };
   return { ...consumer, stop, [Symbol.asyncDispose]: stop };
 }

@@ -70,7 +70,11 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     heads:
       keys === null || signer === UNSIGNED
         ? null
-        : { newId: sources.newId, statements: () => keys.ring().generations },
+        : {
+            newId: sources.newId,
+            statements: () => keys.ring().generations,
+            wait: sources.wait,
+          },
     metrics,
     logger,
     sources,

@@ -69,7 +69,8 @@ export const verb = defineVerb({
     }),
     requireHeads: withMeta(Switch.prefault('false'), {
       commandLineOnly: true,
-      description: 'With --trust-roots: it is a deviation if nobody signed heads.',
+      description:
+        'With --trust-roots: it is a deviation if no head names a decision that is older than twenty minutes, or a line of an archive.',
     }),
     threads: withMeta(
       Threads.prefault(() => String(Math.min(availableParallelism(), MOST_THREADS))),
@@ -104,7 +105,11 @@ export const verb = defineVerb({
     if (unfinished !== null) logger.warn(unfinished);
     const range = await timeRange({ from, to }, { log, nowMs, signal });
     const deletes = options.log !== 'archive';
-    const heads = roots && { roots, keepsAsDeclared: await isKept(options.log, log) };
+    const heads = roots && {
+      roots,
+      keepsAsDeclared: await isKept(options.log, log),
+      areRequired: requireHeads,
+    };
     const headed = heads && (await openDecisionHeads(log, { ...heads, range, nowMs }, signal));
     const policies = await readPolicyHistory(log, signal);
     const task = { source: threadSource(options), range, nowMs, heads };

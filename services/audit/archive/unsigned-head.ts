@@ -10,7 +10,7 @@ export function unsignedHead(lines: readonly ManifestLine[]): UnsignedHead | nul
   const fromLine = lines.findLastIndex(({ kind }) => kind === 'head') + 1;
   const news = lines.slice(fromLine);
   const [first, last] = [lines[0], lines.at(-1)];
-  if (first === undefined || last === undefined || news.every(isOfHeads)) return null;
+  if (first === undefined || last === undefined || !news.some(isToBeSigned)) return null;
   const shown = news.slice(-MOST_SUMS);
   return {
     archive: first.hash,
@@ -21,4 +21,6 @@ export function unsignedHead(lines: readonly ManifestLine[]): UnsignedHead | nul
   };
 }
 
-const isOfHeads = (line: ManifestLine): boolean => line.kind === 'file' && line.topic === TOPICS.heads.name;
+/** Whether a line alone is reason to sign. */
+export const isToBeSigned = (line: ManifestLine): boolean =>
+  line.kind !== 'head' && (line.kind !== 'file' || line.topic !== TOPICS.heads.name);

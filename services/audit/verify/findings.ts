@@ -55,7 +55,7 @@ export type DeviationKind =
   | 'statement-missing'
   /** A head is not there any more. */
   | 'head-missing'
-  /** There is no head, where heads are required. */
+  /** No head names it, where heads are required. */
   | 'no-heads';
 
 export interface Deviation {
@@ -81,6 +81,8 @@ export type GapKind =
   | 'unknown-policy-set'
   | 'unknown-version'
   | 'records-missing'
+  /** Decisions that no head names, where heads are required; their service may have ended without a word. */
+  | 'without-head'
   /** The log that still lives has no head of the archive. */
   | 'archive-unknown'
   /** Objects of a command have results and it has none, although its node lived on: it may be late, or lost. */

@@ -29,7 +29,7 @@ export async function startDeciders(
     log,
     trust,
     signer,
-    heads: keys && { newId: randomUUID, statements: () => keys.ring().generations },
+    heads: keys && { newId: randomUUID, statements: () => keys.ring().generations, wait },
     policies: policies.current.node,
     logger,
     metrics,

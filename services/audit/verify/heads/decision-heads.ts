@@ -1,11 +1,13 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
-import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { firstRecord, type TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { readKeys } from '../../../../packages/trust/read-keys.ts';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
 import { SETTLED_MS } from '../coverage.ts';
 import { decisionRanges, type RangesByChain } from './decision-ranges.ts';
 import {
+  headedBeforeMs,
   type KeptDecisions,
   keptInArchive,
   keptOnLog,
@@ -19,6 +21,8 @@ export interface HeadsAsked {
   readonly roots: TrustRoots;
   /** Whether the topic of decisions keeps them as long as this release declares; `false` where nobody knows. */
   readonly keepsAsDeclared: boolean;
+  /** Whether it is a fault to have none. */
+  readonly areRequired: boolean;
 }
 
 /** What signed heads say of the decisions of a partition, and which of them have to be there. */
@@ -26,6 +30,7 @@ export interface HeadsOfPartition {
   readonly ranges: RangesByChain;
   readonly kept: KeptDecisions;
   readonly lost: readonly LostOffsets[];
+  readonly requiredBeforeMs: number | null;
 }
 
 /**
@@ -50,21 +55,42 @@ type HeadedLog = Pick<EventLog, 'read'> & { readonly lines?: readonly ManifestLi
 /** Each partition reads all heads, and keeps its own part of them. */
 export async function openDecisionHeads(
   log: HeadedLog,
-  { roots, range, nowMs, keepsAsDeclared }: HeadsReading,
+  { roots, range, nowMs, keepsAsDeclared, areRequired }: HeadsReading,
   signal: AbortSignal,
 ): Promise<DecisionHeads> {
-  const { lines } = log;
+  const { lines = null } = log;
   const keptAfter = (sinceMs: number): KeptDecisions =>
-    lines === undefined
+    lines === null
       ? keptOnLog(range, { nowMs: nowMs + sinceMs, keepsAsDeclared })
       : keptInArchive(range, lines);
-  const from = { timestampMs: Math.max(0, keptAfter(0).expectedFromMs - SETTLED_MS) };
   const { ring } = await readKeys(log, roots, signal);
-  const heads = new BelievedHeads({ log, ring, from });
+  const heads = new BelievedHeads({ log, ring });
   const lost = lostFrom(lines ?? []);
-  return async (partition, sinceMs, reading) => ({
-    ranges: await decisionRanges(heads.read(reading), { partition, range }),
-    kept: keptAfter(sinceMs),
-    lost: lost.filter((one) => one.partition === partition),
-  });
+  const requiredBeforeMs = areRequired ? headedBeforeMs(range, nowMs, lines) : null;
+  return async (partition, sinceMs, reading) => {
+    const kept = keptAfter(sinceMs);
+    const from = { timestampMs: await headsFromMs(log, { partition, range, kept }, reading) };
+    return {
+      ranges: await decisionRanges(heads.read(from, reading), { partition, range }),
+      kept,
+      lost: lost.filter((one) => one.partition === partition),
+      requiredBeforeMs,
+    };
+  };
+}
+
+/** Since when heads name decisions that are to be there, or are there all the same: a topic may keep them longer than it has to. */
+async function headsFromMs(
+  log: Pick<EventLog, 'read'>,
+  {
+    partition,
+    range,
+    kept,
+  }: Pick<HeadsReading, 'range'> & Pick<HeadsOfPartition, 'kept'> & { readonly partition: number },
+  signal: AbortSignal,
+): Promise<number> {
+  const request = { topic: TOPICS.decisions.name, partition, from: 'earliest' } as const;
+  const oldest = await firstRecord(log, request, signal);
+  const thereFromMs = Math.min(kept.expectedFromMs, oldest?.timestampMs ?? kept.expectedFromMs);
+  return Math.max(0, Math.max(range.fromMs ?? 0, thereFromMs) - SETTLED_MS);
 }

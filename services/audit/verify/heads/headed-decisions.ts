@@ -5,6 +5,7 @@ import type { RangesByChain } from './decision-ranges.ts';
 import type { KeptDecisions, LostOffsets } from './kept-decisions.ts';
 import { hasLostBetween, type Neighbours, numbersText, placesOf, tellMissing } from './missing-decisions.ts';
 import { RangeProgress } from './range-progress.ts';
+import { RequiredHeads } from './required-heads.ts';
 
 export interface HeadedDecisionsSettings {
   readonly ranges: RangesByChain;
@@ -12,6 +13,8 @@ export interface HeadedDecisionsSettings {
   readonly kept: KeptDecisions;
   /** Of this partition. */
   readonly lost: readonly LostOffsets[];
+  /** What came before has to be named by heads; `null` where nobody requires that. */
+  readonly requiredBeforeMs: number | null;
 }
 
 /** What its writer signed in a partition, in the order of the numbers. */
@@ -30,10 +33,13 @@ interface Chain {
 export class HeadedDecisions {
   readonly #settings: HeadedDecisionsSettings;
   readonly #chains: ReadonlyMap<string, Chain>;
+  readonly #required: RequiredHeads | null;
   #oldest: LogRecord | null = null;
 
   constructor(settings: HeadedDecisionsSettings) {
     this.#settings = settings;
+    const { requiredBeforeMs } = settings;
+    this.#required = requiredBeforeMs === null ? null : new RequiredHeads(requiredBeforeMs);
     this.#chains = new Map(
       [...settings.ranges].map(([chain, ranges]) => [
         chain,
@@ -51,7 +57,16 @@ export class HeadedDecisions {
     const met = chain === undefined || number === null ? null : rangeWith(chain, number);
     if (met === 'repeated') return;
     if (met !== null && number !== null) met.take(number, record, isAsked);
-    else if (isAsked) this.#settings.findings.counts.withoutHead++;
+    else if (isAsked) this.#withoutHead(record, chain);
+  }
+
+  #withoutHead(record: LogRecord, chain: Chain | undefined): void {
+    this.#settings.findings.counts.withoutHead++;
+    const near = chain?.all.slice(chain.at, chain.at + 2) ?? [];
+    this.#required?.take(
+      record,
+      near.map(({ range }) => range),
+    );
   }
 
   /** Nothing more comes. */
@@ -61,6 +76,7 @@ export class HeadedDecisions {
       for (const [at, progress] of chain.all.entries())
         if (progress.isWhole) this.#compare(progress);
         else this.#tellMissing(chain, at, begunMs);
+    this.#required?.finish(this.#settings.findings);
   }
 
   #met(): readonly RangeProgress[] {

@@ -47,6 +47,26 @@ export function keptInArchive(range: TimeRange, lines: readonly ManifestLine[]):
   };
 }
 
+/**
+ * Before when decisions are old enough for a head to name them. An archive got its heads before its decisions, so that it has no
+ * head without these; so what counts is its newest head.
+ */
+export function headedBeforeMs(
+  { toMs }: TimeRange,
+  nowMs: number,
+  lines: readonly ManifestLine[] | null,
+): number {
+  const endMs = lines === null ? nowMs : newestHeadMs(lines);
+  return Math.min(endMs, toMs ?? endMs) - AROUND_MS;
+}
+
+const newestHeadMs = (lines: readonly ManifestLine[]): number =>
+  lines.reduce(
+    (ms, line) =>
+      line.kind === 'file' && line.topic === TOPICS.heads.name ? Math.max(ms, line.newestMs) : ms,
+    0,
+  );
+
 export const lostFrom = (lines: readonly ManifestLine[]): readonly LostOffsets[] =>
   lines.flatMap((line) =>
     line.kind === 'gap' && line.topic === TOPICS.decisions.name

@@ -38,7 +38,6 @@ export function believedHead(trust: Trust, record: LogRecord): BelievedHead | nu
 export interface HeadsReading {
   readonly log: Pick<EventLog, 'read'>;
   readonly ring: KeyRing;
-  readonly from: ReadFrom;
 }
 
 /**
@@ -55,8 +54,8 @@ export class BelievedHeads {
     this.#trust = trustThen(reading.ring);
   }
 
-  async *read(signal: AbortSignal): AsyncGenerator<BelievedHead, void> {
-    const { log, from } = this.#reading;
+  async *read(from: ReadFrom, signal: AbortSignal): AsyncGenerator<BelievedHead, void> {
+    const { log } = this.#reading;
     for await (const event of log.read({ topic: TOPICS.heads.name, from, to: 'end' }, signal)) {
       const head = event.kind === 'record' ? this.#headIn(event.record) : null;
       if (head !== null) yield head;

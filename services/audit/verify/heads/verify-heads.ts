@@ -1,7 +1,9 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
+import { counted } from '../../../../packages/text/counted.ts';
 import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
+import { isToBeSigned } from '../../archive/unsigned-head.ts';
 import { createCollector, type Found } from '../collected-findings.ts';
 import type { Deviation } from '../findings.ts';
 import { ArchiveHeadsCheck, type ArchiveHeadsFound } from './archive-heads.ts';
@@ -49,7 +51,7 @@ export async function verifyHeads(needs: HeadsNeeds, signal: AbortSignal): Promi
   for (const one of archive?.gaps ?? []) gap(one);
   for await (const one of missingFromTopics(needs, signal)) deviation(one);
   for (const one of unsaid(own.keys, own.said)) deviation(one);
-  for (const one of needs.areRequired ? withoutHeads(archive, own.decisionHeads) : []) deviation(one);
+  for (const one of needs.areRequired ? withoutHeads(archive, { ...needs, ...own }) : []) deviation(one);
   return {
     found: found(),
     heads: { archive: archive && summaryOf(archive, needs), decisionHeads: own.decisionHeads },
@@ -82,7 +84,7 @@ async function readOwn({ log, roots }: HeadsNeeds, signal: AbortSignal): Promise
   const said = new SaidStatements();
   const { ring } = await readKeys(log, roots, signal);
   let decisionHeads = 0;
-  for await (const head of new BelievedHeads({ log, ring, from: 'earliest' }).read(signal)) {
+  for await (const head of new BelievedHeads({ log, ring }).read('earliest', signal)) {
     said.take(head);
     if (head.event.type === 'fleetgc.decision-head') decisionHeads += 1;
   }
@@ -99,14 +101,22 @@ async function ofArchive(
   const told = living ?? log;
   const check = new ArchiveHeadsCheck(lines, living === null ? 'by the archive' : 'by the log');
   const { ring } = await readKeys(told, roots, signal);
-  for await (const head of new BelievedHeads({ log: told, ring, from: 'earliest' }).read(signal))
-    check.take(head);
+  for await (const head of new BelievedHeads({ log: told, ring }).read('earliest', signal)) check.take(head);
   return check.finish(trustThen(ring));
 }
 
-function* withoutHeads(archive: ArchiveHeadsFound | null, decisionHeads: number): Iterable<Deviation> {
-  const none = { kind: 'no-heads', node: null, places: [] } as const;
-  if (archive?.provedLines === 0)
-    yield { ...none, message: 'the archive has no head that is right: its archiver signed nothing' };
-  if (decisionHeads === 0) yield { ...none, message: 'no decision service has signed a head' };
+function* withoutHeads(
+  archive: ArchiveHeadsFound | null,
+  { lines, decisionHeads }: Pick<HeadsNeeds, 'lines'> & Pick<OwnHeads, 'decisionHeads'>,
+): Iterable<Deviation> {
+  const provedLines = archive?.provedLines ?? 0;
+  const later = lines?.slice(provedLines).filter(isToBeSigned).length ?? 0;
+  if (later > 0) yield noHeads(provedLines === 0 ? NOTHING_SIGNED : underNoHead(later, provedLines));
+  if (decisionHeads === 0) yield noHeads('no decision service has signed a head');
 }
+
+const noHeads = (message: string): Deviation => ({ kind: 'no-heads', message, node: null, places: [] });
+
+const NOTHING_SIGNED = 'the archive has no head that is right: its archiver signed nothing';
+const underNoHead = (later: number, provedLines: number): string =>
+  `${counted(later, 'line')} of the manifest after line ${provedLines} ${later === 1 ? 'is' : 'are'} under no head: an archiver is at work, could not sign, or somebody else wrote ${later === 1 ? 'it' : 'them'}`;

@@ -24,7 +24,7 @@ export async function verify(
   roots: TrustRoots | null = null,
 ): Promise<Found> {
   const nowMs = Date.now() + SPREAD_MS;
-  const asked = roots && { roots, keepsAsDeclared: true, range, nowMs };
+  const asked = roots && { roots, keepsAsDeclared: true, areRequired: false, range, nowMs };
   const headed = asked && (await openDecisionHeads(log, asked, signal));
   const policies = await readPolicyHistory(log, signal);
   const reading = { nowMs, deletes };

@@ -253,6 +253,16 @@ test('an archive without heads is said to be so, and is a deviation where heads 
   expect((await headsOf(directory, { areRequired: true })).kinds).toEqual(['no-heads', 'no-heads']);
 });
 
+test('where heads are required, all of an archive has to be under them', async () => {
+  const { log, publishAt, directory } = await signedArchive();
+  const noHeads = async () => (await headsOf(directory, { areRequired: true })).messages;
+  expect(await noHeads()).toEqual(['no decision service has signed a head']);
+  await publishAt(SIGNED_AT_MS + 3 * DAY_MS, listed('news'));
+  await archived(log, directory);
+  expect((await headsOf(directory)).kinds).toEqual([]);
+  expect((await noHeads())[0]).toMatch(/^1 line of the manifest after line \d+ is under no head/);
+});
+
 test('who may not sign archives nothing less, and says so', async () => {
   const { log, publishAt, directory } = await signedArchive();
   await publishAt(SIGNED_AT_MS + 3 * DAY_MS, listed('news'));

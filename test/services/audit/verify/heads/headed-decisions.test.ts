@@ -59,10 +59,9 @@ function scene() {
         signer: UNSIGNED,
       }),
       decider: 'image-gc',
-      heads: { newId: () => name, statements: () => new Map() },
+      heads: { newId: () => name, statements: () => new Map(), wait: () => new Promise(() => {}) },
       logger: pino({ level: 'silent' }),
       now: () => nowMs,
-      monotonicNow: () => 0,
     });
   return {
     records,
@@ -87,6 +86,7 @@ interface Asked {
   readonly range?: TimeRange;
   readonly kept?: KeptDecisions;
   readonly lost?: readonly LostOffsets[];
+  readonly requiredBeforeMs?: number | null;
 }
 
 /** What is asked for, and all of that. */
@@ -115,7 +115,7 @@ function decisionsIn(records: readonly LogRecord[], partition: number, range: Ti
 /** What `verify` says of the decisions among these records by the heads among them. */
 async function verified(
   records: readonly LogRecord[],
-  { range = EVERYTHING, kept = wholly(range), lost = [] }: Asked = {},
+  { range = EVERYTHING, kept = wholly(range), lost = [], requiredBeforeMs = null }: Asked = {},
 ) {
   const { found, ...findings } = createCollector();
   const heads = records.flatMap((record) => {
@@ -124,7 +124,7 @@ async function verified(
   });
   for (let partition = 0; partition < TOPICS.decisions.partitions; partition += 1) {
     const ranges = await decisionRanges(heads, { partition, range });
-    const check = new HeadedDecisions({ ranges, findings, kept, lost });
+    const check = new HeadedDecisions({ ranges, findings, kept, lost, requiredBeforeMs });
     for (const { record, isAsked } of decisionsIn(records, partition, range)) check.take(record, isAsked);
     check.finish();
   }
@@ -387,6 +387,79 @@ test('the clock of a writer that is behind makes no deviation of what was writte
   const records = await aheadBy(-60);
   const range = { fromMs: null, toMs: NOW + 5 * MINUTE };
   expect(await verified(records, { range })).toMatchObject({ deviations: [], gaps: ['decisions-gone'] });
+});
+
+describe('where heads are required', () => {
+  const required = async (records: readonly LogRecord[], requiredBeforeMs = NOW + 1_000 * MINUTE) => {
+    const { deviations, gaps } = await verified(records, { requiredBeforeMs });
+    return { deviations, gaps };
+  };
+  const ofHeads = ({ topic }: LogRecord): boolean => topic === TOPICS.heads.name;
+
+  test('what services leave that live on is right', async () => {
+    expect(await required(await twoWriters())).toEqual({ deviations: [], gaps: [] });
+  });
+
+  test('what no head can name yet is right', async () => {
+    const records = await twelveDecisions();
+    expect(await required(records, NOW + 30 * MINUTE)).toEqual({ deviations: [], gaps: [] });
+    expect(await required(records)).toEqual({ deviations: [], gaps: ['without-head'] });
+  });
+
+  test('what comes long after the last head of its writer deviates', async () => {
+    const { records, replica, pass } = scene();
+    const writer = replica('a');
+    await writer.publish(decided('web-1', 4));
+    await writer.publishHead();
+    pass(21 * MINUTE);
+    await writer.publish(decided('web-1', 4));
+    expect(await required(records)).toEqual({ deviations: ['no-heads'], gaps: [] });
+  });
+
+  test('one head of one writer is none of the others', async () => {
+    const { records, replica, pass } = scene();
+    const [signing, silent] = [replica('a'), replica('b')];
+    for (const _ of [1, 2, 3]) {
+      await signing.publish(decided('web-1', 2));
+      await silent.publish(decided('web-1', 2));
+      await signing.publishHead();
+      pass(11 * MINUTE);
+    }
+    expect(await required(records)).toEqual({ deviations: ['no-heads'], gaps: [] });
+  });
+
+  test('a writer that ended before its first head leaves what is not verified', async () => {
+    const { records, replica, pass } = scene();
+    await replica('a').publish(decided('web-1', 2));
+    pass(60 * MINUTE);
+    const second = replica('b');
+    await second.publish(decided('web-1', 2));
+    await second.publishHead();
+    expect(await required(records)).toEqual({ deviations: [], gaps: ['without-head'] });
+  });
+
+  test('without numbers, and without any heads, all deviate', async () => {
+    const records = await twelveDecisions();
+    const unnumbered = records
+      .filter((record) => !ofHeads(record))
+      .map((record) => ({ ...record, headers: {} }));
+    expect(await required(unnumbered)).toEqual({ deviations: ['no-heads'], gaps: [] });
+    expect(await required(records.filter((record) => !ofHeads(record)))).toEqual({
+      deviations: ['no-heads'],
+      gaps: [],
+    });
+  });
+
+  test('what the brokers did not say that they took is not verified', async () => {
+    const { records, replica, becomes } = scene();
+    const writer = replica('a');
+    for (const outcome of ['well', 'came without a word', 'well'] as const) {
+      becomes(outcome);
+      await writer.publish(decided('web-1', 2)).catch(() => undefined);
+    }
+    await writer.publishHead();
+    expect(await required(records)).toEqual({ deviations: [], gaps: ['without-head'] });
+  });
 });
 
 test('what an archive notes as lost before it was archived is no deviation', async () => {

@@ -5,6 +5,7 @@ import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { chained, type ManifestContent } from '../../../../../services/audit/archive/manifest-entry.ts';
 import { AROUND_MS } from '../../../../../services/audit/verify/coverage.ts';
 import {
+  headedBeforeMs,
   keepsAsDeclared,
   keptInArchive,
   keptOnLog,
@@ -44,6 +45,19 @@ test('an archive has all since it was begun, and of what was before as much as t
     certainFromMs: NOW + HOUR,
     readToMs: NOW + 2 * HOUR + AROUND_MS,
   });
+});
+
+test('heads are to name what is twenty minutes older than the end, and in an archive than its newest head', () => {
+  expect(headedBeforeMs(WHOLE, NOW, null)).toBe(NOW - AROUND_MS);
+  expect(headedBeforeMs({ fromMs: null, toMs: NOW - HOUR }, NOW, null)).toBe(NOW - HOUR - AROUND_MS);
+  const file = { kind: 'file', partition: 0, firstOffset: '0', lastOffset: '0', file: 'a' } as const;
+  const times = { oldestMs: 0, lastMs: 0, sha256: 'a'.repeat(64), sizeBytes: 1, rows: 1 };
+  const lines = linesOf(
+    BEGUN,
+    { ...file, ...times, topic: TOPICS.heads.name, newestMs: NOW - HOUR },
+    { ...file, ...times, topic: name, newestMs: NOW },
+  );
+  expect(headedBeforeMs(WHOLE, NOW + HOUR, lines)).toBe(NOW - HOUR - AROUND_MS);
 });
 
 test('what was lost before it was archived is known from the manifest', () => {
