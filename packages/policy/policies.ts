@@ -90,6 +90,7 @@ function policyFollower(knowledge: PolicyKnowledge, trust: Trust, seen: SeenGene
       return 'taken';
     },
     caughtUp: () => knowledge.adopt(reading),
+    stillCaughtUp: () => knowledge.settle(),
     fail: (message: string) => knowledge.fail(message),
   } as const;
 }

@@ -24,8 +24,10 @@ export interface PolicyKnowledge {
   begin(): void;
   /** The pass reached the end of the topic. */
   adopt(reading: PolicyReading): void;
-  /** The pass took one more record. */
+  /** The pass took one more record: it counts for whoever asks from now on. */
   update(reading: PolicyReading): void;
+  /** Says what follows from all that came by now, be it asked for or not. */
+  settle(): void;
   fail(message: string): void;
 }
 
@@ -47,6 +49,9 @@ interface State {
   sets: PolicySets;
   /** Keys that were there and are not, without having been deleted. */
   lost: readonly string[];
+  isOverfull: boolean;
+  /** What was read since then, and not looked at: many records may come together, and all of them are one change. */
+  unsettled: PolicyReading | null;
   adoptedOnce: boolean;
   current: boolean;
   failure: string | null;
@@ -62,6 +67,8 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
     entries: new Map(),
     sets: setsOfEntries([]),
     lost: [],
+    isOverfull: false,
+    unsettled: null,
     adoptedOnce: false,
     current: false,
     failure: null,
@@ -75,17 +82,26 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
     state.lost = [...state.entries.keys(), ...state.lost, ...seen.keys('policies')]
       .filter((key) => !reading.hasSeen(key))
       .filter(isFirst);
+    state.isOverfull = reading.isOverfull();
     state.entries = new Map([...carriedOver(state), ...reading.entries]);
     state.sets = setsOfEntries(state.entries.values());
     remember(reading, seen);
     report(settings, state, before);
   };
+  const settled = (): State => {
+    const { unsettled } = state;
+    state.unsettled = null;
+    if (unsettled !== null) take(unsettled);
+    return state;
+  };
   return {
-    sets: () => state.sets,
-    counts: () => countsOf(state.sets),
-    problem: () => problemOf(state, seen),
-    unreadable: () => unreadableOf(state),
+    sets: () => settled().sets,
+    counts: () => countsOf(settled().sets),
+    problem: () => problemOf(settled(), seen),
+    unreadable: () => unreadableOf(settled()),
+    settle: () => void settled(),
     begin: () => {
+      settled();
       state.current = false;
     },
     adopt: (reading) => {
@@ -96,9 +112,10 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
       onAdopted();
     },
     update: (reading) => {
-      if (state.current) take(reading);
+      if (state.current) state.unsettled = reading;
     },
     fail: (message) => {
+      settled();
       if (state.failure !== message)
         logger.warn({ topic: 'gc.policies' }, `policies cannot be read: ${message}`);
       state.failure = message;
@@ -125,7 +142,11 @@ const carriedOver = ({ entries, lost }: State): Entries =>
 
 const isFirst = (key: string, index: number, keys: readonly string[]): boolean => keys.indexOf(key) === index;
 
-function problemOf({ entries, lost }: State, seen: SeenGenerations): string | null {
+const OVERFULL =
+  'gc.policies holds more records that cannot be read than anybody keeps. Delete them, or make the topic anew and apply the policies again; it is looked at again within 5 min';
+
+function problemOf({ entries, lost, isOverfull }: State, seen: SeenGenerations): string | null {
+  if (isOverfull) return OVERFULL;
   if (lost.length > 0)
     return lossProblem(
       lost,

@@ -38,6 +38,8 @@ export interface PolicyReading {
   readonly entries: ReadonlyMap<string, PolicyEntry>;
   /** The highest of each key that is believed. */
   readonly generations: ReadonlyMap<string, number>;
+  /** Whether there are more records that cannot be read than are kept: nobody knows then what all of them are. */
+  isOverfull(): boolean;
   /** Whether a record of this key was seen, also one that deletes it. */
   hasSeen(key: string): boolean;
   /** `rewound` when the offset is not after the last one: then this is another topic than before. */
@@ -49,20 +51,48 @@ export function createPolicyReading(trust: Trust, before: SeenGenerations): Poli
   const entries = new Map<string, PolicyEntry>();
   const seen = new Set<string>();
   const generations = new Map<string, number>();
+  const unread = createUnreadRoom();
   let lastOffset = -1n;
   return {
     entries,
     generations,
+    isOverfull: unread.isOverfull,
     hasSeen: (key) => seen.has(seenName(key)),
     add: (record) => {
       if (record.offset <= lastOffset) return 'rewound';
       lastOffset = record.offset;
       const key = record.key ?? '';
       const entry = believedEntryOf(record, trust, { before, generations });
-      seen.add(seenName(key));
-      if (entry === null) entries.delete(key);
-      else entries.set(key, entry);
+      const isKept = unread.keeps(key, entries.get(key) ?? null, entry);
+      if (isKept) seen.add(seenName(key));
+      if (isKept && entry !== null) entries.set(key, entry);
+      else entries.delete(key);
       return 'added';
+    },
+  };
+}
+
+/** Whoever may write there, with or without a key, can write any number of records that cannot be read, with any keys. */
+const MOST_UNREADABLE = 1_000;
+const MOST_UNREADABLE_CHARACTERS = 4_000_000;
+
+/** Counts the records that cannot be read, of those that are kept. */
+function createUnreadRoom() {
+  let [records, characters, isOverfull] = [0, 0, false];
+  const count = (key: string, sign: 1 | -1): void => {
+    records += sign;
+    characters += sign * key.length;
+  };
+  return {
+    isOverfull: () => isOverfull,
+    /** Whether there is room for what takes the place of what stood there. */
+    keeps: (key: string, before: PolicyEntry | null, entry: PolicyEntry | null): boolean => {
+      if (before?.kind === 'unreadable') count(key, -1);
+      if (entry?.kind !== 'unreadable') return true;
+      const hasRoom = records < MOST_UNREADABLE && characters + key.length <= MOST_UNREADABLE_CHARACTERS;
+      if (hasRoom) count(key, 1);
+      else isOverfull = true;
+      return hasRoom;
     },
   };
 }

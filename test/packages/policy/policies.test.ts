@@ -36,6 +36,12 @@ const policyOfProd = () => appliedPolicy({ name: 'bad', selector: IN_PROD });
 const paused = (record: PauseRecord, offset: number): LogRecord =>
   recordOf({ topic: 'policies', key: pauseKey(record.selector), event: record }, { offset: BigInt(offset) });
 
+const rubbish = (key: string, offset: number): LogRecord => ({
+  ...deleted('web', offset),
+  key,
+  value: Buffer.from('rubbish'),
+});
+
 const deleted = (key: string, offset: number): LogRecord =>
   recordOf(deletionOutput(key), { offset: BigInt(offset) });
 
@@ -493,4 +499,49 @@ test('it waits for what it starts after, and whoever closes it does not', async 
   await source[Symbol.asyncDispose]();
 
   expect(log.readings).toEqual([]);
+});
+
+test('records that come together are one change, which is known at once and told once', async () => {
+  const { out, reading, names } = await startedWith();
+  const toldNow = () => out.lines.filter((line) => line.includes('policies in force')).length;
+  const before = toldNow();
+  const all = ['a', 'b', 'c'].map((name, at) => applied(appliedPolicy({ name }), at));
+  reading(0).records(...all);
+  await settle();
+  expect(toldNow()).toBe(before);
+  expect(names()).toEqual(['a', 'b', 'c']);
+  reading(0).stillCaughtUp();
+  await settle();
+  expect(toldNow()).toBe(before + 1);
+});
+
+test('what nobody asks for is told all the same', async () => {
+  const { out, reading } = await startedWith();
+  reading(0).records(rubbish('web', 0)).stillCaughtUp();
+  await settle();
+  expect(out.lines.filter((line) => line.includes('cannot be read (key'))).toHaveLength(1);
+});
+
+test.each([
+  { name: 'many records', keys: Array.from({ length: 1_001 }, (_, at) => `k${at}`) },
+  {
+    name: 'a few with keys as long as messages',
+    keys: ['a', 'b', 'c', 'd', 'e'].map((at) => at.repeat(900_000)),
+  },
+])('of $name that nobody can read not all are kept, and all of them hold', async ({ keys }) => {
+  const started = await startedWith(applied(appliedPolicy({ name: 'web' }), 0));
+  const { source, reading, waits } = started;
+  reading(0).records(...keys.map((key, at) => rubbish(key, at + 1)));
+  await settle();
+  expect(source.problem()).toMatch(/more records that cannot be read than anybody keeps/);
+  expect(waits).toEqual([]);
+  // Somebody deleted them all.
+  source.readAgain();
+  await settle();
+  reading(1)
+    .records(applied(appliedPolicy({ name: 'web' }), 0), ...keys.map((key, at) => deleted(key, at + 1)))
+    .caughtUp();
+  await settle();
+  expect(source.problem()).toBeNull();
+  expect(started.names()).toEqual(['web']);
 });
