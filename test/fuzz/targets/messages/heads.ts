@@ -111,7 +111,7 @@ async function wrongOfDecisions(head: BelievedHead): Promise<string | null> {
   const partition = DECISIONS_PARTITION;
   const findings = createCollector();
   const ranges = await decisionRanges([head], { partition, range: ALL });
-  const check = new HeadedDecisions({ ranges, findings, kept: KEPT, lost: [] });
+  const check = new HeadedDecisions({ ranges, findings, kept: KEPT, lost: [], requiredBeforeMs: null });
   for (const record of HEADED) check.take(record, true);
   check.finish();
   const { headed } = findings.counts;
