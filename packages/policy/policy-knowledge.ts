@@ -73,21 +73,7 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
     current: false,
     failure: null,
   };
-  const take = (reading: PolicyReading): void => {
-    const before = {
-      hashes: hashesOf(state.sets),
-      problem: state.failure ?? problemOf(state, seen),
-      unreadable: unreadableOf(state),
-    };
-    state.lost = [...state.entries.keys(), ...state.lost, ...seen.keys('policies')]
-      .filter((key) => !reading.hasSeen(key))
-      .filter(isFirst);
-    state.isOverfull = reading.isOverfull();
-    state.entries = new Map([...carriedOver(state), ...reading.entries]);
-    state.sets = setsOfEntries(state.entries.values());
-    remember(reading, seen);
-    report(settings, state, before);
-  };
+  const take = (reading: PolicyReading): void => takeInto(state, reading, settings);
   const settled = (): State => {
     const { unsettled } = state;
     state.unsettled = null;
@@ -124,16 +110,35 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
   };
 }
 
+function takeInto(state: State, reading: PolicyReading, settings: KnowledgeSettings): void {
+  const { seen } = settings;
+  const before = {
+    hashes: hashesOf(state.sets),
+    problem: state.failure ?? problemOf(state, seen),
+    unreadable: unreadableOf(state),
+  };
+  state.lost = [...state.entries.keys(), ...state.lost, ...seen.keys('policies')]
+    .filter((key) => !reading.hasSeen(key))
+    .filter(isFirst);
+  state.isOverfull = reading.isOverfull();
+  state.entries = new Map([...carriedOver(state), ...reading.entries]);
+  state.sets = setsOfEntries(state.entries.values());
+  remember(reading, seen);
+  report(settings, state, before);
+}
+
 /**
  * A pause that has ended is remembered no longer: put back, it pauses once more, and that is safe. Pauses come and go for ever, and
  * there is room for so many.
  */
-function remember({ generations, entries }: PolicyReading, seen: SeenGenerations): void {
-  const hasEnded = (key: string): boolean => isPauseKey(key) && !entries.has(key);
-  const [ended, standing] = [new Set([...generations.keys()].filter(hasEnded)), new Map(generations)];
+function remember({ generations, entries, isOverfull }: PolicyReading, seen: SeenGenerations): void {
+  // What there was no room for has not ended.
+  const hasEnded = (key: string): boolean => !isOverfull() && isPauseKey(key) && !entries.has(key);
+  const ended = [...generations.keys()].filter(hasEnded);
+  const standing = new Map(generations);
   for (const key of ended) standing.delete(key);
   seen.saw('policies', standing);
-  seen.forget('policies', [...ended]);
+  seen.forget('policies', ended);
 }
 
 /** What is lost stays known until somebody says what becomes of it. */

@@ -175,6 +175,18 @@ test('a pause that has ended is not remembered: put back, it pauses again, and i
   expect([policies.problem(), policies.current.node().pauses.length]).toEqual([null, 0]);
 });
 
+test('a pause that is buried under records that nobody can read has not ended', async () => {
+  const { seen, policies, reading } = await startedWith(version(WEB), version(PAUSE));
+  const rubbish = (key: string): LogRecord => ({ ...unsigned(state(WEB)), key });
+  const many = Array.from({ length: 1_000 }, (_, at) => rubbish(`k${at}`));
+  reading(1)
+    .records(state(WEB), state(PAUSE), ...many, rubbish(pauseKey(EVERY_NODE)))
+    .caughtUp();
+  await settle();
+  expect(policies.problem()).toMatch(/more records that cannot be read/);
+  expect(seen.keys('policies')).toEqual(['web', pauseKey(EVERY_NODE)]);
+});
+
 const AHEAD = SIGNED_AT_MS + DAY_MS - 1;
 const unsigned = ({ headers, ...record }: LogRecord): LogRecord => {
   const { ce_fleetgckeyid, ce_fleetgcsignature, ...others } = headers;
