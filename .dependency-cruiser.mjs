@@ -45,6 +45,9 @@ const ROOMS = {
   'packages/policy': [...MESSAGES, 'packages/process', 'packages/text'],
   'packages/service': [...MESSAGES, 'packages/process', 'packages/policy'],
   'packages/fleet-watch': ['packages/process', 'packages/event-log'],
+  'packages/work-queue': [],
+  'packages/owner-graph': [],
+  'packages/kube-api': ['packages/process'],
 
   'services/node-agent': [
     ...PLATFORM,
