@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { FleetGcError } from '../process/errors.ts';
+import type { ApiConnection } from './connection.ts';
+import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { type ApiResource, collectionPath } from './resources.ts';
+import { jsonOf, refusalText } from './status.ts';
+
+/** Objects as metadata alone: the API server leaves the rest away. */
+export const AS_METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+const PAGE_OBJECTS = 500;
+
+const Page = z.object({
+  metadata: z.object({ resourceVersion: z.string().max(128).default(''), continue: z.string().default('') }),
+  items: z.array(z.unknown()).nullish(),
+});
+
+/** The end of a list that was read whole. */
+export interface ListEnd {
+  /** A watch goes on from here. */
+  readonly resourceVersion: string;
+}
+
+/** Why a list is not whole. Nothing may be concluded from its pages. */
+export type ListProblem = 'expired' | 'refused' | 'unreadable';
+
+export type ListOutcome =
+  | { readonly kind: 'complete'; readonly end: ListEnd }
+  | { readonly kind: 'incomplete'; readonly problem: ListProblem; readonly message: string };
+
+/**
+ * A consistent list in pages, of which each is given to `onPage`. The resourceVersion stays unset, so the first page is as new as
+ * etcd, and the further ones belong to it. Rejects with what the connection rejects with.
+ */
+export async function listMetadata(
+  connection: ApiConnection,
+  resource: ApiResource,
+  onPage: (objects: readonly ObjectMetadata[]) => void,
+  signal: AbortSignal,
+): Promise<ListOutcome> {
+  const seen = new Set<string>();
+  let next = '';
+  let resourceVersion = '';
+  do {
+    const page = await readPage(connection, resource, next, signal);
+    if (page.kind === 'incomplete') return page;
+    onPage(page.objects);
+    seen.add(next);
+    next = page.next;
+    resourceVersion = page.resourceVersion;
+    // A server that turns in a circle would keep us for ever.
+    if (next !== '' && seen.has(next)) return incomplete('unreadable', 'a page of the list was told twice');
+  } while (next !== '');
+  return resourceVersion === ''
+    ? incomplete('unreadable', 'the list has no resourceVersion')
+    : { kind: 'complete', end: { resourceVersion } };
+}
+
+interface ReadPage {
+  readonly kind: 'page';
+  readonly objects: readonly ObjectMetadata[];
+  readonly next: string;
+  readonly resourceVersion: string;
+}
+type Incomplete = Extract<ListOutcome, { kind: 'incomplete' }>;
+
+const incomplete = (problem: ListProblem, message: string): Incomplete => ({
+  kind: 'incomplete',
+  problem,
+  message,
+});
+
+async function readPage(
+  connection: ApiConnection,
+  resource: ApiResource,
+  next: string,
+  signal: AbortSignal,
+): Promise<ReadPage | Incomplete> {
+  const query = { limit: String(PAGE_OBJECTS), ...(next !== '' && { continue: next }) };
+  const path = collectionPath(resource, query);
+  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA_LIST }, signal);
+  if (answer.status === 410) return incomplete('expired', refusalText(answer));
+  if (answer.status !== 200) return incomplete('refused', refusalText(answer));
+  const parsed = Page.safeParse(jsonOf(answer.body));
+  if (!parsed.success)
+    return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
+  const objects: ObjectMetadata[] = [];
+  for (const item of parsed.data.items ?? []) {
+    const object = readMetadata(item);
+    if (object === null) return incomplete('unreadable', 'an entry of the list is no object');
+    objects.push(object);
+  }
+  const { resourceVersion, continue: continues } = parsed.data.metadata;
+  return { kind: 'page', objects, next: continues, resourceVersion };
+}
+
+/** The uid of the namespace `kube-system`, by which a cluster is known. Throws `API_REFUSED`. */
+export async function readClusterInstance(connection: ApiConnection): Promise<string> {
+  const path = '/api/v1/namespaces/kube-system';
+  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA });
+  const object = answer.status === 200 ? readMetadata(jsonOf(answer.body)) : null;
+  if (object !== null) return object.uid;
+  throw new FleetGcError(
+    'API_REFUSED',
+    `the namespace kube-system, whose uid names the cluster, cannot be read: ${refusalText(answer)}`,
+  );
+}
+
+export const AS_METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+
+/** What is read of any object: its metadata, bounded. */
+export interface ObjectMetadata {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly deletionTimestamp: string | null;
+  readonly finalizers: readonly string[];
+  readonly ownerReferences: readonly ApiOwnerReference[];
+  readonly keep: boolean;
+}
+
+export interface ApiOwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller: boolean;
+  readonly blockOwnerDeletion: boolean;
+}
+
+/** Keeps an object, and all that lies in a namespace that has it. */
+export const KEEP_ANNOTATION = 'fleetgc.io/keep';
+
+/** The longest name of an object, of a kind, and what stands in a qualified name. */
+const MAX_TEXT_LENGTH = 320;
+const MAX_UID_LENGTH = 128;
+const MAX_REFERENCES = 5_000;
+const MAX_FINALIZERS = 100;
+
+const Uid = z.string().min(1).max(MAX_UID_LENGTH);
+const Reference = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string().min(1),
+  controller: z.boolean().nullish(),
+  blockOwnerDeletion: z.boolean().nullish(),
+});
+const Metadata = z.object({
+  metadata: z.object({
+    name: z.string().min(1).max(MAX_TEXT_LENGTH),
+    namespace: z.string().max(MAX_TEXT_LENGTH).nullish(),
+    uid: Uid,
+    resourceVersion: z.string().min(1).max(MAX_UID_LENGTH),
+    deletionTimestamp: z.string().max(64).nullish(),
+    finalizers: z.array(z.string()).nullish(),
+    ownerReferences: z.array(Reference).nullish(),
+    annotations: z.record(z.string(), z.unknown()).nullish(),
+  }),
+});
+
+/**
+ * `null` for what is no object. References and finalizers beyond all bounds are replaced so that nothing can be concluded from
+ * them: the object is known and stays.
+ */
+export function readMetadata(value: unknown): ObjectMetadata | null {
+  const parsed = Metadata.safeParse(value);
+  if (!parsed.success) return null;
+  const { metadata } = parsed.data;
+  if (!metadata.name.isWellFormed() || !metadata.uid.isWellFormed()) return null;
+  return {
+    namespace: (metadata.namespace ?? '').toWellFormed(),
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion.toWellFormed(),
+    deletionTimestamp: metadata.deletionTimestamp?.toWellFormed() ?? null,
+    finalizers: boundedFinalizers(metadata.finalizers ?? []),
+    ownerReferences: boundedReferences(metadata.ownerReferences ?? []),
+    keep: Object.hasOwn(metadata.annotations ?? {}, KEEP_ANNOTATION),
+  };
+}
+
+const isBounded = (text: string, most: number): boolean => text.length <= most && text.isWellFormed();
+
+/** No kind has this apiVersion, so a reference with it is never resolved and its object is kept. */
+export const UNREADABLE = 'unreadable.fleetgc.io/v1';
+
+function boundedReferences(references: readonly z.infer<typeof Reference>[]): ApiOwnerReference[] {
+  const bounded = references.slice(0, MAX_REFERENCES).map(boundedReference);
+  return references.length <= MAX_REFERENCES ? bounded : [...bounded, UNREADABLE_REFERENCE];
+}
+
+function boundedReference(reference: z.infer<typeof Reference>): ApiOwnerReference {
+  const { apiVersion, kind, name, uid } = reference;
+  if (!isBounded(uid, MAX_UID_LENGTH)) return UNREADABLE_REFERENCE;
+  const isReadable = [apiVersion, kind, name].every((text) => isBounded(text, MAX_TEXT_LENGTH));
+  return {
+    ...(isReadable ? { apiVersion, kind, name } : { apiVersion: UNREADABLE, kind: 'Unreadable', name: '-' }),
+    uid,
+    controller: reference.controller === true,
+    blockOwnerDeletion: reference.blockOwnerDeletion === true,
+  };
+}
+
+const UNREADABLE_REFERENCE: ApiOwnerReference = {
+  apiVersion: UNREADABLE,
+  kind: 'Unreadable',
+  name: '-',
+  uid: '-',
+  controller: false,
+  blockOwnerDeletion: false,
+};
+
+/** What is cut away is somebody's finalizer: a sign in its place says that there is one. */
+function boundedFinalizers(finalizers: readonly string[]): readonly string[] {
+  if (finalizers.length === 0) return finalizers;
+  const bounded = finalizers
+    .slice(0, MAX_FINALIZERS)
+    .map((each) => (isBounded(each, MAX_TEXT_LENGTH) ? each : UNREADABLE));
+  return finalizers.length <= MAX_FINALIZERS ? bounded : [...bounded, UNREADABLE];
+}

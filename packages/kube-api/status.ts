@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { ApiAnswer } from './connection.ts';
+
+/** What an API server says of a request that it did not carry out. */
+const Status = z.object({
+  kind: z.literal('Status'),
+  reason: z.string().max(200).default(''),
+  message: z.string().default(''),
+  details: z
+    .object({
+      name: z.string().default(''),
+      group: z.string().default(''),
+      kind: z.string().default(''),
+      uid: z.string().default(''),
+      retryAfterSeconds: z.int().nonnegative().max(3_600).optional(),
+    })
+    .partial()
+    .nullish(),
+});
+export type ApiStatus = z.infer<typeof Status>;
+
+const MAX_MESSAGE_LENGTH = 500;
+
+/** `null` where the answer holds no such thing, as that of a proxy. */
+export function statusOf(body: unknown): ApiStatus | null {
+  const parsed = Status.safeParse(body);
+  return parsed.success
+    ? { ...parsed.data, message: parsed.data.message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed() }
+    : null;
+}
+
+/** `undefined` for what is no JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** For people: why a request failed. */
+export function refusalText({ status, body }: Pick<ApiAnswer, 'status' | 'body'>): string {
+  const told = statusOf(jsonOf(body));
+  return told === null
+    ? `status ${status}`
+    : `status ${status}, ${told.reason || 'no reason'}: ${told.message}`;
+}
+
+/** The wish of the server, of its header or its status; `null` where it has none. */
+export function retryAfterMs({ headers, body }: Pick<ApiAnswer, 'headers' | 'body'>): number | null {
+  const header = Number(headers['retry-after']);
+  const seconds =
+    Number.isInteger(header) && header >= 0 ? header : statusOf(jsonOf(body))?.details?.retryAfterSeconds;
+  return seconds === undefined ? null : Math.min(seconds, MAX_RETRY_AFTER_SECONDS) * 1000;
+}
+
+/** Nobody waits longer because a server says so. */
+const MAX_RETRY_AFTER_SECONDS = 600;

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import type { Sleep } from '../process/backoff.ts';
+import type { ApiConnection } from './connection.ts';
+import { LineTooLong, linesOf } from './lines.ts';
+import { AS_METADATA } from './list.ts';
+import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { type ApiResource, collectionPath } from './resources.ts';
+import { jsonOf, refusalText } from './status.ts';
+
+export type WatchEvent =
+  | { readonly kind: 'put'; readonly object: ObjectMetadata }
+  | { readonly kind: 'gone'; readonly object: ObjectMetadata }
+  /** Nothing happened up to here. */
+  | { readonly kind: 'bookmark'; readonly resourceVersion: string };
+
+/**
+ * Why a watch ended. After `closed` it goes on from the last resourceVersion; after all others what happened meanwhile is only
+ * known by listing again.
+ */
+export interface WatchEnd {
+  readonly why: 'closed' | 'expired' | 'silent' | 'unreadable' | 'refused';
+  readonly message: string;
+}
+
+export interface WatchOptions {
+  readonly resource: ApiResource;
+  readonly from: string;
+  readonly onEvent: (event: WatchEvent) => void;
+  readonly signal: AbortSignal;
+  readonly sleep: Sleep;
+  /** Between 0 and 1: so that not all watches end at once. */
+  readonly random: () => number;
+}
+
+/** The longest object of an API server has 1.5 MiB, which may take more as JSON. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** Bookmarks come about every minute. */
+const SILENCE_LOOK_MS = 60_000;
+/** The first look after something came counts as one. */
+const MAX_SILENT_LOOKS = 4;
+const SHORTEST_WATCH_SECONDS = 300;
+
+/** Watches metadata until something ends it. Rejects with what the connection rejects with, and when the signal aborts. */
+export async function watchMetadata(connection: ApiConnection, options: WatchOptions): Promise<WatchEnd> {
+  const { resource, from, signal, random } = options;
+  const seconds = Math.floor(SHORTEST_WATCH_SECONDS * (1 + random()));
+  const path = collectionPath(resource, {
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    resourceVersion: from,
+    timeoutSeconds: String(seconds),
+  });
+  const stop = new AbortController();
+  const stream = await connection.stream(
+    { method: 'GET', path, accept: AS_METADATA },
+    AbortSignal.any([signal, stop.signal]),
+  );
+  try {
+    if (stream.status === 410) return { why: 'expired', message: 'status 410' };
+    if (stream.status !== 200)
+      return { why: 'refused', message: await refusalOf(stream.status, stream.body) };
+    return await follow(stream.body, stop, options);
+  } finally {
+    stop.abort();
+  }
+}
+
+async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<string> {
+  for await (const line of linesOf(body, MAX_REFUSAL_BYTES)) return refusalText({ status, body: line });
+  return `status ${status}`;
+}
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+async function follow(
+  body: AsyncIterable<Buffer>,
+  stop: AbortController,
+  { onEvent, signal, sleep }: WatchOptions,
+): Promise<WatchEnd> {
+  const silence = silenceTimer(stop, sleep);
+  try {
+    for await (const line of linesOf(body, MAX_LINE_BYTES)) {
+      silence.heard();
+      const event = readLine(line);
+      if ('why' in event) return event;
+      onEvent(event);
+    }
+    return { why: 'closed', message: 'the API server ended it' };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (silence.isOver()) return { why: 'silent', message: 'nothing came for minutes, not even a bookmark' };
+    return endBy(error);
+  } finally {
+    silence.end();
+  }
+}
+
+function endBy(error: unknown): WatchEnd {
+  if (error instanceof LineTooLong) return unreadable(`a line has more than ${MAX_LINE_BYTES} bytes`);
+  if (isConnectionError(error)) return { why: 'closed', message: 'the connection broke' };
+  throw error;
+}
+
+/** What Node.js tells of a stream that ended early. */
+const isConnectionError = (error: unknown): boolean =>
+  error instanceof Error && typeof Reflect.get(error, 'code') === 'string' && error.name !== 'FleetGcError';
+
+/** Ends the stream when nothing was heard for so long. A look now and then costs less than a timer for each line. */
+function silenceTimer(stop: AbortController, sleep: Sleep) {
+  let heardBefore = -1;
+  let heard = 0;
+  let silentLooks = 0;
+  let isOver = false;
+  const ended = new AbortController();
+  const run = async (): Promise<void> => {
+    while (!ended.signal.aborted && silentLooks < MAX_SILENT_LOOKS) {
+      await sleep(SILENCE_LOOK_MS, ended.signal);
+      silentLooks = heard === heardBefore ? silentLooks + 1 : 1;
+      heardBefore = heard;
+    }
+    if (ended.signal.aborted) return;
+    isOver = true;
+    stop.abort();
+  };
+  void run();
+  return {
+    heard: () => {
+      heard++;
+    },
+    isOver: () => isOver,
+    end: () => ended.abort(),
+  };
+}
+
+const Line = z.object({
+  type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
+  object: z.unknown(),
+});
+const Bookmark = z.object({ metadata: z.object({ resourceVersion: z.string().min(1).max(128) }) });
+const Gone = z.object({ code: z.literal(410) });
+
+function readLine(text: string): WatchEvent | WatchEnd {
+  const line = Line.safeParse(jsonOf(text));
+  if (!line.success) return unreadable('a line is no event');
+  const { type, object } = line.data;
+  if (type === 'ERROR') {
+    return Gone.safeParse(object).success
+      ? { why: 'expired', message: 'the API server says 410' }
+      : { why: 'refused', message: refusalText({ status: 0, body: text.slice(0, 2_000) }) };
+  }
+  if (type === 'BOOKMARK') {
+    const bookmark = Bookmark.safeParse(object);
+    if (!bookmark.success) return unreadable('a bookmark has no resourceVersion');
+    return { kind: 'bookmark', resourceVersion: bookmark.data.metadata.resourceVersion };
+  }
+  const read = readMetadata(object);
+  if (read === null) return unreadable('an event has no object');
+  return { kind: type === 'DELETED' ? 'gone' : 'put', object: read };
+}
+
+const unreadable = (message: string): WatchEnd => ({ why: 'unreadable', message });

@@ -1,0 +1,83 @@
+import type { ApiAnswer, ApiConnection } from './connection.ts';
+import { AS_METADATA } from './list.ts';
+import { type ApiOwnerReference, UNREADABLE } from './metadata.ts';
+import { type ApiObjectName, type ApiResource, objectPath } from './resources.ts';
+
+/** The state of an object that was judged: a write of any other state is refused by the API server (cluster D15, D19). */
+export interface JudgedState {
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export type Propagation = 'Background' | 'Foreground' | 'Orphan';
+
+/** With `rehearse` the API server does all but the deed. */
+export interface WriteTarget {
+  readonly resource: ApiResource;
+  readonly named: ApiObjectName;
+  readonly judged: JudgedState;
+  readonly rehearse: boolean;
+}
+
+/** Deletes an object in the state in which it was judged, and in no other. */
+export function deleteObject(
+  connection: ApiConnection,
+  { resource, named, judged, rehearse }: WriteTarget,
+  propagationPolicy: Propagation,
+): Promise<ApiAnswer> {
+  const { uid, resourceVersion } = judged;
+  return connection.call({
+    method: 'DELETE',
+    path: objectPath(resource, named),
+    accept: AS_METADATA,
+    body: JSON.stringify({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: { uid, resourceVersion },
+      propagationPolicy,
+      ...(rehearse && { dryRun: ['All'] }),
+    }),
+  });
+}
+
+/** What is left of an object's references, or of its finalizers, or of both: each list whole. */
+export interface MetadataLeft {
+  readonly ownerReferences?: readonly ApiOwnerReference[];
+  readonly finalizers?: readonly string[];
+}
+
+/**
+ * One JSON merge patch, which every kind takes; with uid and resourceVersion it is a compare and swap (cluster D11, D18). Throws
+ * where a list was not read whole: what was cut away would be lost.
+ */
+export async function patchMetadata(
+  connection: ApiConnection,
+  { resource, named, judged, rehearse }: WriteTarget,
+  { ownerReferences, finalizers }: MetadataLeft,
+): Promise<ApiAnswer> {
+  const { uid, resourceVersion } = judged;
+  const query = rehearse ? '?dryRun=All' : '';
+  const left = {
+    ...(ownerReferences !== undefined && { ownerReferences: ownerReferences.map(writtenReference) }),
+    ...(finalizers !== undefined && { finalizers: finalizers.map(readable) }),
+  };
+  return connection.call({
+    method: 'PATCH',
+    path: `${objectPath(resource, named)}${query}`,
+    accept: AS_METADATA,
+    contentType: 'application/merge-patch+json',
+    body: JSON.stringify({ metadata: { uid, resourceVersion, ...left } }),
+  });
+}
+
+const writtenReference = ({ controller, blockOwnerDeletion, ...reference }: ApiOwnerReference) => ({
+  ...reference,
+  apiVersion: readable(reference.apiVersion),
+  ...(controller && { controller }),
+  ...(blockOwnerDeletion && { blockOwnerDeletion }),
+});
+
+function readable(text: string): string {
+  if (text === UNREADABLE) throw new RangeError('what was not read whole cannot be written');
+  return text;
+}

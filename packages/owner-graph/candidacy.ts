@@ -1,0 +1,73 @@
+import { blocks, FOREGROUND, type GraphObject, isDeletingWith, ORPHAN } from './graph-object.ts';
+import type { GraphView } from './owner-index.ts';
+import {
+  DANGLING,
+  type ReferenceState,
+  type StatedReference,
+  type Surroundings,
+  statedReferences,
+} from './reference-states.ts';
+
+/** Who lists an object. */
+export interface DependentCounts {
+  readonly count: number;
+  /** Of them, those that hold it back while it waits (cluster D17). */
+  readonly blocking: number;
+  /** One of them waits for its own dependents: the sign of a ring (cluster D12). */
+  readonly oneWaits: boolean;
+}
+
+/** An object for which something may have to be done, with what a decision needs to know. */
+export interface Candidacy {
+  readonly object: GraphObject;
+  readonly references: readonly StatedReference[];
+  readonly dependents: DependentCounts;
+}
+
+/**
+ * Whether something may have to be done about an object as things are now. It looks at no transition, so none can be missed
+ * (cluster C17): `null` if nothing is to be done.
+ */
+export function candidacyOf(object: GraphObject, around: Surroundings): Candidacy | null {
+  const references = statedReferences(object, around);
+  const isOne =
+    references.some(({ state }) => state === 'orphaning') ||
+    (object.deletionTimestamp === null ? isCollectable(references) : isFinishable(object, around.graph));
+  if (!isOne) return null;
+  return { object, references, dependents: dependentCounts(object.uid, around.graph) };
+}
+
+/** States with which nothing can be said of the object at all, whatever its other references (cluster D8, H2). */
+const UNDECIDED: ReadonlySet<ReferenceState> = new Set(['scope', 'unresolved', 'pending']);
+
+const isCollectable = (references: readonly StatedReference[]): boolean =>
+  references.some(({ state }) => state === 'waiting' || DANGLING.has(state)) &&
+  !references.some(({ state }) => UNDECIDED.has(state));
+
+/** Being deleted, and nobody is left for whom it waits (cluster D17, E3). */
+function isFinishable(object: GraphObject, graph: GraphView): boolean {
+  if (isDeletingWith(object, ORPHAN)) return graph.countDependents(object.uid) === 0;
+  return isDeletingWith(object, FOREGROUND) && !hasBlocking(object.uid, graph);
+}
+
+function hasBlocking(uid: string, graph: GraphView): boolean {
+  for (const dependent of graph.dependents(uid)) if (blocks(dependent, uid)) return true;
+  return false;
+}
+
+function dependentCounts(uid: string, graph: GraphView): DependentCounts {
+  let blocking = 0;
+  let oneWaits = false;
+  for (const dependent of graph.dependents(uid)) {
+    if (blocks(dependent, uid)) blocking++;
+    oneWaits ||= isDeletingWith(dependent, FOREGROUND);
+  }
+  return { count: graph.countDependents(uid), blocking, oneWaits };
+}
+
+/** Uids whose candidacy a change of this object can change: it, those that list it, and those that it lists. */
+export function* neighbours(uid: string, graph: GraphView): Iterable<string> {
+  yield uid;
+  for (const dependent of graph.dependents(uid)) yield dependent.uid;
+  for (const reference of graph.get(uid)?.references ?? []) yield reference.uid;
+}

@@ -1,0 +1,82 @@
+import type { GraphView } from './owner-index.ts';
+
+/** How much a missing owner takes along at most. */
+export interface CascadeWidth {
+  /** Objects that can be reached from this owner. */
+  readonly objects: number;
+  /** Those of all missing owners of its kind, each counted once per owner. */
+  readonly ofKind: number;
+}
+
+interface Known {
+  readonly kind: string;
+  readonly direct: number;
+  readonly objects: number;
+}
+
+/** Counting ends here: no limit of a policy is higher. */
+const MAX_WIDTH = 1_000_000;
+
+/**
+ * Widths as they were before anything went: what is left of a cascade is no reason to let the rest go, so the widest count of each
+ * missing owner stays until nobody lists it any more (cluster S1).
+ */
+export class CascadeWidths {
+  readonly #graph: GraphView;
+  readonly #known = new Map<string, Known>();
+  readonly #ofKind = new Map<string, number>();
+
+  constructor(graph: GraphView) {
+    this.#graph = graph;
+  }
+
+  /** Of a missing owner of this kind; `kind` as `kindName` writes it. */
+  of(ownerUid: string, kind: string): CascadeWidth {
+    const direct = this.#graph.countDependents(ownerUid);
+    const known = this.#known.get(ownerUid);
+    if (known === undefined || direct > known.direct) this.#count(ownerUid, kind, direct, known);
+    const objects = this.#known.get(ownerUid)?.objects ?? 0;
+    return { objects, ofKind: this.#ofKind.get(this.#known.get(ownerUid)?.kind ?? kind) ?? 0 };
+  }
+
+  /** The owner is back, or nobody lists it any more. */
+  forget(ownerUid: string): void {
+    const known = this.#known.get(ownerUid);
+    if (known === undefined) return;
+    this.#known.delete(ownerUid);
+    this.#add(known.kind, -known.objects);
+  }
+
+  /** Forgets owners that nobody lists any more, or that are there again. */
+  tidy(): void {
+    for (const uid of [...this.#known.keys()])
+      if (this.#graph.countDependents(uid) === 0 || this.#graph.get(uid) !== undefined) this.forget(uid);
+  }
+
+  #count(ownerUid: string, kind: string, direct: number, before: Known | undefined): void {
+    const objects = Math.max(reachable(ownerUid, this.#graph), before?.objects ?? 0);
+    const counted = before?.kind ?? kind;
+    this.#known.set(ownerUid, { kind: counted, direct, objects });
+    this.#add(counted, objects - (before?.objects ?? 0));
+  }
+
+  #add(kind: string, objects: number): void {
+    const sum = (this.#ofKind.get(kind) ?? 0) + objects;
+    if (sum > 0) this.#ofKind.set(kind, sum);
+    else this.#ofKind.delete(kind);
+  }
+}
+
+/** Never less than what can go: other owners that may hold an object are not looked at. */
+function reachable(ownerUid: string, graph: GraphView): number {
+  const seen = new Set<string>();
+  const left = [ownerUid];
+  for (let uid = left.pop(); uid !== undefined && seen.size < MAX_WIDTH; uid = left.pop()) {
+    for (const dependent of graph.dependents(uid)) {
+      if (seen.has(dependent.uid)) continue;
+      seen.add(dependent.uid);
+      left.push(dependent.uid);
+    }
+  }
+  return seen.size;
+}

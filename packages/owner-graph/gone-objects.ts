@@ -1,0 +1,49 @@
+import type { GraphObject } from './graph-object.ts';
+import type { ResourceKind } from './kinds.ts';
+
+/**
+ * How it was learned that an object is gone. `watched`: the API server told it. `relisted`: a complete list lacked it (cluster A14).
+ * `mass-relisted`: that list lacked half of its kind or more. `kind-going`: its definition was being deleted (cluster S3).
+ */
+export type GoneHow = 'watched' | 'relisted' | 'mass-relisted' | 'kind-going';
+
+export interface GoneObject {
+  readonly kind: ResourceKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly how: GoneHow;
+  /** It was being deleted so that its dependents stay (cluster S6). */
+  readonly orphaned: boolean;
+}
+
+const MAX_GONE = 10_000;
+
+/** Objects that were seen and are gone: the last ten thousand. */
+export class GoneObjects {
+  readonly #byUid = new Map<string, GoneObject>();
+
+  get(uid: string): GoneObject | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  add(uid: string, gone: GoneObject): void {
+    this.#byUid.delete(uid);
+    this.#byUid.set(uid, gone);
+    if (this.#byUid.size <= MAX_GONE) return;
+    for (const oldest of this.#byUid.keys()) {
+      this.#byUid.delete(oldest);
+      return;
+    }
+  }
+
+  /** It is back, as after a restore. */
+  forget(uid: string): void {
+    this.#byUid.delete(uid);
+  }
+}
+
+export const goneObject = (
+  { kind, namespace, name }: GraphObject,
+  how: GoneHow,
+  orphaned: boolean,
+): GoneObject => ({ kind, namespace, name, how, orphaned });

@@ -1,0 +1,179 @@
+import { type GoneHow, GoneObjects, goneObject } from './gone-objects.ts';
+import { type GraphObject, isDeletingWith, ORPHAN, sameReferences } from './graph-object.ts';
+import { Interned } from './interned.ts';
+import { kindName, type ResourceKind } from './kinds.ts';
+import { countOf, firstOf, type Members, withMember, withoutMember } from './members.ts';
+
+/** Changed in place, so that whoever points at it sees the newest state. */
+type Node = { -readonly [Field in keyof GraphObject]: GraphObject[Field] };
+
+/** What is known of a uid that references name. */
+export interface GraphView {
+  get(uid: string): GraphObject | undefined;
+  /** Kinds under which a uid is served beside its first one: some objects lie in two groups. */
+  otherKinds(uid: string): readonly ResourceKind[];
+  /** Objects that list the uid, whether it is known or not (cluster B6). */
+  dependents(uid: string): Iterable<GraphObject>;
+  countDependents(uid: string): number;
+  readonly gone: Pick<GoneObjects, 'get'>;
+}
+
+const NO_KINDS: readonly ResourceKind[] = [];
+
+/**
+ * The owner graph of one cluster: uid to object, and owner uid to the objects that list it. An owner that nobody has seen needs no
+ * entry of its own, so nothing has to be linked when it is seen at last (cluster B2, B6).
+ */
+export class OwnerIndex implements GraphView {
+  readonly gone = new GoneObjects();
+  readonly #nodes = new Map<string, Node>();
+  readonly #dependents = new Map<string, Members<Node>>();
+  readonly #otherKinds = new Map<string, readonly ResourceKind[]>();
+  /** Objects that were seen being deleted so that their dependents stay. */
+  readonly #orphaning = new Set<string>();
+  readonly #interned = new Interned();
+
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  get(uid: string): GraphObject | undefined {
+    return this.#nodes.get(uid);
+  }
+
+  otherKinds(uid: string): readonly ResourceKind[] {
+    return this.#otherKinds.get(uid) ?? NO_KINDS;
+  }
+
+  dependents(uid: string): Iterable<GraphObject> {
+    return this.#dependents.get(uid) ?? [];
+  }
+
+  countDependents(uid: string): number {
+    return countOf(this.#dependents.get(uid));
+  }
+
+  objects(): Iterable<GraphObject> {
+    return this.#nodes.values();
+  }
+
+  /** An object as it is now. Returns the owners that it listed before and does not any more. */
+  put(object: GraphObject): readonly string[] {
+    if (isDeletingWith(object, ORPHAN)) this.#orphaning.add(object.uid);
+    const node = this.#nodes.get(object.uid);
+    if (node === undefined) {
+      this.#insert(object);
+      return [];
+    }
+    if (kindName(node.kind) !== kindName(object.kind)) this.#addKind(node, object.kind);
+    else node.kind = object.kind;
+    return this.#update(node, object);
+  }
+
+  /**
+   * The object is not served under this kind any more. Returns its last state if that was its only kind: then it is gone
+   * (cluster C14).
+   */
+  remove(uid: string, kind: ResourceKind, how: GoneHow): GraphObject | null {
+    const node = this.#takeOut(uid, kind);
+    if (node === null) return null;
+    this.gone.add(uid, goneObject(node, how, this.#orphaning.has(uid)));
+    this.#orphaning.delete(uid);
+    return node;
+  }
+
+  /**
+   * All objects of a kind that is not served any more. They leave without counting as gone, since nobody deleted them (cluster I9).
+   */
+  withdraw(kind: ResourceKind): readonly GraphObject[] {
+    const uids = [...this.#ofKind(kind)];
+    const left = uids.flatMap((uid) => this.#takeOut(uid, kind) ?? []);
+    for (const { uid } of left) this.#orphaning.delete(uid);
+    return left;
+  }
+
+  /** Uids of the objects that are served under this kind. */
+  uidsOf(kind: ResourceKind): readonly string[] {
+    return [...this.#ofKind(kind)];
+  }
+
+  *#ofKind(kind: ResourceKind): Iterable<string> {
+    const name = kindName(kind);
+    const isOne = (each: ResourceKind): boolean => kindName(each) === name;
+    for (const [uid, node] of this.#nodes) {
+      if (node.kind === kind || isOne(node.kind) || this.otherKinds(uid).some(isOne)) yield uid;
+    }
+  }
+
+  #insert(object: GraphObject): void {
+    const node: Node = {
+      kind: object.kind,
+      namespace: this.#interned.text(object.namespace),
+      name: object.name,
+      uid: object.uid,
+      resourceVersion: object.resourceVersion,
+      deletionTimestamp: object.deletionTimestamp,
+      finalizers: this.#interned.list(object.finalizers),
+      references: this.#shared(object),
+      keep: object.keep,
+    };
+    this.gone.forget(node.uid);
+    this.#nodes.set(node.uid, node);
+    for (const { uid } of node.references) this.#link(uid, node);
+  }
+
+  #update(node: Node, object: GraphObject): readonly string[] {
+    node.namespace = this.#interned.text(object.namespace);
+    node.name = object.name === node.name ? node.name : object.name;
+    node.resourceVersion = object.resourceVersion;
+    node.deletionTimestamp = object.deletionTimestamp;
+    node.finalizers = this.#interned.list(object.finalizers);
+    node.keep = object.keep;
+    if (sameReferences(node.references, object.references)) return [];
+    const before = node.references;
+    node.references = this.#shared(object);
+    const now = new Set(node.references.map(({ uid }) => uid));
+    for (const uid of now) this.#link(uid, node);
+    const left = [...new Set(before.map(({ uid }) => uid))].filter((uid) => !now.has(uid));
+    for (const uid of left) this.#unlink(uid, node);
+    return left;
+  }
+
+  #shared({ references }: GraphObject): GraphObject['references'] {
+    const sibling = firstOf(this.#dependents.get(references[0]?.uid ?? ''));
+    return this.#interned.references(references, sibling, (uid) => this.#nodes.get(uid));
+  }
+
+  #addKind(node: Node, kind: ResourceKind): void {
+    const others = this.otherKinds(node.uid).filter((each) => kindName(each) !== kindName(kind));
+    this.#otherKinds.set(node.uid, [...others, kind]);
+  }
+
+  /** `null` where the object is not known, or still served under another kind. */
+  #takeOut(uid: string, kind: ResourceKind): Node | null {
+    const node = this.#nodes.get(uid);
+    if (node === undefined) return null;
+    const kinds = [node.kind, ...this.otherKinds(uid)];
+    const [first, ...left] = kinds.filter((each) => kindName(each) !== kindName(kind));
+    if (left.length + 1 === kinds.length && first !== undefined) return null;
+    if (left.length > 0) this.#otherKinds.set(uid, left);
+    else this.#otherKinds.delete(uid);
+    if (first !== undefined) {
+      node.kind = first;
+      return null;
+    }
+    this.#nodes.delete(uid);
+    for (const reference of node.references) this.#unlink(reference.uid, node);
+    return node;
+  }
+
+  #link(ownerUid: string, node: Node): void {
+    this.#dependents.set(ownerUid, withMember(this.#dependents.get(ownerUid), node));
+  }
+
+  #unlink(ownerUid: string, node: Node): void {
+    const left = withoutMember(this.#dependents.get(ownerUid), node);
+    if (left === undefined) this.#dependents.delete(ownerUid);
+    else this.#dependents.set(ownerUid, left);
+  }
+}

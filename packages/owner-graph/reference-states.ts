@@ -1,0 +1,100 @@
+import type { GoneObject } from './gone-objects.ts';
+import { FOREGROUND, type GraphObject, isDeletingWith, ORPHAN, type OwnerReference } from './graph-object.ts';
+import { groupOf, type KindState, type Kinds, type ResourceKind } from './kinds.ts';
+import type { GraphView } from './owner-index.ts';
+
+/** What one owner reference of an object comes to. */
+export type ReferenceState =
+  /** The owner is there. */
+  | 'held'
+  /** There, and waiting for its blocking dependents to go. */
+  | 'waiting'
+  /** Being deleted so that its dependents stay. */
+  | 'orphaning'
+  /** Was seen, and deleted. */
+  | 'gone'
+  /** Never seen, though its kind is synced and the dependent is not new. */
+  | 'unseen'
+  /** The uid is, or was, that of another object than the reference describes. */
+  | 'elsewhere'
+  /** Its kind cannot be listed: only a live read can tell. */
+  | 'unlisted'
+  /** Its kind is not known, or not for sure. */
+  | 'unresolved'
+  /** A cluster-scoped object names a namespaced owner (cluster H2). */
+  | 'scope'
+  /** Nothing can be said yet: its kind is not synced, or the dependent was seen just now. */
+  | 'pending';
+
+/** States of a reference whose owner is said to be absent, if the API server says so too. */
+export const DANGLING: ReadonlySet<ReferenceState> = new Set(['gone', 'unseen', 'elsewhere', 'unlisted']);
+
+export interface StatedReference {
+  readonly reference: OwnerReference;
+  readonly state: ReferenceState;
+  /** Of an owner that was seen. */
+  readonly gone: GoneObject | null;
+}
+
+/** What a look at references goes by. */
+export interface Surroundings {
+  readonly graph: GraphView;
+  readonly kinds: Kinds;
+  /** Whether the object has been known so long that events of its owners must have come too. */
+  readonly isSettled: (uid: string) => boolean;
+}
+
+/** An owner's kind counts as `unlisted` only after so long. */
+const UNLISTED_AFTER_MS = 30_000;
+
+export const statedReferences = (object: GraphObject, around: Surroundings): readonly StatedReference[] =>
+  object.references.map((reference) => ({
+    reference,
+    state: stateOf(object, reference, around),
+    gone: around.graph.gone.get(reference.uid) ?? null,
+  }));
+
+function stateOf(object: GraphObject, reference: OwnerReference, around: Surroundings): ReferenceState {
+  const owner = around.graph.get(reference.uid);
+  // As upstream: dependents lose this uid from their references, however they describe it (cluster E1).
+  if (owner !== undefined && isDeletingWith(owner, ORPHAN)) return 'orphaning';
+  const kind = around.kinds.find(reference.apiVersion, reference.kind);
+  if (kind.state === 'unresolved') return 'unresolved';
+  if (!object.kind.namespaced && kind.namespaced) return 'scope';
+  if (owner !== undefined) return ofKnownOwner(object, reference, owner, around.graph);
+  return ofUnknownOwner(object, reference, kind, around);
+}
+
+function ofUnknownOwner(
+  { uid, namespace }: GraphObject,
+  reference: OwnerReference,
+  kind: Exclude<KindState, { state: 'unresolved' }>,
+  { graph, isSettled }: Surroundings,
+): ReferenceState {
+  const gone = graph.gone.get(reference.uid);
+  if (gone !== undefined) return isThatOf(reference, namespace, gone, [gone.kind]) ? 'gone' : 'elsewhere';
+  if (kind.state === 'unlisted') return kind.forMs >= UNLISTED_AFTER_MS ? 'unlisted' : 'pending';
+  return kind.synced && isSettled(uid) ? 'unseen' : 'pending';
+}
+
+function ofKnownOwner(
+  { namespace }: GraphObject,
+  reference: OwnerReference,
+  owner: GraphObject,
+  graph: GraphView,
+): ReferenceState {
+  if (!isThatOf(reference, namespace, owner, [owner.kind, ...graph.otherKinds(owner.uid)]))
+    return 'elsewhere';
+  return isDeletingWith(owner, FOREGROUND) ? 'waiting' : 'held';
+}
+
+/** Group, kind and name agree, and the owner is cluster-scoped or in the namespace of its dependent (cluster H1, H4, H5). */
+const isThatOf = (
+  { apiVersion, kind, name }: OwnerReference,
+  namespace: string,
+  owner: { readonly namespace: string; readonly name: string },
+  kinds: readonly ResourceKind[],
+): boolean =>
+  owner.name === name &&
+  (owner.namespace === '' || owner.namespace === namespace) &&
+  kinds.some((each) => each.kind === kind && each.group === groupOf(apiVersion));

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { listMetadata, readClusterInstance } from '../../../packages/kube-api/list.ts';
+import {
+  CONFIG_MAPS,
+  type FakeAnswer,
+  fakeConnection,
+  objectBody,
+  statusBody,
+} from './support/fake-connection.ts';
+
+async function listed(pages: Readonly<Record<string, FakeAnswer>>) {
+  const connection = fakeConnection(({ path }) => {
+    const token = new URL(path, 'http://x').searchParams.get('continue') ?? '';
+    return pages[token] ?? { status: 500 };
+  });
+  const names: string[] = [];
+  const outcome = await listMetadata(
+    connection,
+    CONFIG_MAPS,
+    (objects) => names.push(...objects.map(({ name }) => name)),
+    new AbortController().signal,
+  );
+  return { outcome, names, asked: connection.asked.map(({ path }) => path) };
+}
+const page = (names: readonly string[], next = '', resourceVersion = '42'): FakeAnswer => ({
+  body: { metadata: { resourceVersion, continue: next }, items: names.map((name) => objectBody(name)) },
+});
+
+test('a list is read in pages of 500 from etcd itself, and a watch goes on from its resourceVersion', async () => {
+  const { outcome, names, asked } = await listed({ '': page(['a', 'b'], 'n/=1'), 'n/=1': page(['c']) });
+  expect(outcome).toEqual({ kind: 'complete', end: { resourceVersion: '42' } });
+  expect(names).toEqual(['a', 'b', 'c']);
+  expect(asked).toEqual(['/api/v1/configmaps?limit=500', '/api/v1/configmaps?limit=500&continue=n%2F%3D1']);
+});
+
+test.each<[string, FakeAnswer, string]>([
+  ['expired', { status: 410, body: statusBody(410, 'Expired') }, 'Expired'],
+  ['refused', { status: 403, body: statusBody(403, 'Forbidden') }, 'Forbidden'],
+  ['refused', { status: 500, body: 'no JSON' }, 'status 500'],
+  ['unreadable', { body: 'no JSON' }, 'no list'],
+  ['unreadable', { body: { metadata: {}, items: [{ metadata: {} }] } }, 'no object'],
+])('a second page that is %s makes the list incomplete', async (problem, second, message) => {
+  const { outcome, names } = await listed({ '': page(['a'], 'next'), next: second });
+  expect(names).toEqual(['a']);
+  expect(outcome).toMatchObject({ kind: 'incomplete', problem, message: expect.stringContaining(message) });
+});
+
+test('pages in a circle end', async () => {
+  const { outcome } = await listed({ '': page(['a'], 'x'), x: page(['b'], 'y'), y: page(['c'], 'x') });
+  expect(outcome).toMatchObject({ kind: 'incomplete', problem: 'unreadable' });
+});
+
+test('a list without a resourceVersion is none to watch from', async () => {
+  expect((await listed({ '': page([], '', '') })).outcome).toMatchObject({ problem: 'unreadable' });
+});
+
+test('a cluster is known by the uid of its namespace kube-system', async () => {
+  const there = fakeConnection(() => ({ body: objectBody('kube-system', { namespace: undefined }) }));
+  await expect(readClusterInstance(there)).resolves.toBe('uid-kube-system');
+  const refused = fakeConnection(() => ({ status: 403, body: statusBody(403, 'Forbidden') }));
+  await expect(readClusterInstance(refused)).rejects.toThrow(/kube-system.*Forbidden/);
+});

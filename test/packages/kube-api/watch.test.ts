@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest';
+import { type WatchEvent, watchMetadata } from '../../../packages/kube-api/watch.ts';
+import { manualTime } from '../../support/manual-time.ts';
+import { nextLook } from '../../support/next-look.ts';
+import { CONFIG_MAPS, chunks, fakeConnection, objectBody, statusBody } from './support/fake-connection.ts';
+
+const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
+const BOOKMARK = line('BOOKMARK', { metadata: { resourceVersion: '9' } });
+
+async function watched(...texts: string[]) {
+  const connection = fakeConnection(
+    () => ({}),
+    () => chunks(...texts),
+  );
+  const events: WatchEvent[] = [];
+  const end = await watchMetadata(connection, {
+    resource: CONFIG_MAPS,
+    from: '5',
+    onEvent: (event) => events.push(event),
+    signal: new AbortController().signal,
+    sleep: manualTime(() => 0).sleep,
+    random: () => 0.5,
+  });
+  return { events, end, path: connection.asked[0]?.path };
+}
+
+test('events are told in order, and where the server ends the watch it can go on', async () => {
+  const { events, end, path } = await watched(
+    line('ADDED', objectBody('a')),
+    line('MODIFIED', objectBody('a')) + line('DELETED', objectBody('b')),
+    BOOKMARK,
+  );
+  expect(
+    events.map((event) =>
+      event.kind === 'bookmark' ? event.resourceVersion : `${event.kind} ${event.object.name}`,
+    ),
+  ).toEqual(['put a', 'put a', 'gone b', '9']);
+  expect(end.why).toBe('closed');
+  expect(path).toBe(
+    '/api/v1/configmaps?watch=true&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=450',
+  );
+});
+
+test.each([
+  ['a line that is no JSON', '{"type":\n'],
+  ['an event of an unknown type', line('REPLACED', objectBody('a'))],
+  ['an event without an object', line('ADDED', {})],
+  ['a bookmark without a resourceVersion', line('BOOKMARK', { metadata: {} })],
+  ['a line without an end that is too long', 'x'.repeat(17 * 1024 * 1024)],
+])('after %s nothing more is believed', async (_, text) => {
+  const { events, end } = await watched(BOOKMARK, text, BOOKMARK);
+  expect(end.why).toBe('unreadable');
+  expect(events).toHaveLength(1);
+});
+
+test('[cluster A7] what is too old has to be listed again', async () => {
+  expect((await watched(line('ERROR', statusBody(410, 'Expired')))).end.why).toBe('expired');
+  expect((await watched(line('ERROR', statusBody(500, 'InternalError')))).end.why).toBe('refused');
+});
+
+test.each([
+  [410, 'expired'],
+  [403, 'refused'],
+  [503, 'refused'],
+])('a watch that is not begun with status %i: %s', async (status, why) => {
+  const connection = fakeConnection(() => ({ status, body: statusBody(status, 'Why') }));
+  const end = await watchMetadata(connection, {
+    resource: CONFIG_MAPS,
+    from: '5',
+    onEvent: () => undefined,
+    signal: new AbortController().signal,
+    sleep: manualTime(() => 0).sleep,
+    random: () => 0,
+  });
+  expect(end.why).toBe(why);
+});
+
+const turns = async (): Promise<void> => {
+  for (let look = 0; look < 10; look++) await nextLook(look);
+};
+
+/** Something every so often, and then nothing, until the reader gives up. */
+async function* silentAfter(texts: readonly string[], signal: AbortSignal): AsyncGenerator<Buffer> {
+  for (const text of texts) yield Buffer.from(text);
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  if (signal.aborted) reject(signal.reason);
+  yield promise;
+}
+
+test('a watch that says nothing, not even a bookmark, ends after minutes', async () => {
+  const time = manualTime(() => 0);
+  const connection = fakeConnection(
+    () => ({}),
+    (signal) => silentAfter([BOOKMARK], signal),
+  );
+  let events = 0;
+  const end = watchMetadata(connection, {
+    resource: CONFIG_MAPS,
+    from: '5',
+    onEvent: () => events++,
+    signal: new AbortController().signal,
+    sleep: time.sleep,
+    random: () => 0,
+  });
+  await turns();
+  for (let minute = 0; minute < 5; minute++) {
+    await time.pass(60_000, 60_000);
+    await turns();
+  }
+  expect(events).toBe(1);
+  expect((await end).why).toBe('silent');
+});
+
+test('a signal that aborts ends it with its reason', async () => {
+  const stop = new AbortController();
+  const connection = fakeConnection(
+    () => ({}),
+    (signal) => silentAfter([], signal),
+  );
+  const end = watchMetadata(connection, {
+    resource: CONFIG_MAPS,
+    from: '5',
+    onEvent: () => undefined,
+    signal: stop.signal,
+    sleep: manualTime(() => 0).sleep,
+    random: () => 0,
+  });
+  stop.abort(new Error('told to stop'));
+  await expect(end).rejects.toThrow('told to stop');
+});
