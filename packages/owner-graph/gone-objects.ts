@@ -1,11 +1,6 @@
+import type { GoneHow } from '../../schemas/events/ownership.ts';
 import type { GraphObject } from './graph-object.ts';
 import type { ResourceKind } from './kinds.ts';
-
-/**
- * How it was learned that an object is gone. `watched`: the API server told it. `relisted`: a complete list lacked it (cluster A14).
- * `mass-relisted`: that list lacked half of its kind or more. `kind-going`: its definition was being deleted (cluster S3).
- */
-export type GoneHow = 'watched' | 'relisted' | 'mass-relisted' | 'kind-going';
 
 export interface GoneObject {
   readonly kind: ResourceKind;
