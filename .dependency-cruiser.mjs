@@ -64,6 +64,12 @@ const ROOMS = {
     'services/container-gc',
     'services/image-gc',
   ],
+  'services/cluster-agent': [
+    'packages/process',
+    'packages/canonical',
+    'packages/kube-api',
+    'packages/owner-graph',
+  ],
   'services/cri-proxy': ['packages/process', 'packages/cri'],
   'services/node': [
     ...PLATFORM,

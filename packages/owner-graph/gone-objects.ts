@@ -31,6 +31,20 @@ export class GoneObjects {
     }
   }
 
+  /** Objects of a kind whose definition is being deleted: the news of both come in any order (cluster S3). */
+  kindIsGoing(
+    isOfKind: (kind: ResourceKind) => boolean,
+    isAwaited: (uid: string) => boolean,
+  ): readonly string[] {
+    const changed: string[] = [];
+    for (const [uid, gone] of this.#byUid) {
+      if (gone.how === 'kind-going' || !isOfKind(gone.kind) || !isAwaited(uid)) continue;
+      this.#byUid.set(uid, { ...gone, how: 'kind-going' });
+      changed.push(uid);
+    }
+    return changed;
+  }
+
   /** It is back, as after a restore. */
   forget(uid: string): void {
     this.#byUid.delete(uid);
