@@ -64,6 +64,12 @@ const ROOMS = {
     'services/container-gc',
     'services/image-gc',
   ],
+  'services/cluster-agent': [
+    'packages/process',
+    'packages/canonical',
+    'packages/kube-api',
+    'packages/owner-graph',
+  ],
   'services/cri-proxy': ['packages/process', 'packages/cri'],
   'services/node': [
     ...PLATFORM,
@@ -77,6 +83,7 @@ const ROOMS = {
   'services/pressure': [...DECISION_SERVICE, 'packages/fleet-watch'],
   'services/container-gc': DECISION_SERVICE,
   'services/image-gc': DECISION_SERVICE,
+  'services/graph-gc': DECISION_SERVICE,
   'services/deciders': [
     'packages/process',
     'packages/pipeline',
@@ -313,13 +320,13 @@ export default {
       comment:
         'decide.ts and its rules know schemas, what deciders share, and their own folder: no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: '^services/(pressure|container-gc|image-gc)/(decide|rules/.*)\\.ts$' },
+      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc)/(decide|rules/.*)\\.ts$' },
       to: { pathNot: ['^schemas/', '^packages/decision/', '^services/$1/'] },
     },
     {
       name: 'decide-does-not-reach-its-handler',
       severity: 'error',
-      from: { path: '^services/(pressure|container-gc|image-gc)/(decide\\.ts$|rules/)' },
+      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc)/(decide\\.ts$|rules/)' },
       to: { path: '/(handler|main)\\.ts$' },
     },
     {
@@ -383,6 +390,19 @@ export default {
       severity: 'error',
       from: { pathNot: '^(packages/cri/|test/chaos/node/containerd/)' },
       to: { path: 'node_modules/@grpc/' },
+    },
+    {
+      name: 'only-an-executor-writes-to-api-servers',
+      severity: 'error',
+      from: { pathNot: '^(packages/kube-api/|services/cluster-executor/|test/)' },
+      to: { path: '^packages/kube-api/write\\.ts$' },
+    },
+    {
+      name: 'the-owner-graph-is-pure',
+      comment: 'The agent and a plan share it: no clock, randomness, I/O or logger.',
+      severity: 'error',
+      from: { path: '^packages/owner-graph/' },
+      to: { pathNot: ['^schemas/', '^packages/owner-graph/'] },
     },
     {
       name: 'only-the-kafka-client-imports-kafkajs',

@@ -1,12 +1,8 @@
-import { blocks, FOREGROUND, type GraphObject, isDeletingWith, ORPHAN } from './graph-object.ts';
+import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
+import type { ReferenceState } from '../../schemas/events/ownership.ts';
+import { blocks, type GraphObject, isDeletingWith } from './graph-object.ts';
 import type { GraphView } from './owner-index.ts';
-import {
-  DANGLING,
-  type ReferenceState,
-  type StatedReference,
-  type Surroundings,
-  statedReferences,
-} from './reference-states.ts';
+import { DANGLING, type StatedReference, type Surroundings, statedReferences } from './reference-states.ts';
 
 /** Who lists an object. */
 export interface DependentCounts {

@@ -30,7 +30,7 @@ export class CascadeWidths {
     this.#graph = graph;
   }
 
-  /** Of a missing owner of this kind; `kind` as `kindName` writes it. */
+  /** Of a missing owner of this kind; `kind` as `kindName` of the schemas writes it. */
   of(ownerUid: string, kind: string): CascadeWidth {
     const direct = this.#graph.countDependents(ownerUid);
     const known = this.#known.get(ownerUid);

@@ -1,11 +1,6 @@
+import type { GoneHow } from '../../schemas/events/ownership.ts';
 import type { GraphObject } from './graph-object.ts';
 import type { ResourceKind } from './kinds.ts';
-
-/**
- * How it was learned that an object is gone. `watched`: the API server told it. `relisted`: a complete list lacked it (cluster A14).
- * `mass-relisted`: that list lacked half of its kind or more. `kind-going`: its definition was being deleted (cluster S3).
- */
-export type GoneHow = 'watched' | 'relisted' | 'mass-relisted' | 'kind-going';
 
 export interface GoneObject {
   readonly kind: ResourceKind;
@@ -34,6 +29,20 @@ export class GoneObjects {
       this.#byUid.delete(oldest);
       return;
     }
+  }
+
+  /** Objects of a kind whose definition is being deleted: the news of both come in any order (cluster S3). */
+  kindIsGoing(
+    isOfKind: (kind: ResourceKind) => boolean,
+    isAwaited: (uid: string) => boolean,
+  ): readonly string[] {
+    const changed: string[] = [];
+    for (const [uid, gone] of this.#byUid) {
+      if (gone.how === 'kind-going' || !isOfKind(gone.kind) || !isAwaited(uid)) continue;
+      this.#byUid.set(uid, { ...gone, how: 'kind-going' });
+      changed.push(uid);
+    }
+    return changed;
   }
 
   /** It is back, as after a restore. */

@@ -1,9 +1,5 @@
 import type { ResourceKind } from './kinds.ts';
 
-/** The two finalizers of the control plane's collector (cluster N8). */
-export const ORPHAN = 'orphan';
-export const FOREGROUND = 'foregroundDeletion';
-
 /** An owner as a dependent names it: it has no namespace (cluster A2). */
 export interface OwnerReference {
   readonly apiVersion: string;

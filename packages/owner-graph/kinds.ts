@@ -1,21 +1,14 @@
-/** A kind of object as an API server serves it. One object of this type per kind: the graph keeps no copies. */
-export interface ResourceKind {
-  /** Empty for the core group. */
-  readonly group: string;
-  /** The version under which it is listed and watched. */
-  readonly version: string;
-  readonly kind: string;
-  /** As in paths: `replicasets`. */
-  readonly resource: string;
-  readonly namespaced: boolean;
-}
+import type { ServedKind } from '../../schemas/events/cluster-objects.ts';
 
-/** What an owner reference can be told of the kind that it names. */
+/** A kind of object as an API server serves it. One object of this type per kind: the graph keeps no copies. */
+export type ResourceKind = Readonly<ServedKind>;
+
+/** What an owner reference can be told of the kind that it names; `served` in the version that the reference has. */
 export type KindState =
   /** Listed and watched; `synced` once a whole list was read. */
-  | { readonly state: 'watched'; readonly namespaced: boolean; readonly synced: boolean }
+  | { readonly state: 'watched'; readonly served: ResourceKind; readonly synced: boolean }
   /** Served, and for so long it could not be listed: by missing rights or a broken conversion (cluster I8). */
-  | { readonly state: 'unlisted'; readonly namespaced: boolean; readonly forMs: number }
+  | { readonly state: 'unlisted'; readonly served: ResourceKind; readonly forMs: number }
   | { readonly state: 'unresolved'; readonly because: UnresolvedBecause };
 
 export type UnresolvedBecause = 'not-served' | 'ambiguous' | 'group-failed';
@@ -34,7 +27,3 @@ export function groupOf(apiVersion: string): string {
 
 export const apiVersionOf = ({ group, version }: Pick<ResourceKind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`;
-
-/** Tells kinds apart, whatever the version: `apps/ReplicaSet`. */
-export const kindName = ({ group, kind }: Pick<ResourceKind, 'group' | 'kind'>): string =>
-  group === '' ? kind : `${group}/${kind}`;

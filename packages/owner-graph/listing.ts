@@ -1,4 +1,4 @@
-import type { GoneHow } from './gone-objects.ts';
+import type { GoneHow } from '../../schemas/events/ownership.ts';
 import type { GraphObject } from './graph-object.ts';
 import type { ResourceKind } from './kinds.ts';
 import type { OwnerIndex } from './owner-index.ts';

@@ -1,7 +1,9 @@
-import { type GoneHow, GoneObjects, goneObject } from './gone-objects.ts';
-import { type GraphObject, isDeletingWith, ORPHAN, sameReferences } from './graph-object.ts';
+import { kindName, ORPHAN } from '../../schemas/events/cluster-objects.ts';
+import type { GoneHow } from '../../schemas/events/ownership.ts';
+import { GoneObjects, goneObject } from './gone-objects.ts';
+import { type GraphObject, isDeletingWith, sameReferences } from './graph-object.ts';
 import { Interned } from './interned.ts';
-import { kindName, type ResourceKind } from './kinds.ts';
+import type { ResourceKind } from './kinds.ts';
 import { countOf, firstOf, type Members, withMember, withoutMember } from './members.ts';
 
 /** Changed in place, so that whoever points at it sees the newest state. */

@@ -1,30 +1,9 @@
+import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
+import type { ReferenceState } from '../../schemas/events/ownership.ts';
 import type { GoneObject } from './gone-objects.ts';
-import { FOREGROUND, type GraphObject, isDeletingWith, ORPHAN, type OwnerReference } from './graph-object.ts';
+import { type GraphObject, isDeletingWith, type OwnerReference } from './graph-object.ts';
 import { groupOf, type KindState, type Kinds, type ResourceKind } from './kinds.ts';
 import type { GraphView } from './owner-index.ts';
-
-/** What one owner reference of an object comes to. */
-export type ReferenceState =
-  /** The owner is there. */
-  | 'held'
-  /** There, and waiting for its blocking dependents to go. */
-  | 'waiting'
-  /** Being deleted so that its dependents stay. */
-  | 'orphaning'
-  /** Was seen, and deleted. */
-  | 'gone'
-  /** Never seen, though its kind is synced and the dependent is not new. */
-  | 'unseen'
-  /** The uid is, or was, that of another object than the reference describes. */
-  | 'elsewhere'
-  /** Its kind cannot be listed: only a live read can tell. */
-  | 'unlisted'
-  /** Its kind is not known, or not for sure. */
-  | 'unresolved'
-  /** A cluster-scoped object names a namespaced owner (cluster H2). */
-  | 'scope'
-  /** Nothing can be said yet: its kind is not synced, or the dependent was seen just now. */
-  | 'pending';
 
 /** States of a reference whose owner is said to be absent, if the API server says so too. */
 export const DANGLING: ReadonlySet<ReferenceState> = new Set(['gone', 'unseen', 'elsewhere', 'unlisted']);
@@ -32,6 +11,8 @@ export const DANGLING: ReadonlySet<ReferenceState> = new Set(['gone', 'unseen', 
 export interface StatedReference {
   readonly reference: OwnerReference;
   readonly state: ReferenceState;
+  /** `null` where the kind is not known, or not for sure. */
+  readonly resolved: ResourceKind | null;
   /** Of an owner that was seen. */
   readonly gone: GoneObject | null;
 }
@@ -48,19 +29,27 @@ export interface Surroundings {
 const UNLISTED_AFTER_MS = 30_000;
 
 export const statedReferences = (object: GraphObject, around: Surroundings): readonly StatedReference[] =>
-  object.references.map((reference) => ({
-    reference,
-    state: stateOf(object, reference, around),
-    gone: around.graph.gone.get(reference.uid) ?? null,
-  }));
+  object.references.map((reference) => {
+    const kind = around.kinds.find(reference.apiVersion, reference.kind);
+    return {
+      reference,
+      state: stateOf(object, reference, kind, around),
+      resolved: kind.state === 'unresolved' ? null : kind.served,
+      gone: around.graph.gone.get(reference.uid) ?? null,
+    };
+  });
 
-function stateOf(object: GraphObject, reference: OwnerReference, around: Surroundings): ReferenceState {
+function stateOf(
+  object: GraphObject,
+  reference: OwnerReference,
+  kind: KindState,
+  around: Surroundings,
+): ReferenceState {
   const owner = around.graph.get(reference.uid);
   // As upstream: dependents lose this uid from their references, however they describe it (cluster E1).
   if (owner !== undefined && isDeletingWith(owner, ORPHAN)) return 'orphaning';
-  const kind = around.kinds.find(reference.apiVersion, reference.kind);
   if (kind.state === 'unresolved') return 'unresolved';
-  if (!object.kind.namespaced && kind.namespaced) return 'scope';
+  if (!object.kind.namespaced && kind.served.namespaced) return 'scope';
   if (owner !== undefined) return ofKnownOwner(object, reference, owner, around.graph);
   return ofUnknownOwner(object, reference, kind, around);
 }

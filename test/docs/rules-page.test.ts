@@ -37,10 +37,13 @@ const told = new Set(
 );
 /** Rules of the control plane have numbers and a page of their own. */
 const withoutClusterRules = (text: string): string => text.replace(/\bcluster [A-S]\d[^)\]]*/g, '');
-const textsOf = (pattern: string): readonly string[] => globSync(pattern, { cwd: REPOSITORY }).map(textOf);
+/** Their rules have numbers as values, not in brackets alone. */
+const CLUSTER_SERVICES = ['services/{graph-gc,cluster-*}/**'];
+const textsOf = (pattern: string, exclude: readonly string[] = []): readonly string[] =>
+  globSync(pattern, { cwd: REPOSITORY, exclude: [...exclude] }).map(textOf);
 
 test('every number that the code cites has its row', () => {
-  const cited = textsOf('{cli,packages,schemas,services,sim}/**/*.ts').flatMap((text) =>
+  const cited = textsOf('{cli,packages,schemas,services,sim}/**/*.ts', CLUSTER_SERVICES).flatMap((text) =>
     [...withoutClusterRules(text).matchAll(/\b[A-P]\d{1,2}\b/g)].map(([number]) => number),
   );
   expect([...new Set(cited)].filter((number) => !told.has(number))).toEqual([]);

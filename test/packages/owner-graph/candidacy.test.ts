@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { candidacyOf, neighbours } from '../../../packages/owner-graph/candidacy.ts';
-import { FOREGROUND, type GraphObject, ORPHAN } from '../../../packages/owner-graph/graph-object.ts';
+import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
+import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import {
   CLUSTER_ROLE,
   deletingWith,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { FOREGROUND, ORPHAN } from '../../../packages/owner-graph/graph-object.ts';
 import { Listing } from '../../../packages/owner-graph/listing.ts';
 import type { OwnerIndex } from '../../../packages/owner-graph/owner-index.ts';
+import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import {
   CONFIG_MAP,
   deletingWith,

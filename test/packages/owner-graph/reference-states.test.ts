@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { FOREGROUND, type GraphObject, ORPHAN } from '../../../packages/owner-graph/graph-object.ts';
+import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
 import { type Surroundings, statedReferences } from '../../../packages/owner-graph/reference-states.ts';
+import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import {
   CLUSTER_ROLE,
+  CONFIG_MAP,
   deletingWith,
   graphObject,
   graphOf,
@@ -73,14 +75,14 @@ describe('an owner that is not known', () => {
   });
 
   test('[cluster I10] cannot be judged while its kind is not synced, or the dependent is new', () => {
-    const unsynced = kindsWith({ ConfigMap: { state: 'watched', namespaced: true, synced: false } });
+    const unsynced = kindsWith({ ConfigMap: { state: 'watched', served: CONFIG_MAP, synced: false } });
     expect(absent({ kinds: unsynced })).toEqual(['pending']);
     expect(absent({ isSettled: () => false })).toEqual(['pending']);
   });
 
   test('[cluster I7, I8] is of a kind that cannot be listed, for 30 s', () => {
     const unlisted = (forMs: number) =>
-      kindsWith({ ConfigMap: { state: 'unlisted', namespaced: true, forMs } });
+      kindsWith({ ConfigMap: { state: 'unlisted', served: CONFIG_MAP, forMs } });
     expect(absent({ kinds: unlisted(29_999) })).toEqual(['pending']);
     expect(absent({ kinds: unlisted(30_000) })).toEqual(['unlisted']);
   });

@@ -1,0 +1,104 @@
+import type { OwnershipCandidate, SettledCandidate } from '../../../schemas/events/ownership.ts';
+import { MAX_CANDIDATES } from '../../../schemas/events/ownership.ts';
+import { fingerprintOf } from './candidate-facts.ts';
+
+/** What is published at once. */
+export interface Batch {
+  readonly candidates: readonly OwnershipCandidate[];
+  readonly settled: readonly SettledCandidate[];
+}
+
+export interface TrackerOptions {
+  /** The candidate as it is now; `null` for an object that is none, or not there. */
+  readonly look: (uid: string) => OwnershipCandidate | null;
+  readonly isThere: (uid: string) => boolean;
+  readonly all: () => Iterable<string>;
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+}
+
+interface Published {
+  readonly fingerprint: string;
+  readonly atMs: number;
+  readonly who: Omit<SettledCandidate, 'how'>;
+}
+
+/** Published again after so long, so that what was lost or has expired heals. */
+const AGAIN_AFTER_MS = 600_000;
+/** A fact is no larger, as JSON. */
+const MAX_FACT_BYTES = 512 * 1024;
+
+/** Which candidates are to be published: those that are new or changed, and all of them now and then. */
+export class CandidateTracker {
+  readonly #options: TrackerOptions;
+  /** To be looked at, in order. */
+  readonly #dirty = new Set<string>();
+  /** In order of time. */
+  readonly #published = new Map<string, Published>();
+
+  constructor(options: TrackerOptions) {
+    this.#options = options;
+  }
+
+  get hasWork(): boolean {
+    return this.#dirty.size > 0;
+  }
+
+  touch(uid: string): void {
+    this.#dirty.add(uid);
+  }
+
+  /** Looks at all: what is known of a kind has changed. */
+  touchAll(): void {
+    for (const uid of this.#options.all()) this.#dirty.add(uid);
+    for (const uid of this.#published.keys()) this.#dirty.add(uid);
+  }
+
+  /** The next batch, which counts as published; empty when there is nothing to tell. */
+  take(): Batch {
+    const nowMs = this.#options.nowMs();
+    this.#touchOld(nowMs);
+    const batch: { candidates: OwnershipCandidate[]; settled: SettledCandidate[] } = {
+      candidates: [],
+      settled: [],
+    };
+    let bytes = 0;
+    for (const uid of this.#dirty) {
+      const isFull = batch.candidates.length >= MAX_CANDIDATES || batch.settled.length >= MAX_CANDIDATES;
+      if (isFull || bytes > MAX_FACT_BYTES) break;
+      this.#dirty.delete(uid);
+      bytes += this.#lookAt(uid, nowMs, batch);
+    }
+    return batch;
+  }
+
+  /** Returns the bytes that it added. */
+  #lookAt(
+    uid: string,
+    nowMs: number,
+    batch: { readonly candidates: OwnershipCandidate[]; readonly settled: SettledCandidate[] },
+  ): number {
+    const before = this.#published.get(uid);
+    const candidate = this.#options.look(uid);
+    if (candidate === null) {
+      this.#published.delete(uid);
+      if (before === undefined) return 0;
+      batch.settled.push({ ...before.who, how: this.#options.isThere(uid) ? 'no-candidate' : 'gone' });
+      return 0;
+    }
+    const fingerprint = fingerprintOf(candidate);
+    if (before?.fingerprint === fingerprint && nowMs - before.atMs < AGAIN_AFTER_MS) return 0;
+    const { group, kind, namespace, name } = candidate.object;
+    this.#published.delete(uid);
+    this.#published.set(uid, { fingerprint, atMs: nowMs, who: { group, kind, namespace, name, uid } });
+    batch.candidates.push(candidate);
+    return JSON.stringify(candidate).length;
+  }
+
+  #touchOld(nowMs: number): void {
+    for (const [uid, { atMs }] of this.#published) {
+      if (nowMs - atMs < AGAIN_AFTER_MS) return;
+      this.#dirty.add(uid);
+    }
+  }
+}

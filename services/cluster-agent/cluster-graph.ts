@@ -1,0 +1,203 @@
+import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
+import { candidacyOf, neighbours } from '../../packages/owner-graph/candidacy.ts';
+import { CascadeWidths } from '../../packages/owner-graph/cascade-widths.ts';
+import { type GraphObject, sameReferences } from '../../packages/owner-graph/graph-object.ts';
+import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
+import { Listing } from '../../packages/owner-graph/listing.ts';
+import { OwnerIndex } from '../../packages/owner-graph/owner-index.ts';
+import { kindName } from '../../schemas/events/cluster-objects.ts';
+import { candidateFacts } from './candidates/candidate-facts.ts';
+import { type Batch, CandidateTracker } from './candidates/candidate-tracker.ts';
+import { FirstSeen } from './candidates/first-seen.ts';
+import { graphObject } from './graph-object.ts';
+import { Definitions } from './kinds/definitions.ts';
+import { KindRegistry } from './kinds/kind-registry.ts';
+import type { ReflectorSink } from './watching/reflector.ts';
+
+export interface ClusterGraphOptions {
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+  /** Something may be to publish. */
+  readonly onWork: () => void;
+  /** What is served may have changed. */
+  readonly onDefinition: () => void;
+  /** The cluster was restored to an older state. */
+  readonly onWentBack: (kind: ResourceKind) => void;
+}
+
+/** Nothing is published before every kind is settled, or so long (cluster I10). */
+const MAX_SYNC_MS = 30_000;
+
+const NAMESPACE = 'Namespace';
+
+/** Most events change what the graph does not keep; of an owner with thousands of dependents none has to be looked at again. */
+const isNewsTo = (known: GraphObject, object: GraphObject): boolean =>
+  known.kind !== object.kind ||
+  known.name !== object.name ||
+  known.namespace !== object.namespace ||
+  known.deletionTimestamp !== object.deletionTimestamp ||
+  known.keep !== object.keep ||
+  known.finalizers.join('\n') !== object.finalizers.join('\n') ||
+  !sameReferences(known.references, object.references);
+
+/** All that is known of one cluster in one session: what reflectors read comes in, and candidates go out. */
+export class ClusterGraph implements ReflectorSink {
+  readonly kinds: KindRegistry;
+  readonly index = new OwnerIndex();
+  readonly #options: ClusterGraphOptions;
+  readonly #startedMs: number;
+  readonly #widths = new CascadeWidths(this.index);
+  readonly #definitions = new Definitions();
+  readonly #firstSeen = new FirstSeen();
+  readonly #keptNamespaces = new Set<string>();
+  readonly #listings = new Map<ResourceKind, Listing>();
+  readonly #listedOnce = new Set<string>();
+  readonly #tracker: CandidateTracker;
+
+  constructor(options: ClusterGraphOptions) {
+    this.#options = options;
+    this.#startedMs = options.nowMs();
+    this.kinds = new KindRegistry({
+      nowMs: options.nowMs,
+      isDefined: (kind) => this.#definitions.isDefined(kind),
+    });
+    this.#tracker = new CandidateTracker({
+      look: (uid) => this.#look(uid),
+      isThere: (uid) => this.index.get(uid) !== undefined,
+      all: () => [...this.index.objects()].map(({ uid }) => uid),
+      nowMs: options.nowMs,
+    });
+  }
+
+  /** Whether anything may be published (cluster I10). */
+  get isReady(): boolean {
+    return this.kinds.isSettled || this.#options.nowMs() - this.#startedMs >= MAX_SYNC_MS;
+  }
+
+  /** What is to be published now. */
+  take(): Batch {
+    for (const uid of this.#firstSeen.takeSettled(this.#options.nowMs())) this.#tracker.touch(uid);
+    this.#widths.tidy();
+    return this.#tracker.take();
+  }
+
+  /** What is known of kinds has changed, or may have by time alone. */
+  lookAtAll(): void {
+    this.#tracker.touchAll();
+    this.#options.onWork();
+  }
+
+  /** The kind is not served any more, and nobody defines it. */
+  withdraw(kind: ResourceKind): void {
+    this.#listedOnce.delete(kindName(kind));
+    for (const object of this.index.withdraw(kind)) {
+      this.#forget(object);
+      this.#touch(object);
+    }
+    this.lookAtAll();
+  }
+
+  beginList(kind: ResourceKind): void {
+    this.#listings.set(kind, new Listing(this.index, kind, !this.#listedOnce.has(kindName(kind))));
+  }
+
+  listed(kind: ResourceKind, objects: readonly ObjectMetadata[]): void {
+    const listing = this.#listings.get(kind);
+    if (listing === undefined) return;
+    for (const object of objects) this.#put(graphObject(kind, object), (each) => listing.put(each));
+  }
+
+  endList(kind: ResourceKind, isWatched: boolean): void {
+    for (const object of this.#listings.get(kind)?.complete() ?? []) {
+      this.#forget(object);
+      this.#touch(object);
+    }
+    this.#listings.delete(kind);
+    this.#listedOnce.add(kindName(kind));
+    if (!isWatched) return;
+    const wasSynced = !this.kinds.unsynced.some((each) => each.kind === kind);
+    this.kinds.synced(kind);
+    if (wasSynced) this.#options.onWork();
+    else this.lookAtAll();
+  }
+
+  put(kind: ResourceKind, object: ObjectMetadata): void {
+    this.#put(graphObject(kind, object), (each) => this.index.put(each));
+    this.#options.onWork();
+  }
+
+  gone(kind: ResourceKind, object: ObjectMetadata): void {
+    const before = [...neighbours(object.uid, this.index)];
+    const how = this.#definitions.isGoing(kind) ? 'kind-going' : 'watched';
+    const last = this.index.remove(object.uid, kind, how);
+    if (last === null) return;
+    this.#forget(last);
+    for (const uid of before) this.#tracker.touch(uid);
+    if (Definitions.isDefining(last)) this.#options.onDefinition();
+    this.#options.onWork();
+  }
+
+  failed(kind: ResourceKind, reason: string): void {
+    this.#listings.delete(kind);
+    this.kinds.failed(kind, reason);
+  }
+
+  wentBack(kind: ResourceKind): void {
+    this.#options.onWentBack(kind);
+  }
+
+  #put(object: GraphObject, into: (object: GraphObject) => readonly string[]): void {
+    const known = this.index.get(object.uid);
+    if (known === undefined) this.#firstSeen.note(object.uid, this.#options.nowMs());
+    const isNews = known === undefined || isNewsTo(known, object);
+    const left = into(object);
+    if (!isNews) return;
+    for (const uid of left) this.#tracker.touch(uid);
+    this.#touch(object);
+    if (object.kind.kind === NAMESPACE && object.kind.group === '') this.#noteNamespace(object);
+    if (!Definitions.isDefining(object)) return;
+    this.#definitions.put(object);
+    this.#options.onDefinition();
+    if (object.deletionTimestamp !== null) this.#noteGoingKind();
+  }
+
+  /** What went before it was known that its definition goes. */
+  #noteGoingKind(): void {
+    const changed = this.index.gone.kindIsGoing(
+      (kind) => this.#definitions.isGoing(kind),
+      (uid) => this.index.countDependents(uid) > 0,
+    );
+    for (const owner of changed) for (const { uid } of this.index.dependents(owner)) this.#tracker.touch(uid);
+  }
+
+  #noteNamespace({ name, keep }: GraphObject): void {
+    const wasKept = this.#keptNamespaces.has(name);
+    if (keep) this.#keptNamespaces.add(name);
+    else this.#keptNamespaces.delete(name);
+    if (wasKept !== keep) this.#tracker.touchAll();
+  }
+
+  #forget(object: GraphObject): void {
+    this.#firstSeen.forget(object.uid);
+    this.#definitions.gone(object);
+    if (object.kind.kind === NAMESPACE && object.kind.group === '') this.#keptNamespaces.delete(object.name);
+  }
+
+  /** The object, those that list it and those that it lists, whether it is still there or not. */
+  #touch({ uid, references }: GraphObject): void {
+    for (const each of neighbours(uid, this.index)) this.#tracker.touch(each);
+    for (const reference of references) this.#tracker.touch(reference.uid);
+  }
+
+  #look(uid: string) {
+    const object = this.index.get(uid);
+    if (object === undefined) return null;
+    const isSettled = (each: string): boolean => this.#firstSeen.isSettled(each);
+    const candidacy = candidacyOf(object, { graph: this.index, kinds: this.kinds, isSettled });
+    if (candidacy === null) return null;
+    return candidateFacts(candidacy, {
+      widths: this.#widths,
+      isKeptNamespace: (namespace) => this.#keptNamespaces.has(namespace),
+    });
+  }
+}

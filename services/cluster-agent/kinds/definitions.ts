@@ -1,0 +1,46 @@
+import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
+import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
+import { kindName } from '../../../schemas/events/cluster-objects.ts';
+
+const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
+const API_SERVICE = 'apiregistration.k8s.io/APIService';
+
+/** Objects that define other kinds, as the graph knows them. */
+export class Definitions {
+  /** Definitions by name, `<resource>.<group>`, with whether each is being deleted. */
+  readonly #definitions = new Map<string, boolean>();
+  /** `<version>.<group>`. */
+  readonly #services = new Set<string>();
+
+  /** Whether the object defines kinds, so that what is served may have changed (cluster I2). */
+  static isDefining = ({ kind }: GraphObject): boolean =>
+    kindName(kind) === CRD || kindName(kind) === API_SERVICE;
+
+  put(object: GraphObject): void {
+    const name = kindName(object.kind);
+    if (name === CRD) this.#definitions.set(object.name, object.deletionTimestamp !== null);
+    if (name === API_SERVICE) this.#services.add(object.name);
+  }
+
+  gone(object: GraphObject): void {
+    const name = kindName(object.kind);
+    if (name === CRD) this.#definitions.delete(object.name);
+    if (name === API_SERVICE) this.#services.delete(object.name);
+  }
+
+  /** Whether objects say that a kind is there which discovery does not tell (cluster I9). */
+  isDefined({ resource, group, version }: ResourceKind): boolean {
+    return this.#definitions.has(`${resource}.${group}`) || this.#isServedByOthers(version, group);
+  }
+
+  /** The definition of the kind is being deleted, and its objects with it (cluster S3). */
+  isGoing({ resource, group }: ResourceKind): boolean {
+    return this.#definitions.get(`${resource}.${group}`) === true;
+  }
+
+  /** Services also stand for groups of definitions; those of which one is known are asked by its name. */
+  #isServedByOthers(version: string, group: string): boolean {
+    const hasDefinitions = [...this.#definitions.keys()].some((name) => name.endsWith(`.${group}`));
+    return !hasDefinitions && this.#services.has(`${version}.${group}`);
+  }
+}

@@ -1,0 +1,190 @@
+import pLimit from 'p-limit';
+import type { Logger } from 'pino';
+import type { ApiConnection } from '../../packages/kube-api/connection.ts';
+import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
+import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process/backoff.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
+import type { ClusterIdentity, ClusterInstant } from '../../schemas/events/cluster-objects.ts';
+import type { Ownership } from '../../schemas/events/ownership.ts';
+import type { Batch } from './candidates/candidate-tracker.ts';
+import { ClusterGraph } from './cluster-graph.ts';
+import { Reflectors } from './watching/reflectors.ts';
+
+export interface AgentParts {
+  readonly connection: ApiConnection;
+  /** Resolves when the fact is acknowledged. */
+  readonly publish: (fact: Ownership) => Promise<void>;
+  readonly sleep: Sleep;
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+  readonly logger: Logger;
+}
+
+export interface SessionStart extends ClusterIdentity {
+  readonly session: string;
+  /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
+  readonly wentBackUntilMs: number | null;
+}
+
+/** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
+const DISCOVER_EVERY_MS = 30_000;
+/** Definitions change in bursts. */
+const DISCOVER_GAP_MS = 1_000;
+/** Time alone makes candidates: owners that stay unseen, kinds that stay unlisted. */
+const LOOK_EVERY_MS = 1_000;
+const LOOK_AT_ALL_EVERY_MS = 30_000;
+const LISTS_AT_ONCE = 4;
+const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
+const MAX_REASON_LENGTH = 500;
+
+/** Follows one cluster until the signal aborts, or until it went back to an older state. */
+export class Session {
+  readonly #parts: AgentParts;
+  readonly #start: SessionStart;
+  readonly #graph: ClusterGraph;
+  readonly #reflectors: Reflectors;
+  readonly #work: ReturnType<typeof createWakeSignal>;
+  readonly #definitions: ReturnType<typeof createWakeSignal>;
+  readonly #over = new AbortController();
+  #failure: unknown = null;
+  #wentBack = false;
+  #discovery: Discovery | null = null;
+  #seq = 0;
+
+  constructor(parts: AgentParts, start: SessionStart) {
+    this.#parts = parts;
+    this.#start = start;
+    this.#work = createWakeSignal(parts.sleep);
+    this.#definitions = createWakeSignal(parts.sleep);
+    this.#graph = new ClusterGraph({
+      nowMs: parts.nowMs,
+      onWork: () => this.#work.wake(),
+      onDefinition: () => this.#definitions.wake(),
+      onWentBack: () => {
+        this.#wentBack = true;
+        this.#over.abort();
+      },
+    });
+    const { connection, sleep, random } = parts;
+    const inTurn = pLimit(LISTS_AT_ONCE);
+    this.#reflectors = new Reflectors({ connection, sink: this.#graph, sleep, random, inTurn }, (error) => {
+      this.#failure = error;
+      this.#over.abort();
+    });
+  }
+
+  /** Resolves to why it ended. Rejects with what nobody foresaw. */
+  async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
+    const either = AbortSignal.any([signal, this.#over.signal]);
+    try {
+      await runTogether([(each) => this.#discoverOn(each), (each) => this.#publishOn(each)], either);
+    } finally {
+      await this.#reflectors.stopAll();
+    }
+    if (this.#failure !== null) throw this.#failure;
+    return this.#wentBack ? 'went-back' : 'stopped';
+  }
+
+  async #discoverOn(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#discover();
+      await this.#parts.sleep(DISCOVER_GAP_MS, signal);
+      await this.#definitions.wait(DISCOVER_EVERY_MS - DISCOVER_GAP_MS, signal);
+    }
+  }
+
+  /** What cannot be asked for changes nothing. */
+  async #discover(): Promise<void> {
+    const { connection, logger } = this.#parts;
+    try {
+      const found = await discover(connection, this.#discovery);
+      if (found !== null) this.#discovery = found;
+    } catch (error) {
+      const foreseen = toFleetGcError(error);
+      if (!foreseen.retry) throw foreseen;
+      logger.warn({ err: foreseen }, 'the API server did not tell what it serves; what was known stays');
+      return;
+    }
+    // Also when nothing is new: what is defined may have changed since.
+    if (this.#discovery !== null) this.#takeOver(this.#discovery);
+  }
+
+  #takeOver(discovery: Discovery): void {
+    const { added, withdrawn, moved } = this.#graph.kinds.update(discovery);
+    for (const kind of [...withdrawn, ...moved]) this.#reflectors.stop(kind);
+    for (const kind of withdrawn) this.#graph.withdraw(kind);
+    for (const kind of [...added, ...moved]) this.#reflectors.start(kind);
+    if (added.length + withdrawn.length + moved.length > 0) this.#graph.lookAtAll();
+  }
+
+  async #publishOn(signal: AbortSignal): Promise<void> {
+    let lookedAtAllMs = this.#parts.nowMs();
+    while (!signal.aborted) {
+      const nowMs = this.#parts.nowMs();
+      if (nowMs - lookedAtAllMs >= LOOK_AT_ALL_EVERY_MS) {
+        lookedAtAllMs = nowMs;
+        this.#graph.lookAtAll();
+      }
+      if (!(await this.#publishOnce(signal))) await this.#work.wait(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  /** Whether there was anything to publish. */
+  async #publishOnce(signal: AbortSignal): Promise<boolean> {
+    const takenAt = this.#takenAt();
+    if (takenAt === null || !this.#graph.isReady) return false;
+    const batch = this.#graph.take();
+    if (batch.candidates.length + batch.settled.length === 0) return false;
+    await this.#publishUntilDone(this.#fact(batch, takenAt), signal);
+    return true;
+  }
+
+  /** What cannot be published waits, and so does what comes after it. */
+  async #publishUntilDone(fact: Ownership, signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        await this.#parts.publish(fact);
+        return;
+      } catch (error) {
+        const foreseen = toFleetGcError(error);
+        if (!foreseen.retry) throw foreseen;
+        this.#parts.logger.warn({ err: foreseen }, 'candidates cannot be published; they wait');
+        await this.#parts.sleep(backoffMs(BACKOFF, attempt, this.#parts.random), signal);
+      }
+    }
+  }
+
+  /** `null` while the API server's time is not known: then nothing is published. */
+  #takenAt(): ClusterInstant | null {
+    const time = this.#parts.connection.clock.at(this.#parts.nowMs());
+    return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
+  }
+
+  #fact(batch: Batch, takenAt: ClusterInstant): Ownership {
+    const { cluster, clusterInstance, session, wentBackUntilMs } = this.#start;
+    const { kinds, index } = this.#graph;
+    return {
+      type: 'fleetgc.cluster.ownership',
+      version: 1,
+      id: this.#parts.newId(),
+      cluster,
+      clusterInstance,
+      session,
+      seq: this.#seq++,
+      takenAt,
+      unsyncedKinds: kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({
+        group,
+        kind,
+        reason: reason.slice(0, MAX_REASON_LENGTH).toWellFormed(),
+      })),
+      failedGroups: [...kinds.failedGroups],
+      totals: { kinds: kinds.watched.length, objects: index.size },
+      wentBack: wentBackUntilMs !== null && this.#parts.nowMs() < wentBackUntilMs,
+      settled: [...batch.settled],
+      candidates: [...batch.candidates],
+    };
+  }
+}

@@ -1,0 +1,133 @@
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { listMetadata } from '../../../packages/kube-api/list.ts';
+import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import { type WatchEvent, watchMetadata } from '../../../packages/kube-api/watch.ts';
+import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
+import { backoffMs, type RetryBackoff, type Sleep } from '../../../packages/process/backoff.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { isOlder } from './resource-versions.ts';
+
+/** What becomes of what is read of one kind. */
+export interface ReflectorSink {
+  beginList(kind: ResourceKind): void;
+  listed(kind: ResourceKind, objects: readonly ObjectMetadata[]): void;
+  /** The list was read whole. `isWatched`: what happens after it will be told; else it only looks so (cluster I8). */
+  endList(kind: ResourceKind, isWatched: boolean): void;
+  put(kind: ResourceKind, object: ObjectMetadata): void;
+  gone(kind: ResourceKind, object: ObjectMetadata): void;
+  /** It cannot be listed or watched, and why. */
+  failed(kind: ResourceKind, reason: string): void;
+  /** Its newest list is older than what was seen before: the cluster was restored. */
+  wentBack(kind: ResourceKind): void;
+}
+
+export interface ReflectorOptions {
+  readonly connection: ApiConnection;
+  readonly sink: ReflectorSink;
+  readonly sleep: Sleep;
+  readonly random: () => number;
+  /** At most so many lists at once, over all kinds. */
+  readonly inTurn: <Result>(list: () => Promise<Result>) => Promise<Result>;
+}
+
+const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
+
+/** Lists and watches one kind until the signal aborts. */
+export async function reflect(
+  kind: ResourceKind,
+  options: ReflectorOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const one = new Reflector(kind, options, signal);
+  while (!signal.aborted) await one.round();
+}
+
+class Reflector {
+  readonly #kind: ResourceKind;
+  readonly #options: ReflectorOptions;
+  readonly #signal: AbortSignal;
+  /** From where a watch goes on; `null` when only a list can tell. */
+  #from: string | null = null;
+  /** The newest that was seen of the kind. */
+  #newest = '';
+  #failures = 0;
+  /** The API server lets it be listed and not watched. */
+  #isWatchRefused = false;
+
+  constructor(kind: ResourceKind, options: ReflectorOptions, signal: AbortSignal) {
+    this.#kind = kind;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  async round(): Promise<void> {
+    try {
+      const problem = this.#from === null ? await this.#list() : await this.#watch(this.#from);
+      if (problem !== null) await this.#fail(problem);
+    } catch (error) {
+      if (this.#signal.aborted) return;
+      const foreseen = toFleetGcError(error);
+      if (!foreseen.retry) throw foreseen;
+      // A watch that broke goes on from where it was.
+      if (this.#from === null) await this.#fail(foreseen.message);
+      else await this.#pause();
+    }
+  }
+
+  async #fail(reason: string): Promise<void> {
+    this.#options.sink.failed(this.#kind, reason);
+    await this.#pause();
+  }
+
+  async #pause(): Promise<void> {
+    await this.#options.sleep(backoffMs(BACKOFF, this.#failures++, this.#options.random), this.#signal);
+  }
+
+  async #list(): Promise<string | null> {
+    const { connection, sink, inTurn } = this.#options;
+    const outcome = await inTurn(() => {
+      sink.beginList(this.#kind);
+      return listMetadata(
+        connection,
+        this.#kind,
+        (objects) => sink.listed(this.#kind, objects),
+        this.#signal,
+      );
+    });
+    if (outcome.kind === 'incomplete') return outcome.message;
+    const { resourceVersion } = outcome.end;
+    if (isOlder(resourceVersion, this.#newest)) sink.wentBack(this.#kind);
+    this.#newest = resourceVersion;
+    this.#from = resourceVersion;
+    if (!this.#isWatchRefused) this.#failures = 0;
+    sink.endList(this.#kind, !this.#isWatchRefused);
+    return null;
+  }
+
+  /** After what ended it, the next round goes on from the last event, or lists. */
+  async #watch(from: string): Promise<string | null> {
+    const { connection, sleep, random } = this.#options;
+    let events = 0;
+    const onEvent = (event: WatchEvent): void => {
+      events++;
+      this.#seen(event);
+    };
+    const watching = { resource: this.#kind, from, onEvent, signal: this.#signal, sleep, random };
+    const end = await watchMetadata(connection, watching);
+    if (end.why !== 'closed') this.#from = null;
+    this.#isWatchRefused = end.why === 'refused' && events === 0;
+    if (end.why === 'refused') return end.message;
+    if (events > 0) this.#failures = 0;
+    else await this.#pause();
+    return null;
+  }
+
+  #seen(event: WatchEvent): void {
+    const { sink } = this.#options;
+    const version = event.kind === 'bookmark' ? event.resourceVersion : event.object.resourceVersion;
+    this.#from = version;
+    this.#newest = version;
+    if (event.kind === 'put') sink.put(this.#kind, event.object);
+    if (event.kind === 'gone') sink.gone(this.#kind, event.object);
+  }
+}

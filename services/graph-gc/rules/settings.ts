@@ -1,0 +1,31 @@
+/** What of a policy the rules about owners read. */
+export interface OwnershipSettings {
+  /** `kubernetes`: the end states of upstream, less its faults. `fleetgc`: the rules of section S too. */
+  readonly profile: 'fleetgc' | 'kubernetes';
+  readonly limits: {
+    /** Objects that may go with one owner (cluster S1). */
+    readonly cascade: number;
+    /** Objects that may go with all missing owners of one kind (cluster S1). */
+    readonly cascadeOfKind: number;
+  };
+  /** Kinds that are held, as `apps/ReplicaSet` (cluster S2). */
+  readonly heldKinds: ReadonlySet<string>;
+  readonly keep: {
+    readonly namespaces: ReadonlySet<string>;
+    readonly kinds: ReadonlySet<string>;
+  };
+  /** What somebody has approved: owners by uid, and kinds of owners. */
+  readonly approved: { readonly owners: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };
+}
+
+/** Kinds that are held by default: what goes with them comes back from nowhere (cluster S2). */
+export const HELD_KINDS = [
+  'Namespace',
+  'Node',
+  'PersistentVolume',
+  'apiextensions.k8s.io/CustomResourceDefinition',
+  'apiregistration.k8s.io/APIService',
+] as const;
+
+/** Objects that may go with one owner, and with all missing owners of one kind, where a policy says nothing (cluster S1). */
+export const DEFAULT_LIMITS = { cascade: 1_000, cascadeOfKind: 5_000 } as const;

@@ -1,0 +1,282 @@
+import { pino } from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { Ownership } from '../../../schemas/events/ownership.ts';
+import { runClusterAgent } from '../../../services/cluster-agent/agent.ts';
+import { manualTime } from '../../support/manual-time.ts';
+import { nextLook } from '../../support/next-look.ts';
+import { FakeCluster } from './support/fake-cluster.ts';
+
+const ref = (name: string, over: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name,
+  uid: name,
+  ...over,
+});
+const owned = (name: string, ...owners: string[]) => ({
+  resource: 'secrets',
+  name,
+  metadata: { ownerReferences: owners.map((each) => ref(each)) },
+});
+
+/** An agent of a cluster with what `prepare` puts into it, when everything is read. */
+async function agentOf(
+  prepare: (cluster: FakeCluster) => void,
+  publish: (fact: Ownership) => Promise<void> = async () => undefined,
+) {
+  const time = manualTime(() => 0);
+  const nowMs = (): number => time.now().sinceBootMs;
+  const cluster = new FakeCluster(nowMs);
+  prepare(cluster);
+  const facts: Ownership[] = [];
+  const stop = new AbortController();
+  let ids = 0;
+  const ended = runClusterAgent(
+    'c1',
+    {
+      connection: cluster.connection(),
+      publish: async (fact) => {
+        await publish(fact);
+        facts.push(Ownership.parse(fact));
+      },
+      sleep: time.sleep,
+      random: () => 0,
+      newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
+      nowMs,
+      logger: pino({ level: 'silent' }),
+    },
+    stop.signal,
+  );
+  onTestFinished(async () => {
+    stop.abort();
+    await ended;
+  });
+  const pass = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second++) {
+      await time.pass(1_000);
+      for (let look = 0; look < 8; look++) await nextLook(look);
+    }
+  };
+  /** Candidates of the facts since the last call, each with the states of its references. */
+  const told = (): string[] => {
+    const lines = facts
+      .splice(0)
+      .flatMap(({ candidates, settled }) => [
+        ...candidates.map(
+          ({ object, references }) => `${object.name}: ${references.map(({ state }) => state).join(' ')}`,
+        ),
+        ...settled.map(({ name, how }) => `${name} settled: ${how}`),
+      ]);
+    return lines.toSorted();
+  };
+  await pass(3);
+  return { cluster, pass, told, facts };
+}
+
+test('[cluster C14, D10] a dependent of an owner that is deleted is told, with all that a decision needs', async () => {
+  const { cluster, pass, facts } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  expect(facts).toEqual([]);
+  cluster.remove('o');
+  await pass(1);
+  expect(facts).toMatchObject([
+    {
+      cluster: 'c1',
+      clusterInstance: 'the-cluster',
+      seq: 0,
+      wentBack: false,
+      totals: { kinds: 3, objects: 2 },
+      candidates: [
+        {
+          object: { kind: 'Secret', resource: 'secrets', namespace: 'ns', name: 'd', uid: 'd', keptBy: null },
+          references: [
+            {
+              uid: 'o',
+              state: 'gone',
+              resolved: { resource: 'configmaps' },
+              gone: { how: 'watched', orphaned: false },
+            },
+          ],
+          dependents: { count: 0, blocking: 0, oneWaits: false },
+          cascade: { ownerUid: 'o', ownerKind: 'ConfigMap', objects: 1, ofKind: 1 },
+        },
+      ],
+    },
+  ]);
+});
+
+test('[cluster A14, I11] what went while no agent ran is found at the start', async () => {
+  const { told } = await agentOf((made) => made.put(owned('d', 'absent')));
+  expect(told()).toEqual(['d: unseen']);
+});
+
+test('[cluster A10] a dependent that is seen before its owner is no candidate for a second', async () => {
+  const { cluster, pass, told } = await agentOf(() => undefined);
+  cluster.put(owned('d', 'o'));
+  await pass(0);
+  cluster.put({ resource: 'configmaps', name: 'o' });
+  await pass(5);
+  expect(told()).toEqual([]);
+  cluster.put(owned('e', 'p'));
+  await pass(5);
+  expect(told()).toEqual(['e: unseen']);
+});
+
+test('[cluster I10] nothing is told of owners of a kind that was not listed yet', async () => {
+  const { cluster, pass, told } = await agentOf((made) => {
+    made.put(owned('d', 'absent'));
+    made.refusals.set('configmaps', 500);
+  });
+  expect(told()).toEqual([]);
+  await pass(7);
+  expect(told()).toEqual([]);
+  cluster.refusals.delete('configmaps');
+  await pass(10);
+  expect(told()).toEqual(['d: unseen']);
+});
+
+test('[cluster I7, I8] a kind that cannot be listed stops nobody else, and in half a minute only a live read counts', async () => {
+  const { cluster, pass, told, facts } = await agentOf((made) => {
+    made.put({ resource: 'namespaces', name: 'n' });
+    made.put(owned('d', 'o'));
+    made.put({ ...owned('e'), metadata: { ownerReferences: [ref('n', { kind: 'Namespace' })] } });
+    made.refusals.set('configmaps', 403);
+  });
+  cluster.remove('n');
+  await pass(1);
+  expect(facts[0]?.unsyncedKinds).toMatchObject([
+    { kind: 'ConfigMap', reason: expect.stringContaining('403') },
+  ]);
+  expect(told()).toEqual(['e: gone']);
+  await pass(65);
+  expect(told()).toEqual(['d: unlisted']);
+});
+
+test('[cluster A7, A14] what went while the watch was cut is found by the next list', async () => {
+  const { cluster, pass, told, facts } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  cluster.silence();
+  cluster.remove('o');
+  await pass(2);
+  expect(facts).toEqual([]);
+  cluster.expireWatches();
+  await pass(5);
+  expect(facts[0]?.candidates[0]?.references[0]?.gone).toEqual({ how: 'relisted', orphaned: false });
+  expect(told()).toEqual(['d: gone']);
+});
+
+test('[cluster S3] a cluster that was restored is read anew, and its facts say so for ten minutes', async () => {
+  const { cluster, pass, facts } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  cluster.silence();
+  cluster.remove('o');
+  cluster.goBack(50);
+  cluster.expireWatches();
+  await pass(10);
+  expect(facts).toMatchObject([
+    { wentBack: true, seq: 0, candidates: [{ references: [{ state: 'unseen' }] }] },
+  ]);
+  await pass(601);
+  expect(facts.at(-1)?.wentBack).toBe(false);
+});
+
+describe('a candidate', () => {
+  const start = () =>
+    agentOf((made) => {
+      made.put({ resource: 'configmaps', name: 'o' });
+      made.put(owned('d', 'o'));
+      made.put(owned('e', 'o'));
+    });
+
+  test('is told once while nothing changes but its resourceVersion, and again after ten minutes', async () => {
+    const { cluster, pass, told } = await start();
+    cluster.remove('o');
+    await pass(1);
+    expect(told()).toEqual(['d: gone', 'e: gone']);
+    cluster.put(owned('d', 'o'));
+    await pass(590);
+    expect(told()).toEqual([]);
+    await pass(20);
+    expect(told()).toEqual(['d: gone', 'e: gone']);
+  });
+
+  test('is told to be settled when it is gone, or none any more', async () => {
+    const { cluster, pass, told } = await start();
+    cluster.remove('o');
+    await pass(1);
+    told();
+    cluster.remove('d');
+    cluster.put(owned('e'));
+    await pass(1);
+    expect(told()).toEqual(['d settled: gone', 'e settled: no-candidate']);
+  });
+
+  test('[cluster C9, D17] that waits is told when the last that blocks it is gone', async () => {
+    const { cluster, pass, told } = await start();
+    cluster.put({
+      resource: 'secrets',
+      name: 'f',
+      metadata: { ownerReferences: [ref('o', { blockOwnerDeletion: true })] },
+    });
+    cluster.put({
+      resource: 'configmaps',
+      name: 'o',
+      metadata: { finalizers: ['foregroundDeletion'], deletionTimestamp: '2026-11-01T00:00:00Z' },
+    });
+    await pass(1);
+    expect(told()).toEqual(['d: waiting', 'e: waiting', 'f: waiting']);
+    cluster.remove('f');
+    await pass(1);
+    expect(told()).toEqual(['f settled: gone', 'o: ']);
+  });
+
+  test('[cluster S5] tells whether it or its namespace is kept', async () => {
+    const { cluster, pass, facts } = await start();
+    cluster.put({ resource: 'namespaces', name: 'ns', metadata: { annotations: { 'fleetgc.io/keep': '' } } });
+    cluster.put({
+      ...owned('d', 'o'),
+      metadata: { ...owned('d', 'o').metadata, annotations: { 'fleetgc.io/keep': 'x' } },
+    });
+    cluster.remove('o');
+    await pass(1);
+    const kept = facts.flatMap(({ candidates }) =>
+      candidates.map(({ object }) => `${object.name} ${object.keptBy}`),
+    );
+    expect(kept.toSorted()).toEqual(['d object', 'e namespace']);
+  });
+});
+
+test('[cluster I9] a kind that is withdrawn makes no owner gone', async () => {
+  const { cluster, pass, told } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  const { configmaps: _, ...without } = cluster.kinds;
+  cluster.kinds = without;
+  await pass(65);
+  expect(told()).toEqual([]);
+});
+
+test('while the event log is away candidates wait, and are told once it is back', async () => {
+  const log = { isAway: true };
+  const { cluster, pass, told } = await agentOf(
+    (made) => made.put({ resource: 'configmaps', name: 'o' }),
+    async () => {
+      if (log.isAway) throw new FleetGcError('LOG_UNREACHABLE', 'away');
+    },
+  );
+  cluster.put(owned('d', 'o'));
+  cluster.remove('o');
+  await pass(10);
+  expect(told()).toEqual([]);
+  log.isAway = false;
+  await pass(35);
+  expect(told()).toEqual(['d: gone']);
+});

@@ -1,0 +1,244 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
+import { ReferenceState } from '../../../schemas/events/ownership.ts';
+import { conclude } from '../../../services/graph-gc/rules/conclude.ts';
+import type { Outcome } from '../../../services/graph-gc/rules/outcome.ts';
+import { HELD_KINDS, type OwnershipSettings } from '../../../services/graph-gc/rules/settings.ts';
+import { candidate, owner } from '../../fixtures/ownership.ts';
+import { runs } from '../../support/property-runs.ts';
+
+const settings = (over: Partial<OwnershipSettings> = {}): OwnershipSettings => ({
+  profile: 'fleetgc',
+  limits: { cascade: 1_000, cascadeOfKind: 5_000 },
+  heldKinds: new Set(HELD_KINDS),
+  keep: { namespaces: new Set(), kinds: new Set() },
+  approved: { owners: new Set(), kinds: new Set() },
+  ...over,
+});
+const UPSTREAM = settings({ profile: 'kubernetes' });
+const BOTH = [settings(), UPSTREAM];
+const of = (given: OwnershipCandidate, by: OwnershipSettings = settings(), wentBack = false): Outcome =>
+  conclude(given, by, { wentBack });
+
+/** In words: `delete Background D14`, `drop a,b D11`, `finish orphan E3`, `keep D10`. */
+function words(outcome: Outcome): string {
+  if (outcome.kind !== 'act') return `${outcome.kind} ${outcome.rule}`;
+  const { act, rule } = outcome;
+  if (act.action === 'delete') return `delete ${act.propagation}${act.unblock ? ' unblocked' : ''} ${rule}`;
+  if (act.action === 'drop-references') return `drop ${act.ownerUids.join(',')} ${rule}`;
+  return `finish ${act.finalizer} ${rule}`;
+}
+const confirmed = (outcome: Outcome): string[] =>
+  outcome.kind === 'act' ? outcome.confirm.map(({ owner: { uid }, is }) => `${uid} ${is}`) : [];
+const withStates = (...states: OwnershipReference['state'][]): OwnershipCandidate =>
+  candidate({ references: states.map((state) => owner(state, { state })) });
+
+describe('[cluster D10] an object that is not being deleted', () => {
+  test.each<[OwnershipReference['state'][], string, string[]]>([
+    [[], 'keep D7', []],
+    [['held'], 'keep D10', []],
+    [['gone'], 'delete Background D14', ['gone absent']],
+    [['unseen'], 'delete Background D14', ['unseen absent']],
+    [['unlisted'], 'delete Background D14', ['unlisted absent']],
+    [['waiting'], 'delete Background D14', ['waiting waiting']],
+    [['waiting', 'gone'], 'delete Background D14', ['gone absent', 'waiting waiting']],
+    [['held', 'gone'], 'drop gone D11', ['gone absent']],
+    [['held', 'waiting', 'gone'], 'drop gone,waiting D11', ['gone absent', 'waiting waiting']],
+    [['orphaning', 'gone'], 'drop orphaning E1', []],
+    [['gone', 'scope'], 'keep H2', []],
+    [['gone', 'unresolved'], 'keep D9', []],
+    [['gone', 'pending'], 'keep I10', []],
+  ])(
+    '[cluster D7, D9, D11, D14, E1, H2, I10] with owners %j: %s, in both profiles',
+    (states, what, confirm) => {
+      for (const by of BOTH) {
+        const outcome = of(withStates(...states), by);
+        expect(words(outcome)).toBe(what);
+        expect(confirmed(outcome)).toEqual(confirm);
+      }
+    },
+  );
+
+  test('[cluster D12, D13, G7] with dependents of its own it goes foreground while its owner waits', () => {
+    const dependents = { count: 2, blocking: 1, oneWaits: false };
+    const waits = { ...withStates('waiting'), dependents };
+    expect(words(of(waits))).toBe('delete Foreground D13');
+    expect(words(of({ ...waits, dependents: { ...dependents, oneWaits: true } }))).toBe(
+      'delete Foreground unblocked D12',
+    );
+    expect(words(of({ ...withStates('gone'), dependents }))).toBe('delete Background D14');
+  });
+
+  test.each([
+    [['orphan'], 'Orphan'],
+    [['foregroundDeletion'], 'Foreground'],
+    [['orphan', 'foregroundDeletion'], 'Orphan'],
+    [['other'], 'Background'],
+  ])('[cluster D14] with finalizers %j it goes %s', (finalizers, propagation) => {
+    const given = candidate({ references: [owner('o', { state: 'gone' })], object: { finalizers } });
+    expect(words(of(given))).toBe(`delete ${propagation} D14`);
+  });
+});
+
+describe('an object that is being deleted', () => {
+  const deleting = (finalizers: string[], count = 0, blocking = 0): OwnershipCandidate =>
+    candidate({
+      object: { deletionTimestamp: '2026-11-01T00:00:00Z', finalizers },
+      references: [owner('o', { state: 'gone' })],
+      dependents: { count, blocking, oneWaits: false },
+    });
+
+  test.each([
+    [deleting([]), 'keep D3'],
+    [deleting(['other']), 'keep D3'],
+    [deleting(['orphan']), 'finish orphan E3'],
+    [deleting(['orphan', 'foregroundDeletion']), 'finish orphan E3'],
+    [deleting(['orphan'], 1), 'keep E3'],
+    [deleting(['foregroundDeletion']), 'finish foregroundDeletion D17'],
+    [deleting(['foregroundDeletion'], 3), 'finish foregroundDeletion D17'],
+    [deleting(['foregroundDeletion'], 3, 1), 'keep D17'],
+  ])('[cluster D3, D17, E3] %#: %s', (given, what) => {
+    for (const by of BOTH) expect(words(of(given, by))).toBe(what);
+  });
+});
+
+describe('in profile fleetgc', () => {
+  const gone = (over: Partial<OwnershipReference> = {}): OwnershipReference =>
+    owner('o', { state: 'gone', gone: { how: 'watched', orphaned: false }, ...over });
+  const leaves = (
+    references: OwnershipReference[],
+    over: Parameters<typeof candidate>[0] = {},
+  ): OwnershipCandidate => candidate({ references, ...over });
+
+  test('[cluster S4, H1] a copied Secret stays, and upstream deletes it', () => {
+    const copied = withStates('elsewhere');
+    expect([words(of(copied)), words(of(copied, UPSTREAM))]).toEqual(['keep S4', 'delete Background D14']);
+    const both = withStates('elsewhere', 'gone');
+    expect([words(of(both)), words(of(both, UPSTREAM))]).toEqual(['drop gone D11', 'delete Background D14']);
+    expect(words(of(withStates('held', 'elsewhere')))).toBe('keep D10');
+  });
+
+  test('[cluster S6, E4] a dependent that came after its owner orphaned lives', () => {
+    const late = leaves([gone({ gone: { how: 'watched', orphaned: true } }), owner('p', { state: 'gone' })]);
+    expect([words(of(late)), words(of(late, UPSTREAM))]).toEqual(['drop o S6', 'delete Background D14']);
+    expect(confirmed(of(late))).toEqual(['o absent']);
+  });
+
+  test.each(['mass-relisted', 'kind-going'] as const)(
+    '[cluster S3] an owner that went as %s holds',
+    (how) => {
+      const doubtful = leaves([gone({ gone: { how, orphaned: false } })]);
+      expect([words(of(doubtful)), words(of(doubtful, UPSTREAM))]).toEqual([
+        'hold S3',
+        'delete Background D14',
+      ]);
+      const byOwner = settings({ approved: { owners: new Set(['o']), kinds: new Set() } });
+      const byKind = settings({ approved: { owners: new Set(), kinds: new Set(['ConfigMap']) } });
+      expect([words(of(doubtful, byOwner)), words(of(doubtful, byKind))]).toEqual([
+        'delete Background D14',
+        'delete Background D14',
+      ]);
+      const held = leaves([...doubtful.references, owner('p', { state: 'held' })]);
+      expect(words(of(held))).toBe('hold S3');
+    },
+  );
+
+  test('[cluster S3] after a restore nothing is done at all', () => {
+    const finishing = candidate({
+      object: { deletionTimestamp: '2026-11-01T00:00:00Z', finalizers: ['orphan'] },
+    });
+    const all = [withStates('gone'), withStates('held', 'gone'), withStates('orphaning'), finishing];
+    expect(all.map((each) => of(each, settings(), true).kind)).toEqual(['hold', 'hold', 'hold', 'hold']);
+    expect(all.map((each) => of(each, UPSTREAM, true).kind)).toEqual(['act', 'act', 'act', 'act']);
+  });
+
+  test.each([...HELD_KINDS])('[cluster S2] a %s is held', (kind) => {
+    const [name = '', group = ''] = kind.split('/').toReversed();
+    const given = leaves([gone()], { object: { kind: name, group, namespaced: false, namespace: '' } });
+    expect([words(of(given)), words(of(given, UPSTREAM))]).toEqual(['hold S2', 'delete Background D14']);
+    const alsoHeld = leaves([gone(), owner('p', { state: 'held' })], { object: given.object });
+    expect(words(of(alsoHeld))).toBe('drop o D11');
+  });
+
+  test('[cluster S5] what bears the annotation, or is on the keep list, stays as it is', () => {
+    const given = leaves([gone()]);
+    const by = settings({ keep: { namespaces: new Set(['kept']), kinds: new Set(['apps/StatefulSet']) } });
+    const kept = [
+      leaves([gone()], { object: { keptBy: 'object' } }),
+      leaves([gone()], { object: { keptBy: 'namespace' } }),
+      leaves([gone()], { object: { namespace: 'kept' } }),
+      leaves([gone()], { object: { group: 'apps', kind: 'StatefulSet' } }),
+    ];
+    expect(words(of(given, by))).toBe('delete Background D14');
+    expect(kept.map((each) => words(of(each, by)))).toEqual(kept.map(() => 'keep S5'));
+    expect(kept.map((each) => words(of(each, UPSTREAM)))).toEqual(kept.map(() => 'delete Background D14'));
+  });
+
+  test.each([
+    [1_000, 5_000, 'delete Background D14'],
+    [1_001, 1_001, 'hold S1'],
+    [1, 5_001, 'hold S1'],
+  ])('[cluster S1] a cascade of %i objects, %i of its kind: %s', (objects, ofKind, what) => {
+    const cascade = { ownerUid: 'o', ownerKind: 'ConfigMap', objects, ofKind };
+    const given = leaves([gone()], { cascade });
+    expect([words(of(given)), words(of(given, UPSTREAM))]).toEqual([what, 'delete Background D14']);
+    const approved = { owners: new Set(['o']), kinds: new Set<string>() };
+    expect(words(of(given, settings({ approved })))).toBe('delete Background D14');
+    const kinds = { owners: new Set<string>(), kinds: new Set(['ConfigMap']) };
+    expect(words(of(given, settings({ approved: kinds })))).toBe('delete Background D14');
+  });
+});
+
+const AnyCandidate = fc
+  .record({
+    states: fc.array(fc.constantFrom(...ReferenceState.options), { maxLength: 4 }),
+    deleting: fc.boolean(),
+    finalizers: fc.subarray(['orphan', 'foregroundDeletion', 'other']),
+    count: fc.nat(2),
+    orphaned: fc.boolean(),
+    wide: fc.boolean(),
+    keptBy: fc.constantFrom(null, 'object' as const),
+  })
+  .map(({ states, deleting, finalizers, count, orphaned, wide, keptBy }) =>
+    candidate({
+      object: { deletionTimestamp: deleting ? '2026-11-01T00:00:00Z' : null, finalizers, keptBy },
+      references: states.map((state, index) =>
+        owner(`${state}-${index}`, {
+          state,
+          gone: state === 'gone' ? { how: 'watched', orphaned } : null,
+        }),
+      ),
+      dependents: { count, blocking: count, oneWaits: false },
+      cascade: { ownerUid: 'x', ownerKind: 'X', objects: wide ? 2_000 : 1, ofKind: 1 },
+    }),
+  );
+
+test('[cluster D8, D9, D10] whatever is told, an object with an owner goes in neither profile, nor one that cannot be judged', () => {
+  fc.assert(
+    fc.property(AnyCandidate, fc.boolean(), (given, wentBack) => {
+      for (const by of BOTH) {
+        const outcome = of(given, by, wentBack);
+        if (outcome.kind !== 'act' || outcome.act.action !== 'delete') continue;
+        const states = given.references.map(({ state }) => state);
+        expect(states.filter((state) => /held|scope|unresolved|pending|orphaning/.test(state))).toEqual([]);
+        expect(given.object.deletionTimestamp).toBeNull();
+        expect(outcome.confirm.map(({ owner: { uid } }) => uid).toSorted()).toEqual(
+          given.references.map(({ uid }) => uid).toSorted(),
+        );
+      }
+    }),
+    runs(3_000),
+  );
+});
+
+test('[cluster S1, S4, S6] profile fleetgc deletes nothing that profile kubernetes would not', () => {
+  fc.assert(
+    fc.property(AnyCandidate, fc.boolean(), (given, wentBack) => {
+      const ours = of(given, settings(), wentBack);
+      if (ours.kind === 'act' && ours.act.action === 'delete')
+        expect(of(given, UPSTREAM, wentBack)).toEqual(ours);
+    }),
+    runs(3_000),
+  );
+});
