@@ -141,8 +141,8 @@ export const PLANTED: readonly ReadingBug[] = [
     edits: [
       {
         file: 'packages/trust/proved-generation.ts',
-        old: 'key !== undefined && isSignedBy(key.publicKey, ring.fleet, record, signature) ?',
-        now: 'key !== undefined ?',
+        old: 'publicKey !== undefined && isSignedBy(publicKey, ring.fleet, record, signature) ?',
+        now: 'publicKey !== undefined ?',
       },
     ],
   },
