@@ -22,7 +22,9 @@ test('a following archiver is ready, counts, archives, and stops in order when t
   expect(metrics.text).toMatch(/fleetgc_archive_lag_seconds\{topic="gc\.policies"\} \d/);
   expect(metrics.text).toMatch(/fleetgc_archive_retention_left_seconds\{topic="gc\.node\.observe"\} 8\d{4}/);
   expect(await running.terminate()).toBe(0);
-  expect(running.output.stdout).toMatch(/^2 records archived in 2 files\nhead of the archive: [0-9a-f]{64}\n$/);
+  expect(running.output.stdout).toMatch(
+    /^2 records archived in 2 files\nhead of the archive: [0-9a-f]{64}\n$/,
+  );
   expect(running.output.stderr).toContain('"msg":"archived"');
   expect(await checked(directory)).toMatchObject({ deviations: [], unfinished: [], records: 2 });
 });
