@@ -121,12 +121,16 @@ const wildScalar = (name: string, { choices, dictionary }: Mutating): Json =>
 /** What is large, or deep, for what bounds such. */
 function largeValue(value: Json, choices: Choices): Json {
   if (typeof value === 'string') return blownUp(value, choices);
-  const times = 1 + choices.below(2 ** choices.below(13));
+  const times = Math.min(1 + choices.below(2 ** choices.below(13)), MOST_CHARACTERS / charactersOf(value));
   if (isArray(value)) return Array.from({ length: times }).flatMap(() => value);
   let deep: Json = value;
   for (let level = 0; level < Math.min(times, MOST_LEVELS); level += 1) deep = [deep];
   return deep;
 }
+
+/** More than most messages may have; beyond it whatever makes inputs is slow, and not what reads them. */
+const MOST_CHARACTERS = 4_000_000;
+const charactersOf = (value: Json): number => JSON.stringify(value).length;
 
 /** Far deeper than any bound, and not so deep that whatever changes inputs runs out of stack. */
 const MOST_LEVELS = 200;

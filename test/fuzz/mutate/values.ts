@@ -22,11 +22,14 @@ export class Dictionary {
   #add(name: string, value: Json): void {
     const known = this.#seen.get(name) ?? [];
     this.#seen.set(name, known);
+    if (typeof value === 'string' && value.length > LONGEST_SEEN) return;
     if (known.length < MOST_SEEN && !known.includes(value)) known.push(value);
   }
 }
 
 const MOST_SEEN = 24;
+/** Longer ones make each input slow that they stand in. */
+const LONGEST_SEEN = 2_000;
 const SAMPLES = 24;
 const DEEPEST = 6;
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -94,7 +97,18 @@ function textFor({ at }: Schema, name: string, { choices, dictionary }: Making):
   const seen = dictionary.seen(name).filter((one) => typeof one === 'string');
   if (typeof at.pattern === 'string') return choices.of([...seen, ...seen, ...samplesOf(at.pattern), '']);
   const known = seen.length > 0 && choices.chance(0.8) ? choices.of(seen) : someToken(choices);
+  if (choices.chance(IS_LONG)) return longest(at.maxLength, known);
   return choices.chance(0.3) ? changedText(known, choices) : known;
+}
+
+const IS_LONG = 0.02;
+/** Where nothing bounds a text, it is larger than the smallest message may be. */
+const LONG = 70_000;
+
+/** As long as the schema takes, or one character longer. */
+function longest(maxLength: Json | undefined, text: string): string {
+  const length = typeof maxLength === 'number' ? Math.min(maxLength + (text.length % 2), LONG) : LONG;
+  return (text === '' ? 'a' : text).repeat(Math.ceil(length / Math.max(1, text.length))).slice(0, length);
 }
 
 function elementsOf(schema: Schema, name: string, making: Making, depth: number): Json {

@@ -141,8 +141,8 @@ export const PLANTED: readonly ReadingBug[] = [
     edits: [
       {
         file: 'packages/trust/proved-generation.ts',
-        old: 'key !== undefined && isSignedBy(key.publicKey, ring.fleet, record, signature) ?',
-        now: 'key !== undefined ?',
+        old: 'publicKey !== undefined && isSignedBy(publicKey, ring.fleet, record, signature) ?',
+        now: 'publicKey !== undefined ?',
       },
     ],
   },
@@ -174,8 +174,8 @@ export const PLANTED: readonly ReadingBug[] = [
     edits: [
       {
         file: 'services/audit/verify/heads/archive-heads.ts',
-        old: 'const event = believedHead(trust, record)?.event ?? null;',
-        now: "const parsed = parseRecord('heads', record);\n    const event = parsed.ok ? parsed.event : null;",
+        old: 'const event = believedHead(trust, recordOf(line, at, takenAtMs))?.event ?? null;',
+        now: "const parsed = parseRecord('heads', recordOf(line, at, takenAtMs));\n    const event = parsed.ok ? parsed.event : null;",
       },
     ],
   },

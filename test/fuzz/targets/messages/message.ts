@@ -9,6 +9,11 @@ import { isObject, type Json, type JsonObject, replaced, toJson } from '../../mu
 import { asObject } from '../../mutate/schema.ts';
 import { CLAIMS, type Claim, type Signatories, TAKEN_AT_MS } from './claims.ts';
 
+const SIZES = ['own', 'bound', 'over'] as const;
+/** Beyond it, to fill a message takes longer than to read it. */
+const MOST_PADDED_BYTES = 256 * 1024;
+const isPadded = (topic: TopicId): boolean => TOPICS[topic].bounds.bytes <= MOST_PADDED_BYTES;
+
 /** What lies around the event of a message as it is made up. */
 const Around = z.object({
   claim: z.enum(CLAIMS).catch('good'),
@@ -18,6 +23,8 @@ const Around = z.object({
   hashes: z.enum(['made', 'as-written']).catch('made'),
   /** In place of what belongs to the event. */
   headers: z.record(z.string(), z.string()).catch({}),
+  /** White space behind the value, up to what the topic takes, or one more. */
+  size: z.enum(SIZES).catch('own'),
   /** Bytes of the value that are others: where, and which. */
   bytes: z.array(z.tuple([z.int().nonnegative(), z.int().min(0).max(255)])).catch([]),
 });
@@ -41,6 +48,7 @@ export const messageSchema = (topic: TopicId): z.ZodType =>
     key: z.enum(['own', 'other', 'none']),
     hashes: z.enum(['made', 'as-written']),
     headers: z.record(z.enum(HEADERS), z.string()),
+    size: z.enum(isPadded(topic) ? SIZES : ['own']),
     bytes: z.array(z.tuple([z.int().nonnegative(), z.int().min(0).max(255)])),
   });
 
@@ -50,6 +58,7 @@ export const messageOf = (event: unknown, claim: Claim = 'good'): Json => ({
   key: 'own',
   hashes: 'made',
   headers: {},
+  size: 'own',
   bytes: [],
 });
 
@@ -80,12 +89,12 @@ export function madeMessage(topic: TopicId, input: Json, signatories: Signatorie
   };
 }
 
-function unsignedRecord(topic: TopicId, event: Json, { key, headers, bytes }: Around): OutgoingRecord {
+function unsignedRecord(topic: TopicId, event: Json, { key, headers, size, bytes }: Around): OutgoingRecord {
   const members = isObject(event) ? event : {};
   return {
     topic: TOPICS[topic].name,
     key: key === 'own' ? KEYS[topic](members) : 'elsewhere/other',
-    value: changedBytes(Buffer.from(JSON.stringify(event)), bytes),
+    value: changedBytes(Buffer.from(sized(topic, JSON.stringify(event), size)), bytes),
     headers: {
       ce_specversion: '1.0',
       ce_id: textOf(members.id),
@@ -96,6 +105,12 @@ function unsignedRecord(topic: TopicId, event: Json, { key, headers, bytes }: Ar
       ...headers,
     },
   };
+}
+
+function sized(topic: TopicId, text: string, size: Around['size']): string {
+  if (size === 'own' || !isPadded(topic)) return text;
+  const wanted = TOPICS[topic].bounds.bytes + (size === 'over' ? 1 : 0);
+  return `${text}${' '.repeat(Math.max(0, wanted - Buffer.byteLength(text)))}`;
 }
 
 function changedBytes(value: Buffer, bytes: Around['bytes']): Buffer {
