@@ -110,7 +110,7 @@ export const verb = defineVerb({
       keepsAsDeclared: await isKept(options.log, log),
       areRequired: requireHeads,
     };
-    const headed = heads && (await openDecisionHeads(log, { ...heads, range, nowMs }, signal));
+    const headed = heads && openDecisionHeads(log, { ...heads, range, nowMs });
     const policies = await readPolicyHistory(log, signal);
     const task = { source: threadSource(options), range, nowMs, heads };
     await using others = startVerifyThreads(threads - 1, task);

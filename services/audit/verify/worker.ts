@@ -23,7 +23,7 @@ interface OpenVerifier {
 async function openVerifier({ source, range, nowMs, heads }: WorkerTask): Promise<OpenVerifier> {
   const log = await openSource(source);
   const deletes = source.kind !== 'archive';
-  const headed = heads && (await openDecisionHeads(log, { ...heads, range, nowMs }, signal));
+  const headed = heads && openDecisionHeads(log, { ...heads, range, nowMs });
   const policies = await readPolicyHistory(log, signal);
   const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
   const parts = { log, policies, inForce, findDecider, range, nowMs, deletes, headed };

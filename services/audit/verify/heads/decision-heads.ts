@@ -1,6 +1,5 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
 import { firstRecord, type TimeRange } from '../../../../packages/pipeline/read-log.ts';
-import { readKeys } from '../../../../packages/trust/read-keys.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
@@ -14,7 +13,7 @@ import {
   type LostOffsets,
   lostFrom,
 } from './kept-decisions.ts';
-import { BelievedHeads } from './read-heads.ts';
+import { headsOf } from './read-heads.ts';
 
 /** What heads of decisions are asked for. */
 export interface HeadsAsked {
@@ -53,18 +52,16 @@ export interface HeadsReading extends HeadsAsked {
 type HeadedLog = Pick<EventLog, 'read'> & { readonly lines?: readonly ManifestLine[] };
 
 /** Each partition reads all heads, and keeps its own part of them. */
-export async function openDecisionHeads(
+export function openDecisionHeads(
   log: HeadedLog,
   { roots, range, nowMs, keepsAsDeclared, areRequired }: HeadsReading,
-  signal: AbortSignal,
-): Promise<DecisionHeads> {
+): DecisionHeads {
   const { lines = null } = log;
   const keptAfter = (sinceMs: number): KeptDecisions =>
     lines === null
       ? keptOnLog(range, { nowMs: nowMs + sinceMs, keepsAsDeclared })
       : keptInArchive(range, lines);
-  const { ring } = await readKeys(log, roots, signal);
-  const heads = new BelievedHeads({ log, ring });
+  const heads = headsOf(log, roots);
   const lost = lostFrom(lines ?? []);
   const requiredBeforeMs = areRequired ? headedBeforeMs(range, nowMs, lines) : null;
   return async (partition, sinceMs, reading) => {

@@ -1,9 +1,11 @@
 import type { EventLog, LogRecord, ReadFrom } from '../../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
+import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import { RequiredTrust, type Trust } from '../../../../packages/trust/trust.ts';
 import { type EventOf, TOPICS } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
+import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 
 export type Head = EventOf<'heads'>;
 
@@ -37,36 +39,50 @@ export function believedHead(trust: Trust, record: LogRecord): BelievedHead | nu
 
 export interface HeadsReading {
   readonly log: Pick<EventLog, 'read'>;
-  readonly ring: KeyRing;
+  /** What roots say of keys by now. */
+  readonly readKeys: (signal: AbortSignal) => Promise<StoredKeys>;
 }
+
+export const headsOf = (log: Pick<EventLog, 'read'>, roots: TrustRoots): BelievedHeads =>
+  new BelievedHeads({ log, readKeys: (signal) => readKeys(log, roots, signal) });
 
 /**
  * The heads of a log that count, in its order. There may be more of them than there is memory for, and they may be read several
- * times: whose signature was verified once is remembered.
+ * times: whose signature was verified once is remembered. Keys are read when it is settled where the first reading ends: so whoever
+ * signed what it reads, and what is said in it of keys, is known.
  */
 export class BelievedHeads {
   readonly #reading: HeadsReading;
-  readonly #trust: Trust;
   readonly #believed = new Map<bigint, boolean>();
+  #known: { readonly keys: StoredKeys; readonly trust: Trust } | null = null;
 
   constructor(reading: HeadsReading) {
     this.#reading = reading;
-    this.#trust = trustThen(reading.ring);
   }
 
   async *read(from: ReadFrom, signal: AbortSignal): AsyncGenerator<BelievedHead, void> {
     const { log } = this.#reading;
     for await (const event of log.read({ topic: TOPICS.heads.name, from, to: 'end' }, signal)) {
-      const head = event.kind === 'record' ? this.#headIn(event.record) : null;
+      const { trust } = await this.known(signal);
+      const head = event.kind === 'record' ? this.#headIn(event.record, trust) : null;
       if (head !== null) yield head;
     }
   }
 
-  #headIn(record: LogRecord): BelievedHead | null {
+  /** What was read of keys, or is read now. */
+  async known(signal: AbortSignal): Promise<{ readonly keys: StoredKeys; readonly trust: Trust }> {
+    if (this.#known === null) {
+      const keys = await this.#reading.readKeys(signal);
+      this.#known = { keys, trust: trustThen(keys.ring) };
+    }
+    return this.#known;
+  }
+
+  #headIn(record: LogRecord, trust: Trust): BelievedHead | null {
     const known = this.#believed.get(record.offset);
     if (known === false) return null;
     if (known === undefined) {
-      const head = believedHead(this.#trust, record);
+      const head = believedHead(trust, record);
       this.#believed.set(record.offset, head !== null);
       return head;
     }

@@ -1,6 +1,6 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
 import { counted } from '../../../../packages/text/counted.ts';
-import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
+import type { StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
 import { isToBeSigned } from '../../archive/unsigned-head.ts';
@@ -9,7 +9,7 @@ import type { Deviation } from '../findings.ts';
 import { ArchiveHeadsCheck, type ArchiveHeadsFound } from './archive-heads.ts';
 import { headsGone, missingRecords } from './missing-records.ts';
 import { SaidStatements, unsaid } from './missing-statements.ts';
-import { BelievedHeads, trustThen } from './read-heads.ts';
+import { headsOf } from './read-heads.ts';
 
 export interface ArchiveHeadsSummary {
   readonly lines: number;
@@ -82,14 +82,14 @@ interface OwnHeads {
 
 async function readOwn({ log, roots }: HeadsNeeds, signal: AbortSignal): Promise<OwnHeads> {
   const said = new SaidStatements();
-  const { ring } = await readKeys(log, roots, signal);
+  const heads = headsOf(log, roots);
   let decisionHeads = 0;
-  for await (const head of new BelievedHeads({ log, ring }).read('earliest', signal)) {
+  for await (const head of heads.read('earliest', signal)) {
     said.take(head);
     if (head.event.type === 'fleetgc.decision-head') decisionHeads += 1;
   }
-  // Again, after the heads: what was said meanwhile is there now.
-  return { keys: await readKeys(log, roots, signal), said, decisionHeads };
+  const { keys } = await heads.known(signal);
+  return { keys, said, decisionHeads };
 }
 
 /** The keys of the log that still lives are those of the archive, and what came since. */
@@ -98,11 +98,10 @@ async function ofArchive(
   signal: AbortSignal,
 ): Promise<ArchiveHeadsFound | null> {
   if (lines === null) return null;
-  const told = living ?? log;
   const check = new ArchiveHeadsCheck(lines, living === null ? 'by the archive' : 'by the log');
-  const { ring } = await readKeys(told, roots, signal);
-  for await (const head of new BelievedHeads({ log: told, ring }).read('earliest', signal)) check.take(head);
-  return check.finish(trustThen(ring));
+  const heads = headsOf(living ?? log, roots);
+  for await (const head of heads.read('earliest', signal)) check.take(head);
+  return check.finish((await heads.known(signal)).trust);
 }
 
 function* withoutHeads(

@@ -56,36 +56,54 @@ export async function verifySignatures(
   { roots, ...question }: Question,
   signal: AbortSignal,
 ): Promise<VerifiedSignatures> {
-  const keys = await readKeys(log, roots, signal);
-  return await verifySignaturesWith(log, { keys, ...question }, signal);
+  const known = { readKeys: () => readKeys(log, roots, signal) };
+  return await verifySignaturesWith(log, { ...known, ...question }, signal);
 }
 
-/** The same, by keys that were read already. */
+/** The same, by what is known of keys whenever it is asked. */
 export async function verifySignaturesWith(
   log: Pick<EventLog, 'read'>,
-  { keys: { ring, unreadable }, range, facts }: Omit<Question, 'roots'> & { readonly keys: StoredKeys },
+  { range, facts, ...known }: Omit<Question, 'roots'> & { readonly readKeys: () => Promise<StoredKeys> },
   signal: AbortSignal,
 ): Promise<VerifiedSignatures> {
-  const checked = new CheckedSignatures(ring, facts);
+  let keys = await known.readKeys();
+  const checked = new CheckedSignatures(keys.ring, facts);
+  const readAgain = async (): Promise<void> => {
+    keys = await known.readKeys();
+    checked.know(keys.ring);
+  };
   for (const topic of facts === 'off' ? SIGNED : [...SIGNED, ...FACTS])
-    for await (const record of recordsOf(log, topic, range, signal))
+    for await (const record of recordsOf(log, { topic, range, onSettled: readAgain }, signal))
       checked.take(topic, record, isWithin(record, range));
-  for (const { offset, key, why } of unreadable)
+  for (const { offset, key, why } of keys.unreadable)
     checked.notTrusted(`gc.keys, offset ${offset} (key ${JSON.stringify(key)}): ${why}`, null, null);
   return checked.result();
 }
 
+interface Reading {
+  readonly topic: TopicId;
+  readonly range: TimeRange;
+  /** Told before the first record, when it is settled where the reading ends: keys that are certified meanwhile are to be known. */
+  readonly onSettled: () => Promise<void>;
+}
+
 async function* recordsOf(
   log: Pick<EventLog, 'read'>,
-  topic: TopicId,
-  { fromMs, toMs }: TimeRange,
+  { topic, range, onSettled }: Reading,
   signal: AbortSignal,
 ): AsyncGenerator<LogRecord> {
   // What was put back is older than what may lie before the range.
-  const from = fromMs === null || topic === 'policies' ? 'earliest' : { timestampMs: fromMs };
-  for await (const event of log.read({ topic: TOPICS[topic].name, from, to: 'end' }, signal))
-    if (event.kind === 'record' && (toMs === null || event.record.timestampMs < toMs)) yield event.record;
+  const from = range.fromMs === null || topic === 'policies' ? 'earliest' : { timestampMs: range.fromMs };
+  let isSettled = false;
+  for await (const event of log.read({ topic: TOPICS[topic].name, from, to: 'end' }, signal)) {
+    if (!isSettled) await onSettled();
+    isSettled = true;
+    if (event.kind === 'record' && isBefore(event.record, range)) yield event.record;
+  }
 }
+
+const isBefore = ({ timestampMs }: LogRecord, { toMs }: TimeRange): boolean =>
+  toMs === null || timestampMs < toMs;
 
 const isWithin = ({ timestampMs }: LogRecord, { fromMs }: TimeRange): boolean =>
   fromMs === null || timestampMs >= fromMs;
@@ -96,8 +114,8 @@ function headProblem(record: LogRecord, role: KeyRole): string | null {
 }
 
 class CheckedSignatures {
-  readonly #ring: KeyRing;
-  readonly #trust: Trust;
+  #ring: KeyRing;
+  #trust: Trust;
   readonly #collector = createCollector();
   readonly #signed = new Map<string, SignedBy>();
   readonly #unproved = new Map<string, UnprovedFacts>();
@@ -108,6 +126,12 @@ class CheckedSignatures {
   constructor(ring: KeyRing, facts: FactsTrust) {
     this.#ring = ring;
     this.#facts = facts;
+    this.#trust = trustThen(ring);
+  }
+
+  /** What is known of keys from here on. */
+  know(ring: KeyRing): void {
+    this.#ring = ring;
     this.#trust = trustThen(ring);
   }
 

@@ -79,7 +79,8 @@ export const decisionHead = (): EventOf<'heads'> => ({
 /** What `audit verify` takes for proved by a head: of archives, of decisions and of statements about keys. */
 export const headsReader = ({ ring, trust }: Signatories): ReadMessage => {
   return async ({ record, claim }) => {
-    const reading = new BelievedHeads({ log: logWith(record), ring });
+    const readKeys = async () => ({ ring, unreadable: [] });
+    const reading = new BelievedHeads({ log: logWith(record), readKeys });
     const head = await firstOf(reading.read('earliest', NEVER));
     if (head === null) return REFUSED;
     if (isToBeRefused(claim, 'heads')) return effect(`a head that is ${claim} proves something`);

@@ -33,7 +33,11 @@ export const signaturesReader =
     const keys = { ring: signatories.ring, unreadable: [] };
     return async ({ record, claim }) => {
       const log = logWith(...standingBefore(topic, record, claim, signatories), record);
-      const { found } = await verifySignaturesWith(log, { keys, range: ALL, facts: 'required' }, NEVER);
+      const { found } = await verifySignaturesWith(
+        log,
+        { readKeys: async () => keys, range: ALL, facts: 'required' },
+        NEVER,
+      );
       return found.deviations.total === 0 && isToBeRefusedLater(claim, topic)
         ? effect(`a message that is ${claim} counts as signed, years later`)
         : UNREAD;

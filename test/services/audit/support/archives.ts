@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
 import { interrupted } from '../../../../packages/event-log/stopping.ts';
-import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import {
   type ArchiveRequest,
   type ArchiveRun,
@@ -56,6 +56,20 @@ export const logOf = (records: readonly LogRecord[]): Pick<EventLog, 'read'> => 
     yield { kind: 'caught-up' };
   },
 });
+
+/** The same log while it grows: `then` comes right after `topic` was read for the first time. A reading ends where it ended at its beginning. */
+export function growingLog(
+  records: readonly LogRecord[],
+  { topic, then }: { readonly topic: TopicName; readonly then: readonly LogRecord[] },
+): Pick<EventLog, 'read'> {
+  let now = [...records];
+  return {
+    read: async function* (request, signal): AsyncGenerator<ReadEvent, void> {
+      yield* logOf(now).read(request, signal);
+      if (request.topic === topic) now = [...records, ...then];
+    },
+  };
+}
 
 function isAsked(record: LogRecord, { topic, partition, from }: ReadRequest): boolean {
   if (record.topic !== topic || (partition !== undefined && record.partition !== partition)) return false;

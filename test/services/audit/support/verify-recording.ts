@@ -25,7 +25,7 @@ export async function verify(
 ): Promise<Found> {
   const nowMs = Date.now() + SPREAD_MS;
   const asked = roots && { roots, keepsAsDeclared: true, areRequired: false, range, nowMs };
-  const headed = asked && (await openDecisionHeads(log, asked, signal));
+  const headed = asked && openDecisionHeads(log, asked);
   const policies = await readPolicyHistory(log, signal);
   const reading = { nowMs, deletes };
   const inForce = await readPoliciesInForce(log, { ...reading, written: policies }, signal);

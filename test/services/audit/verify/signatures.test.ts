@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { signRecord } from '../../../../packages/trust/signature.ts';
+import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { verifySignatures } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
-import { logOf } from '../support/archives.ts';
+import { growingLog, logOf } from '../support/archives.ts';
 
 const DAY_MS = 86_400_000;
 const [root, decider, operator, stranger] = [newKey(), newKey(), newKey(), newKey()];
@@ -41,7 +42,10 @@ async function verified(
   range: TimeRange = { fromMs: null, toMs: null },
   facts: FactsTrust = 'off',
 ) {
-  const log = logOf([...records]);
+  return await verifiedOn(logOf([...records]), range, facts);
+}
+
+async function verifiedOn(log: Pick<EventLog, 'read'>, range: TimeRange, facts: FactsTrust) {
   const { found, signedBy, unprovedFacts } = await verifySignatures(
     log,
     { roots: rootsOf(root), range, facts },
@@ -84,6 +88,16 @@ test.each<{ name: string; record: LogRecord; message: RegExp }>([
   expect((await verified([...KEYS, record])).deviations).toEqual([
     { kind: 'not-trusted', node: 'prod/web-1', message: expect.stringMatching(message) },
   ]);
+});
+
+test('a key that is certified while it verifies is believed', async () => {
+  const late = newKey();
+  const then = [certified(root, late), command(late)];
+  const log = growingLog(KEYS, { topic: TOPICS.keys.name, then });
+  expect(await verifiedOn(log, { fromMs: null, toMs: null }, 'off')).toMatchObject({
+    deviations: [],
+    signedBy: [{ topic: 'gc.node.commands', records: 1 }],
+  });
 });
 
 test('a policy that was put back deviates, and a statement that no root made', async () => {
