@@ -2,6 +2,7 @@ import type { EventLog, LogRecord, ReadFrom } from '../../../../packages/event-l
 import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
+import { isOfTheFuture } from '../../../../packages/trust/signature.ts';
 import { RequiredTrust, type Trust } from '../../../../packages/trust/trust.ts';
 import { type EventOf, TOPICS } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
@@ -25,15 +26,20 @@ const SIGNER: Readonly<Record<Head['type'], KeyRole>> = {
 };
 
 /** Why a key of this role may not say this, in a sentence. */
-export const objectionToHead = (role: KeyRole, { type }: Head): string | null =>
-  role === SIGNER[type] ? null : `a ${role} signed it, and only the key of a ${SIGNER[type]} may`;
+export function objectionToHead(role: KeyRole, { type, statements }: Head, record: LogRecord): string | null {
+  if (role !== SIGNER[type]) return `a ${role} signed it, and only the key of a ${SIGNER[type]} may`;
+  // Nobody takes such a statement, so nobody can have read it.
+  const isAhead = Object.values(statements).some((generation) => isOfTheFuture(generation, record));
+  return isAhead ? 'it names a statement of a generation that is a day ahead of its time' : null;
+}
 
 /** The head in a record; `null` where nobody believes it, of which `verifySignatures` tells. */
 export function believedHead(trust: Trust, record: LogRecord): BelievedHead | null {
   const authentication = trust.authenticate('heads', record);
   if (!authentication.ok || authentication.principal.kind !== 'key') return null;
   const parsed = parseRecord('heads', record);
-  if (!parsed.ok || objectionToHead(authentication.principal.role, parsed.event) !== null) return null;
+  if (!parsed.ok || objectionToHead(authentication.principal.role, parsed.event, record) !== null)
+    return null;
   return { event: parsed.event, record };
 }
 

@@ -1,6 +1,5 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
 import { counted } from '../../../../packages/text/counted.ts';
-import type { StoredKeys } from '../../../../packages/trust/read-keys.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
 import { isToBeSigned } from '../../archive/unsigned-head.ts';
@@ -9,7 +8,7 @@ import type { Deviation } from '../findings.ts';
 import { ArchiveHeadsCheck, type ArchiveHeadsFound } from './archive-heads.ts';
 import { headsGone, missingRecords } from './missing-records.ts';
 import { SaidStatements, unsaid } from './missing-statements.ts';
-import { headsOf } from './read-heads.ts';
+import { type BelievedHead, headsOf } from './read-heads.ts';
 
 export interface ArchiveHeadsSummary {
   readonly lines: number;
@@ -50,7 +49,7 @@ export async function verifyHeads(needs: HeadsNeeds, signal: AbortSignal): Promi
   for (const one of archive?.deviations ?? []) deviation(one);
   for (const one of archive?.gaps ?? []) gap(one);
   for await (const one of missingFromTopics(needs, signal)) deviation(one);
-  for (const one of unsaid(own.keys, own.said)) deviation(one);
+  for await (const one of unsaid(needs.log, own, signal)) deviation(one);
   for (const one of needs.areRequired ? withoutHeads(archive, { ...needs, ...own }) : []) deviation(one);
   return {
     found: found(),
@@ -75,21 +74,26 @@ const summaryOf = (
 ): ArchiveHeadsSummary => ({ lines: lines?.length ?? 0, provedLines, isComparedWithLog: living !== null });
 
 interface OwnHeads {
-  readonly keys: StoredKeys;
+  /** What is known of keys. */
+  readonly known: ReadonlyMap<string, number>;
   readonly said: SaidStatements;
   readonly decisionHeads: number;
 }
 
 async function readOwn({ log, roots }: HeadsNeeds, signal: AbortSignal): Promise<OwnHeads> {
-  const said = new SaidStatements();
   const heads = headsOf(log, roots);
+  const reading = heads.read('earliest', signal);
+  const first = await reading.next();
+  const known = (await heads.known(signal)).keys.ring.generations;
+  const said = new SaidStatements(known);
   let decisionHeads = 0;
-  for await (const head of heads.read('earliest', signal)) {
+  const take = (head: BelievedHead): void => {
     said.take(head);
     if (head.event.type === 'fleetgc.decision-head') decisionHeads += 1;
-  }
-  const { keys } = await heads.known(signal);
-  return { keys, said, decisionHeads };
+  };
+  if (!first.done) take(first.value);
+  for await (const head of reading) take(head);
+  return { known, said, decisionHeads };
 }
 
 /** The keys of the log that still lives are those of the archive, and what came since. */

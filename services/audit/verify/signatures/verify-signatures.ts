@@ -110,7 +110,7 @@ const isWithin = ({ timestampMs }: LogRecord, { fromMs }: TimeRange): boolean =>
 
 function headProblem(record: LogRecord, role: KeyRole): string | null {
   const parsed = parseRecord('heads', record);
-  return parsed.ok ? objectionToHead(role, parsed.event) : parsed.rejection.message;
+  return parsed.ok ? objectionToHead(role, parsed.event, record) : parsed.rejection.message;
 }
 
 class CheckedSignatures {

@@ -97,9 +97,9 @@ function wrongOfArchive(head: BelievedHead, trust: Signatories['trust']): string
 }
 
 function wrongOfStatements(head: BelievedHead): string | null {
-  const said = new SaidStatements();
+  const said = new SaidStatements(new Map());
   said.take(head);
-  return said.highest().length === Object.keys(head.event.statements).length
+  return said.lacking().length === Object.keys(head.event.statements).length
     ? null
     : 'a head says other statements than it names';
 }

@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../../../packages/pipeline/parse/parse-record.ts';
 import { signRecord } from '../../../../../packages/trust/signature.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
+import { MOST_SAID, SaidStatements } from '../../../../../services/audit/verify/heads/missing-statements.ts';
 import { verifyHeads } from '../../../../../services/audit/verify/heads/verify-heads.ts';
+import { verifySignatures } from '../../../../../services/audit/verify/signatures/verify-signatures.ts';
 import {
   certified,
   FLEET,
@@ -74,6 +77,58 @@ test.each([
   { gone: 3, says: [/^statement-missing: the revocation of/] },
 ])('a topic that was made anew without statement $gone', async ({ gone, says }) => {
   expect(await told(SAID.toSpliced(gone, 1))).toEqual(says.map((text) => expect.stringMatching(text)));
+});
+
+describe('a stolen key of a decider', () => {
+  const keys = SAID.map((record, offset) => ({ ...record, offset: BigInt(offset) }));
+  const invented = '0123456789abcdef'.repeat(2);
+
+  test('can say what was never there, until it is revoked for that time', async () => {
+    const forged = head(0n, decider, { [invented]: LATER_MS });
+    const [told = '', ...others] = await toldOf([...keys, forged]);
+    expect(told).toContain(`the certificate of ${invented}`);
+    // So that whoever made no such statement knows which key lies.
+    expect(told).toContain(`a head that ${decider.keyId} signed`);
+    expect(others).toEqual([]);
+    const back = { issuedAtMs: LATER_MS + DAY_MS, untrustedFromMs: LATER_MS };
+    const taken = { ...revoked(root, decider, back), offset: 4n };
+    expect(await toldOf([...keys, taken, forged])).toEqual([]);
+  });
+
+  test('cannot say what could not be there', async () => {
+    const forged = head(0n, decider, { [operator.keyId]: LATER_MS + 2 * DAY_MS });
+    const records = [...keys, forged];
+    expect(await toldOf(records)).toEqual([]);
+    const whole = { roots: rootsOf(root), range: { fromMs: null, toMs: null }, facts: 'off' } as const;
+    const { found } = await verifySignatures(logOf(records), whole, new AbortController().signal);
+    expect(found.deviations.first).toMatchObject([
+      { kind: 'not-trusted', message: expect.stringContaining('a generation that is a day ahead') },
+    ]);
+  });
+
+  test('cannot fill the memory of whoever verifies', () => {
+    const said = new SaidStatements(new Map([[operator.keyId, 5]]));
+    const record = head();
+    const parsed = parseRecord('heads', record);
+    if (!parsed.ok) throw new Error('it is no head');
+    for (let index = 0; index < MOST_SAID + 5; index += 1) {
+      const statements = { [String(index).padStart(32, '0')]: 1, [operator.keyId]: 5 };
+      said.take({ event: { ...parsed.event, statements }, record });
+    }
+    expect(said.lacking()).toHaveLength(MOST_SAID);
+    expect(said.isCut).toBe(true);
+  });
+});
+
+test('of keys by a root that the file of roots lacks none is called missing, however many they are', async () => {
+  const other = newKey();
+  const many = Array.from({ length: 1_100 }, (_, index) => {
+    const key = { ...newKey() };
+    return { ...certified(other, key), offset: BigInt(SAID.length + index) };
+  });
+  const keys = SAID.map((record, offset) => ({ ...record, offset: BigInt(offset) }));
+  const also = Object.fromEntries(many.map(({ key }) => [key, SIGNED_AT_MS]));
+  expect(await toldOf([...keys, ...many, head(0n, decider, also)])).toEqual([]);
 });
 
 test('what is said while it verifies is not called missing', async () => {
