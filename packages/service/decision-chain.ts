@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
-import { type DecisionRange, MOST_RANGES } from '../../schemas/events/head.ts';
+import { type DecisionRange, MOST_RANGES, MOST_STATEMENTS } from '../../schemas/events/head.ts';
 import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { deriveId } from '../canonical/ids.ts';
@@ -14,12 +14,20 @@ import { toFleetGcError } from '../process/errors.ts';
 /** How old the first decision that no head names may become. */
 export const HEAD_EVERY_MS = 600_000;
 
+/**
+ * Ranges that no head could name yet. Only what is written while the log now takes decisions and now does not, and never a head, makes
+ * more of them.
+ */
+const MOST_WAITING = 8 * MOST_RANGES;
+
 /** Where a process that signs gets what it says in heads. */
 export interface HeadSources {
   /** A new unique id. */
   readonly newId: () => string;
   /** What is known of keys now: the highest generation of each statement. */
   readonly statements: () => ReadonlyMap<string, number>;
+  /** Why nobody would believe what is signed now, in a sentence; `null` when it is believed, or nobody knows. */
+  readonly problem: () => string | null;
   /** Resolves after `ms`, or at once when the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -54,6 +62,8 @@ export class DecisionChain {
   readonly #written = new Map<number, Written>();
   /** What no head names yet and will not grow any more. */
   #closed: DecisionRange[] = [];
+  /** What heads have named of statements. */
+  readonly #said = new Map<string, number>();
   readonly #headInTurn = pLimit(1);
   readonly #ended = new AbortController();
   /** Whether a head is to come by itself. */
@@ -154,26 +164,56 @@ export class DecisionChain {
   #close(written: Written): void {
     if (written.open !== null) this.#closed.push(written.open);
     written.open = null;
+    const surplus = this.#closed.length - MOST_WAITING;
+    if (surplus <= 0) return;
+    this.#closed = this.#closed.slice(surplus);
+    this.#settings.logger.warn({ ranges: surplus }, 'no head will ever name these decisions: too many wait');
   }
 
   async #publishHead(): Promise<void> {
-    for (const written of this.#written.values()) this.#close(written);
-    while (this.#closed.length > 0) {
-      const ranges = this.#closed.slice(0, MOST_RANGES);
-      try {
-        await this.#settings.publisher.publish([this.#head(ranges)]);
-      } catch (error) {
-        const { code, message } = toFleetGcError(error);
-        this.#settings.logger.warn({ code }, `no head of decisions could be published: ${message}`);
-        this.#awaitHead();
-        return;
-      }
-      this.#closed = this.#closed.slice(ranges.length);
+    const problem = this.#settings.heads.problem();
+    if (problem === null) await this.#publishAll();
+    else this.#tryLater({}, problem);
+  }
+
+  /** What waits is not closed while something else does, so that it stays little however long it waits. */
+  async #publishAll(): Promise<void> {
+    try {
+      await this.#publishClosed();
+      for (const written of this.#written.values()) this.#close(written);
+      await this.#publishClosed();
+    } catch (error) {
+      const { code, message } = toFleetGcError(error);
+      this.#tryLater({ code }, message);
     }
   }
 
-  #head(ranges: readonly DecisionRange[]): Output<'heads'> {
-    const { decider, heads } = this.#settings;
+  #tryLater(fields: object, why: string): void {
+    this.#settings.logger.warn(fields, `no head of decisions could be published: ${why}`);
+    this.#awaitHead();
+  }
+
+  /** In as many heads as it takes. Who decides nothing says nothing. */
+  async #publishClosed(): Promise<void> {
+    if (this.#closed.length === 0) return;
+    let [ranges, statements] = this.#next();
+    while (ranges.length + statements.length > 0) {
+      await this.#settings.publisher.publish([this.#head(ranges, statements)]);
+      const named = new Set(ranges);
+      this.#closed = this.#closed.filter((range) => !named.has(range));
+      for (const [name, generation] of statements) this.#said.set(name, generation);
+      [ranges, statements] = this.#next();
+    }
+  }
+
+  #next(): [readonly DecisionRange[], readonly Statement[]] {
+    const unsaid = [...this.#settings.heads.statements()].filter(
+      ([name, generation]) => generation > (this.#said.get(name) ?? -1),
+    );
+    return [this.#closed.slice(0, MOST_RANGES), unsaid.slice(0, MOST_STATEMENTS)];
+  }
+
+  #head(ranges: readonly DecisionRange[], statements: readonly Statement[]): Output<'heads'> {
     const chain = this.#chain;
     return {
       topic: 'heads',
@@ -181,15 +221,18 @@ export class DecisionChain {
       event: {
         type: 'fleetgc.decision-head',
         version: 1,
-        id: deriveId('decision-head', chain, JSON.stringify(ranges)),
+        id: deriveId('decision-head', chain, JSON.stringify([ranges, statements])),
         chain,
-        decider,
-        statements: Object.fromEntries(heads.statements()),
+        decider: this.#settings.decider,
+        statements: Object.fromEntries(statements),
         ranges: [...ranges],
       },
     };
   }
 }
+
+/** Its name and its generation. */
+type Statement = readonly [string, number];
 
 const isDecision = ({ topic }: OutgoingRecord): boolean => topic === TOPICS.decisions.name;
 const placeOf = ({ topic, key }: OutgoingRecord): number => partitionOf(topic, key);

@@ -73,6 +73,8 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
         : {
             newId: sources.newId,
             statements: () => keys.ring().generations,
+            // At the end of a process, who cannot ask says what it has written all the same.
+            problem: () => (keys.problem() === null ? (signingKey?.problem() ?? null) : null),
             wait: sources.wait,
           },
     metrics,

@@ -10,14 +10,6 @@ const Count = z.int().positive();
 /** A statement by its key; `revoked KEY` is the revocation of a key. */
 const StatementName = z.string().regex(/^(revoked )?[0-9a-f]{32}$/);
 
-/**
- * What whoever signs a head has read of `gc.keys`: the highest generation of each statement. What is there later with a lower one,
- * or not at all, was taken away.
- */
-const Statements = z.record(StatementName, z.int().nonnegative());
-
-const Head = { id: EventId, statements: Statements };
-
 /** A pass after a long outage makes more files; then only the last ones are shown. */
 export const MOST_SUMS = 50_000;
 
@@ -25,7 +17,7 @@ export const MOST_SUMS = 50_000;
 export const ArchiveHead = z.strictObject({
   type: z.literal('fleetgc.archive-head'),
   version: z.literal(1),
-  ...Head,
+  id: EventId,
   /** The hash of the manifest's first line. */
   archive: Sha256,
   /** By the archiver's clock. */
@@ -56,8 +48,19 @@ const DecisionRange = z.strictObject({
 });
 export type DecisionRange = z.infer<typeof DecisionRange>;
 
-/** More ranges than this stand in several heads. */
+/** More ranges than this stand in several heads, and so do more statements. */
 export const MOST_RANGES = 512;
+export const MOST_STATEMENTS = 2_000;
+
+/**
+ * What whoever signs has read of `gc.keys` since its last head, or since it began: the highest generation of each statement. What is
+ * there later with a lower one, or not at all, was taken away. An archive needs none of that: its files have the statements.
+ */
+const Statements = z
+  .record(StatementName, z.int().nonnegative())
+  .refine((statements) => Object.keys(statements).length <= MOST_STATEMENTS, {
+    error: `at most ${MOST_STATEMENTS} statements can be named`,
+  });
 
 /**
  * A decision service says which decisions it has written since its last head. A number that no head names may lie on the log or not:
@@ -66,10 +69,12 @@ export const MOST_RANGES = 512;
 export const DecisionHead = z.strictObject({
   type: z.literal('fleetgc.decision-head'),
   version: z.literal(1),
-  ...Head,
+  id: EventId,
+  statements: Statements,
   /** One for each life of a writer, which remembers nothing of the one before. */
   chain: z.string().regex(/^[0-9A-Za-z-]{1,64}$/),
   decider: DeciderName,
-  ranges: z.array(DecisionRange).min(1).max(MOST_RANGES),
+  /** None where statements did not fit into the head before. */
+  ranges: z.array(DecisionRange).max(MOST_RANGES),
 });
 export type DecisionHead = z.infer<typeof DecisionHead>;

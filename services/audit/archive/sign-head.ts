@@ -5,7 +5,6 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { newTrace, type TraceIds } from '../../../packages/process/trace.ts';
 import type { SigningKey } from '../../../packages/trust/key-pair.ts';
 import { ownKeyProblems } from '../../../packages/trust/key-problems.ts';
-import type { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { readKeys } from '../../../packages/trust/read-keys.ts';
 import { signerOf } from '../../../packages/trust/signer.ts';
 import type { ArchiveHead } from '../../../schemas/events/head.ts';
@@ -46,7 +45,7 @@ export async function signPass(
     const { ring } = await readKeys(log, roots, signal);
     const [problem] = ownKeyProblems(ring, { key, role: 'archiver' }, now());
     if (problem !== undefined) return { kind: 'failed', why: problem };
-    const event = headOf(unsigned, ring, now());
+    const event = headOf(unsigned, now());
     const source = serviceSource('audit-archive');
     const publisher = createPublisher({
       log,
@@ -66,11 +65,10 @@ export async function signPass(
   }
 }
 
-const headOf = (unsigned: UnsignedHead, { generations }: KeyRing, nowMs: number): ArchiveHead => ({
+const headOf = (unsigned: UnsignedHead, nowMs: number): ArchiveHead => ({
   type: 'fleetgc.archive-head',
   version: 1,
   id: deriveId('archive-head', unsigned.archive, String(unsigned.lines), unsigned.hash),
-  statements: Object.fromEntries(generations),
   signedAtMs: nowMs,
   ...unsigned,
 });

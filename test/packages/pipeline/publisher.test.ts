@@ -116,7 +116,6 @@ describe('the text of an event on the log', () => {
     version: 1,
     id: 'head-2',
     archive: 'b'.repeat(64),
-    statements: {},
     signedAtMs: NOW_MS,
     lines: 2,
     hash: 'c'.repeat(64),

@@ -16,9 +16,11 @@ function scene(over: Partial<HeadSources> = {}) {
   const heads: DecisionHead[] = [];
   const waiting: { readonly ms: number; readonly pass: () => void }[] = [];
   let isAway = false;
+  let isLost = false;
   const publish = async (records: readonly OutgoingRecord[]): Promise<void> => {
     const said = records.filter(({ topic }) => topic === TOPICS.heads.name);
     if (said.length > 0 && isAway) throw new Error('the broker is away');
+    if (said.length === 0 && isLost) throw new Error('nobody knows whether it is there');
     heads.push(...said.map(({ value }) => DecisionHead.parse(JSON.parse(String(value)))));
   };
   const wait = (ms: number, signal: AbortSignal): Promise<void> => {
@@ -33,7 +35,7 @@ function scene(over: Partial<HeadSources> = {}) {
     log,
     publisher: createPublisher({ log, source: '/x', now, ids: countedIds(), signer: UNSIGNED }),
     decider: 'image-gc',
-    heads: { newId: () => 'a', statements: () => new Map(), wait, ...over },
+    heads: { newId: () => 'a', statements: () => new Map(), problem: () => null, wait, ...over },
     logger: pino({ level: 'silent' }),
     now,
   });
@@ -49,8 +51,90 @@ function scene(over: Partial<HeadSources> = {}) {
     isAway: (yes: boolean): void => {
       isAway = yes;
     },
+    isLost: (yes: boolean): void => {
+      isLost = yes;
+    },
   };
 }
+
+const knownKeys = (count: number): Map<string, number> =>
+  new Map(Array.from({ length: count }, (_, index) => [String(index).padStart(32, '0'), NOW + index]));
+
+const saidIn = (heads: readonly DecisionHead[]): Record<string, number> =>
+  Object.assign({}, ...heads.map(({ statements }) => statements));
+
+test('with very many keys each head fits, and together they name all', async () => {
+  const known = knownKeys(5_000);
+  const { chain, heads, pass } = scene({ statements: () => known });
+  await chain.publish([decided()]);
+  await pass();
+  expect(heads.length).toBeGreaterThan(1);
+  expect(saidIn(heads)).toEqual(Object.fromEntries(known));
+  for (const head of heads) expect(JSON.stringify(head).length).toBeLessThan(TOPICS.heads.bounds.bytes / 4);
+});
+
+test('a statement is named once, and again when it has changed', async () => {
+  const known = knownKeys(3);
+  const { chain, heads, pass, isAway } = scene({ statements: () => known });
+  const next = async (): Promise<void> => {
+    await chain.publish([decided()]);
+    await pass();
+  };
+  isAway(true);
+  await next();
+  isAway(false);
+  await pass();
+  expect(heads.map(({ statements }) => Object.keys(statements).length)).toEqual([3]);
+  await next();
+  const [name = ''] = known.keys();
+  known.set(name, NOW + 1_000);
+  await next();
+  expect(heads.slice(1).map(({ statements }) => statements)).toEqual([{}, { [name]: NOW + 1_000 }]);
+});
+
+test('while nobody would believe a head none is signed, and the next one names all', async () => {
+  let problem: string | null = 'its key was revoked';
+  const { chain, heads, pass } = scene({ problem: () => problem });
+  for (const _ of [1, 2, 3]) {
+    await chain.publish([decided()]);
+    await pass();
+  }
+  expect(heads).toEqual([]);
+  problem = null;
+  await pass();
+  expect(heads.map(numbersIn)).toEqual([[3]]);
+});
+
+test('what waits for a head that cannot be published does not grow with time', async () => {
+  const { chain, heads, pass, isAway } = scene();
+  isAway(true);
+  for (let hour = 0; hour < 100; hour += 1) {
+    await chain.publish(['web-1', 'web-2', 'web-3'].map(decided));
+    await pass();
+  }
+  isAway(false);
+  await pass();
+  const ranges = heads.flatMap((head) => head.ranges);
+  expect(ranges.reduce((sum, { records }) => sum + records, 0)).toBe(300);
+  expect(ranges.length).toBeLessThan(10);
+});
+
+test('of very many pieces that wait for a head the newest are named', async () => {
+  const { chain, heads, pass, isAway, isLost } = scene();
+  const pieces = 5_000;
+  isAway(true);
+  for (let piece = 0; piece < pieces; piece += 1) {
+    await chain.publish([decided()]);
+    isLost(true);
+    await chain.publish([decided()]).catch(() => undefined);
+    isLost(false);
+  }
+  isAway(false);
+  await pass();
+  const named = heads.flatMap(({ ranges }) => ranges.map(({ first }) => first));
+  expect(named.length).toBeLessThan(pieces);
+  expect(named.at(-1)).toBe(2 * (pieces - 1));
+});
 
 const decided = (node = 'web-1'): OutgoingRecord => outgoing(nodeOutput('decisions', decision({ node })));
 const numbersIn = ({ ranges }: DecisionHead): readonly number[] => ranges.map(({ records }) => records);

@@ -29,7 +29,12 @@ export async function startDeciders(
     log,
     trust,
     signer,
-    heads: keys && { newId: randomUUID, statements: () => keys.ring().generations, wait },
+    heads: keys && {
+      newId: randomUUID,
+      statements: () => keys.ring().generations,
+      problem: () => null,
+      wait,
+    },
     policies: policies.current.node,
     logger,
     metrics,

@@ -28,6 +28,7 @@ export class SaidStatements {
   }
 
   take({ event, record }: BelievedHead): void {
+    if (event.type !== 'fleetgc.decision-head') return;
     const [head, by] = [placeOf(record), record.headers.ce_fleetgckeyid ?? ''];
     for (const [name, generation] of Object.entries(event.statements))
       if (generation > (this.#known.get(name) ?? -1)) this.#lack({ name, generation, head, by });

@@ -26,10 +26,12 @@ const SIGNER: Readonly<Record<Head['type'], KeyRole>> = {
 };
 
 /** Why a key of this role may not say this, in a sentence. */
-export function objectionToHead(role: KeyRole, { type, statements }: Head, record: LogRecord): string | null {
-  if (role !== SIGNER[type]) return `a ${role} signed it, and only the key of a ${SIGNER[type]} may`;
+export function objectionToHead(role: KeyRole, event: Head, record: LogRecord): string | null {
+  const signer = SIGNER[event.type];
+  if (role !== signer) return `a ${role} signed it, and only the key of a ${signer} may`;
+  if (event.type !== 'fleetgc.decision-head') return null;
   // Nobody takes such a statement, so nobody can have read it.
-  const isAhead = Object.values(statements).some((generation) => isOfTheFuture(generation, record));
+  const isAhead = Object.values(event.statements).some((generation) => isOfTheFuture(generation, record));
   return isAhead ? 'it names a statement of a generation that is a day ahead of its time' : null;
 }
 

@@ -48,7 +48,6 @@ export const archiveHead = (): EventOf<'heads'> => ({
   type: 'fleetgc.archive-head',
   version: 1,
   id: 'head-1',
-  ...SAID,
   archive: ARCHIVE,
   signedAtMs: TAKEN_AT_MS,
   lines: 1,
@@ -99,7 +98,9 @@ function wrongOfArchive(head: BelievedHead, trust: Signatories['trust']): string
 function wrongOfStatements(head: BelievedHead): string | null {
   const said = new SaidStatements(new Map());
   said.take(head);
-  return said.lacking().length === Object.keys(head.event.statements).length
+  const { event } = head;
+  const statements = event.type === 'fleetgc.decision-head' ? event.statements : {};
+  return said.lacking().length === Object.keys(statements).length
     ? null
     : 'a head says other statements than it names';
 }

@@ -59,7 +59,12 @@ function scene() {
         signer: UNSIGNED,
       }),
       decider: 'image-gc',
-      heads: { newId: () => name, statements: () => new Map(), wait: () => new Promise(() => {}) },
+      heads: {
+        newId: () => name,
+        statements: () => new Map(),
+        problem: () => null,
+        wait: () => new Promise(() => {}),
+      },
       logger: pino({ level: 'silent' }),
       now: () => nowMs,
     });

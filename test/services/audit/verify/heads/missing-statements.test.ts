@@ -110,7 +110,7 @@ describe('a stolen key of a decider', () => {
     const said = new SaidStatements(new Map([[operator.keyId, 5]]));
     const record = head();
     const parsed = parseRecord('heads', record);
-    if (!parsed.ok) throw new Error('it is no head');
+    if (!parsed.ok || parsed.event.type !== 'fleetgc.decision-head') throw new Error('it is no head');
     for (let index = 0; index < MOST_SAID + 5; index += 1) {
       const statements = { [String(index).padStart(32, '0')]: 1, [operator.keyId]: 5 };
       said.take({ event: { ...parsed.event, statements }, record });
