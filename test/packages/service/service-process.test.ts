@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { EventLogOptions } from '../../../packages/event-log/open.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { serveHttp } from '../../../packages/process/http.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
@@ -12,7 +13,7 @@ import type { TrustChoice } from '../../../packages/trust/process-trust.ts';
 import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { signRecord } from '../../../packages/trust/signature.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
-import { certified, FLEET, newKey, rootsOf } from '../../fixtures/trust.ts';
+import { certified, FLEET, newKey, revoked, rootsOf, signingWith } from '../../fixtures/trust.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { PATIENT } from '../../support/patience.ts';
 
@@ -100,6 +101,30 @@ test('a service that starts learns from the versions that an old policy was put 
     expect((await ask(opened, '/readyz')).status).toBe(200);
   }, PATIENT);
   expect(policies.current.node().policies).toEqual([WEB]);
+});
+
+test('heads say what is known of keys, and none is signed with a key that was revoked', async () => {
+  const decider = newKey();
+  const opened = await open(await logFile(), {
+    kind: 'required',
+    roots: rootsOf(root),
+    signing: signingWith(decider),
+    facts: 'off',
+    seen: new SeenGenerations(),
+    learnsFrom: 'policy-versions',
+  });
+  await opened.log.createTopics();
+  const say = async ({ topic, key, value, headers }: LogRecord) =>
+    await opened.log.publish([{ topic, key: key ?? '', value, headers }]);
+  await say(certified(root, decider, { ...over, role: 'decider' }));
+  await vi.waitFor(() => {
+    expect(opened.heads?.statements().get(decider.keyId)).toBe(NOW_MS);
+  }, PATIENT);
+  expect(opened.heads?.problem()).toBeNull();
+  await say(revoked(root, decider, { issuedAtMs: NOW_MS }));
+  await vi.waitFor(() => {
+    expect(opened.heads?.problem()).toContain('was revoked');
+  }, PATIENT);
 });
 
 test('is alive and says what it waits for while topics are missing', async () => {
