@@ -15,7 +15,7 @@ import { inventoryTimes } from '../../../services/audit/events/inventory-times.t
 import { readPoliciesInForce } from '../../../services/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../services/audit/policies/policy-history.ts';
 import { type Found, mergeFound } from '../../../services/audit/verify/collected-findings.ts';
-import { openDecisionHeads } from '../../../services/audit/verify/heads/decision-heads.ts';
+import { comparedFromMs, openDecisionHeads } from '../../../services/audit/verify/heads/decision-heads.ts';
 import { keepsAsDeclared } from '../../../services/audit/verify/heads/kept-decisions.ts';
 import { verifyHeads } from '../../../services/audit/verify/heads/verify-heads.ts';
 import { verifySignatures } from '../../../services/audit/verify/signatures/verify-signatures.ts';
@@ -120,7 +120,7 @@ export const verb = defineVerb({
     const onProgress = readingProgress((line) => logger.info(line), Date.now);
     const again = await verifyLog({ policies, verifiers, onProgress }, signal);
     await using living = await openLiving(headsOf, options, context);
-    const signed = { log, living, roots, range, facts: trustFacts, areHeadsRequired: requireHeads };
+    const signed = { log, living, roots, range, nowMs, facts: trustFacts, areHeadsRequired: requireHeads };
     const verification = await withSignatures(again, signed, signal);
     const kept =
       verification.counts.records === 0 && !isWhole(range)
@@ -158,18 +158,20 @@ interface Signed {
   /** `null`: signatures are not looked at. */
   readonly roots: TrustRoots | null;
   readonly range: TimeRange;
+  readonly nowMs: number;
   readonly facts: FactsTrust;
 }
 
 async function withSignatures(
   found: Found,
-  { log, living, roots, range, facts, areHeadsRequired }: Signed,
+  { log, living, roots, range, nowMs, facts, areHeadsRequired }: Signed,
   signal: AbortSignal,
 ): Promise<Verification> {
   if (roots === null) return { range, ...found, signedBy: null, unprovedFacts: null, heads: null };
   const signatures = await verifySignatures(log, { roots, range, facts }, signal);
   const lines = 'lines' in log ? log.lines : null;
-  const needs = { log, lines, living, roots, areRequired: areHeadsRequired };
+  const asked = { areRequired: areHeadsRequired, comparedFromMs: comparedFromMs(range, nowMs, lines) };
+  const needs = { log, lines, living, roots, ...asked };
   const { found: ofHeads, heads } = await verifyHeads(needs, signal);
   return {
     range,

@@ -81,6 +81,8 @@ export type GapKind =
   | 'unknown-policy-set'
   | 'unknown-version'
   | 'records-missing'
+  /** The log took a head long before its writer wrote what it names. */
+  | 'head-out-of-time'
   /** Decisions that no head names, where heads are required; their service may have ended without a word. */
   | 'without-head'
   /** The log that still lives has no head of the archive. */

@@ -221,6 +221,7 @@ const WHY: Readonly<Record<GapKind, string>> = {
   'unknown-version': 'a newer release wrote them',
   'records-missing': 'gaps in the event log',
   'answer-missing': 'commands whose own result is overdue',
+  'head-out-of-time': 'heads that are older than what they name, by the time of the event log',
   'without-head': 'some minutes of decisions that no head names',
   'archive-unknown': 'the event log has no head of this archive',
 };

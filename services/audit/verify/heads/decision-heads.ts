@@ -51,6 +51,15 @@ export interface HeadsReading extends HeadsAsked {
 /** A log, or an archive with its manifest. */
 type HeadedLog = Pick<EventLog, 'read'> & { readonly lines?: readonly ManifestLine[] };
 
+/** Since when decisions are to be there, of which heads are compared with them. Epoch milliseconds. */
+export const comparedFromMs = (
+  range: TimeRange,
+  nowMs: number,
+  lines: readonly ManifestLine[] | null,
+): number =>
+  (lines === null ? keptOnLog(range, { nowMs, keepsAsDeclared: false }) : keptInArchive(range, lines))
+    .expectedFromMs;
+
 /** Each partition reads all heads, and keeps its own part of them. */
 export function openDecisionHeads(
   log: HeadedLog,

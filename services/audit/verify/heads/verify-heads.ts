@@ -7,8 +7,9 @@ import { createCollector, type Found } from '../collected-findings.ts';
 import type { Deviation } from '../findings.ts';
 import { ArchiveHeadsCheck, type ArchiveHeadsFound } from './archive-heads.ts';
 import { headsGone, missingRecords } from './missing-records.ts';
-import { SaidStatements, unsaid } from './missing-statements.ts';
-import { type BelievedHead, headsOf } from './read-heads.ts';
+import { unsaid } from './missing-statements.ts';
+import { OwnHeads } from './own-heads.ts';
+import { headsOf } from './read-heads.ts';
 
 export interface ArchiveHeadsSummary {
   readonly lines: number;
@@ -39,6 +40,8 @@ export interface HeadsNeeds {
   readonly roots: TrustRoots;
   /** Whether it is a fault to have none. */
   readonly areRequired: boolean;
+  /** Since when decisions are compared with heads, epoch milliseconds. */
+  readonly comparedFromMs: number;
 }
 
 /** What signed heads say of the archive, and of statements about keys; of decisions partitions are compared one by one. */
@@ -47,10 +50,10 @@ export async function verifyHeads(needs: HeadsNeeds, signal: AbortSignal): Promi
   const own = await readOwn(needs, signal);
   const archive = await ofArchive(needs, signal);
   for (const one of archive?.deviations ?? []) deviation(one);
-  for (const one of archive?.gaps ?? []) gap(one);
+  for (const one of [...(archive?.gaps ?? []), ...own.outOfTime()]) gap(one);
   for await (const one of missingFromTopics(needs, signal)) deviation(one);
   for await (const one of unsaid(needs.log, own, signal)) deviation(one);
-  for (const one of needs.areRequired ? withoutHeads(archive, { ...needs, ...own }) : []) deviation(one);
+  for (const one of needs.areRequired ? withoutHeads(archive, needs, own) : []) deviation(one);
   return {
     found: found(),
     heads: { archive: archive && summaryOf(archive, needs), decisionHeads: own.decisionHeads },
@@ -73,27 +76,14 @@ const summaryOf = (
   { lines, living }: HeadsNeeds,
 ): ArchiveHeadsSummary => ({ lines: lines?.length ?? 0, provedLines, isComparedWithLog: living !== null });
 
-interface OwnHeads {
-  /** What is known of keys. */
-  readonly known: ReadonlyMap<string, number>;
-  readonly said: SaidStatements;
-  readonly decisionHeads: number;
-}
-
-async function readOwn({ log, roots }: HeadsNeeds, signal: AbortSignal): Promise<OwnHeads> {
+async function readOwn({ log, roots, comparedFromMs }: HeadsNeeds, signal: AbortSignal): Promise<OwnHeads> {
   const heads = headsOf(log, roots);
   const reading = heads.read('earliest', signal);
   const first = await reading.next();
-  const known = (await heads.known(signal)).keys.ring.generations;
-  const said = new SaidStatements(known);
-  let decisionHeads = 0;
-  const take = (head: BelievedHead): void => {
-    said.take(head);
-    if (head.event.type === 'fleetgc.decision-head') decisionHeads += 1;
-  };
-  if (!first.done) take(first.value);
-  for await (const head of reading) take(head);
-  return { known, said, decisionHeads };
+  const own = new OwnHeads((await heads.known(signal)).keys.ring.generations, comparedFromMs);
+  if (!first.done) own.take(first.value);
+  for await (const head of reading) own.take(head);
+  return own;
 }
 
 /** The keys of the log that still lives are those of the archive, and what came since. */
@@ -110,7 +100,8 @@ async function ofArchive(
 
 function* withoutHeads(
   archive: ArchiveHeadsFound | null,
-  { lines, decisionHeads }: Pick<HeadsNeeds, 'lines'> & Pick<OwnHeads, 'decisionHeads'>,
+  { lines }: HeadsNeeds,
+  { decisionHeads }: OwnHeads,
 ): Iterable<Deviation> {
   const provedLines = archive?.provedLines ?? 0;
   const later = lines?.slice(provedLines).filter(isToBeSigned).length ?? 0;

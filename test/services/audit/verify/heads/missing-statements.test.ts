@@ -28,7 +28,7 @@ const SAID = [
   revoked(root, operator, { issuedAtMs: LATER_MS }),
 ];
 
-const NEEDS = { lines: null, living: null, roots: rootsOf(root), areRequired: false };
+const NEEDS = { lines: null, living: null, roots: rootsOf(root), areRequired: false, comparedFromMs: 0 };
 
 /** Of a decider that has read all of them, as it lies first on its topic. */
 const head = (offset = 0n, key = decider, also: Readonly<Record<string, number>> = {}): LogRecord => {
@@ -44,7 +44,9 @@ const head = (offset = 0n, key = decider, also: Readonly<Record<string, number>>
       [`revoked ${operator.keyId}`]: LATER_MS,
       ...also,
     },
-    ranges: [{ partition: 0, first: 0, records: 1, sha256: 'a'.repeat(64), firstAtMs: 1, lastAtMs: 1 }],
+    ranges: [
+      { partition: 0, first: 0, records: 1, sha256: 'a'.repeat(64), firstAtMs: LATER_MS, lastAtMs: LATER_MS },
+    ],
   } as const;
   const record = outgoing({ topic: 'heads', key: 'a', event: { ...event, ranges: [...event.ranges] } });
   const signed = signRecord(record, { fleet: FLEET, key, generation: null });
@@ -159,4 +161,17 @@ test('a head that is missing at the beginning or in the middle is told', async (
       expect.stringMatching(/^head-missing: 1 record of gc\.heads before this one is not there/),
     ]);
   expect(TOPICS.heads).toMatchObject({ compacted: false, retentionMs: 'forever' });
+});
+
+test('a head that was dated back, so that what it names would not be compared, is told', async () => {
+  const keys = SAID.map((record, offset) => ({ ...record, offset: BigInt(offset) }));
+  const told = async (timestampMs: number, comparedFromMs: number) => {
+    const log = logOf([...keys, { ...head(), timestampMs }]);
+    const { found } = await verifyHeads({ ...NEEDS, log, comparedFromMs }, new AbortController().signal);
+    return found.unverified.first.map(({ kind }) => kind);
+  };
+  // It names what was written at LATER_MS.
+  expect(await told(SIGNED_AT_MS + 1, LATER_MS - DAY_MS / 2)).toEqual(['head-out-of-time']);
+  expect(await told(LATER_MS, LATER_MS - DAY_MS / 2)).toEqual([]);
+  expect(await told(SIGNED_AT_MS + 1, LATER_MS)).toEqual([]);
 });

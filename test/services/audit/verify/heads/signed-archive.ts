@@ -111,7 +111,7 @@ export async function headsOf(
 ) {
   await using archive = await openArchiveLog(directory);
   const { found, heads } = await verifyHeads(
-    { log: archive, lines: archive.lines, living: living ?? null, roots, areRequired },
+    { log: archive, lines: archive.lines, living: living ?? null, roots, areRequired, comparedFromMs: 0 },
     running,
   );
   return {
