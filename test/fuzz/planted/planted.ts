@@ -163,8 +163,8 @@ export const PLANTED: readonly ReadingBug[] = [
     edits: [
       {
         file: 'services/audit/verify/heads/read-heads.ts',
-        old: 'role === SIGNER[type] ?',
-        now: "role !== 'operator' ?",
+        old: 'if (role !== signer) return',
+        now: "if (role === 'operator') return",
       },
     ],
   },
