@@ -465,6 +465,19 @@ describe('where heads are required', () => {
     await writer.publishHead();
     expect(await required(records)).toEqual({ deviations: [], gaps: ['without-head'] });
   });
+
+  test('nor is it right before what the next head names', async () => {
+    const { records, replica, becomes, pass } = scene();
+    const writer = replica('a');
+    for (const outcome of ['well', 'came without a word', 'well'] as const) {
+      becomes(outcome);
+      await writer.publish(decided('web-1', 2)).catch(() => undefined);
+      becomes('well');
+      await writer.publishHead();
+      if (outcome === 'well') pass(60 * MINUTE);
+    }
+    expect(await required(records)).toEqual({ deviations: [], gaps: ['without-head'] });
+  });
 });
 
 test('what an archive notes as lost before it was archived is no deviation', async () => {
