@@ -178,9 +178,9 @@ test('a pause that has ended is not remembered: put back, it pauses again, and i
 test('a pause that is buried under records that nobody can read has not ended', async () => {
   const { seen, policies, reading } = await startedWith(version(WEB), version(PAUSE));
   const rubbish = (key: string): LogRecord => ({ ...unsigned(state(WEB)), key });
-  const many = Array.from({ length: 1_000 }, (_, at) => rubbish(`k${at}`));
+  const keys = [...Array.from({ length: 1_000 }, (_, at) => `k${at}`), pauseKey(EVERY_NODE)];
   reading(1)
-    .records(state(WEB), state(PAUSE), ...many, rubbish(pauseKey(EVERY_NODE)))
+    .records(state(WEB), state(PAUSE), ...keys.map(rubbish))
     .caughtUp();
   await settle();
   expect(policies.problem()).toMatch(/more records that cannot be read/);
