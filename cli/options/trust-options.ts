@@ -165,9 +165,9 @@ export function keptGenerations(
   { trust, log }: Pick<Given, 'trust' | 'log'>,
   state: Pick<StateDirectory, 'open'>,
   logger: Logger,
+  { name, bytes }: { readonly name: string; readonly bytes: number } = SEEN_GENERATIONS_FILE,
 ): SeenGenerations {
   if (trust === 'off' || (trust === undefined && log === 'embedded')) return new SeenGenerations();
-  const { name, bytes } = SEEN_GENERATIONS_FILE;
   return new SeenGenerations(state.open(name, bytes, SeenFile), (error) =>
     logger.error(
       { err: toFleetGcError(error) },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
+import { AGENT_GENERATIONS_FILE } from '../../packages/trust/seen-generations.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { runAgentOnly } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';
@@ -7,7 +7,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
-import { readNodeTrust, signingOptions } from '../options/trust-options.ts';
+import { keptGenerations, readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -24,8 +24,8 @@ export const verb = defineVerb({
   }),
   run: async (options, context) => {
     using thisNode = openThisNode(options, ['agent']);
-    const signer = { node: thisNode.identity, seen: new SeenGenerations() };
-    const trust = await readNodeTrust(options, signer, context.signal);
+    const seen = keptGenerations(options, thisNode.state, context.logger, AGENT_GENERATIONS_FILE);
+    const trust = await readNodeTrust(options, { node: thisNode.identity, seen }, context.signal);
     await using process = await openService('node-agent', options, trust, context);
     const policies = process.followPolicies(null);
     await runAgentOnly({ process, node: thisNode, signal: context.signal }, policies);

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
 import { readReportingNodes } from '../../services/fleet-status/reporting-nodes.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
 import { nodeLines } from '../views/fleet/node-table.ts';
 import { readingLine } from '../views/fleet/reading-line.ts';
 import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
@@ -19,13 +20,15 @@ export const verb = defineVerb({
     output: withMeta(z.enum(['table', 'wide', 'json']).prefault('table'), {
       description: 'table or wide for people, wide with more columns; json for everything there is to say.',
     }),
+    ...readingTrustOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ output, ...options }, context) => {
+  run: async ({ output, trustRoots, ...options }, context) => {
+    const roots = readReadingRoots({ trustRoots });
     const { logger, signal } = context;
     await using log = await openTaskEventLog({ options, context });
     const nowMs = Date.now();
-    const stored = await readStoredPolicies(log, signal);
+    const stored = await readPoliciesBy(roots, log, signal);
     const reporting = await readReportingNodes({ log, nowMs, onProgress: readingLine(logger) }, signal);
     warnOfUnreadable(stored, logger);
     const found = fleetNodes(reporting, stored.sets.node, nowMs);

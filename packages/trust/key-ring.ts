@@ -8,6 +8,7 @@ import {
 } from '../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { LogRecord } from '../event-log/port.ts';
+import { printableLine } from '../text/printable.ts';
 import { KEY_ID_LENGTH, keyIdOf } from './key-pair.ts';
 import { claimedSignature, isOfTheFuture, type Signature, VerifiedSignatures } from './signature.ts';
 
@@ -20,9 +21,9 @@ export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 
   readonly revocation: KeyRevocation | null;
 }
 
-/** As people are told of it. */
+/** As people are told of it, on a terminal too. */
 export const keyText = ({ keyId, name }: Pick<CertifiedKey, 'keyId' | 'name'>): string =>
-  `${keyId} (${name})`;
+  `${keyId} (${printableLine(name)})`;
 
 /** What became of a record. */
 export type Added =

@@ -16,8 +16,9 @@ export interface StoredKeys {
   readonly unreadable: readonly UnreadableStatement[];
 }
 
-/** Whoever may write there can write any number of them. */
+/** Whoever may write there can write any number of them, and with any keys. */
 const MOST_TOLD = 1_000;
+const MOST_KEY_CHARACTERS = 200;
 
 /** Reads the topic to its end. */
 export async function readKeys(
@@ -33,7 +34,10 @@ export async function readKeys(
     const { offset, key } = event.record;
     const added = ring.add(event.record);
     if (added.kind === 'refused' && unreadable.length < MOST_TOLD)
-      unreadable.push({ offset: String(offset), key, why: added.why });
+      unreadable.push({ offset: String(offset), key: key && shortened(key), why: added.why });
   }
   return { ring, unreadable };
 }
+
+const shortened = (key: string): string =>
+  key.length <= MOST_KEY_CHARACTERS ? key : `${key.slice(0, MOST_KEY_CHARACTERS)}…`.toWellFormed();

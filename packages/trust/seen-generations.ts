@@ -20,6 +20,8 @@ export type SeenFile = z.infer<typeof SeenFile>;
 
 /** The file of a process that keeps them, and the room it needs: some 10,000 keys and policies. */
 export const SEEN_GENERATIONS_FILE = { name: 'generations.json', bytes: 1024 * 1024 } as const;
+/** The same of an agent that runs apart: a file has one writer. */
+export const AGENT_GENERATIONS_FILE = { ...SEEN_GENERATIONS_FILE, name: 'agent-generations.json' } as const;
 
 /** The key of a pause may be as long as a message: one alone would leave no room for all others. */
 const MOST_NAME_CHARACTERS = 200;

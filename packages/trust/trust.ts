@@ -2,6 +2,7 @@ import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import type { KeyId, KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { printableLine } from '../text/printable.ts';
 import { timeText } from '../text/time-text.ts';
 import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
 import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
@@ -170,7 +171,7 @@ export class RequiredTrust implements Trust {
     if (!roles.includes(role)) return `is that of a ${role}, who may not sign this`;
     const isAboutNow = good === 'now' && this.#settings.judges !== 'as-recorded';
     if (revocation !== null && (isAboutNow || takenAtMs >= revocation.untrustedFromMs))
-      return `was revoked (${revocation.reason})`;
+      return `was revoked (${printableLine(revocation.reason)})`;
     if ((isAboutNow ? this.#settings.nowMs() : takenAtMs) >= notAfterMs)
       return `has expired at ${timeText(notAfterMs)}`;
     return null;

@@ -3,6 +3,7 @@ import { DAY_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
 import { keyProblems } from '../../../packages/trust/key-problems.ts';
 import { readPrivateKey } from '../../../packages/trust/private-key-source.ts';
 import { readKeys } from '../../../packages/trust/read-keys.ts';
@@ -48,7 +49,7 @@ export const verb = defineVerb({
     await using log = await openTaskEventLog({ options, context });
     const stored = await readKeys(log, roots, context.signal);
     const problems = keyProblems(stored, { own, nowMs: Date.now(), soonMs: within });
-    const lines = problems.length === 0 ? ['no problem found'] : problems;
+    const lines = problems.length === 0 ? ['no problem found'] : problems.map(printableLine);
     context.print(formatResult(output, { value: { problems }, lines }));
     if (problems.length > 0)
       throw new FleetGcError('KEY_PROBLEM', `${counted(problems.length, 'problem')} found`);

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { type EffectivePolicy, effectivePolicy } from '../../../packages/policy/effective.ts';
 import { toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
-import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
 import { Labels, TextList, withMeta } from '../../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../../schemas/events/identity.ts';
+import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { LOCAL_CLUSTER } from '../../../services/node/this-machine.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
@@ -12,6 +13,7 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { type EventLogChoice, eventLogOptions } from '../../options/event-log-options.ts';
 import { loadPolicyFiles, requireValid } from '../../options/policy-files.ts';
+import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
 import { effectiveLines } from '../../views/policy/effective-text.ts';
 import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
 
@@ -46,11 +48,13 @@ export const verb = defineVerb({
       placeholder: 'FILE,…',
       description: 'Policy files to look at instead of the event log; - reads standard input.',
     }),
+    ...readingTrustOptions,
     ...outputOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ node, cluster, label, policy: files, output, ...log }, context) => {
-    const set = files === undefined ? await storedSet(log, context) : writtenSet(files, context);
+  run: async ({ node, cluster, label, policy: files, output, trustRoots, ...log }, context) => {
+    const roots = readReadingRoots({ trustRoots });
+    const set = files === undefined ? await storedSet(log, roots, context) : writtenSet(files, context);
     const standard = files === undefined && log.log === 'embedded' ? LOCAL_CLUSTER : '';
     const effective = effectivePolicy(
       set,
@@ -65,9 +69,13 @@ export const verb = defineVerb({
   },
 });
 
-async function storedSet(options: EventLogChoice, context: VerbContext): Promise<PolicySet> {
+async function storedSet(
+  options: EventLogChoice,
+  roots: TrustRoots | null,
+  context: VerbContext,
+): Promise<PolicySet> {
   await using log = await openTaskEventLog({ options, context });
-  const stored = await readStoredPolicies(log, context.signal);
+  const stored = await readPoliciesBy(roots, log, context.signal);
   warnOfUnreadable(stored, context.logger);
   return stored.sets.node;
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { lossProblem } from '../../../packages/policy/lost-keys.ts';
 import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
@@ -24,7 +23,6 @@ export const verb = defineVerb({
     await using log = await openTaskEventLog({ options, context });
     const stored = await readPoliciesBy(roots, log, context.signal);
     warnOfUnreadable(stored, context.logger);
-    if (stored.lost.length > 0) context.logger.warn(lossProblem(stored.lost, true));
     if (stored.policies.size === 0)
       context.logger.info('There are no policies: every node keeps everything.');
     const value = {

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
-import { readStoredPolicies, requireStored } from '../../../packages/policy/stored-policies.ts';
+import { readPoliciesBy, requireStored } from '../../../packages/policy/stored-policies.ts';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
+import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: ['Prints a policy file, which you can edit and apply.'],
@@ -16,12 +17,14 @@ export const verb = defineVerb({
     asWritten: withMeta(Switch.prefault('false'), {
       description: 'Show the text that was applied, with its comments and without defaults.',
     }),
+    ...readingTrustOptions,
     ...outputOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ name, asWritten, output, ...options }, context) => {
+  run: async ({ name, asWritten, trustRoots, output, ...options }, context) => {
+    const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
-    const stored = requireStored(await readStoredPolicies(log, context.signal), name);
+    const stored = requireStored(await readPoliciesBy(roots, log, context.signal), name);
     const text = asWritten ? stored.source : writtenYaml(stored.policy);
     const lines = [
       `# version ${stored.policyVersion}, applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`,

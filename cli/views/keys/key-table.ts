@@ -1,3 +1,4 @@
+import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { keyIdOf } from '../../../packages/trust/key-pair.ts';
 import type { CertifiedKey, KeyRing } from '../../../packages/trust/key-ring.ts';
@@ -68,7 +69,7 @@ export const keyLines = (keys: readonly KeyValue[]): readonly string[] =>
     ['KEY', 'NAME', 'ROLE', 'CLUSTERS', 'NODES', 'STATE', 'UNTIL'],
     keys.map(({ keyId, name, role, clusters, nodes, state, notAfter }) => [
       keyId,
-      name,
+      printableLine(name),
       role,
       namesText(clusters),
       namesText(nodes),

@@ -1,11 +1,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readDeciderTrust, readNodeTrust, readTrust } from '../../../cli/options/trust-options.ts';
+import {
+  keptGenerations,
+  readDeciderTrust,
+  readNodeTrust,
+  readTrust,
+} from '../../../cli/options/trust-options.ts';
+import { openFixedFile } from '../../../packages/files/fixed-file.ts';
+import { createLogger } from '../../../packages/process/logger.ts';
 import { createKeyPair } from '../../../packages/trust/key-pair.ts';
 import { trustRootsText } from '../../../packages/trust/roots-file.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
+import { AGENT_GENERATIONS_FILE, SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { newKey, rootsOf } from '../../fixtures/trust.ts';
+import { logLines } from '../../support/log-lines.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { inProcess } from '../fleetgc.ts';
 
@@ -117,4 +125,16 @@ test('a private key in the place of the roots does not show in the message, howe
     expect(read).toThrow(/cannot be used/);
     expect(read).not.toThrow(secret);
   }
+});
+
+test('an agent that runs apart keeps what it has seen in a file of its own', () => {
+  const directory = temporaryDirectory();
+  const open: Parameters<typeof keptGenerations>[1]['open'] = (name, bytes, schema) =>
+    openFixedFile(join(directory, name), bytes, schema);
+  const logger = createLogger({ service: 'test', level: 'info' }, logLines());
+  const kept = (...file: readonly (typeof AGENT_GENERATIONS_FILE)[]) =>
+    keptGenerations({ trust: 'required', log: 'kafka' }, { open }, logger, ...file);
+  kept(AGENT_GENERATIONS_FILE).saw('policies', new Map([['web', 7]]));
+  expect(kept(AGENT_GENERATIONS_FILE).of('policies', 'web')).toBe(7);
+  expect(kept().of('policies', 'web')).toBe(0);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readKeyFile, writeKeyFile } from '../../../packages/trust/key-file.ts';
 import { createKeyPair, keyIdOf, readPublicKey } from '../../../packages/trust/key-pair.ts';
+import { isSignedBy } from '../../../packages/trust/signature.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const { privateKeyPem, publicKey } = createKeyPair();
@@ -80,4 +81,19 @@ test('no message says what is in the file', () => {
 
 test('a private key in the place of a public one is refused with what to do', () => {
   expect(() => readPublicKey(privateKeyPem, 'root.pem')).toThrow(/give the public one/);
+});
+
+test.each(['01', '00', 'ec'])('a public key of small order proves nothing: %s', (first) => {
+  const rest = first === 'ec' ? `${'ff'.repeat(30)}7f` : '00'.repeat(31);
+  const weak = Buffer.from(`${first}${rest}`, 'hex').toString('base64');
+  const neutral = Buffer.concat([Buffer.from([1]), Buffer.alloc(63)]).toString('base64');
+  const forged = Array.from({ length: 64 }, (_, at) =>
+    isSignedBy(
+      weak,
+      'prod',
+      { topic: 'gc.keys', key: String(at), value: Buffer.from('{}') },
+      { keyId: keyIdOf(weak), signature: neutral, generation: at },
+    ),
+  );
+  expect(forged).not.toContain(true);
 });

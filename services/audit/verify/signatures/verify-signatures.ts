@@ -37,7 +37,13 @@ export interface UnprovedFacts {
   readonly records: number;
 }
 
-const SIGNED = ['policies', 'observe', 'commands', 'heads'] as const satisfies readonly TopicId[];
+const SIGNED = [
+  'policies',
+  'policyVersions',
+  'observe',
+  'commands',
+  'heads',
+] as const satisfies readonly TopicId[];
 const FACTS = ['diskStats', 'inventory', 'results'] as const satisfies readonly TopicId[];
 
 interface Question {
@@ -113,6 +119,16 @@ function headProblem(record: LogRecord, role: KeyRole): string | null {
   return parsed.ok ? objectionToHead(role, parsed.event, record) : parsed.rejection.message;
 }
 
+/** Deciders tell of sets of policies, and who wrote a policy, pause or deletion tells of that. What was put back there changes nothing. */
+function versionProblem(record: LogRecord, principal: Extract<Principal, { kind: 'key' }>): string | null {
+  const parsed = parseRecord('policyVersions', record);
+  if (!parsed.ok) return parsed.rejection.message;
+  if (parsed.event.type !== 'fleetgc.policy-set') return objectionToStating(principal, parsed.event);
+  return principal.role === 'decider'
+    ? null
+    : `a key of role ${principal.role} signed it, which tells of no set of policies`;
+}
+
 class CheckedSignatures {
   #ring: KeyRing;
   #trust: Trust;
@@ -155,6 +171,7 @@ class CheckedSignatures {
   #problemOf(topic: TopicId, record: LogRecord, principal: Principal): string | null {
     if (principal.kind !== 'key') return null;
     if (topic === 'heads') return headProblem(record, principal.role);
+    if (topic === 'policyVersions') return versionProblem(record, principal);
     if (principal.generation === null) return null;
     const parsed = parseRecord('policies', record);
     const objection = parsed.ok ? objectionToStating(principal, parsed.event) : null;

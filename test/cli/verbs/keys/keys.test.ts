@@ -270,3 +270,22 @@ test('no private key shows in anything that is printed', async () => {
   expect(JSON.stringify(printed)).not.toContain(secret);
   expect(printed[1]?.stderr).toMatch(/holds a private key; give the public one/);
 });
+
+test('what roots and strangers call keys cannot rewrite a terminal', async () => {
+  const given = await fleet();
+  const publicKey = await createKey(given.file('key.pem'));
+  const role = ['--role', 'decider', '--valid-for', '1d'];
+  const name = 'a\u001b[2J\u009b1m\u202eb\nc';
+  await given.own.run('keys', 'certify', publicKey, '--name', name, ...role, ...given.rooted);
+  const key = `\u009b2J${'k'.repeat(300_000)}`;
+  await given.own.log.publish([{ topic: 'gc.keys', key, value: Buffer.from('{}'), headers: {} }]);
+  const roots = ['--trust-roots', given.file('roots.yaml')];
+  const printed = [
+    await given.own.run('keys', 'list', ...roots),
+    await given.own.run('keys', 'check', '--within', '2d', ...roots),
+  ];
+  const text = printed.map(({ stdout, stderr }) => stdout + stderr).join('');
+  expect(text).toContain('\\u{1b}[2J');
+  expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+  expect(text.length).toBeLessThan(5_000);
+});

@@ -181,6 +181,25 @@ test('policy list and status show with the roots what counts, and without them w
   expect((await own.run('status', ...roots)).stdout).toMatch(/1 record of gc.policies cannot be read/);
 });
 
+test('policy show, effective and nodes look at signatures with the roots, too', async () => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('eu.yaml'));
+  await own.run('policy', 'apply', file('web.yaml'));
+  const roots = ['--trust-roots', file('roots.yaml')];
+  const ofNode = ['policy', 'effective', '--cluster', 'eu', '--node', 'n', '-o', 'json'];
+  expect((await own.run('policy', 'show', 'web')).exitCode).toBe(0);
+  expect(await own.run('policy', 'show', 'web', ...roots)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('it carries no signature'),
+  });
+  expect((await own.run('policy', 'show', 'eu.web', ...roots)).exitCode).toBe(0);
+  for (const verb of [ofNode, ['nodes']]) {
+    expect((await own.run(...verb)).stderr).not.toMatch(/signature/);
+    expect((await own.run(...verb, ...roots)).stderr).toMatch(/it carries no signature.*Nothing is removed/);
+  }
+  expect((await own.run(...ofNode, ...roots)).stdout).not.toContain('"web"');
+});
+
 const nameOf = ({ policy }: { readonly policy: { readonly name: string } }): string => policy.name;
 
 test('what replaces the record of a stolen key has a higher generation, though the thief signed one of tomorrow', async () => {

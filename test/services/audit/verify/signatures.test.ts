@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { policySet, policySetRecord } from '../../../../packages/decision/policy-set.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
+import { keyOf } from '../../../../packages/pipeline/parse/record-key.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { signRecord } from '../../../../packages/trust/signature.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
+import type { PolicyTopicRecord } from '../../../../schemas/policy/policy.ts';
 import { verifySignatures } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
@@ -197,4 +200,37 @@ describe('in a range', () => {
     expect(deviations).toHaveLength(1);
     expect((await verified([...KEYS, policy(5, before), policy(6, within)], range)).deviations).toEqual([]);
   });
+});
+
+const versionBy = (
+  key: typeof decider,
+  event: PolicyTopicRecord | ReturnType<typeof policySetRecord>,
+): LogRecord =>
+  onLog(
+    signRecord(outgoing({ topic: 'policyVersions', key: keyOf('policyVersions', event), event }), {
+      fleet: FLEET,
+      key,
+      generation: event.type === 'fleetgc.policy-set' ? null : SIGNED_AT_MS,
+    }),
+  );
+
+test('who told of policies and of sets of them is told, and who may not deviates', async () => {
+  const set = policySetRecord(policySet('node', [appliedPolicy()], []));
+  const [bySigner, byDecider] = [versionBy(operator, appliedPolicy()), versionBy(decider, set)];
+  const { deviations, signedBy } = await verified([...KEYS, bySigner, byDecider]);
+  expect(deviations).toEqual([]);
+  expect(signedBy.toSorted((a, b) => (a.role < b.role ? -1 : 1))).toEqual([
+    { topic: 'gc.policy-versions', name: 'a key', role: 'decider', records: 1 },
+    { topic: 'gc.policy-versions', name: 'a key', role: 'operator', records: 1 },
+  ]);
+  const wrong = [
+    versionBy(decider, appliedPolicy()),
+    versionBy(operator, set),
+    { ...byDecider, headers: {} },
+  ];
+  expect((await verified([...KEYS, ...wrong])).deviations.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/the key of a decider signed it, who may not say this/),
+    expect.stringMatching(/a key of role operator signed it, which tells of no set/),
+    expect.stringMatching(/no signature/),
+  ]);
 });
