@@ -19,7 +19,7 @@ test.each([...TARGETS])(
       onProgress: () => undefined,
     });
     expect(found).toEqual([]);
-    // What was kept is mostly what was refused in a new way. Where nearly nothing passes, seeds no longer fit their schema.
-    expect(account.passed / account.runs).toBeGreaterThan(0.1);
+    // As much as the whole campaign asks for, of few inputs.
+    expect(account.passed / account.runs).toBeGreaterThan(0.2);
   },
 );
