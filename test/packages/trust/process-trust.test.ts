@@ -61,6 +61,9 @@ const policyAt = (trust: Trust, generation: number, atMs: number): boolean => {
   return trust.authenticate('policies', onLog(signed, atMs)).ok;
 };
 
+const untilAborted = (_ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal?.addEventListener('abort', () => resolve()));
+
 const newPath = (): string => join(temporaryDirectory(), SEEN_GENERATIONS_FILE.name);
 
 test('a key that has ended does not count again when the clock is set back, nor after a restart', async () => {
@@ -119,7 +122,7 @@ describe('what a process asks of whom', () => {
       log,
       logger: createLogger({ service: 'test', level: 'info' }, lines),
       metrics,
-      sources: { now: () => 0, random: () => 0.5, wait: () => new Promise(() => undefined) },
+      sources: { now: () => 0, random: () => 0.5, wait: untilAborted },
       nowMs: () => SIGNED_AT_MS,
     });
     onTestFinished(() => process[Symbol.asyncDispose]());
