@@ -15,9 +15,13 @@ import { fakeRuntime } from '../support/fake-runtime.ts';
 async function reading({
   failures = 0,
   tookMs = 0,
+  wantedByPods = () => [],
+  history = () => null,
 }: {
   readonly failures?: number;
   readonly tookMs?: number;
+  readonly wantedByPods?: () => [];
+  readonly history?: () => null;
 }) {
   const clock = manualClock();
   const runtime = fakeRuntime();
@@ -39,8 +43,8 @@ async function reading({
       slept.push(ms);
       clock.advance(ms);
     },
-    wantedByPods: () => [],
-    history: { read: () => null },
+    wantedByPods,
+    history: { read: history },
     onImages: (images) => seen.push(images.map(({ id }) => id)),
   });
   return { facts: await read(), readings, slept, seen, image, clock };
@@ -75,6 +79,25 @@ describe('the runtime is read', () => {
       readings: 1,
       slept: [],
       facts: { ok: false, message: 'refused 1' },
+    });
+  });
+});
+
+describe('what cannot be told beside the runtime', () => {
+  const lost = (): never => {
+    throw new FleetGcError('STATE_UNREADABLE', 'it is damaged');
+  };
+
+  test('of pods leaves no facts at all', async () => {
+    expect(await reading({ wantedByPods: lost })).toMatchObject({
+      facts: { ok: false, message: 'it is damaged' },
+    });
+  });
+
+  test('of the history is told with the facts: no image goes by them', async () => {
+    expect(await reading({ history: lost })).toMatchObject({
+      readings: 1,
+      facts: { ok: true, facts: { history: { kind: 'unreadable', message: 'it is damaged' } } },
     });
   });
 });

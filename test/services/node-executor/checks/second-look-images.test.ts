@@ -21,6 +21,11 @@ describe('an image', () => {
     { name: '[C10] wanted only under another tag', wanted: ['registry.example/team/app:2'] },
     { name: 'known to the history since before the inventory', history: [[APP, TAKEN.sinceBootMs, null]] },
     {
+      name: 'of a runtime handler, known to the history by both',
+      listing: { images: [runtimeImage('app', { runtimeHandler: 'kata' })] },
+      history: [[`${APP},kata`, 0, null]],
+    },
+    {
       name: 'last used before the inventory',
       history: [[APP, 0, TAKEN.sinceBootMs]],
     },
