@@ -24,7 +24,8 @@ function start({ roots = [root], seen = new SeenGenerations() }: Partial<Startin
   const lines = logLines();
   const log = new ScriptedLog();
   const clock = { nowMs: 0 };
-  const wait = (): Promise<void> => new Promise(() => undefined);
+  const wait = (_ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => signal?.addEventListener('abort', () => resolve()));
   const keys = new KeySource({
     log,
     logger: createLogger({ service: 'test', level: 'info' }, lines),
@@ -238,4 +239,34 @@ test('a key of which less is said than was seen lets nobody be believed, and tha
   await settle();
   expect(later.keys.problem()).toBeNull();
   expect(objection()).toBeNull();
+});
+
+test('of many keys of which less is said, some are named and the others counted', async () => {
+  const lost = async (count: number): Promise<string> => {
+    const seen = new SeenGenerations();
+    const before = start({ seen });
+    before.reading.records(...Array.from({ length: count }, () => certified(root, newKey()))).caughtUp();
+    await settle();
+    const now = start({ seen });
+    now.reading.caughtUp();
+    await settle();
+    return now.keys.problem() ?? 'none';
+  };
+  expect(await lost(20)).toMatch(/all that was said of ([0-9a-f]{32}, ){19}[0-9a-f]{32}: /);
+  expect(await lost(22)).toMatch(/all that was said of ([0-9a-f]{32}, ){19}[0-9a-f]{32} and 2 more: /);
+});
+
+test('while the topic cannot be read that is told once, and again when it changes', async () => {
+  const { reading, lines, keys } = await startedWithDecider();
+  reading.fail(new Error('the broker is away'));
+  await settle();
+  expect(lines.filter((line) => line.includes('keys cannot be read: '))).toHaveLength(1);
+  expect(keys.ring().keys()).toHaveLength(1);
+});
+
+test('who waits for the first reading is let go when the source is closed', async () => {
+  const { keys } = start();
+  await keys[Symbol.asyncDispose]();
+  await keys.caughtUp;
+  expect(keys.ring().keys()).toEqual([]);
 });

@@ -198,7 +198,10 @@ describe('an executor that is stopped', () => {
 
 describe('a process that goes on with a command', () => {
   /** The first process dies in the removal of the image `a`, which has no effect. */
-  async function died(prepare: (node: ExecutorNode) => void = () => undefined) {
+  async function died(
+    prepare: (node: ExecutorNode) => void = () => undefined,
+    over: Parameters<typeof imageRemoval>[1] = {},
+  ) {
     const node = executorNode();
     prepare(node);
     const [a = ''] = addImages(node, ['a']);
@@ -210,7 +213,7 @@ describe('a process that goes on with a command', () => {
       hasDied = true;
       return NEVER;
     };
-    await first.receive(imageRemoval([a]));
+    await first.receive(imageRemoval([a], over));
     await until('its death', () => hasDied || undefined);
     node.runtime.before = () => undefined;
     return { node, a };
@@ -224,6 +227,42 @@ describe('a process that goes on with a command', () => {
       outcome: 'failed',
       reason: 'deadline-exceeded',
       message: expect.stringContaining('it is left alone now (the runtime has the image pinned)'),
+    });
+  });
+
+  test('leaves alone what its target does not need any more, which may go all the same', async () => {
+    const over = { reclaim: toTarget('980') };
+    const { node, a } = await died(({ runtime }) => {
+      runtime.otherBytes = 900n;
+    }, over);
+    node.runtime.otherBytes = 0n;
+    await node.start().carryOut(imageRemoval([a], over));
+    expect(node.outcomes()[a]).toMatchObject({
+      outcome: 'failed',
+      reason: 'deadline-exceeded',
+      message: expect.stringContaining('it is left alone now (the target is reached, as measured)'),
+    });
+    expect(node.runtime.images.has(a)).toBe(true);
+  });
+
+  test('that is stopped before it has looked tells that what the one before was at may go all the same', async () => {
+    const { node, a } = await died();
+    const looking = Promise.withResolvers<void>();
+    let looks = 0;
+    // The first reading tells whether the image is there still.
+    node.runtime.before = (call) => {
+      if (call !== 'status' || ++looks === 1) return undefined;
+      looking.resolve();
+      return NEVER;
+    };
+    const second = node.start();
+    await second.receive(imageRemoval([a]));
+    await looking.promise;
+    await second.stop();
+    expect(node.outcomes()[a]).toMatchObject({
+      outcome: 'failed',
+      reason: 'deadline-exceeded',
+      message: expect.stringContaining('it is left alone now (the executor was stopped)'),
     });
   });
 
