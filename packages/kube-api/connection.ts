@@ -1,6 +1,7 @@
 import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
 import * as https from 'node:https';
 import { FleetGcError } from '../process/errors.ts';
+import { LinkedController } from '../process/linked-controller.ts';
 import { http } from '../process/node-http.ts';
 import type { ApiAccess } from './access.ts';
 import type { ServerClock } from './server-clock.ts';
@@ -71,20 +72,26 @@ export function apiConnection(options: ConnectionOptions): ApiConnection {
   return {
     clock,
     call: async (request, signal) => {
-      const deadline = AbortSignal.timeout(TIMEOUT_MS);
-      const response = await once(request, signal ? AbortSignal.any([signal, deadline]) : deadline);
-      return {
-        status: statusOf(response),
-        headers: response.headers,
-        body: await bodyOf(response, access.server),
-      };
+      using within = new LinkedController(...(signal === undefined ? [] : [signal]));
+      const deadline = setTimeout(() => within.abort(tooSlow()), TIMEOUT_MS);
+      try {
+        const response = await once(request, within.signal);
+        const body = await bodyOf(response, access.server);
+        return { status: statusOf(response), headers: response.headers, body };
+      } finally {
+        clearTimeout(deadline);
+      }
     },
     stream: async (request, signal) => {
-      const stop = new AbortController();
-      const deadline = setTimeout(() => stop.abort(), TIMEOUT_MS);
+      const within = new LinkedController(signal);
+      const deadline = setTimeout(() => within.abort(tooSlow()), TIMEOUT_MS);
       try {
-        const response = await once(request, AbortSignal.any([signal, stop.signal]));
+        const response = await once(request, within.signal);
+        response.once('close', () => within[Symbol.dispose]());
         return { status: statusOf(response), headers: response.headers, body: response };
+      } catch (error) {
+        within[Symbol.dispose]();
+        throw error;
       } finally {
         clearTimeout(deadline);
       }
@@ -92,6 +99,8 @@ export function apiConnection(options: ConnectionOptions): ApiConnection {
     [Symbol.dispose]: () => agent.destroy(),
   };
 }
+
+const tooSlow = (): Error => new Error(`nothing came within ${TIMEOUT_MS / 1000} s`);
 
 const statusOf = ({ statusCode }: IncomingMessage): number => statusCode ?? 0;
 
@@ -166,11 +175,15 @@ const unreachable = ({ base, request }: Sending, cause: unknown): FleetGcError =
     ? cause
     : new FleetGcError(
         'API_UNREACHABLE',
-        `the API server at ${base.origin} gave no answer to ${request.method} ${request.path.slice(0, 200)}: ${
-          cause instanceof Error ? cause.message : String(cause)
-        }`,
+        `the API server at ${base.origin} gave no answer to ${request.method} ${request.path.slice(0, 200)}: ${whyOf(cause)}`,
         { cause },
       );
+
+/** What was aborted says why in its cause. */
+const whyOf = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.cause instanceof Error ? cause.cause.message : cause.message;
+};
 
 async function bodyOf(response: IncomingMessage, server: string): Promise<string> {
   const chunks: Buffer[] = [];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Sleep } from '../process/backoff.ts';
+import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection } from './connection.ts';
 import { LineTooLong, linesOf } from './lines.ts';
 import { AS_METADATA } from './list.ts';
@@ -50,12 +51,9 @@ export async function watchMetadata(connection: ApiConnection, options: WatchOpt
     resourceVersion: from,
     timeoutSeconds: String(seconds),
   });
-  const stop = new AbortController();
-  const stream = await connection.stream(
-    { method: 'GET', path, accept: AS_METADATA },
-    AbortSignal.any([signal, stop.signal]),
-  );
+  const stop = new LinkedController(signal);
   try {
+    const stream = await connection.stream({ method: 'GET', path, accept: AS_METADATA }, stop.signal);
     if (stream.status === 410) return { why: 'expired', message: 'status 410' };
     if (stream.status !== 200)
       return { why: 'refused', message: await refusalOf(stream.status, stream.body) };
@@ -73,7 +71,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 
 async function follow(
   body: AsyncIterable<Buffer>,
-  stop: AbortController,
+  stop: LinkedController,
   { onEvent, signal, sleep }: WatchOptions,
 ): Promise<WatchEnd> {
   const silence = silenceTimer(stop, sleep);
@@ -105,7 +103,7 @@ const isConnectionError = (error: unknown): boolean =>
   error instanceof Error && typeof Reflect.get(error, 'code') === 'string' && error.name !== 'FleetGcError';
 
 /** Ends the stream when nothing was heard for so long. A look now and then costs less than a timer for each line. */
-function silenceTimer(stop: AbortController, sleep: Sleep) {
+function silenceTimer(stop: LinkedController, sleep: Sleep) {
   let heardBefore = -1;
   let heard = 0;
   let silentLooks = 0;

@@ -4,6 +4,7 @@ import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
+import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import type { ClusterIdentity, ClusterInstant } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
@@ -78,9 +79,9 @@ export class Session {
 
   /** Resolves to why it ended. Rejects with what nobody foresaw. */
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
-    const either = AbortSignal.any([signal, this.#over.signal]);
+    using either = new LinkedController(signal, this.#over.signal);
     try {
-      await runTogether([(each) => this.#discoverOn(each), (each) => this.#publishOn(each)], either);
+      await runTogether([(each) => this.#discoverOn(each), (each) => this.#publishOn(each)], either.signal);
     } finally {
       await this.#reflectors.stopAll();
     }

@@ -2,6 +2,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
+import { leftAt } from '../../support/left-at-signal.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 let server: Server | null = null;
 afterEach(() => {
@@ -96,4 +98,20 @@ test('nobody there, or an answer that is broken off, is said so', async () => {
   await expect(connection.call({ method: 'GET', path: '/version' })).rejects.toThrow(
     /no answer to GET \/version/,
   );
+});
+
+test('requests leave nothing at a signal that lives as long as the process', async () => {
+  using connection = await connected((response, { url }) => {
+    if (url === '/broken') response.destroy();
+    else response.end('one\n');
+  });
+  const { signal } = new AbortController();
+  await connection.call({ method: 'GET', path: '/' }, signal);
+  const { body } = await connection.stream({ method: 'GET', path: '/' }, signal);
+  for await (const chunk of body) expect(chunk.toString()).toBe('one\n');
+  for (const ask of [connection.call, connection.stream])
+    await expect(ask({ method: 'DELETE', path: '/broken' }, signal)).rejects.toMatchObject({
+      code: 'API_UNREACHABLE',
+    });
+  await waitUntil('the streams to close', 10_000, async () => leftAt(signal) === 0);
 });
