@@ -175,6 +175,18 @@ test('a pause that has ended is not remembered: put back, it pauses again, and i
   expect([policies.problem(), policies.current.node().pauses.length]).toEqual([null, 0]);
 });
 
+test('a pause that stood is remembered until it ends, so that pauses that come and go need no more room', async () => {
+  const { seen, policies, reading } = await startedWith(version(WEB));
+  reading(1).records(state(WEB), state(PAUSE)).caughtUp();
+  await settle();
+  expect(seen.keys('policies')).toEqual(['web', pauseKey(EVERY_NODE)]);
+  const { event } = deletionOutput(pauseKey(EVERY_NODE));
+  reading(1).records(state(event, { generation: SIGNED_AT_MS + 1 }));
+  await settle();
+  expect([policies.problem(), policies.current.node().pauses.length]).toEqual([null, 0]);
+  expect(seen.keys('policies')).toEqual(['web']);
+});
+
 test('a pause that is buried under records that nobody can read has not ended', async () => {
   const { seen, policies, reading } = await startedWith(version(WEB), version(PAUSE));
   const rubbish = (key: string): LogRecord => ({ ...unsigned(state(WEB)), key });

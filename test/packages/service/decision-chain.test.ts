@@ -119,6 +119,23 @@ test('what waits for a head that cannot be published does not grow with time', a
   expect(ranges.length).toBeLessThan(10);
 });
 
+test('what may not have come onto the log is named by no head, and splits what was written around it', async () => {
+  const { chain, heads, pass, isLost } = scene();
+  const write = () => chain.publish([decided()]);
+  await write();
+  isLost(true);
+  await expect(write()).rejects.toThrow('nobody knows');
+  isLost(false);
+  await write();
+  await write();
+  await pass();
+  const named = heads.flatMap(({ ranges }) => ranges.map(({ first, records }) => [first, records]));
+  expect(named).toEqual([
+    [0, 1],
+    [2, 2],
+  ]);
+});
+
 test('of very many pieces that wait for a head the newest are named', async () => {
   const { chain, heads, pass, isAway, isLost } = scene();
   const pieces = 5_000;
