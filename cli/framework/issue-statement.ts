@@ -11,6 +11,7 @@ import { readTrustRoots } from '../../packages/trust/roots-file.ts';
 import { signRecord } from '../../packages/trust/signature.ts';
 import { signedRecordText } from '../../packages/trust/signed-record.ts';
 import { requireEffect, requireRoot } from '../../packages/trust/statement.ts';
+import { revokedName } from '../../packages/trust/statement-generations.ts';
 import type { KeyStatement } from '../../schemas/keys/key-statement.ts';
 import type { EventLogChoice } from '../options/event-log-options.ts';
 import { privateKeySource } from '../options/private-key-options.ts';
@@ -63,4 +64,4 @@ export async function issueStatement(
 }
 
 const highestOf = ({ generations }: KeyRing, { keyId }: KeyStatement): number =>
-  Math.max(generations.get(keyId) ?? 0, generations.get(`revoked ${keyId}`) ?? 0);
+  Math.max(generations.get(keyId) ?? 0, generations.get(revokedName(keyId)) ?? 0);

@@ -9,8 +9,9 @@ import {
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { printableLine } from '../text/printable.ts';
-import { KEY_ID_LENGTH, keyIdOf } from './key-pair.ts';
+import { keyIdOf } from './key-pair.ts';
 import { claimedSignature, isOfTheFuture, type Signature, VerifiedSignatures } from './signature.ts';
+import { keyIn, nameOfSaid, revokedName, rootOfSaid, StatementGenerations } from './statement-generations.ts';
 
 /** A key that a root vouches for. */
 export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 'id' | 'nodes'> {
@@ -51,8 +52,7 @@ export class KeyRing {
   readonly #revocations = new Map<KeyId, Proved<KeyRevocation>>();
   readonly #taken = new Set<string>();
   readonly #verified: VerifiedSignatures;
-  readonly #generations = new Map<string, number>();
-  readonly #said = new Map<string, number>();
+  readonly #generations = new StatementGenerations();
   /** The roots whose word counts. */
   #vouched: ReadonlySet<KeyId>;
 
@@ -95,12 +95,12 @@ export class KeyRing {
 
   /** The highest generation of the certificates of each key, and by `revoked KEY` that of its revocations. */
   get generations(): ReadonlyMap<string, number> {
-    return this.#generations;
+    return this.#generations.byName;
   }
 
   /** The same of each root apart: `ROOT KEY` and `ROOT revoked KEY`. */
   get said(): ReadonlyMap<string, number> {
-    return this.#said;
+    return this.#generations.bySaid;
   }
 
   /**
@@ -108,15 +108,15 @@ export class KeyRing {
    * again, unless another one vouches for that key: then the key may do no more than before.
    */
   stillSays(name: string, generation: number): boolean {
-    if (this.isOfRoot(name)) return (this.#said.get(name) ?? 0) >= generation;
-    const [about, keyId] = [aboutOfSaid(name), keyOfSaid(name)];
+    if (this.isOfRoot(name)) return (this.said.get(name) ?? 0) >= generation;
+    const keyId = keyIn(name);
     const isVouchedFor = this.#vouched.has(keyId) || this.find(keyId) !== undefined;
-    return !isVouchedFor || (this.#generations.get(about) ?? 0) >= generation;
+    return !isVouchedFor || (this.generations.get(nameOfSaid(name)) ?? 0) >= generation;
   }
 
   /** Whether a root said it, by a name of `said`, that ever was one of this fleet. */
   isOfRoot(name: string): boolean {
-    return this.#roots.has(name.slice(0, KEY_ID_LENGTH));
+    return this.#roots.has(rootOfSaid(name));
   }
 
   /** `undefined` for a key that no root vouches for. */
@@ -197,7 +197,7 @@ export class KeyRing {
   #certify(proved: Proved<KeyCertificate>): void {
     const { keyId, role, publicKey } = proved.statement;
     if (proved.by === keyId) return;
-    this.#note(keyId, proved);
+    this.#generations.note(proved.by, keyId, proved.generation);
     this.#certificates.set(keyId, [...(this.#certificates.get(keyId) ?? []), proved]);
     if (role === 'root') this.#roots.set(keyId, publicKey);
   }
@@ -205,17 +205,10 @@ export class KeyRing {
   /** The one that reaches back the farthest holds. */
   #takeBack(proved: Proved<KeyRevocation>): void {
     const { keyId, untrustedFromMs } = proved.statement;
-    this.#note(revokedName(keyId), proved);
+    this.#generations.note(proved.by, revokedName(keyId), proved.generation);
     const earlier = this.#revocations.get(keyId);
     if (earlier && earlier.statement.untrustedFromMs <= untrustedFromMs) return;
     this.#revocations.set(keyId, proved);
-  }
-
-  /** Generations never go down, in whatever order the statements come. */
-  #note(name: string, { by, generation }: Proved<KeyStatement>): void {
-    this.#generations.set(name, Math.max(generation, this.#generations.get(name) ?? 0));
-    const said = saidName(by, name);
-    this.#said.set(said, Math.max(generation, this.#said.get(said) ?? 0));
   }
 
   /**
@@ -237,13 +230,6 @@ export class KeyRing {
 /** The last one of a key holds. */
 const newest = (certificates: readonly Proved<KeyCertificate>[]): Proved<KeyCertificate> | undefined =>
   certificates.toSorted((a, b) => b.generation - a.generation)[0];
-
-const revokedName = (keyId: KeyId): string => `revoked ${keyId}`;
-const saidName = (by: KeyId, name: string): string => `${by} ${name}`;
-
-const aboutOfSaid = (name: string): string => name.slice(KEY_ID_LENGTH + 1);
-/** Of which key such a name is. */
-export const keyOfSaid = (name: string): KeyId => name.slice(-KEY_ID_LENGTH);
 
 const StatementText = z
   .string()

@@ -3,9 +3,10 @@ import { TOPICS } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { FollowedTopic, type Following, type TopicFollower } from '../event-log/follow-topic.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
-import { KeyRing, keyOfSaid } from './key-ring.ts';
+import { KeyRing } from './key-ring.ts';
 import type { SeenGenerations } from './seen-generations.ts';
 import { VerifiedSignatures } from './signature.ts';
+import { keyIn } from './statement-generations.ts';
 
 /** Whoever may write there can write any number of them. */
 const MOST_TOLD = 100;
@@ -149,7 +150,7 @@ export class KeySource implements AsyncDisposable {
 
   #lossProblem(): string | null {
     if (this.#lost.length === 0) return null;
-    const keys = [...new Set(this.#lost.map(keyOfSaid))];
+    const keys = [...new Set(this.#lost.map(keyIn))];
     const more = keys.length - MOST_NAMED;
     const named = `${keys.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
     return `gc.keys no longer holds all that was said of ${named}: the topic was recreated or cut off, or the file of roots has changed. Publish the statements about these keys again ("fleetgc keys publish"), or make new ones`;

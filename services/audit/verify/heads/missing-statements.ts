@@ -1,5 +1,6 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
 import { claimedSignature } from '../../../../packages/trust/signature.ts';
+import { keyIn, revokedName } from '../../../../packages/trust/statement-generations.ts';
 import { KeyRevocation } from '../../../../schemas/keys/key-statement.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
 import { readWholeTopic } from '../../events/reading.ts';
@@ -78,13 +79,14 @@ async function thereAllTheSame(
     const claimed = claimedSignature(headers);
     const generation = claimed.kind === 'claimed' ? claimed.signature.generation : null;
     const isRevocation = headers.ce_type?.startsWith(KeyRevocation.shape.type.value) ?? false;
-    const claim = `${isRevocation ? REVOKED : ''}${key} ${generation}`;
+    const claim = claimIn({ name: isRevocation ? revokedName(key ?? '') : (key ?? ''), generation });
     if (wanted.has(claim)) there.add(claim);
   }
   return there;
 }
 
-const claimIn = ({ name, generation }: SaidStatement): string => `${name} ${generation}`;
+const claimIn = ({ name, generation }: { name: string; generation: number | null }): string =>
+  `${name} ${generation}`;
 
 const missing = ({ name, generation, head, by }: SaidStatement, newest: number | undefined): Deviation => ({
   kind: 'statement-missing',
@@ -100,7 +102,5 @@ const manyMore = (lacking: readonly SaidStatement[]): Deviation => ({
   places: lacking.slice(-1).map(({ head }) => head),
 });
 
-const REVOKED = 'revoked ';
-const keyIn = (name: string): string => (name.startsWith(REVOKED) ? name.slice(REVOKED.length) : name);
 const statementText = (name: string): string =>
-  `the ${name.startsWith(REVOKED) ? 'revocation' : 'certificate'} of ${keyIn(name)}`;
+  `the ${name === revokedName(keyIn(name)) ? 'revocation' : 'certificate'} of ${keyIn(name)}`;
