@@ -35,7 +35,8 @@ export async function listOffsets(
   where: Where,
 ): Promise<ReadonlyMap<string, bigint>> {
   if (partitions.length === 0) return new Map();
-  const found = await cluster.fetchTopicsOffset(byTopic(partitions).map((topic) => ({ ...topic, ...where })));
+  const asked = inWholeMs(where);
+  const found = await cluster.fetchTopicsOffset(byTopic(partitions).map((topic) => ({ ...topic, ...asked })));
   const offsets = found.flatMap(({ topic, partitions: answers }) =>
     answers.map(({ partition, offset }) => ({
       name: partitionName({ topic, partition }),
@@ -44,6 +45,10 @@ export async function listOffsets(
   );
   return new Map(offsets.filter(({ offset }) => offset >= 0n).map(({ name, offset }) => [name, offset]));
 }
+
+/** Kafka knows no parts of a millisecond. */
+const inWholeMs = (where: Where): Where =>
+  'fromTimestamp' in where ? { fromTimestamp: Math.ceil(where.fromTimestamp) } : where;
 
 const WAIT_MS = 500;
 /** As much as a reader of one key holds of an answer. */

@@ -76,6 +76,10 @@ export function readingContract(tried: () => TriedLog): void {
       '2',
     ]);
     expect(await readAll(log, key, { from: { timestampMs: (times[1] ?? 0) + 1 } })).toEqual([]);
+    // A clock that measures finer than the log.
+    expect((await readAll(log, key, { from: { timestampMs: (times[0] ?? 0) + 0.5 } })).map(text)).toEqual([
+      '2',
+    ]);
   });
 
   test('to the end as it was when reading began; for ever goes on after it, until aborted', async () => {
