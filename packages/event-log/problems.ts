@@ -31,8 +31,19 @@ const RESOLVED_AFTER_MS = 60_000;
 export interface OngoingProblem {
   /** To be called each time it occurs: logged at first and then at growing intervals, with how often it occurred; else at level debug. */
   occurred(cause: string, fields: object, message: string): void;
+  /**
+   * The same of what passes by itself as a rule: it is told as information at first, and does not hide a problem of the same cause that
+   * follows. After such a problem it is a part of that.
+   */
+  passes(cause: string, fields: object, message: string): void;
   /** It is resolved since then, by default since now. True once for each time that a problem was logged. */
   resolved(sinceMs?: number): boolean;
+}
+
+interface Told {
+  readonly cause: string;
+  readonly fields: object;
+  readonly message: string;
 }
 
 interface Reported {
@@ -60,23 +71,32 @@ export function ongoingProblem({ logger, now }: Pick<EventLogContext, 'logger' |
     isEndUnlogged = true;
   };
 
+  const tell = ({ cause, fields, message }: Told, firstLevel: 'warn' | 'info'): void => {
+    const logged = known.get(cause);
+    if (logged === undefined) {
+      noteLogged(cause, FIRST_REMINDER_MS);
+      logger[firstLevel](fields, message);
+      return;
+    }
+    const times = logged.timesSince + 1;
+    if (isDue(logged, now())) {
+      noteLogged(cause, 2 * logged.reminderMs);
+      logger.warn({ ...fields, times }, `still, ${times} times since this was last said: ${message}`);
+    } else {
+      known.set(cause, { ...logged, timesSince: times });
+      logger.debug(fields, message);
+    }
+  };
+
   return {
     occurred: (cause, fields, message) => {
       forgetResolved();
-      const logged = known.get(cause);
-      if (logged === undefined) {
-        noteLogged(cause, FIRST_REMINDER_MS);
-        logger.warn(fields, message);
-        return;
-      }
-      const times = logged.timesSince + 1;
-      if (isDue(logged, now())) {
-        noteLogged(cause, 2 * logged.reminderMs);
-        logger.warn({ ...fields, times }, `still, ${times} times since this was last said: ${message}`);
-      } else {
-        known.set(cause, { ...logged, timesSince: times });
-        logger.debug(fields, message);
-      }
+      tell({ cause, fields, message }, 'warn');
+    },
+    passes: (cause, fields, message) => {
+      forgetResolved();
+      if (known.has(cause)) tell({ cause, fields, message }, 'warn');
+      else tell({ cause: `${cause}, passing`, fields, message }, 'info');
     },
     resolved: (sinceMs = now()) => {
       resolvedSinceMs ??= sinceMs;

@@ -45,6 +45,30 @@ test('a day of it is told a few dozen times, however often it is met', () => {
   expect(lines.length).toBeLessThan(70);
 });
 
+test('what passes by itself is told as information, does not hide what follows, and is a part of what was before', () => {
+  const { occurred, passes, resolved, clock, lines } = ongoing();
+  passes('LOG_UNREACHABLE', {}, 'a group is new');
+  resolved();
+  clock.nowMs += SECOND;
+  occurred('LOG_UNREACHABLE', {}, 'no broker answers');
+  passes('LOG_UNREACHABLE', {}, 'a broker starts');
+  resolved();
+  passes('LOG_UNREACHABLE', {}, 'a broker starts');
+  expect(told(lines)).toEqual(['info: a group is new', 'warn: no broker answers']);
+});
+
+test('what was to pass by itself and does not is told as a warning', () => {
+  const { passes, clock, lines } = ongoing();
+  for (let second = 0; second <= 11; second++) {
+    passes('LOG_UNREACHABLE', {}, 'a group is new');
+    clock.nowMs += SECOND;
+  }
+  expect(told(lines)).toEqual([
+    'info: a group is new',
+    'warn: 10 times: still, 10 times since this was last said: a group is new',
+  ]);
+});
+
 test('one that comes and goes is the same problem, and its end is told once', () => {
   const { occurred, resolved, clock, lines } = ongoing();
 

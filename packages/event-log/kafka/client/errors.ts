@@ -70,6 +70,10 @@ export const protocolType = (error: unknown): string | null =>
     .map(typeOf)
     .find((type) => type !== null) ?? null;
 
+/** While a broker starts, or a group is new. */
+export const passesByItself = (error: unknown): boolean =>
+  ADVICE_BY_TYPE[protocolType(error) ?? ''] === GROUP_SETTLES;
+
 /** The broker looked at who asks, and said no. */
 export const isRefusal = (error: unknown): boolean =>
   CODE_BY_TYPE[protocolType(error) ?? ''] === 'LOG_UNAUTHORIZED';

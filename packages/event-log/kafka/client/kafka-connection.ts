@@ -3,7 +3,7 @@ import type { FleetGcError } from '../../../process/errors.ts';
 import type { EventLogContext, EventLogHealth } from '../../port.ts';
 import { type OngoingProblem, ongoingProblem } from '../../problems.ts';
 import type { KafkaClient } from './client.ts';
-import { protocolType, toEventLogError } from './errors.ts';
+import { passesByItself, toEventLogError } from './errors.ts';
 import { type ClientHealth, Health } from './health.ts';
 import type { KafkaOptions } from './options.ts';
 
@@ -56,12 +56,9 @@ export class KafkaConnection implements Disposable {
     const { options, outage, health } = this.#shared;
     const failure = toEventLogError(options.brokers, error);
     if (failure.code !== 'LOG_UNREACHABLE' && failure.code !== 'LOG_UNAUTHORIZED') return failure;
-    // What passes by itself while brokers start is no sign of brokers that are away.
-    outage.occurred(
-      protocolType(error) ?? failure.code,
-      { code: failure.code, client: this.#client.name },
-      failure.message,
-    );
+    const fields = { code: failure.code, client: this.#client.name };
+    if (passesByItself(error)) outage.passes(failure.code, fields, failure.message);
+    else outage.occurred(failure.code, fields, failure.message);
     health.note(this.#client, failure.message);
     return failure;
   }
