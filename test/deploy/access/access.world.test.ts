@@ -11,7 +11,7 @@ import type { TokenOptions } from '../../support/kafka/bearer-tokens.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { REPOSITORY } from '../files.ts';
-import { startService } from '../service-process.ts';
+import { type ServiceProcess, startService } from '../service-process.ts';
 import { Intruder } from './attempts.ts';
 import { type Attempt, attemptsOf, type Login } from './attempts-of.ts';
 import { allowedIn, deniedIn } from './authorizer-log.ts';
@@ -78,24 +78,18 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   await done('operator', 'resume', '--all', ...signedBy('operator'));
   await onlookersWork('reader', trusted);
   await onlookersWork('operator', trusted);
-  await deadLettersWork();
   const archive = join(temporaryDirectory(), 'archive');
-  await done('archiver', 'audit', 'archive', '--to', archive);
-  await done('archiver', 'audit', 'archive', 'check', '--archive', archive);
+  await headsWork({ decide, trusted, archive, archiverKey: keyOf('archiver') });
   const following = ['audit', 'archive', '--follow', '--to', archive];
+  await using again = await startService(['decide', ...signedBy('decider')], environments.decider);
   await using follower = await startService(following, environments.archiver);
+  await deadLettersWork();
   await waitUntil('deciders to outlive their tokens', REMOVED_MS, () => tokenServer.given() > 3);
-  for (const service of [decide, node, follower]) {
+  for (const service of [again, node, follower]) {
     expect(await service.readiness()).toMatchObject({ ready: true });
     expect(service.output()).not.toMatch(/UNAUTHORIZED|uthoriz|refuse the token/);
   }
   await done('operator', 'policy', 'delete', 'demo', ...signedBy('operator'));
-  // Before it ends, it signs what it has decided.
-  expect(await decide.end()).toBe(0);
-  // One process at a time writes an archive.
-  expect(await follower.end()).toBe(0);
-  await done('archiver', 'audit', 'archive', '--to', archive, ...trusted, ...keyOf('archiver'));
-  for (const who of ['reader', 'operator'] as const) await proves(who, trusted);
 });
 
 const required = (trusted: readonly string[]): readonly string[] => ['--trust', 'required', ...trusted];
@@ -131,6 +125,23 @@ async function onlookersWork(who: 'reader' | 'operator', trusted: readonly strin
   await done(who, 'audit', 'report', '--period', '1h');
   await done(who, 'audit', 'explain', `node/${NODE}`);
   await done(who, 'keys', 'list', ...trusted);
+}
+
+interface Heads {
+  readonly decide: ServiceProcess;
+  readonly trusted: readonly string[];
+  readonly archive: string;
+  readonly archiverKey: readonly string[];
+}
+
+/** A decision service signs before it ends, an archiver after its pass, and whoever may read proves what they wrote. */
+async function headsWork({ decide, trusted, archive, archiverKey }: Heads): Promise<void> {
+  expect(await decide.readiness()).toMatchObject({ ready: true });
+  expect(await decide.end()).toBe(0);
+  expect(decide.output()).not.toMatch(/UNAUTHORIZED|uthoriz|refuse the token/);
+  await done('archiver', 'audit', 'archive', '--to', archive, ...trusted, ...archiverKey);
+  await done('archiver', 'audit', 'archive', 'check', '--archive', archive);
+  for (const who of ['reader', 'operator'] as const) await proves(who, trusted);
 }
 
 async function proves(who: 'reader' | 'operator', trusted: readonly string[]): Promise<void> {
