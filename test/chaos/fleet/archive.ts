@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ArchiveEvidence } from '../judge/evidence.ts';
 import { fillUp, smallFilesystem } from './small-filesystem.ts';
-import type { RunVerb } from './verb.ts';
+import { type RunVerb, verbs } from './verb.ts';
 
 const DISK_BYTES = 64 * 1024 * 1024;
 const AGAIN_MS = 1_000;
@@ -19,7 +19,6 @@ export interface ArchiveSettings {
   readonly program: string;
   /** Of whoever archives. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly run: RunVerb;
 }
 
 /** An archive of the log, on a small filesystem of its own; there is none before somebody archives. */
@@ -32,11 +31,11 @@ export class Archive implements AsyncDisposable {
   #mounted: Promise<AsyncDisposable> | null = null;
   #last: Promise<void> = Promise.resolve();
 
-  constructor({ directory, program, environment, run }: ArchiveSettings) {
+  constructor({ directory, program, environment }: ArchiveSettings) {
     this.disk = join(directory, 'archive');
     this.#program = program;
     this.#environment = environment;
-    this.#run = run;
+    this.#run = verbs(program, environment);
   }
 
   /** Nothing is left of its disk, for longer than a file needs; what is returned gives it back. */

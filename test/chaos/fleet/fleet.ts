@@ -80,6 +80,7 @@ export async function startFleet({
   const environments = {
     operator: fleetEnvironment(broker.address, keys.paths('operator')),
     services: fleetEnvironment(broker.address, keys.paths('decider')),
+    archiver: fleetEnvironment(broker.address, keys.paths('archiver')),
     nodes: fleetEnvironment(broker.address, keys.paths(null)),
   };
   const run = verbs(program, environments.operator);
@@ -131,7 +132,7 @@ export async function startFleet({
   ];
   // What ends by itself keeps what it compiled for the next round.
   stack.defer(async () => void (await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()))));
-  const archive = stack.use(new Archive({ directory, program, environment: environments.operator, run }));
+  const archive = stack.use(new Archive({ directory, program, environment: environments.archiver }));
   await sleep(statementsLateMs, undefined, { signal });
   await keys.publishAll(publish);
   await operator.apply('usual');

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { FORGED } from '../faults/forged-ids.ts';
-import { FLEET, type KeyAct } from '../fleet/keys.ts';
+import { FLEET, type KeyAct, type SigningRole } from '../fleet/keys.ts';
 import { countsAsRecorded } from './belief.ts';
 import { publicKeyOf, signerOf } from './signatures.ts';
 
@@ -96,7 +96,8 @@ export function logEvidence(records: Records): LogEvidence {
     places: lasting.map(placeOf),
     tainted: new Set(lasting.filter(isTainted).map(placeOf)),
     distrusted: new Set(
-      [...lasting.filter(({ topic }) => SIGNED_BY_DECIDERS.has(topic)), ...policies]
+      [...lasting, ...policies]
+        .filter(({ topic }) => topic in SIGNERS)
         .filter((record) => !wasToCount(record, signer(record), keys))
         .map(placeOf),
     ),
@@ -108,8 +109,14 @@ export function logEvidence(records: Records): LogEvidence {
   };
 }
 
-/** A service that stops says in a head what it wrote, also with a key that was revoked just then. */
-const SIGNED_BY_DECIDERS: ReadonlySet<string> = new Set(['gc.node.commands', 'gc.node.observe', 'gc.heads']);
+/** Who may sign what lies there. A service that stops says in a head what it wrote, also with a key that was revoked just then. */
+const SIGNERS: Readonly<Record<string, readonly SigningRole[]>> = {
+  'gc.node.commands': ['decider'],
+  'gc.node.observe': ['decider'],
+  'gc.policies': ['operator'],
+  'gc.policy-versions': ['operator', 'decider'],
+  'gc.heads': ['decider', 'archiver'],
+};
 
 type Signers = (record: LogRecord) => string | null;
 
@@ -129,8 +136,10 @@ function wasToCount(
   signedBy: string | null,
   keys: readonly KeyAct[],
 ): boolean {
-  const role = topic === 'gc.policies' ? 'operator' : 'decider';
-  return signedBy !== null && countsAsRecorded(keys, signedBy, role, timestampMs);
+  return (
+    signedBy !== null &&
+    (SIGNERS[topic] ?? []).some((role) => countsAsRecorded(keys, signedBy, role, timestampMs))
+  );
 }
 
 const placeOf = ({ topic, partition, offset }: LogRecord): string => `${topic}/${partition}@${offset}`;
