@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { sha256Hex } from '../../packages/canonical/ids.ts';
 import type { Handler, Input } from '../../packages/decision/handler.ts';
-import type { LogRecord } from '../../packages/event-log/port.ts';
 import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { OnRejection } from '../../packages/pipeline/decide.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
@@ -184,20 +183,16 @@ const Named = z.object({
 });
 const NAMELESS = { id: undefined, decisionId: null, inventoryId: null, kind: 'unknown' } as const;
 
-const unreadableId = ({ value }: Pick<LogRecord, 'value'>, why: string): string =>
-  `unreadable-${sha256Hex(`${sha256Hex(value ?? '')} ${why}`).slice(0, 32)}`;
-
 /**
  * What a message on this node's key gets that is no command: a refusal that names the reason, beside the dead letter.
- * The id follows from both, so a repetition gives the same refusal, and one that is refused for something else by then, such as a
- * key that was taken back meanwhile, gives another one beside it.
+ * The id follows from the message, so a repetition gives the same refusal.
  */
 export const refuseRejected =
   (receiver: Pick<Receiver, 'identity' | 'journal' | 'clock'>): OnRejection =>
   (topic, { cause, message, value }, record) => {
     if (topic !== 'commands' || record.key !== nodeKey(receiver.identity)) return [];
     const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;
+    const command = { ...named, id: id ?? `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}` };
     const refusal = { reason: REASON[cause], message: `${cause}: ${message}` };
-    const command = { ...named, id: id ?? unreadableId(record, refusal.message) };
     return [[resultOutput(commandRefused(reporterOf(receiver), command, refusal))]];
   };

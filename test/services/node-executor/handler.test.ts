@@ -228,19 +228,6 @@ describe('what is no command', () => {
     expect(outputs.map(isTaken)).toEqual([true]);
   });
 
-  test('a message that comes again gets the same answer, and another one if it is refused for something else by then', () => {
-    const record = { ...good, value: Buffer.from('{"id":') };
-    const { executor } = executorNode().start();
-    const idsFor = (cause: 'not-json' | 'untrusted-key', message: string) =>
-      executor
-        .onRejection('commands', { cause, message, value: undefined }, record)
-        .flat()
-        .map(({ event }) => event.id);
-    const [first] = idsFor('not-json', 'it is no JSON');
-    expect(idsFor('not-json', 'it is no JSON')).toEqual([first]);
-    expect(idsFor('untrusted-key', 'its key was revoked')).not.toEqual([first]);
-  });
-
   test('whatever it is, its refusal is one that readers of results take', () => {
     const someField = fc.constantFrom('id', 'decisionId', 'inventoryId', 'kind', 'version', 'node');
     const oddValue = fc.oneof(
