@@ -17,6 +17,12 @@ export const objectResultId = (
 export const commandResultId = ({ nodeInstance, commandId }: Answering): string =>
   deriveId('command-result', nodeInstance, commandId);
 
+/** Of a message that is no command, or that nobody signed who may: it may come again and be refused for something else by then. */
+export const rejectedResultId = (
+  { nodeInstance, commandId }: Answering,
+  { reason, message }: { readonly reason: string; readonly message: string },
+): string => deriveId('rejected-result', nodeInstance, commandId, reason, message);
+
 export const passFailedId = ({ nodeInstance, commandId }: Answering, problem: PassProblem): string =>
   deriveId('pass-failed', nodeInstance, commandId, problem);
 

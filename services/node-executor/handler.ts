@@ -25,7 +25,13 @@ import {
 } from './journal/journal-state.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { afterRefusal } from './results/reclaim.ts';
-import { commandRefused, type Refusal, type Reporter, resultOutput } from './results/results.ts';
+import {
+  commandRefused,
+  messageRejected,
+  type Refusal,
+  type Reporter,
+  resultOutput,
+} from './results/results.ts';
 
 interface Receiver {
   readonly identity: NodeIdentity;
@@ -185,7 +191,8 @@ const NAMELESS = { id: undefined, decisionId: null, inventoryId: null, kind: 'un
 
 /**
  * What a message on this node's key gets that is no command: a refusal that names the reason, beside the dead letter.
- * The id follows from the message, so a repetition gives the same refusal.
+ * The id of the command follows from the message, and that of the refusal from both: a repetition gives the same refusal, or another
+ * one beside it if it is refused for something else by then, such as a key that was taken back meanwhile.
  */
 export const refuseRejected =
   (receiver: Pick<Receiver, 'identity' | 'journal' | 'clock'>): OnRejection =>
@@ -194,5 +201,5 @@ export const refuseRejected =
     const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;
     const command = { ...named, id: id ?? `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}` };
     const refusal = { reason: REASON[cause], message: `${cause}: ${message}` };
-    return [[resultOutput(commandRefused(reporterOf(receiver), command, refusal))]];
+    return [[resultOutput(messageRejected(reporterOf(receiver), command, refusal))]];
   };

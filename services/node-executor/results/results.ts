@@ -1,7 +1,12 @@
 import { reportedBytes } from '../../../packages/decision/conclusion.ts';
 import { freedSpace } from '../../../packages/decision/freed-space.ts';
 import type { Output } from '../../../packages/decision/handler.ts';
-import { commandResultId, objectResultId, passFailedId } from '../../../packages/decision/result-ids.ts';
+import {
+  commandResultId,
+  objectResultId,
+  passFailedId,
+  rejectedResultId,
+} from '../../../packages/decision/result-ids.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import type {
@@ -67,6 +72,16 @@ export const commandRefused = (
   command: Answered,
   refusal: Refusal<CommandRefusal>,
 ): CommandResult => commandResult(reporter, command, { outcome: 'refused', ...refusal });
+
+/** What came in place of a command was not read, or not believed. */
+export const messageRejected = (
+  reporter: Reporter,
+  command: Answered,
+  refusal: Refusal<CommandRefusal>,
+): CommandResult => ({
+  ...commandRefused(reporter, command, refusal),
+  id: rejectedResultId({ nodeInstance: reporter.identity.nodeInstance, commandId: command.id }, refusal),
+});
 
 /** How a command ended as a whole. */
 export interface Ending {

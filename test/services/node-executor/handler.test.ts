@@ -228,6 +228,20 @@ describe('what is no command', () => {
     expect(outputs.map(isTaken)).toEqual([true]);
   });
 
+  test('a message that comes again gets the same answer, and another one if it is refused for something else by then', () => {
+    const record = { ...good, value: Buffer.from('{"id":') };
+    const { executor } = executorNode().start();
+    const answersTo = (cause: 'not-json' | 'untrusted-key', message: string) =>
+      executor.onRejection('commands', { cause, message, value: undefined }, record).flat();
+    const [first] = answersTo('not-json', 'it is no JSON');
+    const [again] = answersTo('not-json', 'it is no JSON');
+    const [other] = answersTo('untrusted-key', 'its key was revoked');
+    expect(again?.event.id).toBe(first?.event.id);
+    expect(other?.event.id).not.toBe(first?.event.id);
+    const sameCommand = { event: { commandId: expect.stringMatching(/^unreadable-[0-9a-f]{32}$/) } };
+    expect([first, other]).toMatchObject([sameCommand, sameCommand]);
+  });
+
   test('whatever it is, its refusal is one that readers of results take', () => {
     const someField = fc.constantFrom('id', 'decisionId', 'inventoryId', 'kind', 'version', 'node');
     const oddValue = fc.oneof(

@@ -1,5 +1,10 @@
 import { canonicalJson, sha256Hex } from '../../../../packages/canonical/ids.ts';
-import { commandResultId, objectResultId, passFailedId } from '../../../../packages/decision/result-ids.ts';
+import {
+  commandResultId,
+  objectResultId,
+  passFailedId,
+  rejectedResultId,
+} from '../../../../packages/decision/result-ids.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import type { Rejection } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
@@ -92,9 +97,18 @@ function disagreement(command: Commanded, answer: Answer): Disagreement | null {
     return differs('it names another decision or inventory than the command');
   const by = { nodeInstance: answer.nodeInstance, commandId: command.id };
   if (answer.type === 'fleetgc.node.object-result') return objectDisagreement(command, answer);
-  const id =
-    answer.type === 'fleetgc.node.pass-failed' ? passFailedId(by, answer.problem) : commandResultId(by);
-  return answer.id === id ? null : differs('its id does not follow from its command');
+  return idsOf(answer, by).includes(answer.id) ? null : differs('its id does not follow from its command');
+}
+
+/** Those that an answer about the whole command may have. */
+function idsOf(
+  answer: CommandResult | PassFailed,
+  by: { readonly nodeInstance: string; readonly commandId: string },
+): readonly string[] {
+  if (answer.type === 'fleetgc.node.pass-failed') return [passFailedId(by, answer.problem)];
+  const { result } = answer;
+  const own = commandResultId(by);
+  return result.outcome === 'refused' ? [own, rejectedResultId(by, result)] : [own];
 }
 
 function objectDisagreement(command: Commanded, answer: ObjectResult): Disagreement | null {

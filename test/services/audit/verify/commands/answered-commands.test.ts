@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { commandResultId, objectResultId } from '../../../../../packages/decision/result-ids.ts';
+import {
+  commandResultId,
+  objectResultId,
+  rejectedResultId,
+} from '../../../../../packages/decision/result-ids.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import type { Command, ImageRemoval } from '../../../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome, ObjectResult } from '../../../../../schemas/events/result.ts';
@@ -247,6 +251,23 @@ describe('results of a command', () => {
       commands.late.end();
       expect(deviations()).toEqual([]);
       expect(collector.found().unanswered.total).toBe(0);
+    }
+  });
+
+  test('of a command that an older executor could not read agree with it, and no made up id does', () => {
+    const refusal = { reason: 'unsupported-version', message: 'it has version 2' } as const;
+    const by = { nodeInstance: one.nodeInstance, commandId: one.id };
+    const answer = { ...refusalOf(one), result: { outcome: 'refused', ...refusal } } as const;
+    for (const [id, expected] of [
+      [rejectedResultId(by, refusal), []],
+      [rejectedResultId(by, { ...refusal, message: 'another' }), ['result-differs 1,0']],
+    ] as const) {
+      const { commands, deviations } = check();
+      commands.commanded(one, at('commands', 0));
+      commands.answered({ ...answer, id }, at('results', 1, SECOND));
+      commands.judge(AT_END, NOW + HOUR);
+      commands.late.end();
+      expect(deviations()).toEqual(expected);
     }
   });
 
