@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { ClusterIdentity, ClusterInstant, ClusterObject, ObjectText, ObjectUid } from './cluster-objects.ts';
+import { PolicyReference } from './command.ts';
+import { EventId } from './event-id.ts';
+import { MAX_CANDIDATE_REFERENCES } from './ownership.ts';
+
+export const CLUSTER_COMMAND_VERSION = 1;
+/** As many as a fact has candidates. */
+export const MAX_CLUSTER_COMMAND_ITEMS = 500;
+/** No command is carried out later than this after its fact was taken, whatever it says. */
+export const MAX_CLUSTER_COMMAND_LIFETIME_MS = 600_000;
+
+/** What becomes of the dependents of an object that is deleted. */
+export const Propagation = z.enum(['Background', 'Foreground', 'Orphan']);
+export type Propagation = z.infer<typeof Propagation>;
+
+/** What is to be done about one object. */
+export const ClusterAction = z.discriminatedUnion('action', [
+  z.strictObject({
+    action: z.literal('delete'),
+    propagation: Propagation,
+    /** First the references stop blocking their owners (cluster D12). */
+    unblock: z.boolean(),
+  }),
+  /** The object stays and loses its references to these owners (cluster D11, E1). */
+  z.strictObject({
+    action: z.literal('drop-references'),
+    ownerUids: z.array(ObjectUid).min(1).max(MAX_CANDIDATE_REFERENCES),
+  }),
+  /** The object loses this finalizer, and goes if it was the last one (cluster D17, E3). */
+  z.strictObject({ action: z.literal('finish'), finalizer: ObjectText.min(1) }),
+]);
+export type ClusterAction = z.infer<typeof ClusterAction>;
+
+export const ClusterCommandItem = z.strictObject({
+  object: z.strictObject(ClusterObject.shape),
+  rule: z.string().min(1).max(10),
+  act: ClusterAction,
+});
+export type ClusterCommandItem = z.infer<typeof ClusterCommandItem>;
+
+/**
+ * Order to the executor of one cluster. It chooses among what may go and says nothing of why: the executor finds that out by itself,
+ * from the objects as they are. Strict: an executor never acts on a field that it does not understand.
+ */
+export const ClusterCommand = z.strictObject({
+  type: z.literal('fleetgc.cluster.command'),
+  version: z.literal(CLUSTER_COMMAND_VERSION),
+  /** Derived from the fact, the policies and the decider, so a redelivered fact gives the same command. */
+  id: EventId,
+  ...ClusterIdentity.shape,
+  decisionId: EventId,
+  /** Of the fact that was decided on. */
+  factId: EventId,
+  /** `takenAt` of the fact. */
+  takenAt: ClusterInstant,
+  lifetimeMs: z.int().positive().max(MAX_CLUSTER_COMMAND_LIFETIME_MS),
+  policy: PolicyReference,
+  items: z.array(ClusterCommandItem).min(1).max(MAX_CLUSTER_COMMAND_ITEMS),
+});
+export type ClusterCommand = z.infer<typeof ClusterCommand>;

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { ClusterAction, MAX_CLUSTER_COMMAND_ITEMS } from './cluster-command.ts';
+import { ClusterIdentity, ClusterInstant, ClusterObject } from './cluster-objects.ts';
+import { EventId } from './event-id.ts';
+
+/** For people; what is longer is cut. */
+const Message = z.string().max(1_000);
+
+/** Why a command as a whole was not carried out. */
+export const ClusterCommandRefusal = z.enum([
+  'expired',
+  'policy-not-in-force',
+  'other-instance',
+  'taken-in-the-future',
+  'paused',
+  'held',
+  'malformed',
+  'unsupported-version',
+  'not-trusted',
+  'too-many-waiting',
+]);
+export type ClusterCommandRefusal = z.infer<typeof ClusterCommandRefusal>;
+
+/** Why one object stays as it is although the command named it. */
+export const ClusterObjectRefusal = z.enum([
+  ...ClusterCommandRefusal.options,
+  /** It is another one by now: what it was judged by has changed. A newer fact tells of it. */
+  'changed',
+  /** An owner that was said to be absent is there. */
+  'owner-there',
+  /** An owner that was said to wait does not. */
+  'owner-not-waiting',
+  /** What the owner is cannot be told from the API server's answer. */
+  'owner-unknown',
+  /** By the policy in force and its live state the object stays, or something else is to be done. */
+  'kept-by-policy',
+  'kept-by-own-judgement',
+  /** A limit holds it, and nobody approved it. */
+  'not-approved',
+  /** Nobody removes objects of this kind by such an order. */
+  'forbidden-kind',
+  'forbidden-finalizer',
+  'rate-limited',
+]);
+export type ClusterObjectRefusal = z.infer<typeof ClusterObjectRefusal>;
+
+/** What went wrong in an attempt that was made. */
+export const ClusterFailure = z.enum([
+  /** The API server does not allow it: a role lacks it, or an admission policy or webhook refuses it. */
+  'forbidden',
+  'invalid',
+  'conflict',
+  'api-server-error',
+  'unreachable',
+]);
+export type ClusterFailure = z.infer<typeof ClusterFailure>;
+
+/** What came of one object. `not-found` is success: somebody was quicker. */
+export const ClusterObjectOutcome = z.discriminatedUnion('outcome', [
+  z.object({ outcome: z.literal('removed') }),
+  /** It is being deleted, and finalizers hold it. */
+  z.object({ outcome: z.literal('accepted') }),
+  z.object({ outcome: z.literal('patched') }),
+  z.object({ outcome: z.literal('not-found') }),
+  /** The API server did all but the deed, and had nothing against it. */
+  z.object({ outcome: z.literal('rehearsed') }),
+  z.object({ outcome: z.literal('refused'), reason: ClusterObjectRefusal, message: Message }),
+  z.object({ outcome: z.literal('failed'), reason: ClusterFailure, message: Message }),
+]);
+export type ClusterObjectOutcome = z.infer<typeof ClusterObjectOutcome>;
+
+const header = {
+  version: z.literal(1),
+  id: EventId,
+  ...ClusterIdentity.shape,
+  /** When the executor last heard from the API server; `null` where it never did. */
+  at: ClusterInstant.nullable(),
+  commandId: EventId,
+};
+
+/** Fact: what came of objects of one command; a command has as many of these as it takes. */
+export const ClusterObjectResults = z.object({
+  type: z.literal('fleetgc.cluster.object-results'),
+  ...header,
+  decisionId: EventId,
+  objects: z
+    .array(
+      z.object({
+        object: ClusterObject,
+        rule: z.string(),
+        action: z.enum(ClusterAction.options.map((option) => option.shape.action.value)),
+        /** How often it was tried, and how many requests that took. */
+        attempts: z.int().nonnegative(),
+        requests: z.int().nonnegative(),
+        result: ClusterObjectOutcome,
+      }),
+    )
+    .min(1)
+    .max(MAX_CLUSTER_COMMAND_ITEMS),
+});
+export type ClusterObjectResults = z.infer<typeof ClusterObjectResults>;
+
+/** Fact: what came of a command, after the results of its objects. */
+export const ClusterCommandResult = z.object({
+  type: z.literal('fleetgc.cluster.command-result'),
+  ...header,
+  /** `null` where what came was no command and named none. */
+  decisionId: EventId.nullable(),
+  result: z.discriminatedUnion('outcome', [
+    z.object({
+      outcome: z.literal('done'),
+      /** Objects by what came of them. */
+      counts: z.partialRecord(
+        z.enum(ClusterObjectOutcome.options.map((option) => option.shape.outcome.value)),
+        z.int().nonnegative(),
+      ),
+    }),
+    z.object({ outcome: z.literal('refused'), reason: ClusterCommandRefusal, message: Message }),
+  ]),
+});
+export type ClusterCommandResult = z.infer<typeof ClusterCommandResult>;

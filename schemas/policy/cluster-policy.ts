@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
+import { ClusterName } from '../events/identity.ts';
+
+/** The collectors of the control plane that a policy can give to FleetGC, by their names in kube-controller-manager. */
+export const Collector = z.enum(['garbage-collector-controller']);
+export type Collector = z.infer<typeof Collector>;
+
+const Names = z.array(z.string().min(1).max(320)).max(1_000);
+
+/** A policy for clusters as it stands on the log: every default filled in. */
+export const ClusterPolicy = z.strictObject({
+  name: z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/),
+  /** The matching policy with the highest priority holds; between equals, the first by name. */
+  priority: z.int(),
+  /** An empty list matches every cluster. */
+  selector: z.strictObject({ clusters: z.array(ClusterName) }),
+  /** `rehearse`: the API server is asked for all of it, and does nothing. */
+  mode: z.enum(['dry-run', 'rehearse', 'enforce']),
+  profile: z.enum(['fleetgc', 'kubernetes']),
+  /** None by default. */
+  collectors: z.array(Collector),
+  limits: z.strictObject({
+    /** Objects that may go with one owner (cluster S1). */
+    cascade: z.int().positive(),
+    /** Objects that may go with all missing owners of one kind (cluster S1). */
+    cascadeOfKind: z.int().positive(),
+    removalsPerHour: z.int().positive(),
+  }),
+  /** Kinds that are held, as `apps/ReplicaSet` (cluster S2). */
+  heldKinds: Names,
+  /** What stays (cluster S5). */
+  keep: z.strictObject({ namespaces: Names, kinds: Names }),
+  /** How long a command of this policy may be carried out after its fact was taken. */
+  commandLifetimeMs: z.int().min(1_000).max(MAX_CLUSTER_COMMAND_LIFETIME_MS),
+});
+export type ClusterPolicy = z.infer<typeof ClusterPolicy>;
+
+/** State: one policy for clusters, keyed by its name. */
+export const ClusterPolicyRecord = z.strictObject({
+  type: z.literal('fleetgc.cluster-policy'),
+  version: z.literal(1),
+  id: z.string().min(1),
+  policy: ClusterPolicy,
+  /** Counts the contents that were applied under this name, from 1, as far as the topic knew when it was applied. */
+  policyVersion: z.int().positive(),
+  /** SHA-256 of the canonical JSON of `policy`. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** What was applied, as written. */
+  source: z.string(),
+});
+export type ClusterPolicyRecord = z.infer<typeof ClusterPolicyRecord>;
