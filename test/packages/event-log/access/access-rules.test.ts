@@ -6,6 +6,7 @@ import {
   type Role,
   rightsOf,
 } from '../../../../packages/event-log/access/access-rules.ts';
+import { ClusterDeciderName } from '../../../../schemas/events/deciders.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { groupOf, SERVICES } from '../../../../services/fleet-status/group-progress.ts';
 
@@ -21,7 +22,8 @@ const written = (role: Role): readonly string[] =>
     .map(({ resource }) => resource.name);
 
 test('the groups are those that the deciders join', () => {
-  expect(DECIDER_GROUPS.toSorted()).toEqual(SERVICES.map(groupOf).toSorted());
+  const ofClusters = ClusterDeciderName.options.map((name) => `fleetgc-${name}`);
+  expect(DECIDER_GROUPS).toEqual([...SERVICES.map(groupOf), ...ofClusters]);
 });
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
