@@ -74,6 +74,11 @@ export class ClusterGraph implements ReflectorSink {
     return this.kinds.isSettled || this.#options.nowMs() - this.#startedMs >= MAX_SYNC_MS;
   }
 
+  /** Objects that were published as candidates, and still are. */
+  get candidates(): number {
+    return this.#tracker.published;
+  }
+
   /** What is to be published now. */
   take(): Batch {
     for (const uid of this.#firstSeen.takeSettled(this.#options.nowMs())) this.#tracker.touch(uid);

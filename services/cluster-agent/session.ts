@@ -30,6 +30,14 @@ export interface SessionStart extends ClusterIdentity {
   readonly wentBackUntilMs: number | null;
 }
 
+/** How much there is to follow. */
+export interface AgentFigures {
+  readonly objects: number;
+  readonly kinds: number;
+  readonly unsyncedKinds: number;
+  readonly candidates: number;
+}
+
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
 const DISCOVER_EVERY_MS = 30_000;
 /** Definitions change in bursts. */
@@ -75,6 +83,21 @@ export class Session {
       this.#failure = error;
       this.#over.abort();
     });
+  }
+
+  /** Whether anything may be published. */
+  get isReady(): boolean {
+    return this.#discovery !== null && this.#graph.isReady;
+  }
+
+  get figures(): AgentFigures {
+    const { index, kinds, candidates } = this.#graph;
+    return {
+      objects: index.size,
+      kinds: kinds.watched.length,
+      unsyncedKinds: kinds.unsynced.length,
+      candidates,
+    };
   }
 
   /** Resolves to why it ended. Rejects with what nobody foresaw. */
@@ -136,7 +159,7 @@ export class Session {
   /** Whether there was anything to publish. */
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
     const takenAt = this.#takenAt();
-    if (takenAt === null || !this.#graph.isReady) return false;
+    if (takenAt === null || !this.isReady) return false;
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
     await this.#publishUntilDone(this.#fact(batch, takenAt), signal);
