@@ -1,7 +1,7 @@
 import { readClusterInstance } from '../../packages/kube-api/list.ts';
 import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
-import { type AgentFigures, type AgentParts, Session } from './session.ts';
+import { type AgentFigures, type AgentParts, type KnownGraph, Session } from './session.ts';
 
 /** For so long after a cluster went back to an older state, nothing that follows from absence is done (cluster S3). */
 const WENT_BACK_FOR_MS = 600_000;
@@ -21,6 +21,11 @@ export class ClusterAgent {
   /** `null` before the API server has said which cluster it is. */
   get figures(): AgentFigures | null {
     return this.#session?.figures ?? null;
+  }
+
+  /** The owner graph as it is known now; `null` while nothing may be concluded from it (cluster I10). */
+  current(): KnownGraph | null {
+    return this.#session?.known() ?? null;
   }
 
   /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */

@@ -141,10 +141,14 @@ test('[cluster I10] an agent is ready when everything was listed, and not while 
     made.put(owned('d', 'o'));
   });
   expect(agent.problem()).toBeNull();
-  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 0 });
+  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0 });
   cluster.remove('o');
   await pass(1);
-  expect(agent.figures).toEqual({ objects: 1, kinds: 3, unsyncedKinds: 0, candidates: 1 });
+  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1 });
+  const known = agent.current();
+  expect([known?.object('o'), known?.object('d')?.name, known?.wentBack]).toEqual([undefined, 'd', false]);
+  expect(known?.candidate('d')?.references[0]?.state).toBe('gone');
+  expect(known?.candidate('the-cluster')).toBeNull();
   cluster.isAway = true;
   await pass(100);
   expect(agent.problem()).toContain('has not answered');
