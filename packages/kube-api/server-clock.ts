@@ -38,6 +38,11 @@ export class ServerClock {
     this.#last = answer;
   }
 
+  /** Since the last answer; `null` before the first one. */
+  silentForMs(monotonicMs: number): number | null {
+    return this.#last && monotonicMs - this.#last.receivedAtMs;
+  }
+
   /** `null` while no rule about time may be believed. */
   at(monotonicMs: number): ServerTime | null {
     if (this.#last === null || monotonicMs - this.#last.receivedAtMs > MAX_SILENCE_MS) return null;

@@ -1,46 +1,76 @@
 import { readClusterInstance } from '../../packages/kube-api/list.ts';
 import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
-import { type AgentParts, Session } from './session.ts';
+import { type AgentFigures, type AgentParts, type KnownGraph, Session } from './session.ts';
 
 /** For so long after a cluster went back to an older state, nothing that follows from absence is done (cluster S3). */
 const WENT_BACK_FOR_MS = 600_000;
 const BACKOFF: RetryBackoff = { firstMs: 1_000, mostMs: 30_000 };
 
-/** Follows one cluster until the signal aborts: what of its owner graph may call for something goes to `publish`. */
-export async function runClusterAgent(
-  cluster: string,
-  parts: AgentParts,
-  signal: AbortSignal,
-): Promise<void> {
-  let wentBackUntilMs: number | null = null;
-  while (!signal.aborted) {
-    const clusterInstance = await instanceOf(parts, signal);
-    if (clusterInstance === null) return;
-    const session = new Session(parts, { cluster, clusterInstance, session: parts.newId(), wentBackUntilMs });
-    if ((await session.run(signal)) === 'went-back') {
-      wentBackUntilMs = parts.nowMs() + WENT_BACK_FOR_MS;
-      parts.logger.warn(
-        'the cluster is in an older state than before: it was restored, and all is read anew',
-      );
-    }
-  }
-}
+/** Follows one cluster: what of its owner graph may call for something is published. */
+export class ClusterAgent {
+  readonly #cluster: string;
+  readonly #parts: AgentParts;
+  #session: Session | null = null;
 
-/** Asks until the API server answers; `null` when the signal aborted first. */
-async function instanceOf(
-  { connection, sleep, random, logger }: AgentParts,
-  signal: AbortSignal,
-): Promise<string | null> {
-  for (let attempt = 0; !signal.aborted; attempt++) {
-    try {
-      return await readClusterInstance(connection);
-    } catch (error) {
-      const foreseen = toFleetGcError(error);
-      if (!foreseen.retry) throw foreseen;
-      logger.warn({ err: foreseen }, 'the API server cannot be asked which cluster it is');
-      await sleep(backoffMs(BACKOFF, attempt, random), signal);
+  constructor(cluster: string, parts: AgentParts) {
+    this.#cluster = cluster;
+    this.#parts = parts;
+  }
+
+  /** `null` before the API server has said which cluster it is. */
+  get figures(): AgentFigures | null {
+    return this.#session?.figures ?? null;
+  }
+
+  /** The owner graph as it is known now; `null` while nothing may be concluded from it (cluster I10). */
+  current(): KnownGraph | null {
+    return this.#session?.known() ?? null;
+  }
+
+  /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
+  problem(): string | null {
+    const { connection, nowMs } = this.#parts;
+    if (this.#session === null) return 'the API server has not said yet which cluster it is';
+    if (connection.clock.at(nowMs()) === null)
+      return 'the API server has not answered for a minute, or its clock was set';
+    return this.#session.isReady ? null : 'what the cluster holds is being read for the first time';
+  }
+
+  /** Until the signal aborts. Rejects with what no retry mends. */
+  async run(signal: AbortSignal): Promise<void> {
+    let wentBackUntilMs: number | null = null;
+    while (!signal.aborted) {
+      const clusterInstance = await this.#instance(signal);
+      if (clusterInstance === null) return;
+      this.#session = this.#begin(clusterInstance, wentBackUntilMs);
+      if ((await this.#session.run(signal)) === 'went-back') {
+        wentBackUntilMs = this.#parts.nowMs() + WENT_BACK_FOR_MS;
+        this.#parts.logger.warn(
+          'the cluster is in an older state than before: it was restored, and all is read anew',
+        );
+      }
     }
   }
-  return null;
+
+  #begin(clusterInstance: string, wentBackUntilMs: number | null): Session {
+    const session = this.#parts.newId();
+    return new Session(this.#parts, { cluster: this.#cluster, clusterInstance, session, wentBackUntilMs });
+  }
+
+  /** Asks until the API server answers; `null` when the signal aborted first. */
+  async #instance(signal: AbortSignal): Promise<string | null> {
+    const { connection, sleep, random, logger } = this.#parts;
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        return await readClusterInstance(connection);
+      } catch (error) {
+        const foreseen = toFleetGcError(error);
+        if (!foreseen.retry) throw foreseen;
+        logger.warn({ err: foreseen }, 'the API server cannot be asked which cluster it is');
+        await sleep(backoffMs(BACKOFF, attempt, random), signal);
+      }
+    }
+    return null;
+  }
 }

@@ -6,6 +6,7 @@ import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { Listing } from '../../packages/owner-graph/listing.ts';
 import { OwnerIndex } from '../../packages/owner-graph/owner-index.ts';
 import { kindName } from '../../schemas/events/cluster-objects.ts';
+import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import { candidateFacts } from './candidates/candidate-facts.ts';
 import { type Batch, CandidateTracker } from './candidates/candidate-tracker.ts';
 import { FirstSeen } from './candidates/first-seen.ts';
@@ -62,7 +63,7 @@ export class ClusterGraph implements ReflectorSink {
       isDefined: (kind) => this.#definitions.isDefined(kind),
     });
     this.#tracker = new CandidateTracker({
-      look: (uid) => this.#look(uid),
+      look: (uid) => this.candidate(uid),
       isThere: (uid) => this.index.get(uid) !== undefined,
       all: () => [...this.index.objects()].map(({ uid }) => uid),
       nowMs: options.nowMs,
@@ -72,6 +73,24 @@ export class ClusterGraph implements ReflectorSink {
   /** Whether anything may be published (cluster I10). */
   get isReady(): boolean {
     return this.kinds.isSettled || this.#options.nowMs() - this.#startedMs >= MAX_SYNC_MS;
+  }
+
+  /** Objects that were published as candidates, and still are. */
+  get publishedCandidates(): number {
+    return this.#tracker.published;
+  }
+
+  /** The object as it is now; `null` for one that is no candidate, or not there. */
+  candidate(uid: string): OwnershipCandidate | null {
+    const object = this.index.get(uid);
+    if (object === undefined) return null;
+    const isSettled = (each: string): boolean => this.#firstSeen.isSettled(each);
+    const candidacy = candidacyOf(object, { graph: this.index, kinds: this.kinds, isSettled });
+    if (candidacy === null) return null;
+    return candidateFacts(candidacy, {
+      widths: this.#widths,
+      isKeptNamespace: (namespace) => this.#keptNamespaces.has(namespace),
+    });
   }
 
   /** What is to be published now. */
@@ -187,17 +206,5 @@ export class ClusterGraph implements ReflectorSink {
   #touch({ uid, references }: GraphObject): void {
     for (const each of neighbours(uid, this.index)) this.#tracker.touch(each);
     for (const reference of references) this.#tracker.touch(reference.uid);
-  }
-
-  #look(uid: string) {
-    const object = this.index.get(uid);
-    if (object === undefined) return null;
-    const isSettled = (each: string): boolean => this.#firstSeen.isSettled(each);
-    const candidacy = candidacyOf(object, { graph: this.index, kinds: this.kinds, isSettled });
-    if (candidacy === null) return null;
-    return candidateFacts(candidacy, {
-      widths: this.#widths,
-      isKeptNamespace: (namespace) => this.#keptNamespaces.has(namespace),
-    });
   }
 }

@@ -2,13 +2,14 @@ import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
+import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
-import type { Ownership } from '../../schemas/events/ownership.ts';
+import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { Reflectors } from './watching/reflectors.ts';
@@ -29,6 +30,23 @@ export interface SessionStart extends ClusterIdentity {
   readonly session: string;
   /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
   readonly wentBackUntilMs: number | null;
+}
+
+/** How much there is to follow. */
+export interface AgentFigures {
+  readonly objects: number;
+  readonly kinds: number;
+  readonly unsyncedKinds: number;
+  readonly candidates: number;
+}
+
+/** For who judges beside the agent, in the same process. */
+export interface KnownGraph {
+  object(uid: string): GraphObject | undefined;
+  /** As it would be published now; `null` for an object that is no candidate. */
+  candidate(uid: string): OwnershipCandidate | null;
+  /** The cluster was restored to an older state a short time ago (cluster S3). */
+  readonly wentBack: boolean;
 }
 
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
@@ -76,6 +94,31 @@ export class Session {
       this.#failure = error;
       this.#over.abort();
     });
+  }
+
+  /** Whether anything may be published. */
+  get isReady(): boolean {
+    return this.#discovery !== null && this.#graph.isReady;
+  }
+
+  known(): KnownGraph | null {
+    if (!this.isReady) return null;
+    const graph = this.#graph;
+    return {
+      object: (uid) => graph.index.get(uid),
+      candidate: (uid) => graph.candidate(uid),
+      wentBack: this.#wentBackLately,
+    };
+  }
+
+  get figures(): AgentFigures {
+    const { index, kinds, publishedCandidates } = this.#graph;
+    return {
+      objects: index.size,
+      kinds: kinds.watched.length,
+      unsyncedKinds: kinds.unsynced.length,
+      candidates: publishedCandidates,
+    };
   }
 
   /** Resolves to why it ended. Rejects with what nobody foresaw. */
@@ -137,7 +180,7 @@ export class Session {
   /** Whether there was anything to publish. */
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
     const takenAt = this.#takenAt();
-    if (takenAt === null || !this.#graph.isReady) return false;
+    if (takenAt === null || !this.isReady) return false;
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
     await this.#publishUntilDone(this.#fact(batch, takenAt), signal);
@@ -165,8 +208,13 @@ export class Session {
     return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
   }
 
+  get #wentBackLately(): boolean {
+    const { wentBackUntilMs } = this.#start;
+    return wentBackUntilMs !== null && this.#parts.nowMs() < wentBackUntilMs;
+  }
+
   #fact(batch: Batch, takenAt: ClusterInstant): Ownership {
-    const { cluster, clusterInstance, session, wentBackUntilMs } = this.#start;
+    const { cluster, clusterInstance, session } = this.#start;
     const { kinds, index } = this.#graph;
     return {
       type: 'fleetgc.cluster.ownership',
@@ -184,7 +232,7 @@ export class Session {
       })),
       failedGroups: [...kinds.failedGroups],
       totals: { kinds: kinds.watched.length, objects: index.size },
-      wentBack: wentBackUntilMs !== null && this.#parts.nowMs() < wentBackUntilMs,
+      wentBack: this.#wentBackLately,
       settled: [...batch.settled],
       candidates: [...batch.candidates],
     };

@@ -40,8 +40,8 @@ export class CandidateTracker {
     this.#options = options;
   }
 
-  get hasWork(): boolean {
-    return this.#dirty.size > 0;
+  get published(): number {
+    return this.#published.size;
   }
 
   touch(uid: string): void {

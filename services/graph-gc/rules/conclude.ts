@@ -1,7 +1,8 @@
+import type { Propagation } from '../../../schemas/events/cluster-command.ts';
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnershipCandidate, ReferenceState } from '../../../schemas/events/ownership.ts';
 import { doubtfulOwners, heldBack, keptByList } from './holds.ts';
-import { act, keep, type Outcome, type Propagation } from './outcome.ts';
+import { act, keep, type Outcome } from './outcome.ts';
 import { confirmations, type Owners, ownersOf, uidsOf } from './owners.ts';
 import type { OwnershipSettings } from './settings.ts';
 

@@ -1,3 +1,4 @@
+import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
 import type { OwnershipReference } from '../../../schemas/events/ownership.ts';
 
 export type ClusterRule =
@@ -27,20 +28,6 @@ export interface Confirmation {
   readonly is: 'absent' | 'waiting';
 }
 
-export type Propagation = 'Background' | 'Foreground' | 'Orphan';
-
-/** What is to be done about one object. */
-export type Action =
-  | {
-      readonly action: 'delete';
-      readonly propagation: Propagation;
-      /** First the references stop blocking their owners (cluster D12). */
-      readonly unblock: boolean;
-    }
-  /** The object stays and loses its references to these owners. */
-  | { readonly action: 'drop-references'; readonly ownerUids: readonly string[] }
-  | { readonly action: 'finish'; readonly finalizer: string };
-
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 /** What was concluded of one candidate. `hold`: it would go, and somebody has to approve it first. */
@@ -49,7 +36,7 @@ export type Outcome =
       readonly kind: 'act';
       readonly rule: ClusterRule;
       readonly facts: Facts;
-      readonly act: Action;
+      readonly act: ClusterAction;
       readonly confirm: readonly Confirmation[];
     }
   | { readonly kind: 'keep' | 'hold'; readonly rule: ClusterRule; readonly facts: Facts };
@@ -58,7 +45,7 @@ export const keep = (rule: ClusterRule, facts: Facts = {}): Outcome => ({ kind: 
 export const hold = (rule: ClusterRule, facts: Facts): Outcome => ({ kind: 'hold', rule, facts });
 export const act = (
   rule: ClusterRule,
-  action: Action,
+  action: ClusterAction,
   confirm: readonly Confirmation[] = [],
   facts: Facts = {},
 ): Outcome => ({ kind: 'act', rule, facts, act: action, confirm });

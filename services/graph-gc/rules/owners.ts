@@ -39,6 +39,6 @@ export const confirmations = ({
   ...waiting.map((owner) => ({ owner, is: 'waiting' as const })),
 ];
 
-export const uidsOf = (references: readonly OwnershipReference[]): readonly string[] => [
+export const uidsOf = (references: readonly OwnershipReference[]): string[] => [
   ...new Set(references.map(({ uid }) => uid)),
 ];

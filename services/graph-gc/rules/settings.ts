@@ -1,3 +1,5 @@
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+
 /** What of a policy the rules about owners read. */
 export interface OwnershipSettings {
   /** `kubernetes`: the end states of upstream, less its faults. `fleetgc`: the rules of section S too. */
@@ -17,6 +19,17 @@ export interface OwnershipSettings {
   /** What somebody has approved: owners by uid, and kinds of owners. */
   readonly approved: { readonly owners: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };
 }
+
+/** Nobody can approve anything yet, so whatever is held stays held. */
+const NOTHING_APPROVED = { owners: new Set<string>(), kinds: new Set<string>() } as const;
+
+export const settingsOf = ({ profile, limits, heldKinds, keep }: ClusterPolicy): OwnershipSettings => ({
+  profile,
+  limits,
+  heldKinds: new Set(heldKinds),
+  keep: { namespaces: new Set(keep.namespaces), kinds: new Set(keep.kinds) },
+  approved: NOTHING_APPROVED,
+});
 
 /** Kinds that are held by default: what goes with them comes back from nowhere (cluster S2). */
 export const HELD_KINDS = [

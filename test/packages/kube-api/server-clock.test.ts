@@ -22,6 +22,10 @@ test('without an answer, or one within a minute, no time is known', () => {
   expect([clock.at(60_000) === null, clock.at(60_001)]).toEqual([false, null]);
 });
 
+test('the silence is that since the last answer', () => {
+  expect([clockTold().silentForMs(5), clockTold([DATE_MS, 0, 7]).silentForMs(10)]).toEqual([null, 3]);
+});
+
 test('after a step of more than ten seconds no time is believed until answers agree for a minute', () => {
   const STEP_MS = 12_000;
   const clock = clockTold([DATE_MS, 0, 0], [DATE_MS + STEP_MS, 0, 0]);

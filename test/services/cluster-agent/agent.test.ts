@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Ownership } from '../../../schemas/events/ownership.ts';
-import { runClusterAgent } from '../../../services/cluster-agent/agent.ts';
+import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';
 import { FakeCluster } from './support/fake-cluster.ts';
@@ -32,22 +32,19 @@ async function agentOf(
   const facts: Ownership[] = [];
   const stop = new AbortController();
   let ids = 0;
-  const ended = runClusterAgent(
-    'c1',
-    {
-      connection: cluster.connection(),
-      publish: async (fact) => {
-        await publish(fact);
-        facts.push(Ownership.parse(fact));
-      },
-      sleep: time.sleep,
-      random: () => 0,
-      newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
-      nowMs,
-      logger: pino({ level: 'silent' }),
+  const agent = new ClusterAgent('c1', {
+    connection: cluster.connection(),
+    publish: async (fact) => {
+      await publish(fact);
+      facts.push(Ownership.parse(fact));
     },
-    stop.signal,
-  );
+    sleep: time.sleep,
+    random: () => 0,
+    newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
+    nowMs,
+    logger: pino({ level: 'silent' }),
+  });
+  const ended = agent.run(stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await ended;
@@ -71,7 +68,7 @@ async function agentOf(
     return lines.toSorted();
   };
   await pass(3);
-  return { cluster, pass, told, facts };
+  return { agent, cluster, pass, told, facts };
 }
 
 test('[cluster C14, D10] a dependent of an owner that is deleted is told, with all that a decision needs', async () => {
@@ -136,6 +133,25 @@ test('[cluster I10] nothing is told of owners of a kind that was not listed yet'
   cluster.refusals.delete('configmaps');
   await pass(10);
   expect(told()).toEqual(['d: unseen']);
+});
+
+test('[cluster I10] an agent is ready when everything was listed, and not while the API server is silent', async () => {
+  const { agent, cluster, pass } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  expect(agent.problem()).toBeNull();
+  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0 });
+  cluster.remove('o');
+  await pass(1);
+  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1 });
+  const known = agent.current();
+  expect([known?.object('o'), known?.object('d')?.name, known?.wentBack]).toEqual([undefined, 'd', false]);
+  expect(known?.candidate('d')?.references[0]?.state).toBe('gone');
+  expect(known?.candidate('the-cluster')).toBeNull();
+  cluster.isAway = true;
+  await pass(100);
+  expect(agent.problem()).toContain('has not answered');
 });
 
 test('[cluster I7, I8] a kind that cannot be listed stops nobody else, and in half a minute only a live read counts', async () => {

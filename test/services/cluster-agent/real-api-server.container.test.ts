@@ -10,7 +10,7 @@ import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { deleteObject, patchMetadata } from '../../../packages/kube-api/write.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import type { Ownership, OwnershipCandidate } from '../../../schemas/events/ownership.ts';
-import { runClusterAgent } from '../../../services/cluster-agent/agent.ts';
+import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -93,7 +93,7 @@ test('an agent reads all that a real API server serves', async () => {
     nowMs,
     logger: pino({ level: 'silent' }),
   };
-  ended = runClusterAgent('c1', parts, stop.signal);
+  ended = new ClusterAgent('c1', parts).run(stop.signal);
   await made('late', [ownerOf('absent', 'b1e0d0f5-8ac6-4d2f-8a53-6ef4d44aa7ff')]);
   const late = await told('late', () => true);
   expect(states(late)).toBe('unseen');

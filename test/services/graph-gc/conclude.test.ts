@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
-import { ReferenceState } from '../../../schemas/events/ownership.ts';
 import { conclude } from '../../../services/graph-gc/rules/conclude.ts';
 import type { Outcome } from '../../../services/graph-gc/rules/outcome.ts';
 import { HELD_KINDS, type OwnershipSettings } from '../../../services/graph-gc/rules/settings.ts';
 import { candidate, owner } from '../../fixtures/ownership.ts';
 import { runs } from '../../support/property-runs.ts';
+import { AnyCandidate } from './support/any-candidate.ts';
 
 const settings = (over: Partial<OwnershipSettings> = {}): OwnershipSettings => ({
   profile: 'fleetgc',
@@ -189,30 +189,6 @@ describe('in profile fleetgc', () => {
     expect(words(of(given, settings({ approved: kinds })))).toBe('delete Background D14');
   });
 });
-
-const AnyCandidate = fc
-  .record({
-    states: fc.array(fc.constantFrom(...ReferenceState.options), { maxLength: 4 }),
-    deleting: fc.boolean(),
-    finalizers: fc.subarray(['orphan', 'foregroundDeletion', 'other']),
-    count: fc.nat(2),
-    orphaned: fc.boolean(),
-    wide: fc.boolean(),
-    keptBy: fc.constantFrom(null, 'object' as const),
-  })
-  .map(({ states, deleting, finalizers, count, orphaned, wide, keptBy }) =>
-    candidate({
-      object: { deletionTimestamp: deleting ? '2026-11-01T00:00:00Z' : null, finalizers, keptBy },
-      references: states.map((state, index) =>
-        owner(`${state}-${index}`, {
-          state,
-          gone: state === 'gone' ? { how: 'watched', orphaned } : null,
-        }),
-      ),
-      dependents: { count, blocking: count, oneWaits: false },
-      cascade: { ownerUid: 'x', ownerKind: 'X', objects: wide ? 2_000 : 1, ofKind: 1 },
-    }),
-  );
 
 test('[cluster D8, D9, D10] whatever is told, an object with an owner goes in neither profile, nor one that cannot be judged', () => {
   fc.assert(

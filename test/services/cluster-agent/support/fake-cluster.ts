@@ -1,5 +1,6 @@
 import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../../packages/kube-api/connection.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
+import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { statusBody } from '../../../packages/kube-api/support/fake-connection.ts';
 
 /** An object as it is made; uid and resourceVersion are the cluster's own. */
@@ -34,6 +35,8 @@ export class FakeCluster {
   kinds: Readonly<Record<string, FakeKind>> = KINDS;
   /** What a list of this resource is answered with in place of its objects. */
   readonly refusals = new Map<string, number>();
+  /** Whether nothing is answered at all. */
+  isAway = false;
   readonly asked: ApiRequest[] = [];
   readonly #nowMs: () => number;
   readonly #objects = new Map<string, Stored>();
@@ -88,6 +91,7 @@ export class FakeCluster {
     const clock = new ServerClock();
     const answer = (request: ApiRequest): ApiAnswer => {
       this.asked.push(request);
+      if (this.isAway) throw new FleetGcError('API_UNREACHABLE', 'away');
       const nowMs = this.#nowMs();
       clock.told({
         dateMs: DATE_MS + Math.floor(nowMs / 1_000) * 1_000,
