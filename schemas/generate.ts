@@ -1,5 +1,8 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { ClusterCommand } from './events/cluster-command.ts';
+import { ClusterDecision } from './events/cluster-decision.ts';
+import { ClusterCommandResult, ClusterObjectResults } from './events/cluster-result.ts';
 import { Command } from './events/command.ts';
 import { DeadLetter, DeadLetterRedrive } from './events/dead-letter.ts';
 import { Decision } from './events/decision.ts';
@@ -8,6 +11,7 @@ import { EnvelopeHeaders } from './events/envelope.ts';
 import { ArchiveHead, DecisionHead } from './events/head.ts';
 import { Inventory } from './events/inventory.ts';
 import { Observe } from './events/observe.ts';
+import { Ownership } from './events/ownership.ts';
 import {
   CommandResult,
   ObjectResult,
@@ -17,6 +21,7 @@ import {
 } from './events/result.ts';
 import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
 import { TrustRoots } from './keys/trust-roots.ts';
+import { ClusterPolicyRecord } from './policy/cluster-policy.ts';
 import { PauseRecord, PolicyDeletion, PolicyRecord } from './policy/policy.ts';
 import { PolicyFile } from './policy/policy-file.ts';
 import { PolicySetRecord } from './policy/policy-set.ts';
@@ -42,7 +47,13 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.reclaim-continues.v1': ReclaimContinues,
   'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
   'fleetgc.node.decision.v1': Decision,
+  'fleetgc.cluster.ownership.v1': Ownership,
+  'fleetgc.cluster.command.v1': ClusterCommand,
+  'fleetgc.cluster.object-results.v1': ClusterObjectResults,
+  'fleetgc.cluster.command-result.v1': ClusterCommandResult,
+  'fleetgc.cluster.decision.v1': ClusterDecision,
   'fleetgc.policy.v1': PolicyRecord,
+  'fleetgc.cluster-policy.v1': ClusterPolicyRecord,
   'fleetgc.policy-set.v1': PolicySetRecord,
   'fleetgc.pause.v1': PauseRecord,
   'fleetgc.policy-deletion.v1': PolicyDeletion,

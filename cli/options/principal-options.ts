@@ -30,6 +30,7 @@ const principals = (description: string) =>
 /** Under which names the brokers know who plays which role. */
 export const principalOptions = {
   nodePrincipal: principals('Logins of nodes (node, node-agent, node-executor).'),
+  clusterPrincipal: principals('Logins of agents and executors of clusters.'),
   deciderPrincipal: principals('Logins of decision services (decide, pressure, container-gc, image-gc).'),
   operatorPrincipal: principals(
     'Logins of people who create topics, write policies and pauses, and put dead letters back.',
@@ -45,6 +46,7 @@ export const principalFlags: readonly string[] = ROLES.map((role) => `--${role}-
 
 export const principalsOf = (options: PrincipalChoice): Readonly<Record<Role, readonly string[]>> => ({
   node: options.nodePrincipal,
+  cluster: options.clusterPrincipal,
   decider: options.deciderPrincipal,
   operator: options.operatorPrincipal,
   archiver: options.archiverPrincipal,

@@ -1,6 +1,7 @@
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
-import { type PolicySet, type SelectableNode, selectPolicy } from '../../schemas/policy/policy.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import { type SelectableNode, selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { resumeOnEventLog } from '../options/pause-options.ts';
 
 /** Which policy this node has, and whether anything can go. */

@@ -1,5 +1,6 @@
 import { COMMAND_VERSION, type Command, type PolicyReference } from '../../schemas/events/command.ts';
-import type { Decision, MessageReference } from '../../schemas/events/decision.ts';
+import type { Decision } from '../../schemas/events/decision.ts';
+import type { MessageReference } from '../../schemas/events/decision-parts.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Inventory } from '../../schemas/events/inventory.ts';
 import { OBSERVE_LIFETIME_MS, type Observe } from '../../schemas/events/observe.ts';

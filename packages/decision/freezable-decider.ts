@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Decision, MessageReference } from '../../schemas/events/decision.ts';
+import type { Decision } from '../../schemas/events/decision.ts';
+import type { MessageReference } from '../../schemas/events/decision-parts.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { InputPosition, PureHandler, WrittenOutput } from './handler.ts';

@@ -1,11 +1,7 @@
 import type { DecisionOutcome } from '../../schemas/events/decision.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
-import {
-  type PolicyRecordOf,
-  type PolicySetOf,
-  type SelectableSubject,
-  selectPolicy,
-} from '../../schemas/policy/policy.ts';
+import type { PolicyRecordOf, PolicySetOf } from '../../schemas/policy/policy.ts';
+import { type SelectableSubject, selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { Doubt } from './conclusion.ts';
 import { OWN_RULES } from './own-rules.ts';
 
@@ -26,7 +22,10 @@ type Gate<Kind extends SubjectKind> =
   | { readonly kind: 'open'; readonly record: PolicyRecordOf<Kind> };
 
 /** Why everything is kept where no policy selects a subject. */
-const NO_POLICY: Readonly<Record<SubjectKind, string>> = { node: OWN_RULES.P1 };
+const NO_POLICY: Readonly<Record<SubjectKind, string>> = {
+  node: OWN_RULES.P1,
+  cluster: 'no policy selects this cluster: everything is kept',
+};
 
 /** What holds for a subject before its facts are looked at: a policy, a pause, or nothing. */
 export function gateFor<Kind extends SubjectKind>(

@@ -1,4 +1,5 @@
-import type { Decision, MessageReference } from '../../schemas/events/decision.ts';
+import type { Decision } from '../../schemas/events/decision.ts';
+import type { MessageReference } from '../../schemas/events/decision-parts.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { Conclusion } from './conclusion.ts';
 import { decisionOutputs } from './decision-record.ts';

@@ -27,6 +27,7 @@ export interface RecordedEvent {
 /** What lies in the partition of a subject, causes before effects: facts, orders, decisions, commands, results. */
 export const SUBJECT_TOPICS = {
   node: ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results', 'deadLetters'],
+  cluster: ['clusterOwnership', 'clusterDecisions', 'clusterCommands', 'clusterResults', 'deadLetters'],
 } as const satisfies { readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'deadLetters')[] };
 
 export type SubjectTopic = (typeof SUBJECT_TOPICS)[SubjectKind][number];
@@ -89,11 +90,15 @@ const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   heads: 0,
   deadLetters: 0,
   results: 1,
+  clusterResults: 1,
   commands: 2,
+  clusterCommands: 2,
   inventory: 3,
   observe: 4,
   decisions: 5,
+  clusterDecisions: 5,
   diskStats: 6,
+  clusterOwnership: 6,
   policyVersions: 7,
   policies: 8,
   keys: 9,

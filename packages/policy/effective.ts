@@ -1,13 +1,10 @@
+import type { NodeSelector, PauseRecord, PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
 import {
-  type NodeSelector,
-  type PauseRecord,
   POOL_LABEL,
-  type PolicyRecord,
-  type PolicySet,
   type SelectableNode,
   selectPolicy,
   selects,
-} from '../../schemas/policy/policy.ts';
+} from '../../schemas/policy/policy-selection.ts';
 import { type EffectiveSetting, settingOrigins } from './setting-origins.ts';
 
 /** Why a policy does not hold for a node. */

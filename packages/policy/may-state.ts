@@ -1,5 +1,6 @@
 import {
   isPauseKey,
+  keyOfPolicyNamed,
   type NodeSelector,
   type PolicyTopicRecord,
   selectorOfPauseKey,
@@ -23,6 +24,7 @@ function staysWithin(event: PolicyTopicRecord, clusters: readonly string[]): boo
     case 'fleetgc.pause':
       return selectsWithin(event.selector, clusters);
     case 'fleetgc.policy':
+    case 'fleetgc.cluster-policy':
       return isNamedFor(event.policy.name, clusters) && selectsWithin(event.policy.selector, clusters);
     case 'fleetgc.policy-deletion':
       return deletesWithin(event.key, clusters);
@@ -31,13 +33,19 @@ function staysWithin(event: PolicyTopicRecord, clusters: readonly string[]): boo
 
 /** The record does not say what stood there, so the key has to say for which cluster it was. */
 function deletesWithin(key: string, clusters: readonly string[]): boolean {
-  if (!isPauseKey(key)) return isNamedFor(key, clusters);
+  if (!isPauseKey(key)) return isNamedFor(nameOfPolicy(key), clusters);
   const selector = selectorOfPauseKey(key);
   return selector !== null && selectsWithin(selector, clusters);
 }
 
+const OF_CLUSTERS = keyOfPolicyNamed('cluster', '');
+const nameOfPolicy = (key: string): string =>
+  key.startsWith(OF_CLUSTERS) ? key.slice(OF_CLUSTERS.length) : key;
+
 const isNamedFor = (name: string, clusters: readonly string[]): boolean =>
   clusters.some((cluster) => name.startsWith(`${cluster}.`) && !name.slice(cluster.length + 1).includes('.'));
 
-const selectsWithin = ({ clusters: selected }: NodeSelector, clusters: readonly string[]): boolean =>
-  selected.length > 0 && selected.every((cluster) => clusters.includes(cluster));
+const selectsWithin = (
+  { clusters: selected }: Pick<NodeSelector, 'clusters'>,
+  clusters: readonly string[],
+): boolean => selected.length > 0 && selected.every((cluster) => clusters.includes(cluster));

@@ -65,7 +65,7 @@ export function startPolicySource(settings: PolicySourceSettings): PolicySource 
     };
   watch(metrics, knowledge, problemNow);
   return {
-    current: { node: current('node') },
+    current: { node: current('node'), cluster: current('cluster') },
     problem: problemNow,
     unreadable: () => knowledge.unreadable(),
     caughtUp: caughtUp.promise,

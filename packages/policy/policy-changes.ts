@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Policy, PolicyRecord } from '../../schemas/policy/policy.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import {
+  isPolicyFor,
+  type Policy,
+  type PolicyRecord,
+  type PolicyRecordOf,
+} from '../../schemas/policy/policy.ts';
 import { contentHash, deriveId } from '../canonical/ids.ts';
 import type { WrittenPolicy } from './file/read-policy-file.ts';
 
@@ -45,12 +51,14 @@ const following = (record: PolicyRecord, held: PolicyRecord): PolicyRecord => {
  */
 export const policyChanges = (
   written: readonly WrittenPolicy[],
-  holding: ReadonlyMap<string, PolicyRecord>,
+  holding: ReadonlyMap<string, PolicyRecordOf<SubjectKind>>,
   uncounted: ReadonlySet<string>,
 ): readonly PolicyChange[] =>
   written.map(toPolicyRecord).map((record) => {
     const { name } = record.policy;
-    return changeTo(record, holding.get(name), !uncounted.has(name));
+    const held = holding.get(name);
+    const heldForNodes = held !== undefined && isPolicyFor('node', held) ? held : undefined;
+    return changeTo(record, heldForNodes, !uncounted.has(name));
   });
 
 function changeTo(record: PolicyRecord, held: PolicyRecord | undefined, counts: boolean): PolicyChange {

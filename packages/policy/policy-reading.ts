@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { brokenTexts } from '../../schemas/events/broken-texts.ts';
 import { SubjectKind } from '../../schemas/events/identity.ts';
+import { ClusterSelector } from '../../schemas/policy/cluster-policy.ts';
 import {
   isPolicyFor,
+  keyOfPolicyNamed,
   NodeSelector,
   type PauseRecord,
   POLICY_RECORDS,
@@ -13,6 +15,7 @@ import {
 import { contentHash, deriveId } from '../canonical/ids.ts';
 import { policySet } from '../decision/policy-set.ts';
 import type { LogRecord } from '../event-log/port.ts';
+import { claimOf } from '../pipeline/parse/event-schemas.ts';
 import { parseAnyJson, parseRecord } from '../pipeline/parse/parse-record.ts';
 import { firstWrong } from '../pipeline/parse/schema-issues.ts';
 import { type SeenGenerations, seenName } from '../trust/seen-generations.ts';
@@ -136,7 +139,7 @@ export function setsOfEntries(entries: Iterable<PolicyEntry>): PolicySets {
   const pauses = all.flatMap((entry) => pauseOf(entry) ?? []);
   const setFor = <Kind extends SubjectKind>(kind: Kind): PolicySetOf<Kind> =>
     policySet(kind, policiesFor(kind, all), pauses);
-  return { node: setFor('node') };
+  return { node: setFor('node'), cluster: setFor('cluster') };
 }
 
 const policiesFor = <Kind extends SubjectKind>(
@@ -165,6 +168,7 @@ export function policyEntryOf(record: LogRecord, principal: Principal): PolicyEn
     case 'fleetgc.pause':
       return { kind: 'pause', record: event };
     case 'fleetgc.policy':
+    case 'fleetgc.cluster-policy':
       if (event.hash === contentHash(event.policy)) return { kind: 'policy', record: event };
       // Its selector is no more to be believed than the rest.
       return unreadable(record, 'its hash does not match its content', null);
@@ -199,10 +203,18 @@ const SELECTING: { readonly [Kind in SubjectKind]: z.ZodType<Selecting> } = {
     version: POLICY_RECORDS.node.shape.version,
     policy: z.looseObject({ name: z.string(), selector: NodeSelector }),
   }),
+  cluster: z.looseObject({
+    type: POLICY_RECORDS.cluster.shape.type,
+    version: POLICY_RECORDS.cluster.shape.version,
+    policy: z.looseObject({ name: z.string(), selector: ClusterSelector }),
+  }),
 };
 
+/** A policy for clusters that cannot be read holds their nodes too: a pause is for both. */
+const NO_CONDITIONS_OF_NODES = { nodeNames: [], pools: [], nodeLabels: {} };
+
 interface Selecting {
-  readonly policy: { readonly name: string; readonly selector: NodeSelector };
+  readonly policy: { readonly name: string; readonly selector: NodeSelector | ClusterSelector };
 }
 
 /** Which nodes the record may be meant for: the key of a pause says it, and of a policy what can be read. `null`: any. */
@@ -212,11 +224,12 @@ function selectorOf({ topic, key, value }: LogRecord): NodeSelector | null {
   if (ofPause !== null) return whole(ofPause);
   const json = parseAnyJson(topic, value);
   if (!json.ok) return null;
-  const schema = SubjectKind.options
-    .map((kind) => SELECTING[kind])
-    .find((each) => firstWrong(each, json.event) === null);
-  const policy = schema?.safeParse(json.event).data?.policy;
-  return policy?.name === key ? whole(policy.selector) : null;
+  const claimed = claimOf(json.event)?.type;
+  const kind = SubjectKind.options.find((each) => POLICY_RECORDS[each].shape.type.value === claimed);
+  if (kind === undefined || firstWrong(SELECTING[kind], json.event) !== null) return null;
+  const policy = SELECTING[kind].safeParse(json.event).data?.policy;
+  if (policy === undefined || keyOfPolicyNamed(kind, policy.name) !== key) return null;
+  return whole({ ...NO_CONDITIONS_OF_NODES, ...policy.selector });
 }
 
 /** A set of policies has no hash with half a character in it. */

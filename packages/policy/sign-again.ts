@@ -16,6 +16,7 @@ export interface UnsignedState {
 
 const KINDS = {
   'fleetgc.policy': 'policy',
+  'fleetgc.cluster-policy': 'policy',
   'fleetgc.pause': 'pause',
   'fleetgc.policy-deletion': 'deletion',
 } as const;

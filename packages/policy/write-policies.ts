@@ -3,6 +3,7 @@ import {
   type PauseRecord,
   type PolicyTopicRecord,
   pauseKey,
+  policyKey,
 } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
@@ -44,7 +45,7 @@ export const writePolicies = (writer: PolicyWriter, changes: readonly PolicyChan
     writer,
     changes
       .filter(({ kind }) => kind !== 'unchanged')
-      .map(({ record }) => ({ key: record.policy.name, event: record })),
+      .map(({ record }) => ({ key: policyKey(record), event: record })),
   );
 
 function signedState({ publication, signer }: PolicyWriter, { key, event }: StateToWrite): WrittenState {

@@ -69,6 +69,7 @@ type Signers = Needed | 'unsigned';
 
 const ORDER = { roles: ['decider'], good: 'now', generation: 'none' } as const;
 const FACT = { roles: ['node'], good: 'then', generation: 'none' } as const;
+const CLUSTER_FACT = { roles: ['cluster'], good: 'then', generation: 'none' } as const;
 
 const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   diskStats: FACT,
@@ -77,6 +78,10 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   commands: ORDER,
   results: FACT,
   decisions: 'unsigned',
+  clusterOwnership: CLUSTER_FACT,
+  clusterCommands: ORDER,
+  clusterResults: CLUSTER_FACT,
+  clusterDecisions: 'unsigned',
   policies: { roles: ['operator', 'pauser'], good: 'then', generation: 'needed' },
   // Which sets of policies there were is told by deciders, what the policies were and of which generation by who wrote them.
   policyVersions: { roles: ['operator', 'pauser', 'decider'], good: 'then', generation: 'optional' },
@@ -85,8 +90,8 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   deadLetters: 'unsigned',
 };
 
-/** What nodes say of themselves; whether it needs a signature is a choice of its own. */
-export const isFact = (topic: TopicId): boolean => SIGNERS[topic] === FACT;
+/** What nodes and clusters say of themselves; whether it needs a signature is a choice of its own. */
+export const isFact = (topic: TopicId): boolean => SIGNERS[topic] === FACT || SIGNERS[topic] === CLUSTER_FACT;
 
 const needsSignature = (topic: TopicId): boolean => SIGNERS[topic] !== 'unsigned';
 

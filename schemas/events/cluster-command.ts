@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { ClusterIdentity, ClusterInstant, ClusterObject, ObjectText, ObjectUid } from './cluster-objects.ts';
+import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
 import { PolicyReference } from './command.ts';
 import { EventId } from './event-id.ts';
+import { ClusterIdentity, ObjectUid } from './identity.ts';
 import { MAX_CANDIDATE_REFERENCES } from './ownership.ts';
 
 export const CLUSTER_COMMAND_VERSION = 1;

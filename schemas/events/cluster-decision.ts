@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { ClusterIdentity, ClusterInstant } from './cluster-objects.ts';
+import { ClusterInstant } from './cluster-objects.ts';
 import { PolicyReference } from './command.ts';
-import { DecisionInput, Fact } from './decision.ts';
+import { ClusterDeciderName } from './deciders.ts';
+import { DecisionInput, Fact } from './decision-parts.ts';
 import { EventId } from './event-id.ts';
-
-export const ClusterDeciderName = z.enum(['graph-gc']);
-export type ClusterDeciderName = z.infer<typeof ClusterDeciderName>;
+import { ClusterIdentity } from './identity.ts';
 
 /** What was decided for one candidate, by its position in the fact, with the rule and what it used. */
 export const ClusterVerdict = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClusterName } from './identity.ts';
+import { ObjectUid } from './identity.ts';
 
 /** The two finalizers of the control plane's collector (cluster N8). */
 export const ORPHAN = 'orphan';
@@ -7,20 +7,9 @@ export const FOREGROUND = 'foregroundDeletion';
 
 /** What is longer in an object is kept without a look at it. */
 const MAX_NAME_LENGTH = 320;
-const MAX_UID_LENGTH = 128;
+const MAX_VERSION_LENGTH = 128;
 
 export const ObjectText = z.string().max(MAX_NAME_LENGTH);
-export const ObjectUid = z.string().min(1).max(MAX_UID_LENGTH);
-
-/**
- * Which cluster a message is about. Names are not identities: `clusterInstance` is the uid of its namespace `kube-system`, and an
- * executor refuses orders that carry another one.
- */
-export const ClusterIdentity = z.object({
-  cluster: ClusterName,
-  clusterInstance: ObjectUid,
-});
-export type ClusterIdentity = z.infer<typeof ClusterIdentity>;
 
 /** One instant by the clock of the API server, as far as its answers tell it. */
 export const ClusterInstant = z.object({
@@ -47,7 +36,7 @@ export const ClusterObject = z.object({
   namespace: ObjectText,
   name: ObjectText.min(1),
   uid: ObjectUid,
-  resourceVersion: z.string().min(1).max(MAX_UID_LENGTH),
+  resourceVersion: z.string().min(1).max(MAX_VERSION_LENGTH),
 });
 export type ClusterObject = z.infer<typeof ClusterObject>;
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ClusterAction, MAX_CLUSTER_COMMAND_ITEMS } from './cluster-command.ts';
-import { ClusterIdentity, ClusterInstant, ClusterObject } from './cluster-objects.ts';
+import { ClusterInstant, ClusterObject } from './cluster-objects.ts';
 import { EventId } from './event-id.ts';
+import { ClusterIdentity } from './identity.ts';
 
 /** For people; what is longer is cut. */
 const Message = z.string().max(1_000);

@@ -1,26 +1,12 @@
 import { z } from 'zod';
+import { ClusterDecision } from './cluster-decision.ts';
 import { PolicyReference } from './command.ts';
+import { DecisionInput, Fact, MessageReference } from './decision-parts.ts';
 import { EventId } from './event-id.ts';
 import { NodeIdentity, type SubjectKind } from './identity.ts';
 import { DeciderName, ObjectKind } from './object-kinds.ts';
 import { Reclaim } from './reclaim.ts';
 import { Instant } from './time.ts';
-
-/** The message that was decided on. `sha256` is over its bytes as they lie on the log. */
-export const DecisionInput = z.object({
-  topic: z.string(),
-  partition: z.int().nonnegative(),
-  offset: z.string(),
-  id: z.string(),
-  sha256: z.string(),
-});
-export type DecisionInput = z.infer<typeof DecisionInput>;
-
-/** A message by where it lies and what it is called. */
-export const MessageReference = DecisionInput.omit({ sha256: true });
-export type MessageReference = z.infer<typeof MessageReference>;
-
-export const Fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** What was decided for one object, by its position in the list of its kind, with the rule and the facts it used. */
 export const Verdict = z.object({
@@ -97,4 +83,5 @@ export type Decision = z.infer<typeof Decision>;
 /** The records of decisions about each kind of subject: their types say of what kind it is, their identities which one. */
 export const DECISIONS = {
   node: Decision,
+  cluster: ClusterDecision,
 } as const satisfies { readonly [Kind in SubjectKind]: z.ZodObject<{ type: z.ZodLiteral<string> }> };

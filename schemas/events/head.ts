@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { AnyDeciderName } from './deciders.ts';
 import { EventId } from './event-id.ts';
 import { SUBJECTS } from './identity.ts';
-import { DeciderName } from './object-kinds.ts';
 
 /** SHA-256, in hexadecimal digits. */
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -73,7 +73,7 @@ export const DecisionHead = z.strictObject({
   statements: Statements,
   /** One for each life of a writer, which remembers nothing of the one before. */
   chain: z.string().regex(/^[0-9A-Za-z-]{1,64}$/),
-  decider: DeciderName,
+  decider: AnyDeciderName,
   /** None where statements did not fit into the head before. */
   ranges: z.array(DecisionRange).max(MOST_RANGES),
 });

@@ -20,6 +20,19 @@ export const NodeIdentity = z.object({
 });
 export type NodeIdentity = z.infer<typeof NodeIdentity>;
 
+const MAX_UID_LENGTH = 128;
+export const ObjectUid = z.string().min(1).max(MAX_UID_LENGTH);
+
+/**
+ * Which cluster a message is about. Names are not identities: `clusterInstance` is the uid of its namespace `kube-system`, and an
+ * executor refuses orders that carry another one.
+ */
+export const ClusterIdentity = z.object({
+  cluster: ClusterName,
+  clusterInstance: ObjectUid,
+});
+export type ClusterIdentity = z.infer<typeof ClusterIdentity>;
+
 /** The record key of everything that concerns one node: `<cluster>/<node>`. */
 export const nodeKey = ({ cluster, node }: Pick<NodeIdentity, 'cluster' | 'node'>): string =>
   `${cluster}/${node}`;
@@ -31,18 +44,20 @@ export function isNodeKey(key: string): boolean {
 }
 
 /** What events can be about. Each kind of subject has keys and topics of its own. */
-export const SubjectKind = z.enum(['node']);
+export const SubjectKind = z.enum(['node', 'cluster']);
 export type SubjectKind = z.infer<typeof SubjectKind>;
 
 /** By which fields an event says whom it is about. */
 interface SubjectIdentities {
   readonly node: NodeIdentity;
+  readonly cluster: ClusterIdentity;
 }
 export type SubjectIdentity<Kind extends SubjectKind = SubjectKind> = SubjectIdentities[Kind];
 
 /** A subject by its names, as record keys know it. */
 interface NamedSubjects {
   readonly node: Pick<NodeIdentity, 'cluster' | 'node'>;
+  readonly cluster: Pick<ClusterIdentity, 'cluster'>;
 }
 export type NamedSubject<Kind extends SubjectKind = SubjectKind> = NamedSubjects[Kind];
 
@@ -71,6 +86,13 @@ export const SUBJECTS: { readonly [Kind in SubjectKind]: SubjectRow<Kind> } = {
     isKey: isNodeKey,
     clusterOf: (key) => key.slice(0, key.indexOf('/')),
     installationOf: (identity) => `${nodeKey(identity)} ${identity.nodeInstance}`,
+    partitions: 32,
+  },
+  cluster: {
+    keyOf: ({ cluster }) => cluster,
+    isKey: (key) => ClusterName.safeParse(key).success,
+    clusterOf: (key) => key,
+    installationOf: ({ cluster, clusterInstance }) => `${cluster} ${clusterInstance}`,
     partitions: 32,
   },
 };

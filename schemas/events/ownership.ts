@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  ClusterIdentity,
-  ClusterInstant,
-  ClusterObject,
-  ObjectText,
-  ObjectUid,
-  ServedKind,
-} from './cluster-objects.ts';
+import { ClusterInstant, ClusterObject, ObjectText, ServedKind } from './cluster-objects.ts';
+import { ClusterIdentity, ObjectUid } from './identity.ts';
 
 /** One fact holds at most so many candidates, and as many that settled. */
 export const MAX_CANDIDATES = 500;

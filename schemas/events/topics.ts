@@ -2,6 +2,8 @@ import type { z } from 'zod';
 import { KeyStatement } from '../keys/key-statement.ts';
 import { PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
+import { ClusterCommand } from './cluster-command.ts';
+import { ClusterCommandResult, ClusterObjectResults } from './cluster-result.ts';
 import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { DECISIONS } from './decision.ts';
@@ -10,8 +12,10 @@ import { ArchiveHead, DecisionHead } from './head.ts';
 import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
+import { Ownership } from './ownership.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
 import {
+  CANDIDATES_OF_A_CLUSTER,
   HISTORY_OF_DISKS,
   OBJECTS_OF_A_NODE,
   ONE_COMMAND,
@@ -27,7 +31,7 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Partitions of every topic that is keyed by node. */
+/** Partitions of every topic that is keyed by a subject: those of all kinds have as many. */
 export const NODE_PARTITIONS = SUBJECTS.node.partitions;
 
 export interface TopicSpec {
@@ -91,6 +95,34 @@ export const TOPICS = {
     retentionMs: 14 * DAY_MS,
     bounds: OBJECTS_OF_A_NODE,
     schemas: [DECISIONS.node, PressureUnrelieved],
+  }),
+  clusterOwnership: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.ownership',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Ownership],
+  }),
+  clusterCommands: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.commands',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [ClusterCommand],
+  }),
+  clusterResults: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.results',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [ClusterObjectResults, ClusterCommandResult],
+  }),
+  clusterDecisions: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.decisions',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [DECISIONS.cluster],
   }),
   policies: topic({
     name: 'gc.policies',

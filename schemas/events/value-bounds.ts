@@ -22,6 +22,12 @@ export const OBJECTS_OF_A_NODE: ValueBounds = { bytes: 64 * MEBIBYTE, depth: DEP
 /** Three filesystems with two histories of two hours, a bucket of four values a minute: 80 KiB, and 4,000 elements. */
 export const HISTORY_OF_DISKS: ValueBounds = { bytes: 2 * MEBIBYTE, depth: DEPTH, elements: 100_000 };
 
+/**
+ * What of a cluster's owner graph may call for something, or what was decided, ordered or done about it: 512 KiB of candidates, as many
+ * again that settled, and the kinds of which nothing is known, or 500 objects with a sentence each.
+ */
+export const CANDIDATES_OF_A_CLUSTER: ValueBounds = { bytes: 4 * MEBIBYTE, depth: DEPTH, elements: 200_000 };
+
 /** One reclaim with its target. */
 export const ONE_ORDER: ValueBounds = { bytes: 64 * KIBIBYTE, depth: DEPTH, elements: 2_000 };
 

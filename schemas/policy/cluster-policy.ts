@@ -8,13 +8,16 @@ export type Collector = z.infer<typeof Collector>;
 
 const Names = z.array(z.string().min(1).max(320)).max(1_000);
 
+/** Which clusters a policy is for. An empty list matches every cluster. */
+export const ClusterSelector = z.strictObject({ clusters: z.array(ClusterName) });
+export type ClusterSelector = z.infer<typeof ClusterSelector>;
+
 /** A policy for clusters as it stands on the log: every default filled in. */
 export const ClusterPolicy = z.strictObject({
   name: z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/),
   /** The matching policy with the highest priority holds; between equals, the first by name. */
   priority: z.int(),
-  /** An empty list matches every cluster. */
-  selector: z.strictObject({ clusters: z.array(ClusterName) }),
+  selector: ClusterSelector,
   /** `rehearse`: the API server is asked for all of it, and does nothing. */
   mode: z.enum(['dry-run', 'rehearse', 'enforce']),
   profile: z.enum(['fleetgc', 'kubernetes']),
@@ -36,7 +39,7 @@ export const ClusterPolicy = z.strictObject({
 });
 export type ClusterPolicy = z.infer<typeof ClusterPolicy>;
 
-/** State: one policy for clusters, keyed by its name. */
+/** State: one policy for clusters, keyed by `cluster/` and its name. */
 export const ClusterPolicyRecord = z.strictObject({
   type: z.literal('fleetgc.cluster-policy'),
   version: z.literal(1),

@@ -3,12 +3,10 @@ import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
 import { Uint64 } from '../events/filesystem.ts';
 import type { SubjectKind } from '../events/identity.ts';
 import { compareText } from '../events/text-order.ts';
+import { ClusterPolicyRecord } from './cluster-policy.ts';
 import { EvictionThreshold } from './eviction.ts';
-import { Globs, globMatcher } from './glob.ts';
+import { Globs } from './glob.ts';
 import { NamedKeep } from './image-pattern.ts';
-
-/** The label of a node that says to which pool it belongs. */
-export const POOL_LABEL = 'fleetgc.io/pool';
 
 /** Which nodes a policy is for. Every given condition must hold; an empty list or record matches every node. */
 export const NodeSelector = z.strictObject({
@@ -138,10 +136,12 @@ export type PolicyRecord = z.infer<typeof PolicyRecord>;
 /** The records of policies for each kind of subject: their types tell them apart, and all lie on the same topics. */
 export const POLICY_RECORDS = {
   node: PolicyRecord,
+  cluster: ClusterPolicyRecord,
 } as const satisfies { readonly [Kind in SubjectKind]: z.ZodObject<{ type: z.ZodLiteral<string> }> };
 
 interface PolicyRecords {
   readonly node: PolicyRecord;
+  readonly cluster: ClusterPolicyRecord;
 }
 export type PolicyRecordOf<Kind extends SubjectKind> = PolicyRecords[Kind];
 
@@ -149,6 +149,23 @@ export const isPolicyFor = <Kind extends SubjectKind>(
   kind: Kind,
   record: PolicyRecordOf<SubjectKind>,
 ): record is PolicyRecordOf<Kind> => record.type === POLICY_RECORDS[kind].shape.type.value;
+
+/** No node's policy can have such a key, since names have no slash. */
+const POLICY_KEYS: { readonly [Kind in SubjectKind]: (name: string) => string } = {
+  node: (name) => name,
+  cluster: (name) => `cluster/${name}`,
+};
+
+/** The record key of a policy of this name: those for different kinds of subjects may have the same one. */
+export const keyOfPolicyNamed = (kind: SubjectKind, name: string): string => POLICY_KEYS[kind](name);
+
+/** For whom a policy is. */
+export const subjectOfPolicy = (record: PolicyRecordOf<SubjectKind>): SubjectKind =>
+  isPolicyFor('cluster', record) ? 'cluster' : 'node';
+
+/** The record key of a policy. */
+export const policyKey = (record: PolicyRecordOf<SubjectKind>): string =>
+  keyOfPolicyNamed(subjectOfPolicy(record), record.policy.name);
 
 /**
  * State, keyed by `pauseKey`: outranks every policy on what it selects, of whatever kind, until `fleetgc resume` deletes
@@ -193,57 +210,3 @@ export interface PolicySetOf<Kind extends SubjectKind> {
   readonly hash: string;
 }
 export type PolicySet = PolicySetOf<'node'>;
-
-/** A node as selection looks at it. */
-export interface SelectableNode {
-  readonly cluster: string;
-  readonly node: string;
-  readonly nodeLabels: Readonly<Record<string, string>>;
-}
-
-/** What selection looks at. */
-interface SelectableSubjects {
-  readonly node: SelectableNode;
-}
-export type SelectableSubject<Kind extends SubjectKind> = SelectableSubjects[Kind];
-
-interface Selecting<Kind extends SubjectKind> {
-  readonly policy: (record: PolicyRecordOf<Kind>, subject: SelectableSubject<Kind>) => boolean;
-  readonly pause: (pause: PauseRecord, subject: SelectableSubject<Kind>) => boolean;
-}
-
-/** For whom policies and pauses are. */
-const SELECTS: { readonly [Kind in SubjectKind]: Selecting<Kind> } = {
-  node: {
-    policy: ({ policy }, node) => selects(policy.selector, node),
-    pause: ({ selector }, node) => selects(selector, node),
-  },
-};
-
-/** What holds for a subject: paused, one policy, or none, which means keep everything. */
-export type Selection<Kind extends SubjectKind> =
-  | { readonly kind: 'paused'; readonly pause: PauseRecord }
-  | { readonly kind: 'policy'; readonly record: PolicyRecordOf<Kind> }
-  | { readonly kind: 'none' };
-
-export function selectPolicy<Kind extends SubjectKind>(
-  set: PolicySetOf<Kind>,
-  subject: SelectableSubject<Kind>,
-): Selection<Kind> {
-  const selecting = SELECTS[set.subject];
-  const pause = set.pauses.find((each) => selecting.pause(each, subject));
-  if (pause) return { kind: 'paused', pause };
-  const [record] = set.policies
-    .filter((each) => selecting.policy(each, subject))
-    .toSorted((a, b) => b.policy.priority - a.policy.priority || compareText(a.policy.name, b.policy.name));
-  return record ? { kind: 'policy', record } : { kind: 'none' };
-}
-
-export function selects(selector: NodeSelector, { cluster, node, nodeLabels }: SelectableNode): boolean {
-  return (
-    (selector.clusters.length === 0 || selector.clusters.includes(cluster)) &&
-    (selector.nodeNames.length === 0 || selector.nodeNames.some((pattern) => globMatcher(pattern)(node))) &&
-    (selector.pools.length === 0 || selector.pools.some((pool) => pool === nodeLabels[POOL_LABEL])) &&
-    Object.entries(selector.nodeLabels).every(([key, value]) => nodeLabels[key] === value)
-  );
-}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Fact } from '../events/decision.ts';
+import { Fact } from '../events/decision-parts.ts';
 import { Uint64 } from '../events/filesystem.ts';
 import { ClusterName, NodeName } from '../events/identity.ts';
 import { Inventory } from '../events/inventory.ts';

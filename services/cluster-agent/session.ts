@@ -7,7 +7,8 @@ import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
-import type { ClusterIdentity, ClusterInstant } from '../../schemas/events/cluster-objects.ts';
+import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { ClusterGraph } from './cluster-graph.ts';

@@ -26,7 +26,7 @@ type Original =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Facts about nodes go back: whoever reads them judges them anew. An order is never put back, since a letter may be anybody's and
+ * Facts about nodes and clusters go back: whoever reads them judges them anew. An order is never put back, since a letter may be anybody's and
  * an old order asks for what nobody may want any more; an old policy would replace the one that holds now.
  */
 const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
@@ -36,6 +36,10 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   commands: false,
   results: true,
   decisions: true,
+  clusterOwnership: true,
+  clusterCommands: false,
+  clusterResults: true,
+  clusterDecisions: true,
   policies: false,
   policyVersions: false,
   keys: false,
@@ -53,7 +57,10 @@ export function originalRecord(letter: DeadLetter): Original {
   const key = originalKey(letter);
   const value = originalValue(letter);
   if (topic === undefined)
-    return { ok: false, reason: `messages of ${letter.topic} are not put back, only facts about nodes are` };
+    return {
+      ok: false,
+      reason: `messages of ${letter.topic} are not put back, only facts about nodes and clusters are`,
+    };
   if (!isPosition(letter, topic))
     return { ok: false, reason: 'its position is none that this topic can have' };
   if (key === null) return { ok: false, reason: 'it had no key, so nobody knows where it belongs' };

@@ -5,10 +5,11 @@ import { readPoliciesBy, type StoredPolicies } from '../../packages/policy/store
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
-import { nodeKey } from '../../schemas/events/identity.ts';
+import { nodeKey, type SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
-import { selects } from '../../schemas/policy/policy.ts';
+import { isPolicyFor, type PolicyRecordOf } from '../../schemas/policy/policy.ts';
+import { selects } from '../../schemas/policy/policy-selection.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
@@ -118,11 +119,15 @@ function statusOf(facts: StatusFacts): FleetStatus {
   return { ...status, problems: statusProblems(status, typeof groups === 'string' ? groups : null) };
 }
 
+/** The status is that of nodes. */
+const forNodes = (record: PolicyRecordOf<SubjectKind>): readonly PolicyRecordOf<'node'>[] =>
+  isPolicyFor('node', record) ? [record] : [];
+
 const policiesOf = (
   { policies }: StoredPolicies,
   nodes: FleetNodes | null,
 ): NonNullable<FleetStatus['policies']> =>
-  [...policies.values()].map(({ policy: { name, mode }, policyVersion }) => ({
+  [...policies.values()].flatMap(forNodes).map(({ policy: { name, mode }, policyVersion }) => ({
     name,
     policyVersion,
     mode,

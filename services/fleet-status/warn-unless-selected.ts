@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
-import { type NodeSelector, selects } from '../../schemas/policy/policy.ts';
+import type { NodeSelector } from '../../schemas/policy/policy.ts';
+import { selects } from '../../schemas/policy/policy-selection.ts';
 import { type ReportingNodesNeeds, readReportingNodes } from './reporting-nodes.ts';
 
 /** Beyond that nothing is said: the question is no reason to wait. */

@@ -6,7 +6,8 @@ import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Observe } from '../../schemas/events/observe.ts';
 import type { Instant } from '../../schemas/events/time.ts';
-import { type PolicySet, type SelectableNode, selectPolicy } from '../../schemas/policy/policy.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
+import { type SelectableNode, selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { AgentMetrics } from './agent-metrics.ts';
 import type { Order, OrderOutcome } from './publishing/pacing.ts';
 

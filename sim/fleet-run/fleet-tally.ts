@@ -1,6 +1,7 @@
 import type { Output } from '../../packages/decision/handler.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
-import { type Policy, type PolicySet, selectPolicy } from '../../schemas/policy/policy.ts';
+import type { Policy, PolicySet } from '../../schemas/policy/policy.ts';
+import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { NodeFault } from '../fleet/fleet-faults.ts';
 import { availableAt, type Fleet, type FleetNode } from '../fleet/fleet-node.ts';
 import type { WorkloadEvent } from '../fleet/fleet-workload.ts';

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '../../packages/process/durations.ts';
 import type { FilesystemReadings } from '../../schemas/events/filesystem.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Instant } from '../../schemas/events/time.ts';
-import { POOL_LABEL } from '../../schemas/policy/policy.ts';
+import { POOL_LABEL } from '../../schemas/policy/policy-selection.ts';
 import { uidOf } from '../kubelet/kubelet-pod.ts';
 import { evenChoice, type Random, seededRandom } from '../workload/random.ts';
 import { type Catalogue, SANDBOX_IMAGE } from './fleet-catalogue.ts';

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type NodeSelector,
-  type Policy,
-  type PolicySet,
-  pauseKey,
-  selectPolicy,
-  selects,
-} from '../../schemas/policy/policy.ts';
+import { type NodeSelector, type Policy, type PolicySet, pauseKey } from '../../schemas/policy/policy.ts';
+import { selectPolicy, selects } from '../../schemas/policy/policy-selection.ts';
 import { EVERY_NODE, pauseRecord, policyRecord } from '../fixtures/policy.ts';
 
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { pool: 'web', 'fleetgc.io/pool': 'gpu' } };

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { MAX_LETTER_VALUE_BYTES } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { parseJson } from '../../packages/pipeline/parse/parse-record.ts';
+import { MAX_CLUSTER_COMMAND_ITEMS } from '../../schemas/events/cluster-command.ts';
 import { MAX_COMMAND_ITEMS, MAX_OBJECT_ID_LENGTH } from '../../schemas/events/command.ts';
 import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import type { Verdict } from '../../schemas/events/decision.ts';
@@ -11,16 +12,25 @@ import { LARGEST_UINT64 } from '../../schemas/events/filesystem.ts';
 import { MOST_SUMS } from '../../schemas/events/head.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../schemas/events/inventory.ts';
 import { Observe } from '../../schemas/events/observe.ts';
+import { MAX_CANDIDATE_REFERENCES, MAX_CANDIDATES } from '../../schemas/events/ownership.ts';
 import { MAX_CAUSE_TEXT_LENGTH, type ReclaimCause } from '../../schemas/events/reclaim.ts';
 import { MAX_BOOT_ID_LENGTH } from '../../schemas/events/time.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { MAX_GLOB_LENGTH, MAX_GLOBS } from '../../schemas/policy/glob.ts';
 import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
+import {
+  clusterCommand,
+  clusterDecision,
+  clusterItem,
+  clusterObject,
+  clusterObjectResults,
+} from '../fixtures/cluster.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { container, image, inventory } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { decision } from '../fixtures/outputs.ts';
+import { candidate, owner, ownership } from '../fixtures/ownership.ts';
 import { EVERY_NODE, keepList, pauseRecord, policyRecord } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { pressureUnrelieved } from '../fixtures/results.ts';
@@ -104,6 +114,13 @@ const ofALongReclaim = {
   }),
 };
 
+/** Names of objects are ASCII, whatever their kind. */
+const LONG_NAMES = { namespace: 'n'.repeat(63), name: 'n'.repeat(253), uid: 'u'.repeat(36) };
+const LARGE_ITEM = clusterItem({
+  object: clusterObject(LONG_NAMES),
+  act: { action: 'drop-references', ownerUids: many(MAX_CANDIDATE_REFERENCES / 20, () => 'u'.repeat(36)) },
+});
+
 /** The largest of each topic that our own services write for a large fleet with large nodes. */
 const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
   diskStats: diskStats({}, { history: { nodefs: history, imagefs: history, containerfs: history } }),
@@ -122,6 +139,36 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
   results: pressureUnrelieved({ holders: many(20, () => ({ reason: 'in-use', objects: 1, bytes: 1 })) }),
   decisions: decision({
     verdicts: verdictsOf({ container: containers.map(verdict), image: images.map(verdict) }),
+  }),
+  clusterOwnership: ownership({
+    unsyncedKinds: many(1_000, () => ({
+      group: 'g'.repeat(100),
+      kind: 'k'.repeat(50),
+      reason: 'r'.repeat(500),
+    })),
+    settled: many(MAX_CANDIDATES, () => ({ ...clusterObject(LONG_NAMES), how: 'gone' })),
+    candidates: many(MAX_CANDIDATES, () =>
+      candidate({ object: LONG_NAMES, references: [owner('o'), owner('p')] }),
+    ),
+  }),
+  clusterCommands: clusterCommand({ items: many(MAX_CLUSTER_COMMAND_ITEMS, () => LARGE_ITEM) }),
+  clusterResults: clusterObjectResults({
+    objects: many(MAX_CLUSTER_COMMAND_ITEMS, () => ({
+      object: clusterObject(LONG_NAMES),
+      rule: 'D14',
+      action: 'delete',
+      attempts: 1,
+      requests: 1,
+      result: { outcome: 'refused', reason: 'changed', message: text(1_000) },
+    })),
+  }),
+  clusterDecisions: clusterDecision({
+    verdicts: many(MAX_CANDIDATES, (position) => ({
+      position,
+      action: 'delete',
+      rule: 'D14',
+      facts: Object.fromEntries(many(8, (fact) => [`fact${fact}`, text(128)])),
+    })),
   }),
   policies: policyRecord({ selector, keep }),
   policyVersions: set,

@@ -1,5 +1,6 @@
 import type { PolicySource } from '../../packages/policy/policies.ts';
-import { type PauseRecord, type SelectableNode, selectPolicy } from '../../schemas/policy/policy.ts';
+import type { PauseRecord } from '../../schemas/policy/policy.ts';
+import { type SelectableNode, selectPolicy } from '../../schemas/policy/policy-selection.ts';
 
 /** The pause that holds for a node, or `null`. Throws as `current` does. */
 export function pauseFor(

@@ -3,6 +3,7 @@ import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
 import { readPoliciesBy, requireStored } from '../../../packages/policy/stored-policies.ts';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import { isPolicyFor } from '../../../schemas/policy/policy.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -25,7 +26,7 @@ export const verb = defineVerb({
     const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
     const stored = requireStored(await readPoliciesBy(roots, log, context.signal), name);
-    const text = asWritten ? stored.source : writtenYaml(stored.policy);
+    const text = asWritten || !isPolicyFor('node', stored) ? stored.source : writtenYaml(stored.policy);
     const lines = [
       `# version ${stored.policyVersion}, applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`,
       text.trimEnd(),

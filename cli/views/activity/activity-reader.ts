@@ -68,7 +68,7 @@ export function createActivityReader(): ActivityReader {
           return [became(event, names.get(nameKey(event.node, event.object.id)) ?? shortId(event.object.id))];
         case 'fleetgc.node.pressure-unrelieved':
           return [{ kind: 'unrelieved', node: event.node, holders: event.holders }];
-        // Results tell what became of these, or it is no matter of one node.
+        // Results tell what became of these, or they are no matter of one node.
         case 'fleetgc.node.observe':
         case 'fleetgc.node.command':
         case 'fleetgc.node.command-result':
@@ -76,7 +76,13 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.node.reclaim-continues':
         case 'fleetgc.archive-head':
         case 'fleetgc.decision-head':
+        case 'fleetgc.cluster.ownership':
+        case 'fleetgc.cluster.command':
+        case 'fleetgc.cluster.object-results':
+        case 'fleetgc.cluster.command-result':
+        case 'fleetgc.cluster.decision':
         case 'fleetgc.policy':
+        case 'fleetgc.cluster-policy':
         case 'fleetgc.pause':
         case 'fleetgc.policy-deletion':
         case 'fleetgc.policy-set':

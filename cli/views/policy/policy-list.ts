@@ -1,7 +1,8 @@
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import type { StoredPause, StoredPolicies, StoredPolicy } from '../../../packages/policy/stored-policies.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import type { Policy } from '../../../schemas/policy/policy.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
+import { isPolicyFor, type Policy, type PolicyRecordOf, policyKey } from '../../../schemas/policy/policy.ts';
 import { tableLines } from '../../framework/output.ts';
 
 /** Policies in the order in which selection asks them: the first that selects a node holds there. */
@@ -13,14 +14,25 @@ export const inOrderOfPrecedence = (policies: Iterable<StoredPolicy>): readonly 
 /** Pauses first, since they outrank every policy. */
 export const listLines = ({ policies, pauses }: StoredPolicies): readonly string[] => [
   ...[...pauses.values()].map(pauseLine),
-  ...(pauses.size > 0 && policies.size > 0 ? [''] : []),
-  ...(policies.size > 0 ? policyTable(inOrderOfPrecedence(policies.values())) : []),
+  ...[policyTable(ofKind('node', policies)), clusterPolicyTable(ofKind('cluster', policies))]
+    .filter((lines) => lines.length > 1)
+    .flatMap((lines, index) => (index > 0 || pauses.size > 0 ? ['', ...lines] : lines)),
 ];
+
+type StoredFor<Kind extends SubjectKind> = StoredPolicy & PolicyRecordOf<Kind>;
+
+const ofKind = <Kind extends SubjectKind>(
+  kind: Kind,
+  policies: StoredPolicies['policies'],
+): readonly StoredFor<Kind>[] =>
+  inOrderOfPrecedence(policies.values()).filter((record): record is StoredFor<Kind> =>
+    isPolicyFor(kind, record),
+  );
 
 export const pauseLine = ({ selector, reason, appliedAtMs }: StoredPause): string =>
   `paused: ${selectorText(selector)}, since ${timeText(appliedAtMs)}${reason === '' ? '' : ` (${reason})`}`;
 
-const policyTable = (policies: readonly StoredPolicy[]): readonly string[] =>
+const policyTable = (policies: readonly StoredFor<'node'>[]): readonly string[] =>
   tableLines(
     ['NAME', 'VERSION', 'MODE', 'PRIORITY', 'IMAGES', 'APPLIED', 'NODES'],
     policies.map(({ policy, policyVersion, appliedAtMs }) => [
@@ -31,6 +43,20 @@ const policyTable = (policies: readonly StoredPolicy[]): readonly string[] =>
       `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`,
       timeText(appliedAtMs),
       selectorText(policy.selector),
+    ]),
+  );
+
+const clusterPolicyTable = (policies: readonly StoredFor<'cluster'>[]): readonly string[] =>
+  tableLines(
+    ['NAME', 'VERSION', 'MODE', 'PRIORITY', 'COLLECTORS', 'APPLIED', 'CLUSTERS'],
+    policies.map((record) => [
+      policyKey(record),
+      String(record.policyVersion),
+      record.policy.mode,
+      String(record.policy.priority),
+      record.policy.collectors.join(', ') || 'none',
+      timeText(record.appliedAtMs),
+      record.policy.selector.clusters.join(', ') || 'every cluster',
     ]),
   );
 

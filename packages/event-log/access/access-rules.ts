@@ -1,8 +1,11 @@
-import { DeciderName } from '../../../schemas/events/object-kinds.ts';
+import { AnyDeciderName } from '../../../schemas/events/deciders.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
-/** Who comes to the brokers, each with a login of its own. `reader` writes nothing, `archiver` nothing but heads. */
-export const ROLES = ['node', 'decider', 'operator', 'archiver', 'reader'] as const;
+/**
+ * Who comes to the brokers, each with a login of its own. `cluster`: agent and executor of one.
+ * `reader` writes nothing, `archiver` nothing but heads.
+ */
+export const ROLES = ['node', 'cluster', 'decider', 'operator', 'archiver', 'reader'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Kafka's own names. Reading and writing a topic, and reading a group, let one describe it too. */
@@ -24,7 +27,7 @@ type Access = Readonly<Record<'readers' | 'writers', readonly Role[]>>;
 /** Who looks at the whole log. */
 const ONLOOKERS = ['operator', 'archiver', 'reader'] as const satisfies readonly Role[];
 
-/** Who reads and who writes which topic. An operator writes facts of nodes only to put dead letters back, and never an order. */
+/** Who reads and who writes which topic. An operator writes facts of nodes and clusters only to put dead letters back, and never an order. */
 const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   diskStats: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
   inventory: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
@@ -32,16 +35,21 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   commands: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
   results: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
   decisions: { readers: ONLOOKERS, writers: ['decider'] },
-  policies: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
-  keys: { readers: ['node', 'decider', ...ONLOOKERS], writers: ['operator'] },
+  clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
+  clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
+  clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster', 'operator'] },
+  clusterDecisions: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
+  policies: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
+  keys: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
   policyVersions: { readers: ['decider', ...ONLOOKERS], writers: ['decider', 'operator'] },
-  deadLetters: { readers: ONLOOKERS, writers: ['node', 'decider', 'operator'] },
+  deadLetters: { readers: ONLOOKERS, writers: ['node', 'cluster', 'decider', 'operator'] },
 };
 
 /** What else a role may do, on each topic and on each group of the deciders. */
 const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], readonly Operation[]>>>> = {
   node: { topic: [], group: [] },
+  cluster: { topic: [], group: [] },
   decider: { topic: [], group: ['Read'] },
   // Creates the topics, compares their settings, and asks how far the deciders are.
   operator: { topic: ['Create', 'DescribeConfigs'], group: ['Describe'] },
@@ -50,7 +58,7 @@ const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], read
 };
 
 /** The consumer groups of the deciders; nobody else joins one. */
-export const DECIDER_GROUPS: readonly string[] = DeciderName.options.map((name) => `fleetgc-${name}`);
+export const DECIDER_GROUPS: readonly string[] = AnyDeciderName.options.map((name) => `fleetgc-${name}`);
 
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
 

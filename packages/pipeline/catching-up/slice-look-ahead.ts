@@ -1,4 +1,4 @@
-import type { MessageReference } from '../../../schemas/events/decision.ts';
+import type { MessageReference } from '../../../schemas/events/decision-parts.ts';
 import { DiskStatsHead } from '../../../schemas/events/disk-stats.ts';
 import { InventoryHead } from '../../../schemas/events/inventory.ts';
 import type { EventOf, FleetEvent } from '../../../schemas/events/topics.ts';

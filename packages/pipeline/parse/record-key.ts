@@ -1,6 +1,6 @@
 import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
-import { pauseKey } from '../../../schemas/policy/policy.ts';
+import { pauseKey, policyKey } from '../../../schemas/policy/policy.ts';
 import { contentHash } from '../../canonical/ids.ts';
 
 function policyTopicKey(event: EventOf<'policies'>): string {
@@ -10,7 +10,8 @@ function policyTopicKey(event: EventOf<'policies'>): string {
     case 'fleetgc.policy-deletion':
       return event.key;
     case 'fleetgc.policy':
-      return event.policy.name;
+    case 'fleetgc.cluster-policy':
+      return policyKey(event);
   }
 }
 
@@ -25,6 +26,10 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   commands: SUBJECTS.node.keyOf,
   results: SUBJECTS.node.keyOf,
   decisions: SUBJECTS.node.keyOf,
+  clusterOwnership: SUBJECTS.cluster.keyOf,
+  clusterCommands: SUBJECTS.cluster.keyOf,
+  clusterResults: SUBJECTS.cluster.keyOf,
+  clusterDecisions: SUBJECTS.cluster.keyOf,
   policies: policyTopicKey,
   policyVersions: policyVersionKey,
   keys: ({ keyId }) => keyId,

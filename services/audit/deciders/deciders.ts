@@ -4,7 +4,7 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { WrittenEvent } from '../../../packages/decision/freezable-decider.ts';
 import type { InputPosition } from '../../../packages/decision/handler.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
-import type { MessageReference } from '../../../schemas/events/decision.ts';
+import type { MessageReference } from '../../../schemas/events/decision-parts.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import type { PolicySetOf } from '../../../schemas/policy/policy.ts';
 import frozen from './hashes.json' with { type: 'json' };

@@ -1,4 +1,5 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
 import {
   type ParsedRecord,
   parseJson,
@@ -46,12 +47,13 @@ export class RecordReader {
     return null;
   }
 
-  /** The same for the topic of decisions, whose records are parsed only as far as anybody needs them. */
+  /** The same for the topics of decisions, whose records are parsed only as far as anybody needs them. */
   onDecisions(record: LogRecord): OnDecisions | null {
-    const json = this.#json('decisions', record);
+    const topicId = topicIdOf(record.topic);
+    const json = this.#json(topicId, record);
     const found = json.ok ? onDecisions(record, json.event) : json;
     if (found.ok) return found.event;
-    this.#visitor.onRefused('decisions', record, found.rejection);
+    this.#visitor.onRefused(topicId, record, found.rejection);
     return null;
   }
 

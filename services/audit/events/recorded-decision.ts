@@ -8,18 +8,14 @@ import type { PressureUnrelieved } from '../../../schemas/events/result.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 
 /** What has to be known of a record to decide again, whatever it is about. */
-const AGAIN = {
-  id: true,
-  input: true,
-  policySetHash: true,
-  outcome: true,
-  outputIds: true,
-  overtakenBy: true,
-} as const;
+const AGAIN = { id: true, input: true, policySetHash: true, outcome: true, outputIds: true } as const;
 const DECIDER = { decider: z.object({ name: z.string(), version: z.string() }) };
 
 const NodeHead = DECISIONS.node
-  .pick({ ...AGAIN, cluster: true, node: true, nodeInstance: true })
+  .pick({ ...AGAIN, overtakenBy: true, cluster: true, node: true, nodeInstance: true })
+  .extend(DECIDER);
+const ClusterHead = DECISIONS.cluster
+  .pick({ ...AGAIN, cluster: true, clusterInstance: true })
   .extend(DECIDER);
 
 /**
@@ -28,8 +24,13 @@ const NodeHead = DECISIONS.node
  */
 interface Heads {
   readonly node: z.infer<typeof NodeHead>;
+  /** No fact about a cluster overtakes another one. */
+  readonly cluster: z.infer<typeof ClusterHead> & { readonly overtakenBy?: never };
 }
-export type DecisionHead = Heads[SubjectKind];
+export type DecisionHeadOf<Kind extends SubjectKind> = Heads[Kind];
+export type DecisionHead = DecisionHeadOf<SubjectKind>;
+
+export const isAboutNode = (head: DecisionHead): head is DecisionHeadOf<'node'> => 'node' in head;
 
 /** A decision record: where it lies, whom it is about, what it says as JSON, and the part of it that is understood. */
 export interface RecordedDecision {
@@ -39,25 +40,27 @@ export interface RecordedDecision {
   readonly head: DecisionHead;
 }
 
-/** What lies on the topic of decisions. */
+/** What lies on a topic of decisions. */
 export type OnDecisions =
   | { readonly kind: 'decision'; readonly decision: RecordedDecision }
   | { readonly kind: 'unrelieved'; readonly event: PressureUnrelieved; readonly value: unknown };
 
-/** Whom the decisions of the topic are about; those about another kind of subject lie on a topic of their own. */
-const { key: SUBJECT } = TOPICS.decisions;
+/** What the decisions of its topic are about: those about each kind of subject lie on a topic of their own. */
+export const kindDecidedOn = ({ topic }: LogRecord): SubjectKind =>
+  topic === TOPICS.clusterDecisions.name ? 'cluster' : 'node';
 
 /** `value` is the JSON of the record. What consumers refuse is parsed whole, to say why. */
 export function onDecisions(record: LogRecord, value: unknown): ParsedRecord<OnDecisions> {
   const decision = decisionGiven(record, value);
   return decision === null
-    ? READERS[SUBJECT].parse(record, value)
+    ? READERS[kindDecidedOn(record)].parse(record, value)
     : { ok: true, event: { kind: 'decision', decision } };
 }
 
 /** What a decider gave, as if it had been read from this record; `null` where the record's key or headers disagree with it. */
 export function decisionGiven(record: LogRecord, value: unknown): RecordedDecision | null {
-  const understood = isDecision(SUBJECT, value) ? READERS[SUBJECT].understand(value) : null;
+  const kind = kindDecidedOn(record);
+  const understood = isDecision(kind, value) ? READERS[kind].understand(value) : null;
   return understood !== null && agrees(understood, record) ? { record, value, ...understood } : null;
 }
 
@@ -82,6 +85,13 @@ const READERS: { readonly [Kind in SubjectKind]: Reader } = {
     },
     parse: parseOnNodeDecisions,
   },
+  cluster: {
+    understand: (value) => {
+      const head = ClusterHead.safeParse(value).data;
+      return head === undefined ? null : { head, subject: subjectNamed('cluster', head) };
+    },
+    parse: parseOnClusterDecisions,
+  },
 };
 
 function parseOnNodeDecisions(record: LogRecord, value: unknown): ParsedRecord<OnDecisions> {
@@ -91,6 +101,14 @@ function parseOnNodeDecisions(record: LogRecord, value: unknown): ParsedRecord<O
   if (event.type !== 'fleetgc.node.decision')
     return { ok: true, event: { kind: 'unrelieved', event, value } };
   const subject = subjectNamed('node', event);
+  return { ok: true, event: { kind: 'decision', decision: { record, subject, value: event, head: event } } };
+}
+
+function parseOnClusterDecisions(record: LogRecord, value: unknown): ParsedRecord<OnDecisions> {
+  const parsed = parseValueOf('clusterDecisions', value, record);
+  if (!parsed.ok) return parsed;
+  const { event } = parsed;
+  const subject = subjectNamed('cluster', event);
   return { ok: true, event: { kind: 'decision', decision: { record, subject, value: event, head: event } } };
 }
 

@@ -66,7 +66,9 @@ function momentOf(event: FleetEvent, { topic, partition, offset, timestampMs }: 
   };
 }
 
+/** By the clock of a node; what is about a cluster has the API server's. */
 const instantOf = (event: FleetEvent): Instant | undefined => {
+  if (!('node' in event)) return undefined;
   if ('takenAt' in event) return event.takenAt;
   return 'at' in event ? event.at : undefined;
 };

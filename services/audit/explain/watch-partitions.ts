@@ -39,6 +39,7 @@ export interface Watched {
 
 const TOLD = {
   node: ['inventory', 'decisions', 'commands', 'results'],
+  cluster: [],
 } as const satisfies SubjectTopicsRead;
 const TOPICS_TOLD = Object.values(TOLD).flat();
 /** Waiting for a broker is most of the work where a partition has little to read. */

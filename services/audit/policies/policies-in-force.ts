@@ -13,6 +13,7 @@ import {
   type PolicyRecordOf,
   type PolicySetOf,
   pauseKey,
+  policyKey,
 } from '../../../schemas/policy/policy.ts';
 import { type Place, placeOf } from '../events/log-position.ts';
 import { readWholeTopic } from '../events/reading.ts';
@@ -170,7 +171,7 @@ function statesOf(
 ): ReadonlyMap<string, string> {
   const holders = new Map(changes.flatMap(({ key, hold }) => (hold === null ? [] : [[hold.id, key]])));
   return new Map([
-    ...policies.map((record) => [record.policy.name, stateOf(record)] as const),
+    ...policies.map((record) => [policyKey(record), stateOf(record)] as const),
     ...pauses.map(
       (record) => [holders.get(record.id) ?? pauseKey(record.selector), stateOf(record)] as const,
     ),

@@ -12,6 +12,7 @@ import {
   type PolicySetOf,
   type PolicyTopicRecord,
   pauseKey,
+  policyKey,
 } from '../../../schemas/policy/policy.ts';
 import { readWholeTopic } from '../events/reading.ts';
 
@@ -93,6 +94,7 @@ class RecordEvidence implements PolicyEvidence {
         else add(this.policies, key, deletedBy<PolicyRecordOf<SubjectKind>>(record, event));
         break;
       case 'fleetgc.policy':
+      case 'fleetgc.cluster-policy':
         add(this.policies, key, exactly(record, isPolicyFor(this.#subject, event) ? event : null));
         break;
     }
@@ -127,7 +129,7 @@ export function withDecisions(
     .filter(({ length }) => length > 0);
   return {
     policies: extended(records.policies, minutes, ({ policies }) =>
-      policies.map((record) => [record.policy.name, record]),
+      policies.map((record) => [policyKey(record), record]),
     ),
     pauses: extended(records.pauses, minutes, ({ pauses }) =>
       pauses.map((pause) => [pauseKey(pause.selector), pause]),

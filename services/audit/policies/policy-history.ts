@@ -65,7 +65,8 @@ function collect(record: LogRecord, collected: Collected): void {
   const { event } = parsed;
   // Pauses and deletions stand in no set by their hashes: sets tell pauses as a whole.
   if (event.type === 'fleetgc.policy-set') collectSet(event, record, collected);
-  if (event.type === 'fleetgc.policy') collectPolicy(event, record, collected);
+  if (event.type === 'fleetgc.policy' || event.type === 'fleetgc.cluster-policy')
+    collectPolicy(event, record, collected);
 }
 
 function collectPolicy(
@@ -106,6 +107,7 @@ function historyOf(
     });
   const rebuilt: { readonly [Kind in SubjectKind]: (hash: string) => PolicySetOf<Kind> | null } = {
     node: rebuiltFor('node'),
+    cluster: rebuiltFor('cluster'),
   };
   return {
     problems,

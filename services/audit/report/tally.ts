@@ -8,13 +8,16 @@ import type { AuditReport, UnrelievedNode } from '../../../schemas/reports/audit
 import { EventReader } from '../events/event-reader.ts';
 import { type ImageBack, ImagesPulledAgain } from '../events/images-pulled-again.ts';
 import { type SubjectTopicsRead, type TopicTakers, takeByTopic } from '../events/reading.ts';
-import type { DecisionHead } from '../events/recorded-decision.ts';
+import { type DecisionHeadOf, isAboutNode } from '../events/recorded-decision.ts';
 import { SetsDecidedUnder } from '../policies/policy-evidence.ts';
 import { DryRuns } from './dry-runs.ts';
 import { Removals } from './removals.ts';
 
 /** What is read of a partition for a report. */
-const REPORTED = { node: ['inventory', 'decisions', 'results'] } as const satisfies SubjectTopicsRead;
+const REPORTED = {
+  node: ['inventory', 'decisions', 'results'],
+  cluster: [],
+} as const satisfies SubjectTopicsRead;
 type ReportedTopic = (typeof REPORTED)[SubjectKind][number];
 export const REPORTED_TOPICS: readonly ReportedTopic[] = Object.values(REPORTED).flat();
 
@@ -99,11 +102,11 @@ export class Tally {
     const on = this.read.onDecisions(record);
     if (on?.kind === 'unrelieved') {
       if (this.read.isNew(on.event, record)) this.#unrelieved.add(on.event, record.timestampMs);
-    } else if (on !== null && this.read.isNew(on.decision.head, record))
+    } else if (on !== null && isAboutNode(on.decision.head) && this.read.isNew(on.decision.head, record))
       this.#takeDecision(on.decision.head, record);
   }
 
-  #takeDecision({ decider, outcome, policySetHash }: DecisionHead, record: LogRecord): void {
+  #takeDecision({ decider, outcome, policySetHash }: DecisionHeadOf<'node'>, record: LogRecord): void {
     this.#decisions.add({ decider: decider.name, outcome });
     this.decidedUnder.decided(policySetHash, record.timestampMs);
     if (outcome !== 'dry-run') return;

@@ -1,7 +1,8 @@
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
-import { POOL_LABEL, type PolicySet, selectPolicy } from '../../../schemas/policy/policy.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import { POOL_LABEL, selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import type { NodeSimulation, SimulationSums } from '../../../schemas/reports/audit-simulation.ts';
 import type { ComparedRun, RunSums } from './compared-run.ts';
 import type { MeasuredOf } from './measured-removals.ts';

@@ -75,6 +75,7 @@ const byName = ({ node: a }: ComparedNode, { node: b }: ComparedNode): number =>
 /** What is read of a partition; disk statistics are many, so they are read only where a policy looks at the past. */
 const SIMULATED = {
   node: ['inventory', 'decisions', 'results', 'diskStats'],
+  cluster: [],
 } as const satisfies SubjectTopicsRead;
 type SimulatedTopic = (typeof SIMULATED)[SubjectKind][number];
 const SIMULATED_TOPICS: readonly SimulatedTopic[] = Object.values(SIMULATED).flat();

@@ -51,6 +51,10 @@ export class PartitionCheck {
     decisions: (record) => this.#takeOnDecisions(record),
     commands: (record) => this.#takeCommand(record),
     results: (record) => this.#takeResult(record),
+    clusterOwnership: (record) => this.#takeOwnership(record),
+    clusterDecisions: (record) => this.#takeOnDecisions(record),
+    clusterCommands: (record) => this.#takeClusterCommand(record),
+    clusterResults: (record) => this.#takeClusterResult(record),
     deadLetters: (record) => this.#takeDeadLetter(record),
   };
 
@@ -120,11 +124,8 @@ export class PartitionCheck {
   }
 
   #takeDiskStats(record: LogRecord): void {
-    const { findings, inputs } = this.#parts;
-    findings.counts.diskStats++;
-    this.#keep(record);
-    const message = inputs.messageOf(record);
-    if (message.ok) this.#records.tellDoubledMember(record, message.event);
+    this.#parts.findings.counts.diskStats++;
+    this.#takeOwnership(record);
   }
 
   #takeInventory(record: LogRecord): void {
@@ -137,6 +138,12 @@ export class PartitionCheck {
     this.#records.tellDoubledMember(record, message.event);
     this.#removedByOthers.listed(message.event, record);
     this.#orders.listed(message.event, record);
+  }
+
+  #takeOwnership(record: LogRecord): void {
+    this.#keep(record);
+    const message = this.#parts.inputs.messageOf(record);
+    if (message.ok) this.#records.tellDoubledMember(record, message.event);
   }
 
   /** A message that is decided on. */
@@ -158,6 +165,17 @@ export class PartitionCheck {
     this.#parts.findings.counts.commands++;
     this.#commands.commanded(command.event, record);
     this.#reclaims.commanded(command.event, record);
+  }
+
+  async #takeClusterCommand(record: LogRecord): Promise<void> {
+    const command = this.#reader.read('clusterCommands', record);
+    if (command !== null && (await this.#takeEffect(command))) this.#parts.findings.counts.commands++;
+  }
+
+  #takeClusterResult(record: LogRecord): void {
+    const result = this.#reader.read('clusterResults', record);
+    if (result === null || !this.#records.isNew(result.event, record, canonicalJson(result.value))) return;
+    this.#parts.findings.counts.results++;
   }
 
   async #takeOnDecisions(record: LogRecord): Promise<void> {

@@ -4,13 +4,8 @@ import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { CommandRefusal } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import {
-  type PauseRecord,
-  type PolicyRecord,
-  type PolicySet,
-  type SelectableNode,
-  selectPolicy,
-} from '../../../schemas/policy/policy.ts';
+import type { PauseRecord, PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
+import { type SelectableNode, selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import type { LastActions } from '../journal/journal-state.ts';
 import type { LocalRules } from '../local/local-file.ts';
 import type { RemovalRate } from '../local/removal-rate.ts';

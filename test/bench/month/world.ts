@@ -2,7 +2,7 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { POOL_LABEL } from '../../../schemas/policy/policy.ts';
+import { POOL_LABEL } from '../../../schemas/policy/policy-selection.ts';
 import { type CatalogueImage, SANDBOX_IMAGE } from '../../../sim/fleet/fleet-catalogue.ts';
 import {
   availableBytes as availableOn,

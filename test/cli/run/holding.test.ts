@@ -18,7 +18,10 @@ function toldOf(first: PolicySet, ...later: readonly (PolicySet | 'unreadable')[
     return held;
   };
   const policies = {
-    current: { node: readable },
+    current: {
+      node: readable,
+      cluster: () => ({ subject: 'cluster' as const, policies: [], pauses: [], hash: '' }),
+    },
     problem: () => (held === 'unreadable' ? held : null),
   };
   const look = holdingChanges({

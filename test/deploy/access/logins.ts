@@ -23,6 +23,7 @@ export type Who = Role | 'administrator' | 'stranger';
 
 export const PRINCIPALS: Readonly<Record<Role, string>> = {
   node: 'User:O=example,CN=nodes',
+  cluster: 'User:clusters',
   decider: 'User:deciders',
   operator: 'User:operators',
   archiver: 'User:archivers',
@@ -45,6 +46,7 @@ const scram = (username: string, mechanism: ScramUser['mechanism']): ScramUser =
   mechanism,
 });
 const ADMINISTRATOR = scram('administrator', 'SCRAM-SHA-512');
+const CLUSTERS = scram('clusters', 'SCRAM-SHA-512');
 const OPERATORS = scram('operators', 'SCRAM-SHA-512');
 const READERS = scram('readers', 'SCRAM-SHA-256');
 const STRANGER = scram('stranger', 'SCRAM-SHA-512');
@@ -52,7 +54,7 @@ const STRANGER = scram('stranger', 'SCRAM-SHA-512');
 /** A broker, and for each role a login of another kind. */
 export async function startGuardedFleet(): Promise<GuardedFleet> {
   await using stack = new AsyncDisposableStack();
-  const broker = stack.use(await startGuardedBroker(ADMINISTRATOR, [OPERATORS, READERS, STRANGER]));
+  const broker = stack.use(await startGuardedBroker(ADMINISTRATOR, [CLUSTERS, OPERATORS, READERS, STRANGER]));
   const { folder, signer } = broker;
   const tokenServer = stack.use(
     await startTokenServer({
@@ -84,6 +86,7 @@ export async function startGuardedFleet(): Promise<GuardedFleet> {
       FLEETGC_KAFKA_CERTIFICATE_FILE: certificate.certificate,
       FLEETGC_KAFKA_KEY_FILE: certificate.key,
     },
+    cluster: withPassword(CLUSTERS),
     decider: {
       ...commonOf(broker),
       FLEETGC_KAFKA_SASL_MECHANISM: 'oauthbearer',

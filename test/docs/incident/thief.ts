@@ -81,7 +81,7 @@ async function newestInventory(log: EventLog): Promise<CompleteInventory> {
 }
 
 async function policyInForce(log: EventLog): Promise<PolicyReference> {
-  const policies = (await eventsOf(log, 'policies')).filter((record) => 'policy' in record);
+  const policies = (await eventsOf(log, 'policies')).filter((record) => record.type === 'fleetgc.policy');
   const [record] = policies;
   if (record === undefined) throw new Error('there is no policy');
   const { hash: setHash } = policySet('node', [record], []);

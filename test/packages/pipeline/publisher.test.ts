@@ -13,10 +13,18 @@ import { EnvelopeHeaders } from '../../../schemas/events/envelope.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { anyText } from '../../fixtures/any-text.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import {
+  clusterCommand,
+  clusterCommandResult,
+  clusterDecision,
+  clusterObjectResults,
+  clusterPolicyRecord,
+} from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
+import { ownership } from '../../fixtures/ownership.ts';
 import { deletionRecord, pauseRecord } from '../../fixtures/policy.ts';
 import { objectResult, pressureUnrelieved, reclaimGoesOn, refusedCommand } from '../../fixtures/results.ts';
 import { newKey } from '../../fixtures/trust.ts';
@@ -139,7 +147,11 @@ describe('the text of an event on the log', () => {
       commands: [command()],
       results: [objectResult(), refusedCommand(), reclaimGoesOn(), pressureUnrelieved()],
       decisions: [decision(), pressureUnrelieved()],
-      policies: [appliedPolicy(), pauseRecord(), deletionRecord('web')],
+      clusterOwnership: [ownership()],
+      clusterCommands: [clusterCommand()],
+      clusterResults: [clusterObjectResults(), clusterCommandResult()],
+      clusterDecisions: [clusterDecision()],
+      policies: [appliedPolicy(), clusterPolicyRecord(), pauseRecord(), deletionRecord('web')],
       policyVersions: [appliedPolicy(), policySetRecord(policies)],
       keys: [statement],
       heads: [decisionHead, archiveHead],

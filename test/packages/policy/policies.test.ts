@@ -8,12 +8,8 @@ import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
-import {
-  type PauseRecord,
-  type PolicyRecord,
-  pauseKey,
-  selectPolicy,
-} from '../../../schemas/policy/policy.ts';
+import { type PauseRecord, type PolicyRecord, pauseKey } from '../../../schemas/policy/policy.ts';
+import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { deletionOutput, pauseRecord } from '../../fixtures/policy.ts';
 import { logLines } from '../../support/log-lines.ts';

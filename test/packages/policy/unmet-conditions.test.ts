@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { unmetConditions, unmetText } from '../../../packages/policy/effective.ts';
-import { selects } from '../../../schemas/policy/policy.ts';
+import { selects } from '../../../schemas/policy/policy-selection.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
 
 const NODE = { cluster: 'prod', node: 'web-1', nodeLabels: { role: 'web', 'fleetgc.io/pool': 'cpu' } };

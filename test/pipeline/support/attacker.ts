@@ -3,7 +3,7 @@ import { nodeOutput, type Output } from '../../../packages/decision/handler.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
-import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import type { EventOf, TopicAbout } from '../../../schemas/events/topics.ts';
 import { EvictionSignal } from '../../../schemas/policy/eviction.ts';
 import { containerRemoval, imageRemoval } from '../../fixtures/command.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
@@ -17,7 +17,7 @@ import type { Pipeline } from './pipeline.ts';
 
 /** What somebody writes who has every right on Kafka but that on policies. */
 export interface Forgery {
-  readonly topic: Exclude<TopicId, 'policies' | 'policyVersions' | 'keys' | 'heads'>;
+  readonly topic: TopicAbout<'node'> | 'deadLetters';
   readonly claimed: Reclaim;
   readonly isOfNow: boolean;
 }

@@ -20,6 +20,7 @@ function setUp() {
         if (!log.isReached) throw new FleetGcError('POLICIES_UNREADABLE', 'Kafka is away');
         return set;
       },
+      cluster: () => ({ subject: 'cluster' as const, policies: [], pauses: [], hash: '' }),
     },
   };
   const tally = createFleetTally({ fleet, policies, realNowMs: () => 0 });

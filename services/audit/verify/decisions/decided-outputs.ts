@@ -1,7 +1,7 @@
 import { endingId } from '../../../../packages/decision/decision-record.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import type { ClusterCommand } from '../../../../schemas/events/cluster-command.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
-import { nodeKey } from '../../../../schemas/events/identity.ts';
 import type { Observe } from '../../../../schemas/events/observe.ts';
 import type { PressureUnrelieved, ReclaimContinues } from '../../../../schemas/events/result.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';
@@ -22,7 +22,7 @@ const MOST_MATCHED = 50_000;
 export interface Effect {
   readonly record: LogRecord;
   readonly value: unknown;
-  readonly event: Command | Observe | ReclaimContinues | PressureUnrelieved;
+  readonly event: Command | ClusterCommand | Observe | ReclaimContinues | PressureUnrelieved;
 }
 
 export interface DecidedOutputsParts {
@@ -94,10 +94,10 @@ export class DecidedOutputs {
     const { findings, coverage, executed } = this.#parts;
     this.#undecided.delete(id);
     const place = placeOf(record);
-    const node = nodeKey(event);
+    const node = record.key;
     const following = isOrder(event) ? null : executed(event);
     if (following !== null) tellDifference(following, { node, place }, findings);
-    else if (place.timestampMs - SETTLED_MS < coverage('decisions')) findings.counts.outOfRange++;
+    else if (place.timestampMs - SETTLED_MS < coverage(decisionsOn(event))) findings.counts.outOfRange++;
     else {
       const due = { topicId: this.#causeOf(event, place), timestampMs: place.timestampMs };
       const message = `no decision lists ${id}`;
@@ -107,7 +107,9 @@ export class DecidedOutputs {
 
   /** Where a cause of it is to lie; facts about a reclaim follow from commands too. */
   #causeOf(event: Effect['event'], { timestampMs }: Place): TopicId {
-    return !isOrder(event) && this.#parts.beganAfter('commands', timestampMs) ? 'commands' : 'decisions';
+    return !isOrder(event) && this.#parts.beganAfter('commands', timestampMs)
+      ? 'commands'
+      : decisionsOn(event);
   }
 
   #judgeUnsent(one: Unsent, atEnd: boolean): void {
@@ -133,8 +135,13 @@ export class DecidedOutputs {
 }
 
 /** Nobody but deciders orders anything. */
-const isOrder = (event: Effect['event']): event is Command | Observe =>
-  event.type === 'fleetgc.node.command' || event.type === 'fleetgc.node.observe';
+const isOrder = (event: Effect['event']): event is Command | ClusterCommand | Observe =>
+  event.type === 'fleetgc.node.command' ||
+  event.type === 'fleetgc.cluster.command' ||
+  event.type === 'fleetgc.node.observe';
+
+const decisionsOn = ({ type }: Effect['event']): TopicId =>
+  type === 'fleetgc.cluster.command' ? 'clusterDecisions' : 'decisions';
 
 /** What a decider does once more it has not passed by. */
 function repeat(one: Unsent | undefined, record: LogRecord): void {
@@ -162,7 +169,7 @@ function compare({ event, value, record }: Effect, decided: Decided, findings: F
 
 function tellDifference(
   { difference, command }: Executed,
-  { node, place }: { readonly node: string; readonly place: Place },
+  { node, place }: { readonly node: string | null; readonly place: Place },
   findings: Findings,
 ): void {
   if (difference === null) return;

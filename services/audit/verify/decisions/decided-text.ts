@@ -1,7 +1,7 @@
 import type { WrittenEvent } from '../../../../packages/decision/freezable-decider.ts';
+import { topicSpec } from '../../../../packages/event-log/partition.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { decisionGiven, type RecordedDecision } from '../../events/recorded-decision.ts';
+import { decisionGiven, kindDecidedOn, type RecordedDecision } from '../../events/recorded-decision.ts';
 import { type DecidingAgain, nameOf, outputEvents, positionOf, type Redecided } from './decide-again.ts';
 
 /** A record whose bytes are what its decider writes of the same bytes and policies, so that nobody need parse it. */
@@ -19,7 +19,7 @@ export async function provedByText(record: LogRecord, parts: DecidingAgain): Pro
   const input = hint && (await parts.inputs.find(hint.input));
   if (!hint || !input || parts.inputs.sha256Of(input) !== hint.sha256) return null;
   const decider = await parts.findDecider(hint.name, hint.version);
-  const policies = parts.policies.policySetOf(TOPICS.decisions.key, hint.policySetHash);
+  const policies = parts.policies.policySetOf(kindDecidedOn(record), hint.policySetHash);
   if (decider === null || policies === null) return null;
   const [expected, ...outputs] = attempt(() =>
     decider.decide(parts.inputs.readBy(decider, input), positionOf(input, hint.sha256), policies),
@@ -51,8 +51,8 @@ const LOOKED_AT_BYTES = 4 * 1024;
  * By the first places that look like it, in canonical form: whether they are what they look like follows from the comparison of all
  * of the text, and of no other record anything is believed. A message that was passed over is not decided on.
  */
-function hintIn({ value }: LogRecord): Hint | null {
-  if (value === null || value.length > TOPICS.decisions.bounds.bytes) return null;
+function hintIn({ topic: decisions, value }: LogRecord): Hint | null {
+  if (value === null || value.length > topicSpec(decisions).bounds.bytes) return null;
   const beginning = value.toString('latin1', 0, LOOKED_AT_BYTES);
   if (beginning.includes(PASSED_OVER)) return null;
   const [, name, version] = DECIDER.exec(beginning) ?? [];

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import { type ParsedRecord, parseJson } from '../../../../packages/pipeline/parse/parse-record.ts';
-import { DeciderName } from '../../../../schemas/events/object-kinds.ts';
+import { AnyDeciderName } from '../../../../schemas/events/deciders.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../deciders/deciders.ts';
 import type { RecordedDecision } from '../../events/recorded-decision.ts';
@@ -16,15 +16,16 @@ export interface InputReference {
 }
 
 /** Who decides on what; of all results, on reclaims that go on. */
-export const DECIDES_ON: Readonly<Record<DeciderName, readonly TopicName[]>> = {
+export const DECIDES_ON: Readonly<Record<AnyDeciderName, readonly TopicName[]>> = {
   'container-gc': [TOPICS.inventory.name],
   'image-gc': [TOPICS.inventory.name],
   pressure: [TOPICS.diskStats.name, TOPICS.results.name],
+  'graph-gc': [TOPICS.clusterOwnership.name],
 };
 
 /** Of a decider that nobody knows, nobody knows either on which of the topics it decides: `null`. */
 export function decidesOn(decider: string, topic: TopicName): boolean | null {
-  const known = DeciderName.safeParse(decider).data;
+  const known = AnyDeciderName.safeParse(decider).data;
   return known === undefined ? null : DECIDES_ON[known].includes(topic);
 }
 
@@ -182,13 +183,15 @@ export async function whyImpossible(decision: RecordedDecision, from: ReadFromLo
   return 'nothing lies there or behind it, and older messages are there';
 }
 
+const KEPT_AS_DECISIONS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.clusterOwnership.name];
+
 /** What is kept for a shorter time than decisions may be gone when an archive comes to it, unless later ones were archived. */
 async function wouldBeThere(
   { record }: RecordedDecision,
   topic: TopicName,
   { inputs, deletes }: ReadFromLog,
 ): Promise<boolean> {
-  return deletes || topic === TOPICS.inventory.name
+  return deletes || KEPT_AS_DECISIONS.includes(topic)
     ? true
     : await inputs.hasSince(topic, record.timestampMs + SETTLED_MS);
 }

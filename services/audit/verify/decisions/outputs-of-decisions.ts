@@ -64,6 +64,7 @@ const FOLLOWING: { readonly [Kind in SubjectKind]: Following<Kind> } = {
     topics: ['commands', 'observe', 'decisions'],
     listedBy: ({ outcome }) => (outcome === 'commanded' ? 'commands' : 'observe'),
   },
+  cluster: { topics: ['clusterCommands'], listedBy: () => 'clusterCommands' },
 };
 
 /** `null` for what no decider of this release gives. */

@@ -3,7 +3,7 @@ import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { HEADS, parseHead } from '../../../../packages/pipeline/parse/parse-head.ts';
 import { disagreement } from '../../../../packages/pipeline/parse/parse-record.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
-import type { MessageReference } from '../../../../schemas/events/decision.ts';
+import type { MessageReference } from '../../../../schemas/events/decision-parts.ts';
 import { SUBJECTS } from '../../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../deciders/deciders.ts';

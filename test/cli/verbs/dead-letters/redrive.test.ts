@@ -167,7 +167,7 @@ test.each([TOPICS.commands.name, TOPICS.observe.name] as const)(
     expect(await run('dead-letters', 'redrive', '--all')).toEqual({
       exitCode: 1,
       stdout: '0 messages put back\n',
-      stderr: `warning: dead-letter-aaaa1 is not put back: messages of ${topic} are not put back, only facts about nodes are\nfleetgc dead-letters redrive: 1 dead letter is not put back, for the reasons above\n`,
+      stderr: `warning: dead-letter-aaaa1 is not put back: messages of ${topic} are not put back, only facts about nodes and clusters are\nfleetgc dead-letters redrive: 1 dead letter is not put back, for the reasons above\n`,
     });
     expect(await readTopic(log, topic)).toHaveLength(1);
   },
@@ -177,12 +177,12 @@ test.each<{ name: string; letter: Partial<DeadLetter>; reason: string }>([
   {
     name: 'a policy, since it would replace a newer one',
     letter: { topic: TOPICS.policies.name, key: base64('web') },
-    reason: 'messages of gc.policies are not put back, only facts about nodes are',
+    reason: 'messages of gc.policies are not put back, only facts about nodes and clusters are',
   },
   {
     name: 'a topic that does not exist',
     letter: { topic: 'gc.other' },
-    reason: 'messages of gc.other are not put back, only facts about nodes are',
+    reason: 'messages of gc.other are not put back, only facts about nodes and clusters are',
   },
   { name: 'no key', letter: { key: null }, reason: 'it had no key, so nobody knows where it belongs' },
   {

@@ -35,10 +35,10 @@ function readTwice(topic: TopicId, record: LogRecord): Outcome {
 }
 
 /** Decisions are read only as far as anybody needs them: the short way is to agree with the long one. */
-export const decisionsReader = (): ReadMessage => {
+export const decisionsReader = (topic: 'decisions' | 'clusterDecisions') => (): ReadMessage => {
   return ({ record }) => {
     const read = new EventReader().onDecisions(record);
-    const parsed = parseRecord('decisions', record);
+    const parsed = parseRecord(topic, record);
     if (!parsed.ok) return REFUSED;
     return read === null ? effect('an audit does not read what consumers take') : PASSED;
   };

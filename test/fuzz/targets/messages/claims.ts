@@ -43,6 +43,10 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
   commands: { may: 'decider', other: 'node' },
   results: { may: 'node', other: 'decider' },
   decisions: null,
+  clusterOwnership: { may: 'cluster', other: 'node' },
+  clusterCommands: { may: 'decider', other: 'cluster' },
+  clusterResults: { may: 'cluster', other: 'decider' },
+  clusterDecisions: null,
   policies: { may: 'operator', other: 'decider' },
   policyVersions: { may: 'operator', other: 'node' },
   keys: { may: 'root', other: 'operator' },
@@ -51,10 +55,10 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
 };
 
 /** Orders are of this moment; what stays in force has a generation. */
-const ORDERS: readonly TopicId[] = ['observe', 'commands'];
-const FACTS: readonly TopicId[] = ['diskStats', 'inventory', 'results'];
+const ORDERS: readonly TopicId[] = ['observe', 'commands', 'clusterCommands'];
+const FACTS: readonly TopicId[] = ['diskStats', 'inventory', 'results', 'clusterOwnership', 'clusterResults'];
 const WITH_GENERATIONS: readonly TopicId[] = ['policies', 'policyVersions', 'keys'];
-/** Their keys name a node, and so a cluster. */
+/** Their keys name a cluster, or a node and so a cluster. */
 const OF_A_CLUSTER: readonly TopicId[] = [...ORDERS, ...FACTS];
 /** Several roles sign them, each its own kind of messages. */
 const OF_SEVERAL_ROLES: readonly TopicId[] = ['policyVersions', 'heads'];

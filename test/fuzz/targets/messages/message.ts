@@ -122,8 +122,11 @@ const textOf = (value: Json | undefined): string => (typeof value === 'string' ?
 
 const nodeKeyOf = (event: JsonObject): string => `${textOf(event.cluster)}/${textOf(event.node)}`;
 
+const clusterKeyOf = (event: JsonObject): string => textOf(event.cluster);
+
 function policyKeyOf(event: JsonObject): string {
   if (event.type === 'fleetgc.policy') return textOf(asObject(event.policy).name);
+  if (event.type === 'fleetgc.cluster-policy') return `cluster/${textOf(asObject(event.policy).name)}`;
   if (event.type === 'fleetgc.policy-deletion') return textOf(event.key);
   const selector = NodeSelector.safeParse(event.selector);
   return selector.success ? pauseKey(selector.data) : '!pause';
@@ -137,6 +140,10 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   commands: nodeKeyOf,
   results: nodeKeyOf,
   decisions: nodeKeyOf,
+  clusterOwnership: clusterKeyOf,
+  clusterCommands: clusterKeyOf,
+  clusterResults: clusterKeyOf,
+  clusterDecisions: clusterKeyOf,
   policies: policyKeyOf,
   policyVersions: (event) => ('hash' in event ? textOf(event.hash) : hashOr(() => contentHash(event))),
   keys: ({ keyId }) => textOf(keyId),
@@ -147,7 +154,7 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
 /** Of policies, and of sets of them. */
 function withHashes(event: Json): Json {
   if (!isObject(event)) return event;
-  if (event.type === 'fleetgc.policy') {
+  if (event.type === 'fleetgc.policy' || event.type === 'fleetgc.cluster-policy') {
     const { policy = null } = event;
     return replaced(
       event,

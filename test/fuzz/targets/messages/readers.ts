@@ -10,11 +10,19 @@ import { pressureHandler, resultsHandler } from '../../../../services/pressure/h
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { arbitraryNode } from '../../../fixtures/arbitrary-node.ts';
+import {
+  clusterCommand,
+  clusterCommandResult,
+  clusterDecision,
+  clusterObjectResults,
+  clusterPolicyRecord,
+} from '../../../fixtures/cluster.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { incompleteInventory, tooLargeInventory } from '../../../fixtures/inventory.ts';
 import { observe } from '../../../fixtures/observe.ts';
 import { decision } from '../../../fixtures/outputs.ts';
+import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
 import { deletionRecord, pauseRecord, policySet } from '../../../fixtures/policy.ts';
 import { reclaim, WHOLE_DISK } from '../../../fixtures/reclaim.ts';
 import {
@@ -175,12 +183,48 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
   },
   decisions: {
     events: () => [decision(), decision({ outcome: 'dry-run', reclaim: reclaim() }), pressureUnrelieved()],
-    readers: { verify: decisionsReader, 'index of names': namesReader, audit: auditReader('decisions') },
+    readers: {
+      verify: decisionsReader('decisions'),
+      'index of names': namesReader,
+      audit: auditReader('decisions'),
+    },
+  },
+  clusterOwnership: {
+    events: () => [
+      ownership(),
+      ownership({ candidates: [candidate(), candidate({ references: [owner('o', { state: 'gone' })] })] }),
+    ],
+    readers: {
+      audit: auditReader('clusterOwnership'),
+      'signatures of verify': signaturesReader('clusterOwnership'),
+      'trust that warns': warnedReader('clusterOwnership'),
+    },
+  },
+  clusterCommands: {
+    events: () => [clusterCommand()],
+    readers: {
+      audit: auditReader('clusterCommands'),
+      'signatures of verify': signaturesReader('clusterCommands'),
+      'trust that warns': warnedReader('clusterCommands'),
+    },
+  },
+  clusterResults: {
+    events: () => [clusterObjectResults(), clusterCommandResult()],
+    readers: {
+      audit: auditReader('clusterResults'),
+      'signatures of verify': signaturesReader('clusterResults'),
+      'trust that warns': warnedReader('clusterResults'),
+    },
+  },
+  clusterDecisions: {
+    events: () => [clusterDecision()],
+    readers: { verify: decisionsReader('clusterDecisions'), audit: auditReader('clusterDecisions') },
   },
   policies: {
     events: () => [
       appliedPolicy(),
       appliedPolicy({ name: 'other', mode: 'dry-run' }),
+      clusterPolicyRecord(),
       pauseRecord(),
       deletionRecord('default'),
       deletionRecord('!pause'),
@@ -199,6 +243,7 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
   policyVersions: {
     events: () => [
       appliedPolicy(),
+      clusterPolicyRecord(),
       policySetRecord(policySet()),
       policySetRecord(policySet({}, [pauseRecord()])),
       pauseRecord(),

@@ -23,7 +23,16 @@ const ALL = { fromMs: null, toMs: null };
 /** Topics whose records `audit verify` asks for their signers. */
 type Verified = Extract<
   TopicId,
-  'policies' | 'observe' | 'commands' | 'heads' | 'diskStats' | 'inventory' | 'results'
+  | 'policies'
+  | 'observe'
+  | 'commands'
+  | 'heads'
+  | 'diskStats'
+  | 'inventory'
+  | 'results'
+  | 'clusterOwnership'
+  | 'clusterCommands'
+  | 'clusterResults'
 >;
 
 /** What `audit verify` says of who signed a message, long after it came. */

@@ -10,7 +10,8 @@ import { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { SeenGenerations } from '../../../../packages/trust/seen-generations.ts';
 import { certificate } from '../../../../packages/trust/statement.ts';
 import { type EventOf, TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
-import { pauseKey, selectPolicy } from '../../../../schemas/policy/policy.ts';
+import { pauseKey, policyKey } from '../../../../schemas/policy/policy.ts';
+import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
 import { evidenceOfRecords } from '../../../../services/audit/policies/policy-evidence.ts';
 import { readPolicyHistory } from '../../../../services/audit/policies/policy-history.ts';
 import { filterLetters, readStoredLetters } from '../../../../services/dead-letters/letters.ts';
@@ -50,7 +51,8 @@ export const policySourceReader = ({ trust }: Signatories): ReadMessage => {
 function judgedRecord({ record, claim }: MadeMessage, knowledge: PolicyKnowledge): Outcome {
   if (isToBeRefused(claim, 'policies')) return effect(`a record that is ${claim} is in force`);
   const { policies } = knowledge.sets().node;
-  return policies.every(({ policy }) => policy.name === record.key)
+  const keys = [...policies, ...knowledge.sets().cluster.policies].map(policyKey);
+  return keys.every((key) => key === record.key)
     ? PASSED
     : effect('a policy is in force under the name of another');
 }

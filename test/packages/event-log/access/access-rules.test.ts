@@ -6,10 +6,11 @@ import {
   type Role,
   rightsOf,
 } from '../../../../packages/event-log/access/access-rules.ts';
+import { ClusterDeciderName } from '../../../../schemas/events/deciders.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { groupOf, SERVICES } from '../../../../services/fleet-status/group-progress.ts';
 
-const NOBODY = { node: [], decider: [], operator: [], archiver: [], reader: [] };
+const NOBODY = { node: [], cluster: [], decider: [], operator: [], archiver: [], reader: [] };
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
 
 const may = (role: Role, operation: string, name: string): boolean =>
@@ -21,16 +22,40 @@ const written = (role: Role): readonly string[] =>
     .map(({ resource }) => resource.name);
 
 test('the groups are those that the deciders join', () => {
-  expect(DECIDER_GROUPS.toSorted()).toEqual(SERVICES.map(groupOf).toSorted());
+  const ofClusters = ClusterDeciderName.options.map((name) => `fleetgc-${name}`);
+  expect(DECIDER_GROUPS).toEqual([...SERVICES.map(groupOf), ...ofClusters]);
 });
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'decider', writes: ['observe', 'commands', 'decisions', 'heads', 'policyVersions', 'deadLetters'] },
+  { role: 'cluster', writes: ['clusterOwnership', 'clusterResults', 'deadLetters'] },
+  {
+    role: 'decider',
+    writes: [
+      'observe',
+      'commands',
+      'decisions',
+      'clusterCommands',
+      'clusterDecisions',
+      'heads',
+      'policyVersions',
+      'deadLetters',
+    ],
+  },
   // Facts only to put dead letters back.
   {
     role: 'operator',
-    writes: ['policies', 'policyVersions', 'keys', 'deadLetters', 'diskStats', 'inventory', 'results'],
+    writes: [
+      'policies',
+      'policyVersions',
+      'keys',
+      'deadLetters',
+      'diskStats',
+      'inventory',
+      'results',
+      'clusterOwnership',
+      'clusterResults',
+    ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {
   expect(written(role).toSorted()).toEqual(writes.map((id) => TOPICS[id].name).toSorted());
@@ -45,7 +70,7 @@ test.each<{ role: Role; writes: readonly string[] }>([
 });
 
 test('orders, commands and decisions come from deciders alone', () => {
-  for (const id of ['observe', 'commands', 'decisions'] as const)
+  for (const id of ['observe', 'commands', 'decisions', 'clusterCommands', 'clusterDecisions'] as const)
     expect(ROLES.filter((role) => may(role, 'Write', TOPICS[id].name))).toEqual(['decider']);
 });
 

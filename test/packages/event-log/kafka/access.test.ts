@@ -4,7 +4,14 @@ import { accessRules } from '../../../../packages/event-log/access/access-rules.
 import { addRules, findMissingRules } from '../../../../packages/event-log/kafka/client/access.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
-const wanted = accessRules({ node: ['User:n'], decider: [], operator: [], archiver: [], reader: [] });
+const wanted = accessRules({
+  node: ['User:n'],
+  cluster: [],
+  decider: [],
+  operator: [],
+  archiver: [],
+  reader: [],
+});
 
 const READ_COMMANDS: AclEntry = {
   principal: 'User:n',

@@ -1,7 +1,8 @@
 import type { PureHandler } from '../../../../packages/decision/handler.ts';
 import { parseValue } from '../../../../packages/pipeline/parse/parse-record.ts';
+import type { SubjectKind } from '../../../../schemas/events/identity.ts';
 import type { EventOf } from '../../../../schemas/events/topics.ts';
-import type { PolicySet } from '../../../../schemas/policy/policy.ts';
+import type { PolicySet, PolicySetOf } from '../../../../schemas/policy/policy.ts';
 import type { DecideAgain, FrozenDecider, PassOver } from '../../../../services/audit/deciders/deciders.ts';
 import { passOver as containerGcPasses } from '../../../../services/container-gc/bundle-entry.ts';
 import { DECIDER as CONTAINER_GC } from '../../../../services/container-gc/decide.ts';
@@ -31,6 +32,8 @@ interface Source<Topic extends CorpusCase['topic']> {
   readonly passOver: PassOver;
 }
 
+const isForNodes = (set: PolicySetOf<SubjectKind>): set is PolicySet => set.subject === 'node';
+
 const sourceDecider = <Topic extends CorpusCase['topic']>(
   { decider, topic, passOver }: Source<Topic>,
   handler: (policies: () => PolicySet) => PureHandler<EventOf<Topic>>,
@@ -42,6 +45,7 @@ const sourceDecider = <Topic extends CorpusCase['topic']>(
   decide: (message, position, policies) => {
     const parsed = parseValue(topic, message);
     if (!parsed.ok) throw new Error(parsed.rejection.message);
+    if (!isForNodes(policies)) throw new Error('these are no policies for nodes');
     const stages = handler(() => policies)({ event: parsed.event, position });
     return stages.flat();
   },

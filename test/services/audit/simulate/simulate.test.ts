@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { EventLog } from '../../../../packages/event-log/port.ts';
 import type { InventoryImage } from '../../../../schemas/events/inventory.ts';
-import { POOL_LABEL } from '../../../../schemas/policy/policy.ts';
+import { POOL_LABEL } from '../../../../schemas/policy/policy-selection.ts';
 import { isAbove } from '../../../../services/audit/simulate/disk-use.ts';
 import { simulate } from '../../../../services/audit/simulate/simulate.ts';
 import { newestDeciders } from '../../../../services/audit/simulate/simulated-decisions.ts';

@@ -1,6 +1,6 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
-import type { DecisionHead } from '../../../../services/audit/events/recorded-decision.ts';
+import type { DecisionHeadOf } from '../../../../services/audit/events/recorded-decision.ts';
 import { createCollector } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Coverages } from '../../../../services/audit/verify/coverage.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
@@ -45,7 +45,11 @@ export function findings() {
 }
 
 /** The head of a record that a decider published about a message of its topic. */
-export const headOf = (name: string, offset: number, over: Partial<DecisionHead> = {}): DecisionHead => ({
+export const headOf = (
+  name: string,
+  offset: number,
+  over: Partial<DecisionHeadOf<'node'>> = {},
+): DecisionHeadOf<'node'> => ({
   ...NODE,
   id: `decision of ${name} on ${offset}`,
   decider: { name, version: '1' },

@@ -59,7 +59,8 @@ describe('what follows from a command is later than all that the node did', () =
     );
     const { container } = journalOf(node).lastActions;
     const event = told(node);
-    if (container === null || event === undefined || !('takenAt' in event)) throw new Error('both are there');
+    if (container === null || event === undefined || !('node' in event && 'takenAt' in event))
+      throw new Error('both are there');
     expect(event.takenAt.sinceBootMs).toBeGreaterThan(container.at.sinceBootMs);
   });
 

@@ -4,7 +4,7 @@ import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import type {
-  DecisionHead,
+  DecisionHeadOf,
   RecordedDecision,
 } from '../../../../../services/audit/events/recorded-decision.ts';
 import { readPolicyHistory } from '../../../../../services/audit/policies/policy-history.ts';
@@ -22,7 +22,7 @@ import { DECIDED_AFTER_MS, decider, decisionOn, look, OUTPUT } from './support.t
 
 const running = new AbortController().signal;
 const SET = policySet('node', [], []);
-const UNDER_SET: Partial<DecisionHead> = { policySetHash: SET.hash };
+const UNDER_SET: Partial<DecisionHeadOf<'node'>> = { policySetHash: SET.hash };
 const set = onLog(outgoing({ topic: 'policyVersions', key: SET.hash, event: policySetRecord(SET) }));
 
 interface Given extends Partial<Omit<DecidingAgain, 'inputs' | 'findings'>> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
-import type { MessageReference } from '../../../../../schemas/events/decision.ts';
+import type { MessageReference } from '../../../../../schemas/events/decision-parts.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../../../../services/audit/deciders/deciders.ts';
 import { Inputs } from '../../../../../services/audit/verify/decisions/inputs.ts';

@@ -6,7 +6,7 @@ import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../../../../services/audit/deciders/deciders.ts';
 import type {
-  DecisionHead,
+  DecisionHeadOf,
   RecordedDecision,
 } from '../../../../../services/audit/events/recorded-decision.ts';
 import { inventory, NODE } from '../../../../fixtures/inventory.ts';
@@ -24,10 +24,10 @@ export const look = (offset: number, over: Parameters<typeof inventory>[0] = {})
 /** A decision of image-gc on a message, with the id that follows from what it says. */
 export function decisionOn(
   message: LogRecord,
-  head: Partial<DecisionHead> = {},
+  head: Partial<DecisionHeadOf<'node'>> = {},
   value: unknown = RECORD,
 ): RecordedDecision {
-  const said: Omit<DecisionHead, 'id'> = {
+  const said: Omit<DecisionHeadOf<'node'>, 'id'> = {
     ...NODE,
     decider: { name: 'image-gc', version: '1' },
     input: {

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
-import { Decision, type DecisionInput } from '../../../../../schemas/events/decision.ts';
+import { Decision } from '../../../../../schemas/events/decision.ts';
+import type { DecisionInput } from '../../../../../schemas/events/decision-parts.ts';
 import { MINUTE } from '../../../../fixtures/time.ts';
 import { TEST_BOUND_MS } from '../../../../pipeline/support/pipeline.ts';
 import { recordOf } from '../../../../support/logs/log-record.ts';

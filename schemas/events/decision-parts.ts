@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+/** The message that was decided on. `sha256` is over its bytes as they lie on the log. */
+export const DecisionInput = z.object({
+  topic: z.string(),
+  partition: z.int().nonnegative(),
+  offset: z.string(),
+  id: z.string(),
+  sha256: z.string(),
+});
+export type DecisionInput = z.infer<typeof DecisionInput>;
+
+/** A message by where it lies and what it is called. */
+export const MessageReference = DecisionInput.omit({ sha256: true });
+export type MessageReference = z.infer<typeof MessageReference>;
+
+/** What a rule used. */
+export const Fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
