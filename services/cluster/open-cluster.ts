@@ -6,7 +6,7 @@ import { ServerClock } from '../../packages/kube-api/server-clock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
-import type { ClusterIdentity } from '../../schemas/events/cluster-objects.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import { type ClusterOptions, IN_CLUSTER } from './cluster-options.ts';
 
 /** A cluster whose API server has said which one it is. */
