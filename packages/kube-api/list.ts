@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
-import type { ApiConnection } from './connection.ts';
+import type { ApiAnswer, ApiConnection } from './connection.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
-import { jsonOf, refusalText } from './status.ts';
+import { jsonOf, refusalText, statusOf } from './status.ts';
 
 /** Objects as metadata alone: the API server leaves the rest away. */
 export const AS_METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
@@ -94,16 +94,27 @@ async function readPage(
   return { kind: 'page', objects, next: continues, resourceVersion };
 }
 
-/** The uid of the namespace `kube-system`, by which a cluster is known. Throws `API_REFUSED`. */
+/** The uid of the namespace `kube-system`, by which a cluster is known. Throws `API_REFUSED`, which says what to do. */
 export async function readClusterInstance(connection: ApiConnection): Promise<string> {
   const path = '/api/v1/namespaces/kube-system';
   const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA });
   const object = answer.status === 200 ? readMetadata(jsonOf(answer.body)) : null;
-  if (object !== null) return object.uid;
+  if (object?.name === 'kube-system') return object.uid;
   throw new FleetGcError(
     'API_REFUSED',
-    `the namespace kube-system, whose uid names the cluster, cannot be read: ${refusalText(answer)}`,
+    `the namespace kube-system, whose uid names the cluster, cannot be read: ${adviceFor(answer)}`,
   );
+}
+
+function adviceFor(answer: ApiAnswer): string {
+  const told = refusalText(answer);
+  if (answer.status === 401)
+    return `${told}. Check the token or certificate: the API server knows nobody by it`;
+  if (answer.status === 403)
+    return `${told}. Give the account the rights of docs/operating/clusters.md, "Rights"`;
+  return statusOf(jsonOf(answer.body)) === null
+    ? `${told}. What answers is no API server of Kubernetes: check the address`
+    : told;
 }
 
 export const AS_METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';

@@ -1,0 +1,142 @@
+import { counted } from '../../../packages/text/counted.ts';
+import type { ClusterDecision, ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
+import { type ClusterObject, kindName } from '../../../schemas/events/cluster-objects.ts';
+import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
+import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
+
+type Named = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'>;
+
+const MOST_NAMES = 3;
+
+/**
+ * What a decision means for the cluster, a line for each thing that it comes to; none where nothing follows from it. Without the
+ * candidates of its fact it tells numbers alone.
+ */
+export function decisionLines(
+  decision: ClusterDecision,
+  candidates: readonly OwnershipCandidate[] | null,
+): readonly string[] {
+  const { decider, outcome, verdicts } = decision;
+  const objectsOf = (chosen: readonly ClusterVerdict[]): string =>
+    objectsText(
+      chosen.length,
+      chosen.flatMap(({ position }) => candidates?.[position]?.object ?? []),
+    );
+  const holds = groupsOf(verdicts.filter(({ action }) => action === 'hold')).map(
+    ([rule, held]) => `${decider.name} holds ${objectsOf(held)}: ${holdText(rule, held)}`,
+  );
+  const wants = WANTS[outcome];
+  if (wants === null)
+    return outcome === 'no-policy' ? ['no policy selects this cluster: everything stays'] : [];
+  const going = ACTIONS.flatMap(({ action, words }) => {
+    const chosen = verdicts.filter((verdict) => verdict.action === action);
+    return chosen.length === 0
+      ? []
+      : [`${decider.name} ${wants.verb} ${words(objectsOf(chosen))}${wants.but}`];
+  });
+  return [...going, ...holds];
+}
+
+interface Wants {
+  readonly verb: string;
+  readonly but: string;
+}
+
+const WANTS: Readonly<Record<ClusterDecision['outcome'], Wants | null>> = {
+  commanded: { verb: 'wants to', but: '' },
+  'dry-run': { verb: 'would', but: ', but this is a dry run' },
+  'not-ours': { verb: 'would', but: ', but the policy gives FleetGC no such collector' },
+  'nothing-to-do': { verb: 'would', but: '' },
+  'no-policy': null,
+  paused: null,
+};
+
+interface ActionRow {
+  readonly action: ClusterVerdict['action'];
+  readonly words: (objects: string) => string;
+}
+
+const ACTIONS: readonly ActionRow[] = [
+  { action: 'delete', words: (objects) => `delete ${objects}` },
+  { action: 'drop-references', words: (objects) => `take references to owners from ${objects}` },
+  { action: 'finish', words: (objects) => `let go ${objects}, which waited for dependents` },
+];
+
+const groupsOf = (verdicts: readonly ClusterVerdict[]): readonly [string, readonly ClusterVerdict[]][] => [
+  ...Map.groupBy(verdicts, ({ rule }) => rule),
+];
+
+/** `somebody would have to approve it (S1, objects 1200, limit 1000)` */
+function holdText(rule: string, [first]: readonly ClusterVerdict[]): string {
+  const facts = Object.entries(first?.facts ?? {}).map(([name, value]) => `${name} ${value}`);
+  return `somebody would have to approve it (${[rule, ...facts].join(', ')})`;
+}
+
+/** `3 ConfigMap (ns/a, ns/b, ns/c)`, `12 objects (ConfigMap ns/a, Secret ns/b, Secret ns/c and 9 more)` */
+function objectsText(count: number, objects: readonly Named[]): string {
+  const kinds = new Set(objects.map(kindName));
+  const [kind] = kinds;
+  const isOneKind = kind !== undefined && kinds.size === 1;
+  const names = objects
+    .slice(0, MOST_NAMES)
+    .map((object) => (isOneKind ? nameOf(object) : `${kindName(object)} ${nameOf(object)}`));
+  if (names.length === 0) return counted(count, 'object');
+  const more = count > names.length ? ` and ${count - names.length} more` : '';
+  return isOneKind && count === 1
+    ? `${kind} ${names.join('')}`
+    : `${isOneKind ? `${count} ${kind}` : counted(count, 'object')} (${names.join(', ')}${more})`;
+}
+
+const nameOf = ({ namespace, name }: Named): string => (namespace === '' ? name : `${namespace}/${name}`);
+
+type ObjectResult = ClusterObjectResults['objects'][number];
+
+/** What was done and what was not: a line for each action, outcome and reason. */
+export function resultLines({ objects }: Pick<ClusterObjectResults, 'objects'>): readonly string[] {
+  const groups = Map.groupBy(objects, ({ action, rule, result }) =>
+    JSON.stringify([action, rule, result.outcome, 'reason' in result && result.reason]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    return first === undefined
+      ? []
+      : [
+          resultLine(
+            first,
+            objectsText(
+              group.length,
+              group.map(({ object }) => object),
+            ),
+          ),
+        ];
+  });
+}
+
+function resultLine({ action, rule, result }: ObjectResult, objects: string): string {
+  switch (result.outcome) {
+    case 'removed':
+      return `- ${objects} deleted (${rule})`;
+    case 'accepted':
+      return `- ${objects} being deleted; finalizers hold it (${rule})`;
+    case 'patched':
+      return `- ${objects}: ${PATCHED[action]} (${rule})`;
+    case 'not-found':
+      return `- ${objects} already gone (${rule})`;
+    case 'rehearsed':
+      return `~ ${objects}: the API server would do it, and did nothing (${action}, ${rule})`;
+    case 'refused':
+      return `= ${objects} stays: ${result.message} (${result.reason})`;
+    case 'failed':
+      return `! ${objects} could not be changed: ${result.message} (${result.reason})`;
+  }
+}
+
+const PATCHED: Readonly<Record<ObjectResult['action'], string>> = {
+  delete: 'blocks its owners no more',
+  'drop-references': 'references to owners taken away',
+  finish: 'finalizer taken away',
+};
+
+/** Only that a whole command was refused is news beside its objects. */
+export const commandLine = ({ result }: Pick<ClusterCommandResult, 'result'>): string | null =>
+  result.outcome === 'refused' ? `a command was refused: ${result.message} (${result.reason})` : null;

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { FilePath, Text, withMeta } from '../../packages/process/options/options.ts';
+import { ClusterName } from '../../schemas/events/identity.ts';
+
+/** In place of a file: the service account of the pod in which this process runs. */
+export const IN_CLUSTER = 'in-cluster';
+
+/** Which cluster, and how its API server is reached. */
+export const clusterOptions = {
+  cluster: withMeta(ClusterName, {
+    placeholder: 'NAME',
+    description: 'Name of the cluster, by which policies and pauses select it.',
+  }),
+  kubeconfig: withMeta(FilePath, {
+    placeholder: `FILE|${IN_CLUSTER}`,
+    description: `How the API server is reached; ${IN_CLUSTER} for the service account of the pod.`,
+  }),
+  context: withMeta(Text.optional(), {
+    placeholder: 'NAME',
+    description: 'Context in the kubeconfig; its current one when not given.',
+  }),
+};
+
+const ClusterOptions = z.object(clusterOptions);
+export type ClusterOptions = z.infer<typeof ClusterOptions>;
