@@ -59,7 +59,10 @@ export const nodeOutput = <Id extends TopicAbout<'node'>>(topic: Id, event: Even
 });
 
 /** An output about a cluster, keyed as its topic wants. */
-export const clusterOutput = <Id extends TopicAbout<'cluster'>>(topic: Id, event: EventOf<Id>): Output<Id> => ({
+export const clusterOutput = <Id extends TopicAbout<'cluster'>>(
+  topic: Id,
+  event: EventOf<Id>,
+): Output<Id> => ({
   topic,
   key: SUBJECTS.cluster.keyOf(event),
   event,

@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
-import { type DecisionRange, MOST_RANGES, MOST_STATEMENTS } from '../../schemas/events/head.ts';
 import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
+import { type DecisionRange, MOST_RANGES, MOST_STATEMENTS } from '../../schemas/events/head.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { deriveId } from '../canonical/ids.ts';
 import { NOTHING_HASHED, runningHash } from '../canonical/running-hash.ts';

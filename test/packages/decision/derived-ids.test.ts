@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { decisionId } from '../../../packages/decision/common-record.ts';
-import { commandHeader, type Deciding, endingId, observeOrder } from '../../../packages/decision/decision-record.ts';
+import {
+  commandHeader,
+  type Deciding,
+  endingId,
+  observeOrder,
+} from '../../../packages/decision/decision-record.ts';
 import { policySetRecord } from '../../../packages/decision/policy-set.ts';
 import {
   commandResultId,
