@@ -43,7 +43,10 @@ export interface WrittenEvent {
 const written = ({ event, text }: WrittenOutput): WrittenEvent => ({ event, text });
 
 /** What a bundle exports of a decider that decides on every message. Each throws `EVENT_REJECTED` for one that it does not read. */
-export const repeatable = <Kind extends SubjectKind, Event>({ schema, handler }: Repeatable<Kind, Event>) => ({
+export const repeatable = <Kind extends SubjectKind, Event>({
+  schema,
+  handler,
+}: Repeatable<Kind, Event>) => ({
   /** Makes an event of what JSON.parse gave. */
   read: (message: unknown): Event => parsed(schema, message),
   /** All events that follow, the record first. */

@@ -1,9 +1,13 @@
-import { clusterCommand, clusterDecisionOutputs } from '../../packages/decision/cluster-record.ts';
+import {
+  type ClusterConclusion,
+  clusterCommand,
+  clusterDecisionOutputs,
+} from '../../packages/decision/cluster-record.ts';
 import { type ClosedGate, gateFor } from '../../packages/decision/gate.ts';
 import type { DecidedOutputs, Input, PureHandler } from '../../packages/decision/handler.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
-import { DECIDER, decide, type OwnershipConclusion } from './decide.ts';
+import { DECIDER, decide } from './decide.ts';
 
 /** Decides on each fact about a cluster's owners: the record, and the command where there is something to do. */
 export const graphGcHandler =
@@ -21,10 +25,7 @@ function answer(input: Input<Ownership>, policies: PolicySetOf<'cluster'>): Deci
   return clusterDecisionOutputs(deciding, decided, command);
 }
 
-const keeping = (
-  { candidates }: Ownership,
-  { outcome, reason, rule }: ClosedGate,
-): Omit<OwnershipConclusion, 'items'> => ({
+const keeping = ({ candidates }: Ownership, { outcome, reason, rule }: ClosedGate): ClusterConclusion => ({
   outcome,
   reason,
   verdicts: candidates.map((_, position) => ({ position, action: 'keep', rule, facts: {} })),
