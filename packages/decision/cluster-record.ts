@@ -3,7 +3,7 @@ import {
   type ClusterCommand,
   type ClusterCommandItem,
 } from '../../schemas/events/cluster-command.ts';
-import type { ClusterDecision } from '../../schemas/events/cluster-decision.ts';
+import type { ClusterDecision, ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
@@ -30,7 +30,7 @@ export interface ClusterDeciding<Fact extends DecidableFact = DecidableFact> {
 export interface ClusterConclusion {
   readonly outcome: ClusterDecision['outcome'];
   readonly reason: string;
-  readonly verdicts: ClusterDecision['verdicts'];
+  readonly verdicts: readonly ClusterVerdict[];
 }
 
 /** The record of a decision about a cluster, and the command that follows from it, if one does. */

@@ -1,7 +1,12 @@
 import { deriveId } from '../../packages/canonical/ids.ts';
-import type { Conclusion } from '../../packages/decision/conclusion.ts';
 import { decisionId } from '../../packages/decision/common-record.ts';
-import { type DecidableEvent, type Deciding, decisionOutputs, observeOrder } from '../../packages/decision/decision-record.ts';
+import type { Conclusion } from '../../packages/decision/conclusion.ts';
+import {
+  type DecidableEvent,
+  type Deciding,
+  decisionOutputs,
+  observeOrder,
+} from '../../packages/decision/decision-record.ts';
 import { gateFor } from '../../packages/decision/gate.ts';
 import {
   type DecidedOutputs,
