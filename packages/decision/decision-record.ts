@@ -1,4 +1,4 @@
-import { COMMAND_VERSION, type Command, type PolicyReference } from '../../schemas/events/command.ts';
+import { COMMAND_VERSION, type Command } from '../../schemas/events/command.ts';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { MessageReference } from '../../schemas/events/decision-parts.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
@@ -8,7 +8,8 @@ import type { Reclaim } from '../../schemas/events/reclaim.ts';
 import type { PressureUnrelieved } from '../../schemas/events/result.ts';
 import type { Instant } from '../../schemas/events/time.ts';
 import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
-import { canonicalJson, deriveId, sha256Hex } from '../canonical/ids.ts';
+import { deriveId } from '../canonical/ids.ts';
+import { decisionId, inputReference, policyReference, recordedOutputs } from './common-record.ts';
 import type { Conclusion } from './conclusion.ts';
 import { type DecidedOutputs, type Input, nodeOutput, type Output } from './handler.ts';
 
@@ -29,49 +30,6 @@ export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
   readonly overtakenBy?: MessageReference;
 }
 
-/** What the id of a decision follows from. */
-interface DecisionName {
-  readonly decider: Pick<Decision['decider'], 'version'> & { readonly name: string };
-  readonly input: {
-    readonly event: { readonly id: string };
-    readonly position: { readonly sha256: string };
-  };
-  readonly policies: { readonly hash: string };
-  readonly overtakenBy?: MessageReference | undefined;
-}
-
-/**
- * Depends on the bytes decided on, the set of policies and the decider, so a redelivery gives the same id; and on the newer
- * message where there is one, since another delivery may find another, or none.
- */
-export const decisionId = ({ decider, input, policies, overtakenBy }: DecisionName): string =>
-  deriveId(
-    'decision',
-    decider.name,
-    decider.version,
-    input.event.id,
-    input.position.sha256,
-    policies.hash,
-    ...(overtakenBy === undefined ? [] : namesOf(overtakenBy)),
-  );
-
-const namesOf = ({ topic, partition, offset, id }: MessageReference): readonly string[] => [
-  topic,
-  String(partition),
-  offset,
-  id,
-];
-
-const policyReference = (
-  { policy, policyVersion, hash }: PolicyRecord,
-  set: Pick<PolicySet, 'hash'>,
-): PolicyReference => ({
-  name: policy.name,
-  version: policyVersion,
-  hash,
-  setHash: set.hash,
-});
-
 const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity => ({
   cluster,
   node,
@@ -90,13 +48,7 @@ export function decisionOutputs(
   // Only orders and commands are named: a fact about the reclaim is nobody's to carry out.
   const outputIds = followUp === null || followUp.topic === 'decisions' ? [] : [followUp.event.id];
   const record = decisionRecord(deciding, conclusion, outputIds);
-  const following = followUp === null ? [] : [{ ...followUp, text: canonicalJson(followUp.event) }];
-  const { outputSha256, text } = writtenRecord(
-    record,
-    following.map((output) => output.text),
-  );
-  const recorded = [{ ...nodeOutput('decisions', { ...record, outputSha256 }), text }];
-  return followUp === null ? [recorded] : [recorded, following];
+  return recordedOutputs(record, followUp, (hashed) => nodeOutput('decisions', hashed));
 }
 
 function decisionRecord(
@@ -105,7 +57,6 @@ function decisionRecord(
   outputIds: readonly string[],
 ): Omit<Decision, 'outputSha256'> {
   const { decider, input, policies, record, overtakenBy } = deciding;
-  const { topic, partition, offset, sha256 } = input.position;
   return {
     type: 'fleetgc.node.decision',
     version: 1,
@@ -113,7 +64,7 @@ function decisionRecord(
     ...identityOf(input.event),
     takenAt: input.event.takenAt,
     decider,
-    input: { topic, partition, offset, id: input.event.id, sha256 },
+    input: inputReference(input),
     policy: record && policyReference(record, policies),
     policySetHash: policies.hash,
     outcome: conclusion.outcome,
@@ -172,27 +123,3 @@ export const pressureUnrelieved = (
   takenAt: deciding.input.event.takenAt,
   ...ending,
 });
-
-/** A record as it lies on the log, and the hash that stands in it. */
-interface WrittenRecord {
-  readonly text: string;
-  readonly outputSha256: string;
-}
-
-/**
- * The hash is SHA-256 of the canonical JSON of a list: the record, which holds no hash yet, and what follows from it, in order.
- * Each is written once, for the hash and for the log: what stands before the hash, and what stands behind it.
- */
-export function writtenRecord(
-  record: Omit<Decision, 'outputSha256'>,
-  following: readonly string[],
-): WrittenRecord {
-  const members = Object.entries(record);
-  const before = canonicalJson(Object.fromEntries(members.filter(([name]) => name < HASH))).slice(0, -1);
-  const behind = canonicalJson(Object.fromEntries(members.filter(([name]) => name > HASH))).slice(1);
-  const outputSha256 = sha256Hex(`[${[`${before},${behind}`, ...following].join(',')}]`);
-  return { text: `${before},"${HASH}":"${outputSha256}",${behind}`, outputSha256 };
-}
-
-/** Names come before it and behind it, of every record. */
-const HASH = 'outputSha256' satisfies keyof Decision;

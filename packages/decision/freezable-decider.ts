@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { MessageReference } from '../../schemas/events/decision-parts.ts';
-import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { InputPosition, PureHandler, WrittenOutput } from './handler.ts';
 import { overtakenHandler } from './overtaken-record.ts';
@@ -15,10 +16,12 @@ export interface Readable<Event> {
 }
 
 /** A decider with its parser, as it is frozen (docs/how-it-works/architecture.md, "Frozen deciders"). */
-interface Freezable<Event> extends Readable<Event> {
-  readonly decider: Decision['decider'];
-  readonly handler: (policies: () => PolicySet) => PureHandler<Event>;
+interface Repeatable<Kind extends SubjectKind, Event> {
+  readonly schema: z.ZodType<Event>;
+  readonly handler: (policies: () => PolicySetOf<Kind>) => PureHandler<Event>;
 }
+type Freezable<Event> = Repeatable<'node', Event> &
+  Readable<Event> & { readonly decider: Decision['decider'] };
 
 /** A message that a newer one is said to have overtaken. */
 interface SaidOvertaken {
@@ -39,15 +42,25 @@ export interface WrittenEvent {
 
 const written = ({ event, text }: WrittenOutput): WrittenEvent => ({ event, text });
 
-/** What a bundle exports. Each throws `EVENT_REJECTED` for a message that this decider does not read. */
-export const freezable = <Event>({ schema, older, newer, decider, handler }: Freezable<Event>) => ({
+/** What a bundle exports of a decider that decides on every message. Each throws `EVENT_REJECTED` for one that it does not read. */
+export const repeatable = <Kind extends SubjectKind, Event>({
+  schema,
+  handler,
+}: Repeatable<Kind, Event>) => ({
   /** Makes an event of what JSON.parse gave. */
   read: (message: unknown): Event => parsed(schema, message),
   /** All events that follow, the record first. */
-  decide: (event: Event, position: InputPosition, policies: PolicySet): readonly WrittenEvent[] =>
+  decide: (event: Event, position: InputPosition, policies: PolicySetOf<Kind>): readonly WrittenEvent[] =>
     handler(() => policies)({ event, position })
       .flat()
       .map(written),
+  /** No message makes an older one needless. */
+  passOver: (): null => null,
+});
+
+/** The same of one whose messages may be overtaken by newer ones. */
+export const freezable = <Event>({ older, newer, decider, ...repeated }: Freezable<Event>) => ({
+  ...repeatable(repeated),
   /** The record of a message that is passed over; `null` where the newer one does not make it needless. */
   passOver: (said: SaidOvertaken): WrittenEvent | null => {
     const event = parsed(older, said.older);

@@ -57,3 +57,13 @@ export const nodeOutput = <Id extends TopicAbout<'node'>>(topic: Id, event: Even
   key: SUBJECTS.node.keyOf(event),
   event,
 });
+
+/** An output about a cluster, keyed as its topic wants. */
+export const clusterOutput = <Id extends TopicAbout<'cluster'>>(
+  topic: Id,
+  event: EventOf<Id>,
+): Output<Id> => ({
+  topic,
+  key: SUBJECTS.cluster.keyOf(event),
+  event,
+});

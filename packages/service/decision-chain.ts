@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
+import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
 import { type DecisionRange, MOST_RANGES, MOST_STATEMENTS } from '../../schemas/events/head.ts';
-import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { deriveId } from '../canonical/ids.ts';
 import { NOTHING_HASHED, runningHash } from '../canonical/running-hash.ts';
@@ -36,7 +36,7 @@ export interface DecisionChainSettings {
   readonly log: Pick<EventLog, 'publish'>;
   /** Signs heads. */
   readonly publisher: Pick<Publisher, 'publish'>;
-  readonly decider: DeciderName;
+  readonly decider: AnyDeciderName;
   readonly heads: HeadSources;
   readonly logger: Logger;
   /** Epoch milliseconds. */
@@ -234,5 +234,7 @@ export class DecisionChain {
 /** Its name and its generation. */
 type Statement = readonly [string, number];
 
-const isDecision = ({ topic }: OutgoingRecord): boolean => topic === TOPICS.decisions.name;
+/** Each decider writes on one of them, so that its numbers in a partition are of one topic. */
+const isDecision = ({ topic }: OutgoingRecord): boolean =>
+  topic === TOPICS.decisions.name || topic === TOPICS.clusterDecisions.name;
 const placeOf = ({ topic, key }: OutgoingRecord): number => partitionOf(topic, key);

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import type { Decision } from '../../schemas/events/decision.ts';
+import { DECIDERS, type DeciderNameFor } from '../../schemas/events/deciders.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { Output } from '../decision/handler.ts';
@@ -10,7 +10,7 @@ import type { EventLog } from '../event-log/port.ts';
 import { waitAtMost } from '../event-log/stopping.ts';
 import { type Consumer, startConsumer } from '../pipeline/consume.ts';
 import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
-import type { Handlers, OnEvent } from '../pipeline/decide.ts';
+import type { Handlers, OnEvent, OnOvertaken } from '../pipeline/decide.ts';
 import { createPublisher, type Publisher, serviceSource } from '../pipeline/publisher.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
@@ -45,7 +45,7 @@ interface DecisionService<Kind extends SubjectKind> {
   /** Who watches beside the handlers, without a say in decisions. */
   readonly onEvent?: OnEvent;
   /** Who says so when it catches up and passes over messages for newer ones. */
-  readonly decider: Decision['decider'];
+  readonly decider: { readonly name: DeciderNameFor<Kind>; readonly version: string };
 }
 
 /**
@@ -76,7 +76,7 @@ export async function startDecisionService<Kind extends SubjectKind>(
     trust,
     handlers: handlers(sets.policies),
     ...(onEvent && { onEvent }),
-    onOvertaken: overtakenHandler(decider, sets.policies),
+    ...passingOver(decider, sets.policies),
     publisher: createPublisher({ ...writing, log: { publish } }),
     deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
     logger,
@@ -85,6 +85,15 @@ export async function startDecisionService<Kind extends SubjectKind>(
     monotonicNow,
   });
   return chain === null ? consumer : withLastHead(consumer, chain);
+}
+
+/** Facts about nodes alone are passed over for newer ones: those about a cluster say different things each. */
+function passingOver(
+  { name, version }: { readonly name: string; readonly version: string },
+  policies: () => { readonly hash: string },
+): { readonly onOvertaken?: OnOvertaken } {
+  const ofNodes = DECIDERS.node.safeParse(name).data;
+  return ofNodes === undefined ? {} : { onOvertaken: overtakenHandler({ name: ofNodes, version }, policies) };
 }
 
 /** How long the last head of a process that ends may take. */

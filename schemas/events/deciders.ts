@@ -12,6 +12,8 @@ export const DECIDERS = {
   cluster: ClusterDeciderName,
 } as const satisfies { readonly [Kind in SubjectKind]: z.ZodEnum };
 
+export type DeciderNameFor<Kind extends SubjectKind> = z.infer<(typeof DECIDERS)[Kind]>;
+
 /** Who decides, whatever about. */
 export const AnyDeciderName = z.enum([...DECIDERS.node.options, ...DECIDERS.cluster.options]);
 export type AnyDeciderName = z.infer<typeof AnyDeciderName>;

@@ -1,5 +1,6 @@
+import type { ClusterConclusion } from '../../packages/decision/cluster-record.ts';
 import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
-import { type ClusterDecision, ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
+import { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
@@ -12,11 +13,8 @@ export const DECIDER = { name: 'graph-gc', version: '1' } as const;
 /** Whose work this is where FleetGC does not do it. */
 const COLLECTOR: Collector = 'garbage-collector-controller';
 
-export interface OwnershipConclusion {
-  readonly outcome: ClusterDecision['outcome'];
-  readonly reason: string;
-  /** Of every candidate, whatever the outcome. */
-  readonly verdicts: readonly ClusterVerdict[];
+/** With a verdict on every candidate, whatever the outcome. */
+export interface OwnershipConclusion extends ClusterConclusion {
   /** They become a command only if the outcome is `commanded`. */
   readonly items: readonly ClusterCommandItem[];
 }

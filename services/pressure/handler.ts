@@ -1,9 +1,9 @@
 import { deriveId } from '../../packages/canonical/ids.ts';
+import { decisionId } from '../../packages/decision/common-record.ts';
 import type { Conclusion } from '../../packages/decision/conclusion.ts';
 import {
   type DecidableEvent,
   type Deciding,
-  decisionId,
   decisionOutputs,
   observeOrder,
 } from '../../packages/decision/decision-record.ts';

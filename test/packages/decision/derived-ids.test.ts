@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { decisionId } from '../../../packages/decision/common-record.ts';
 import {
   commandHeader,
   type Deciding,
-  decisionId,
   endingId,
   observeOrder,
 } from '../../../packages/decision/decision-record.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
 import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import { decide } from '../../../services/graph-gc/decide.ts';
-import { clusterPolicy } from '../../fixtures/cluster-policies.ts';
+import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { runs } from '../../support/property-runs.ts';
 import { AnyCandidate } from './support/any-candidate.ts';

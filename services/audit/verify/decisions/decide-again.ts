@@ -1,4 +1,4 @@
-import { decisionId } from '../../../../packages/decision/decision-record.ts';
+import { decisionId } from '../../../../packages/decision/common-record.ts';
 import type { WrittenEvent } from '../../../../packages/decision/freezable-decider.ts';
 import type { InputPosition } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';

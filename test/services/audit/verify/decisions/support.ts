@@ -1,5 +1,5 @@
 import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
-import { decisionId } from '../../../../../packages/decision/decision-record.ts';
+import { decisionId } from '../../../../../packages/decision/common-record.ts';
 import type { WrittenEvent } from '../../../../../packages/decision/freezable-decider.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
-import { decisionId } from '../../../../../packages/decision/decision-record.ts';
+import { decisionId } from '../../../../../packages/decision/common-record.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../../packages/decision/policy-set.ts';
 import { partitionOf } from '../../../../../packages/event-log/partition.ts';
