@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { ClusterPolicyInForce } from '../../../services/cluster-executor/ports.ts';
 import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
-import { clusterObjectResults } from '../../fixtures/cluster.ts';
-import { clusterPolicy } from '../../fixtures/cluster-policies.ts';
+import { clusterObjectResults, clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { statusBody } from '../../packages/kube-api/support/fake-connection.ts';
-import { harness, itemFor, recordOf, wordsOf } from './support/executor.ts';
+import { harness, itemFor, wordsOf } from './support/executor.ts';
 import { DATE_MS, type FakeApi, kindNamed, type StoredObject } from './support/fake-api.ts';
 
 const CONFIG_MAP = kindNamed('ConfigMap');
@@ -354,8 +353,8 @@ describe('a command as a whole', () => {
     [{ kind: 'paused', reason: 'incident' }, 'paused'],
     [{ kind: 'none' }, 'policy-not-in-force'],
     [{ kind: 'unreadable', message: 'no log' }, 'held'],
-    [{ kind: 'policy', record: recordOf(clusterPolicy({ mode: 'dry-run' })) }, 'policy-not-in-force'],
-    [{ kind: 'policy', record: recordOf(clusterPolicy({ collectors: [] })) }, 'policy-not-in-force'],
+    [{ kind: 'policy', record: clusterPolicyRecord({ mode: 'dry-run' }) }, 'policy-not-in-force'],
+    [{ kind: 'policy', record: clusterPolicyRecord({ collectors: [] }) }, 'policy-not-in-force'],
   ])('is refused where the policies say %j', async (inForce, reason) => {
     const { api, carryOut } = harness({ policy: () => inForce });
     const over =
@@ -366,7 +365,7 @@ describe('a command as a whole', () => {
   });
 
   test('what may forbid it is asked again right before the deed', async () => {
-    let inForce: ClusterPolicyInForce = { kind: 'policy', record: recordOf(clusterPolicy()) };
+    let inForce: ClusterPolicyInForce = { kind: 'policy', record: clusterPolicyRecord() };
     const { api, carryOut } = harness({ policy: () => inForce });
     api.fault = ({ path }) => {
       if (path.includes('/configmaps/')) inForce = { kind: 'paused', reason: 'incident' };

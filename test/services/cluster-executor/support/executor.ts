@@ -4,26 +4,16 @@ import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../../../schemas/events/cluster-command.ts';
 import { ClusterCommandResult, ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
-import type { ClusterPolicy, ClusterPolicyRecord } from '../../../../schemas/policy/cluster-policy.ts';
+import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import { ClusterExecutor, type ClusterExecutorDeps } from '../../../../services/cluster-executor/executor.ts';
 import type { ResultEvent } from '../../../../services/cluster-executor/results/outbox.ts';
 import { NO_RESULTS } from '../../../../services/cluster-executor/results/recent-results.ts';
-import { clusterPolicy } from '../../../fixtures/cluster-policies.ts';
+import { clusterPolicy, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { manualTime } from '../../../support/manual-time.ts';
 import { nextLook } from '../../../support/next-look.ts';
 import { DATE_MS, FakeApi, type StoredObject } from './fake-api.ts';
 
 export const IDENTITY = { cluster: 'c1', clusterInstance: 'the-cluster' };
-
-export const recordOf = (policy: ClusterPolicy): ClusterPolicyRecord => ({
-  type: 'fleetgc.cluster-policy',
-  version: 1,
-  id: 'policy-1',
-  policy,
-  policyVersion: 1,
-  hash: contentHash(policy),
-  source: '',
-});
 
 /** To delete an object in the state in which it is. */
 export const itemFor = (
@@ -70,7 +60,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
     identity: IDENTITY,
     connection: api.connection(),
     index: null,
-    policy: () => ({ kind: 'policy', record: recordOf(state.policy) }),
+    policy: () => ({ kind: 'policy', record: clusterPolicyRecord(state.policy) }),
     objectionTo: () => null,
     recent: NO_RESULTS,
     publish: async (events) => {
