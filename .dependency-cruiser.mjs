@@ -79,6 +79,18 @@ const ROOMS = {
     'packages/service',
     'packages/kube-api',
     'services/cluster-agent',
+    'services/cluster-executor',
+  ],
+  'services/cluster-executor': [
+    ...MESSAGES,
+    'packages/process',
+    'packages/policy',
+    'packages/kube-api',
+    'packages/owner-graph',
+    'packages/work-queue',
+    // What goes is what the rules let go; 'the-cluster-executor-judges-by-the-rules' says how.
+    'services/graph-gc',
+    'services/cluster-agent',
   ],
   'services/cri-proxy': ['packages/process', 'packages/cri'],
   'services/node': [
@@ -327,6 +339,17 @@ export default {
       severity: 'error',
       from: { path: '^services/node-executor/', pathNot: '^services/node-executor/checks/own-plan\\.ts$' },
       to: { path: '^services/(image-gc|container-gc)/' },
+    },
+    {
+      name: 'the-cluster-executor-judges-by-the-rules',
+      comment:
+        'Of graph-gc it knows the rules alone, by which it judges anew; of the agent, how discovery is read.',
+      severity: 'error',
+      from: { path: '^services/cluster-executor/' },
+      to: {
+        path: '^services/(graph-gc|cluster-agent)/',
+        pathNot: '^services/(graph-gc/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
+      },
     },
     {
       name: 'decide-is-pure',
