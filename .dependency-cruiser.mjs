@@ -13,7 +13,7 @@ const MESSAGES = [
   'packages/trust',
 ];
 const NODE = ['packages/cri', 'packages/kubelet', 'packages/machine'];
-const DECIDERS = ['services/pressure', 'services/container-gc', 'services/image-gc'];
+const NODE_DECIDERS = ['services/pressure', 'services/container-gc', 'services/image-gc'];
 const DECISION_SERVICE = ['packages/canonical', 'packages/decision', 'packages/pipeline', 'packages/service'];
 
 /** By room: the rooms that it may know beside itself. All but these three may know `schemas/`: */
@@ -67,8 +67,30 @@ const ROOMS = {
   'services/cluster-agent': [
     'packages/process',
     'packages/canonical',
+    'packages/decision',
+    'packages/pipeline',
     'packages/kube-api',
     'packages/owner-graph',
+  ],
+  'services/cluster': [
+    'packages/process',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/service',
+    'packages/kube-api',
+    'services/cluster-agent',
+    'services/cluster-executor',
+  ],
+  'services/cluster-executor': [
+    ...MESSAGES,
+    'packages/process',
+    'packages/policy',
+    'packages/kube-api',
+    'packages/owner-graph',
+    'packages/work-queue',
+    // What goes is what the rules let go; 'the-cluster-executor-judges-by-the-rules' says how.
+    'services/graph-gc',
+    'services/cluster-agent',
   ],
   'services/cri-proxy': ['packages/process', 'packages/cri'],
   'services/node': [
@@ -89,7 +111,8 @@ const ROOMS = {
     'packages/pipeline',
     'packages/policy',
     'packages/service',
-    ...DECIDERS,
+    ...NODE_DECIDERS,
+    'services/graph-gc',
   ],
   'services/plan': [
     ...PLATFORM,
@@ -97,7 +120,7 @@ const ROOMS = {
     'packages/decision',
     'packages/pipeline',
     'packages/policy',
-    ...DECIDERS,
+    ...NODE_DECIDERS,
     'services/node-agent',
     'services/node',
   ],
@@ -215,6 +238,7 @@ const ROOMS = {
     'packages/policy',
     'packages/service',
     'packages/trust',
+    'services/cluster',
     'services/deciders',
     'services/node',
     'services/node-executor',
@@ -231,6 +255,7 @@ const ROOMS = {
     'packages/policy',
     'packages/trust',
     'services/audit',
+    'services/cluster',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',
@@ -314,6 +339,17 @@ export default {
       severity: 'error',
       from: { path: '^services/node-executor/', pathNot: '^services/node-executor/checks/own-plan\\.ts$' },
       to: { path: '^services/(image-gc|container-gc)/' },
+    },
+    {
+      name: 'the-cluster-executor-judges-by-the-rules',
+      comment:
+        'Of graph-gc it knows the rules alone, by which it judges anew; of the agent, how discovery is read.',
+      severity: 'error',
+      from: { path: '^services/cluster-executor/' },
+      to: {
+        path: '^services/(graph-gc|cluster-agent)/',
+        pathNot: '^services/(graph-gc/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
+      },
     },
     {
       name: 'decide-is-pure',

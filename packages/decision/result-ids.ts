@@ -31,3 +31,24 @@ export const continuesId = (commandId: string): string => deriveId('reclaim-cont
 
 /** Of the fact that a reclaim ended above its target with a command. */
 export const unrelievedId = (commandId: string): string => deriveId('pressure-unrelieved', commandId);
+
+/** Whose answer to which command of a cluster. */
+interface AnsweringCluster {
+  readonly clusterInstance: string;
+  readonly commandId: string;
+}
+
+/** Of what became of these objects of a command: the same told again is the same report. */
+export const clusterObjectResultsId = (
+  { clusterInstance, commandId }: AnsweringCluster,
+  uids: readonly string[],
+): string => deriveId('cluster-object-results', clusterInstance, commandId, ...uids);
+
+export const clusterCommandResultId = ({ clusterInstance, commandId }: AnsweringCluster): string =>
+  deriveId('cluster-command-result', clusterInstance, commandId);
+
+/** As `rejectedResultId`. */
+export const clusterRejectedResultId = (
+  { clusterInstance, commandId }: AnsweringCluster,
+  { reason, message }: { readonly reason: string; readonly message: string },
+): string => deriveId('cluster-rejected-result', clusterInstance, commandId, reason, message);

@@ -36,8 +36,15 @@ export function objectPath(
   return `${root(resource)}${place}/${encodeURIComponent(resource.resource)}/${segment(name)}${below}`;
 }
 
+/** Whether a path can lead to an object of this name: references name what they like. */
+export const hasPath = ({ namespaced }: Pick<ApiResource, 'namespaced'>, named: ApiObjectName): boolean =>
+  [named.name, ...(namespaced ? [named.namespace] : [])].every(isSegment);
+
+const isSegment = (text: string): boolean =>
+  text !== '' && text !== '.' && text !== '..' && text.isWellFormed();
+
 /** A dot by itself would name another path, however it is encoded. */
 function segment(text: string): string {
-  if (text === '' || text === '.' || text === '..') throw new RangeError(`"${text}" is no name of an object`);
+  if (!isSegment(text)) throw new RangeError(`"${text}" is no name of an object`);
   return encodeURIComponent(text);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ClusterAction, MAX_CLUSTER_COMMAND_ITEMS } from './cluster-command.ts';
 import { ClusterInstant, ClusterObject } from './cluster-objects.ts';
 import { EventId } from './event-id.ts';
-import { ClusterIdentity } from './identity.ts';
+import { ClusterIdentity, ObjectUid } from './identity.ts';
 
 /** For people; what is longer is cut. */
 const Message = z.string().max(1_000);
@@ -27,21 +27,22 @@ export const ClusterObjectRefusal = z.enum([
   ...ClusterCommandRefusal.options,
   /** It is another one by now: what it was judged by has changed. A newer fact tells of it. */
   'changed',
-  /** An owner that was said to be absent is there. */
+  /** An owner is there, and holds it. */
   'owner-there',
-  /** An owner that was said to wait does not. */
-  'owner-not-waiting',
-  /** What the owner is cannot be told from the API server's answer. */
+  /** What an owner is cannot be told from the API server's answer. */
   'owner-unknown',
-  /** By the policy in force and its live state the object stays, or something else is to be done. */
+  /** By the keep list of the policy in force, or the annotation, the object stays. */
   'kept-by-policy',
+  /** By its live state the object stays, or something else is to be done. */
   'kept-by-own-judgement',
-  /** A limit holds it, and nobody approved it. */
+  /** It would go, and somebody has to approve it first. */
   'not-approved',
-  /** Nobody removes objects of this kind by such an order. */
-  'forbidden-kind',
+  /** No such order takes this finalizer away. */
   'forbidden-finalizer',
+  /** As many as the policy allows in an hour have gone. */
   'rate-limited',
+  /** A later command named it before its turn came, or it was done for another command. */
+  'superseded',
 ]);
 export type ClusterObjectRefusal = z.infer<typeof ClusterObjectRefusal>;
 
@@ -53,13 +54,15 @@ export const ClusterFailure = z.enum([
   'conflict',
   'api-server-error',
   'unreachable',
+  /** A fault of the executor itself. */
+  'executor-failed',
 ]);
 export type ClusterFailure = z.infer<typeof ClusterFailure>;
 
 /** What came of one object. `not-found` is success: somebody was quicker. */
 export const ClusterObjectOutcome = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('removed') }),
-  /** It is being deleted, and finalizers hold it. */
+  /** It is being deleted, and finalizers or its own grace hold it. */
   z.object({ outcome: z.literal('accepted') }),
   z.object({ outcome: z.literal('patched') }),
   z.object({ outcome: z.literal('not-found') }),
@@ -69,6 +72,13 @@ export const ClusterObjectOutcome = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('failed'), reason: ClusterFailure, message: Message }),
 ]);
 export type ClusterObjectOutcome = z.infer<typeof ClusterObjectOutcome>;
+
+/** What an owner of an object was found to be right before something was done. */
+export const OwnerFound = z.enum(['absent', 'waiting', 'orphaning', 'there']);
+export type OwnerFound = z.infer<typeof OwnerFound>;
+
+/** Of so many owners of an object it is told what they were found to be. */
+export const MAX_OWNERS_TOLD = 10;
 
 const header = {
   version: z.literal(1),
@@ -93,6 +103,8 @@ export const ClusterObjectResults = z.object({
         /** How often it was tried, and how many requests that took. */
         attempts: z.int().nonnegative(),
         requests: z.int().nonnegative(),
+        /** As they were read last. */
+        owners: z.array(z.object({ uid: ObjectUid, found: OwnerFound })).max(MAX_OWNERS_TOLD),
         result: ClusterObjectOutcome,
       }),
     )

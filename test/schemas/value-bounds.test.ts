@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { MAX_LETTER_VALUE_BYTES } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { parseJson } from '../../packages/pipeline/parse/parse-record.ts';
 import { MAX_CLUSTER_COMMAND_ITEMS } from '../../schemas/events/cluster-command.ts';
+import { MAX_OWNERS_TOLD } from '../../schemas/events/cluster-result.ts';
 import { MAX_COMMAND_ITEMS, MAX_OBJECT_ID_LENGTH } from '../../schemas/events/command.ts';
 import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import type { Verdict } from '../../schemas/events/decision.ts';
@@ -159,6 +160,7 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
       action: 'delete',
       attempts: 1,
       requests: 1,
+      owners: many(MAX_OWNERS_TOLD, () => ({ uid: text(128), found: 'absent' })),
       result: { outcome: 'refused', reason: 'changed', message: text(1_000) },
     })),
   }),

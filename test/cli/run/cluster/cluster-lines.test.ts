@@ -98,6 +98,7 @@ const of = (name: string, result: Result['result'], over: Partial<Result> = {}):
   action: 'delete',
   attempts: 1,
   requests: 1,
+  owners: [],
   result,
   ...over,
 });

@@ -1,0 +1,108 @@
+import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { type ObjectMetadata, readMetadata, UNREADABLE } from '../../../packages/kube-api/metadata.ts';
+import { jsonOf, refusalText } from '../../../packages/kube-api/status.ts';
+import {
+  deleteObject,
+  type MetadataLeft,
+  patchMetadata,
+  type WriteTarget,
+} from '../../../packages/kube-api/write.ts';
+import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
+import type { ServedKind } from '../../../schemas/events/cluster-objects.ts';
+import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
+import { later, refused, type Stop, settled, stopBy } from '../checks/stop.ts';
+
+export interface Deed {
+  readonly kind: ServedKind;
+  /** In the state that was judged. */
+  readonly object: ObjectMetadata;
+  readonly action: ClusterAction;
+  readonly rehearse: boolean;
+}
+
+/** Somebody changed the object since it was judged. */
+export interface Conflict {
+  readonly kind: 'conflict';
+  readonly message: string;
+}
+
+/** Does it, on the state that was judged and on no other. Rejects with what the connection rejects with. */
+export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | Conflict> {
+  const { action, object } = deed;
+  const { ownerReferences, finalizers } = object;
+  switch (action.action) {
+    case 'delete':
+      return remove(connection, deed, action);
+    case 'drop-references': {
+      const left = ownerReferences.filter(({ uid }) => !action.ownerUids.includes(uid));
+      return patch(connection, deed, { ownerReferences: left });
+    }
+    case 'finish':
+      return patch(connection, deed, {
+        finalizers: finalizers.filter((each) => each !== action.finalizer),
+      });
+  }
+}
+
+async function remove(
+  connection: ApiConnection,
+  deed: Deed,
+  { propagation, unblock }: Extract<ClusterAction, { action: 'delete' }>,
+): Promise<Stop | Conflict> {
+  const judged = unblock ? await unblocked(connection, deed) : deed.object;
+  if ('kind' in judged) return judged;
+  const target = targetOf({ ...deed, object: judged });
+  const answer = await deleteObject(connection, target, propagation);
+  if (!isSuccess(answer)) return stopOrConflict(answer, target);
+  return done(deed, isStillThere(answer) ? 'accepted' : 'removed');
+}
+
+/** The object in the state in which it blocks no owner any more (cluster D12). */
+async function unblocked(connection: ApiConnection, deed: Deed): Promise<ObjectMetadata | Stop | Conflict> {
+  const { ownerReferences } = deed.object;
+  if (!ownerReferences.some(({ blockOwnerDeletion }) => blockOwnerDeletion)) return deed.object;
+  const left = {
+    ownerReferences: ownerReferences.map((each) => ({ ...each, blockOwnerDeletion: false })),
+  };
+  const answer = await patched(connection, deed, left);
+  if ('kind' in answer) return answer;
+  if (!isSuccess(answer)) return stopOrConflict(answer, targetOf(deed));
+  // What is rehearsed has changed nothing, so the deletion is asked for on the state that is there.
+  if (deed.rehearse) return deed.object;
+  const object = readMetadata(jsonOf(answer.body));
+  return object ?? later('api-server-error', 'the answer to a patch holds no object');
+}
+
+async function patch(connection: ApiConnection, deed: Deed, left: MetadataLeft): Promise<Stop | Conflict> {
+  const answer = await patched(connection, deed, left);
+  if ('kind' in answer) return answer;
+  return isSuccess(answer) ? done(deed, 'patched') : stopOrConflict(answer, targetOf(deed));
+}
+
+/** What was not read whole cannot be written without losing what was cut away. */
+async function patched(connection: ApiConnection, deed: Deed, left: MetadataLeft): Promise<ApiAnswer | Stop> {
+  const texts = [...(left.finalizers ?? []), ...(left.ownerReferences ?? []).map((each) => each.apiVersion)];
+  return texts.includes(UNREADABLE)
+    ? refused('kept-by-own-judgement', 'its references or finalizers are beyond all bounds')
+    : patchMetadata(connection, targetOf(deed), left);
+}
+
+const targetOf = ({ kind, object, rehearse }: Deed): WriteTarget => ({
+  resource: kind,
+  named: { namespace: object.namespace, name: object.name },
+  judged: object,
+  rehearse,
+});
+
+const isSuccess = ({ status }: ApiAnswer): boolean => status >= 200 && status < 300;
+
+const CONFLICT = 409;
+const stopOrConflict = (answer: ApiAnswer, { named }: WriteTarget): Stop | Conflict =>
+  answer.status === CONFLICT ? { kind: 'conflict', message: refusalText(answer) } : stopBy(answer, named);
+
+/** An object that went at once is told as a status, or without the time of its deletion. */
+const isStillThere = ({ body }: ApiAnswer): boolean =>
+  (readMetadata(jsonOf(body))?.deletionTimestamp ?? null) !== null;
+
+const done = ({ rehearse }: Deed, outcome: 'removed' | 'accepted' | 'patched'): Stop =>
+  settled(rehearse ? { outcome: 'rehearsed' } : ({ outcome } satisfies ClusterObjectOutcome));

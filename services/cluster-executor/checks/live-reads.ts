@@ -1,0 +1,116 @@
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import { type LiveObject, readObject } from '../../../packages/kube-api/read.ts';
+import type { ApiObjectName } from '../../../packages/kube-api/resources.ts';
+import { retryAfterMs } from '../../../packages/kube-api/status.ts';
+import { FOREGROUND, ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
+import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
+import type { KindCatalog } from './kind-catalog.ts';
+import { Proofs } from './proofs.ts';
+import { later, refused, type Stop } from './stop.ts';
+
+const NAMESPACES = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  resource: 'namespaces',
+  namespaced: false,
+} as const satisfies ServedKind;
+
+/** Where an object lies. */
+export interface Place {
+  readonly kind: ServedKind;
+  readonly named: ApiObjectName;
+}
+
+/** What attempts share. */
+export interface SharedReads {
+  readonly kinds: KindCatalog;
+  readonly absent: Proofs<true>;
+  readonly keptNamespaces: Proofs<boolean>;
+  readonly nowMs: () => number;
+}
+
+export const sharedReads = (kinds: KindCatalog, nowMs: () => number): SharedReads => ({
+  kinds,
+  absent: new Proofs(nowMs),
+  keptNamespaces: new Proofs(nowMs),
+  nowMs,
+});
+
+type Unknown = Extract<LiveObject, { kind: 'unknown' }>;
+
+/** What the API server says right now, to one attempt. Each rejects with what the connection rejects with. */
+export class LiveReads {
+  readonly #connection: ApiConnection;
+  readonly #shared: SharedReads;
+
+  constructor(connection: ApiConnection, shared: SharedReads) {
+    this.#connection = connection;
+    this.#shared = shared;
+  }
+
+  /** Kinds as they are served, over this connection. */
+  get kinds() {
+    const { kinds } = this.#shared;
+    return {
+      of: (object: Parameters<KindCatalog['kindOf']>[0]) => kinds.kindOf(object, this.#connection),
+      named: (apiVersion: string, kind: string) => kinds.ownerKind(apiVersion, kind, this.#connection),
+    };
+  }
+
+  object({ kind, named }: Place): Promise<LiveObject> {
+    return readObject(this.#connection, kind, named);
+  }
+
+  /** An owner by its uid: under its name another object may be by now, and then it is absent (cluster D5, D9). */
+  async owner({ kind, named }: Place, uid: string): Promise<OwnerFound | Stop> {
+    const { absent, nowMs } = this.#shared;
+    const key = JSON.stringify([kind.group, kind.version, kind.resource, named.namespace, named.name, uid]);
+    if (absent.get(key) !== undefined) return 'absent';
+    const askedAtMs = nowMs();
+    const found = await this.object({ kind, named });
+    if (found.kind === 'unknown') return unknownOwner(found, `the owner ${kind.kind} ${named.name}`);
+    if (found.kind === 'found' && found.object.uid === uid) return stateOf(found.object);
+    absent.add(key, true, askedAtMs);
+    return 'absent';
+  }
+
+  /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
+  async keepsNamespace(name: string): Promise<boolean | Stop> {
+    const { keptNamespaces, nowMs } = this.#shared;
+    const known = keptNamespaces.get(name);
+    if (known !== undefined) return known;
+    const askedAtMs = nowMs();
+    const found = await this.object({ kind: NAMESPACES, named: { namespace: '', name } });
+    if (found.kind === 'unknown') return unknownNamespace(found, name);
+    const keeps = found.kind === 'found' && found.object.keep;
+    keptNamespaces.add(name, keeps, askedAtMs);
+    return keeps;
+  }
+}
+
+/** Of an owner that is there (cluster D8). As everywhere, who has both finalizers orphans (cluster C13). */
+function stateOf({ deletionTimestamp, finalizers }: ObjectMetadata): OwnerFound {
+  if (deletionTimestamp === null) return 'there';
+  if (finalizers.includes(ORPHAN)) return 'orphaning';
+  return finalizers.includes(FOREGROUND) ? 'waiting' : 'there';
+}
+
+const unknownOwner = (unknown: Unknown, what: string): Stop =>
+  maySoonBeKnown(unknown) ?? refused('owner-unknown', `${what} cannot be read: ${unknown.message}`);
+
+const unknownNamespace = (unknown: Unknown, name: string): Stop =>
+  maySoonBeKnown(unknown) ??
+  refused(
+    'kept-by-policy',
+    `whether the namespace ${name} has the annotation that keeps it cannot be read: ${unknown.message}`,
+  );
+
+const TOO_MANY_REQUESTS = 429;
+
+/** What a server cannot answer now, it may answer later. */
+function maySoonBeKnown({ answer, message }: Unknown): Stop | null {
+  if (answer.status === TOO_MANY_REQUESTS) return later('api-server-error', message, retryAfterMs(answer));
+  return answer.status >= 500 ? later('api-server-error', message) : null;
+}

@@ -1,0 +1,83 @@
+import type { ClusterAction, ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
+import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
+import type { ClusterObjectRefusal } from '../../../schemas/events/cluster-result.ts';
+import { conclude } from '../../graph-gc/rules/conclude.ts';
+import type { ClusterRule, Outcome } from '../../graph-gc/rules/outcome.ts';
+import type { OwnershipSettings } from '../../graph-gc/rules/settings.ts';
+import type { LiveFacts } from './live-facts.ts';
+import { refused, type Stop } from './stop.ts';
+
+export interface Judged {
+  readonly facts: LiveFacts;
+  readonly settings: OwnershipSettings;
+  readonly wentBack: boolean;
+  /** The object is in the state that the order names. */
+  readonly isUnchanged: boolean;
+}
+
+/**
+ * What is done: what the order asks for, if it follows from the live facts by the rules of graph-gc under the policy in force. An
+ * order chooses only among what may go.
+ */
+export function ownJudgement({ act }: ClusterCommandItem, judged: Judged): ClusterAction | Stop {
+  if (act.action === 'finish' && act.finalizer !== ORPHAN && act.finalizer !== FOREGROUND)
+    return refused('forbidden-finalizer', `no order takes the finalizer ${act.finalizer} away`);
+  const { facts, settings, wentBack, isUnchanged } = judged;
+  const outcomes = facts.candidates.map((candidate) => conclude(candidate, settings, { wentBack }));
+  const kept = outcomes.find((outcome) => outcome.kind !== 'act');
+  if (kept !== undefined) return refusedBy(kept, isUnchanged);
+  if (outcomes.some((outcome) => outcome.kind === 'act' && covers(outcome.act, act))) return act;
+  return refused(isUnchanged ? 'kept-by-own-judgement' : 'changed', `by ${wordsOf(outcomes)}, not this`);
+}
+
+/** Whether one action is the other, or a part of it: losing fewer references is. */
+function covers(own: ClusterAction, ordered: ClusterAction): boolean {
+  switch (own.action) {
+    case 'delete':
+      return (
+        ordered.action === 'delete' &&
+        ordered.propagation === own.propagation &&
+        ordered.unblock === own.unblock
+      );
+    case 'drop-references':
+      return (
+        ordered.action === 'drop-references' && ordered.ownerUids.every((uid) => own.ownerUids.includes(uid))
+      );
+    case 'finish':
+      return ordered.action === 'finish' && ordered.finalizer === own.finalizer;
+  }
+}
+
+/** What says more than that the object stays. */
+const REASONS: Readonly<Partial<Record<ClusterRule, ClusterObjectRefusal>>> = {
+  S5: 'kept-by-policy',
+  D9: 'owner-unknown',
+  D10: 'owner-there',
+};
+
+function refusedBy({ kind, rule, facts }: Outcome, isUnchanged: boolean): Stop {
+  const told = Object.entries(facts).map(([name, value]) => `${name}: ${String(value)}`);
+  const message = `${kind} by ${rule}${told.length === 0 ? '' : ` (${told.join(', ')})`}`;
+  if (kind === 'hold') return refused('not-approved', message);
+  return refused(REASONS[rule] ?? (isUnchanged ? 'kept-by-own-judgement' : 'changed'), message);
+}
+
+const wordsOf = (outcomes: readonly Outcome[]): string =>
+  [
+    ...new Set(
+      outcomes.map((outcome) =>
+        outcome.kind === 'act' ? `${outcome.rule} ${actionWords(outcome.act)}` : outcome.rule,
+      ),
+    ),
+  ].join(' or ');
+
+function actionWords(action: ClusterAction): string {
+  switch (action.action) {
+    case 'delete':
+      return `delete ${action.propagation}${action.unblock ? ' after unblocking' : ''}`;
+    case 'drop-references':
+      return `drop references to ${action.ownerUids.length} owners`;
+    case 'finish':
+      return `finish ${action.finalizer}`;
+  }
+}

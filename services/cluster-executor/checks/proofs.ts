@@ -1,0 +1,32 @@
+/** As many as upstream remembers (cluster N3). */
+const MAX_PROOFS = 500;
+/** And not longer than this, while upstream has no end: a restored cluster brings owners back. */
+const PROOF_HOLDS_MS = 2_000;
+
+/** What was proved a moment ago of objects that many others name: owners that are absent, and whether a namespace is kept. */
+export class Proofs<Value> {
+  readonly #nowMs: () => number;
+  /** In order of time. */
+  readonly #proved = new Map<string, { readonly value: Value; readonly atMs: number }>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  get(key: string): Value | undefined {
+    const proof = this.#proved.get(key);
+    if (proof === undefined || this.#nowMs() - proof.atMs >= PROOF_HOLDS_MS) return undefined;
+    return proof.value;
+  }
+
+  /** `askedAtMs`: when the request was sent, by the same clock. */
+  add(key: string, value: Value, askedAtMs: number): void {
+    this.#proved.delete(key);
+    this.#proved.set(key, { value, atMs: askedAtMs });
+    if (this.#proved.size <= MAX_PROOFS) return;
+    for (const oldest of this.#proved.keys()) {
+      this.#proved.delete(oldest);
+      return;
+    }
+  }
+}

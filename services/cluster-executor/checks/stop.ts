@@ -1,0 +1,57 @@
+import type { ApiAnswer } from '../../../packages/kube-api/connection.ts';
+import { liveObject } from '../../../packages/kube-api/read.ts';
+import type { ApiObjectName } from '../../../packages/kube-api/resources.ts';
+import { refusalText, retryAfterMs } from '../../../packages/kube-api/status.ts';
+import type {
+  ClusterFailure,
+  ClusterObjectOutcome,
+  ClusterObjectRefusal,
+} from '../../../schemas/events/cluster-result.ts';
+
+export interface Failure {
+  readonly reason: ClusterFailure;
+  readonly message: string;
+}
+
+/** Why an attempt goes no further: something came of the object, or it is tried again. */
+export type Stop =
+  | { readonly kind: 'settled'; readonly outcome: ClusterObjectOutcome }
+  /** `afterMs`: the server asks for so long, and it is no failure; `null` waits by the limiter. */
+  | { readonly kind: 'later'; readonly failure: Failure; readonly afterMs: number | null };
+
+/** No longer message fits in a result. */
+const MAX_MESSAGE_LENGTH = 1_000;
+const cut = (message: string): string => message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+
+export const settled = (outcome: ClusterObjectOutcome): Stop => ({ kind: 'settled', outcome });
+export const refused = (reason: ClusterObjectRefusal, message: string): Stop =>
+  settled({ outcome: 'refused', reason, message: cut(message) });
+export const failed = ({ reason, message }: Failure): Stop =>
+  settled({ outcome: 'failed', reason, message: cut(message) });
+export const later = (reason: ClusterFailure, message: string, afterMs: number | null = null): Stop => ({
+  kind: 'later',
+  failure: { reason, message: cut(message) },
+  afterMs,
+});
+
+/** An API server that says 429 and no time. */
+const RETRY_AFTER_MS = 1_000;
+
+const FAILURES: Readonly<Partial<Record<number, ClusterFailure>>> = {
+  400: 'invalid',
+  403: 'forbidden',
+  405: 'invalid',
+  413: 'invalid',
+  415: 'invalid',
+  422: 'invalid',
+};
+
+/** What follows from an answer that is no success and no conflict. */
+export function stopBy(answer: ApiAnswer, named: ApiObjectName): Stop {
+  const { status } = answer;
+  const message = refusalText(answer);
+  if (status === 429) return later('api-server-error', message, retryAfterMs(answer) ?? RETRY_AFTER_MS);
+  if (status === 404 && liveObject(answer, named).kind === 'absent') return settled({ outcome: 'not-found' });
+  const reason = FAILURES[status];
+  return reason === undefined ? later('api-server-error', message) : failed({ reason, message });
+}

@@ -1,0 +1,250 @@
+import type { Logger } from 'pino';
+import type { Handler, Input } from '../../packages/decision/handler.ts';
+import type { ApiConnection } from '../../packages/kube-api/connection.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
+import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
+import { runEvery } from '../../packages/process/loops.ts';
+import type { Metrics } from '../../packages/process/metrics.ts';
+import { type WorkOutcome, workOff } from '../../packages/work-queue/work-off.ts';
+import { WorkQueue } from '../../packages/work-queue/work-queue.ts';
+import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';
+import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
+import type { ClusterObjectOutcome } from '../../schemas/events/cluster-result.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
+import { Attempt, type Attempting, latenessOf } from './acting/attempt.ts';
+import { DoneBefore } from './acting/done-before.ts';
+import { type CommandRefused, commandRefusal } from './checks/command-checks.ts';
+import { KindCatalog } from './checks/kind-catalog.ts';
+import { sharedReads } from './checks/live-reads.ts';
+import { RemovalCounts } from './checks/removal-counts.ts';
+import { failed, later, type Stop } from './checks/stop.ts';
+import { addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
+import { Order } from './order.ts';
+import { pacedConnection, requestBucket } from './paced-connection.ts';
+import { CommandReports } from './results/command-reports.ts';
+import { Outbox, type Outgoing } from './results/outbox.ts';
+import type { RecentResults } from './results/recent-results.ts';
+
+export interface ClusterExecutorDeps extends Pick<Attempting, 'index' | 'policy' | 'objectionTo' | 'nowMs'> {
+  readonly identity: ClusterIdentity;
+  readonly connection: ApiConnection;
+  /** Its own results of the past hour. */
+  readonly recent: RecentResults;
+  /** Resolves when all of them are acknowledged. */
+  readonly publish: (events: readonly Outgoing[]) => Promise<void>;
+  readonly sleep: Sleep;
+  /** From 0 up to 1, for backoff. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** As upstream's collector has. */
+const WORKERS = 20;
+const MOST_WAITING = 50_000;
+/** Beyond so many unpublished results no more commands are taken. */
+const MAX_UNPUBLISHED = 10_000;
+/** Results wait at most so long, and orders that expired while they waited are told so soon. */
+const TELL_EVERY_MS = 1_000;
+
+/**
+ * Carries out what is ordered about one cluster. It keeps nothing on a disk: orders are read again after a restart, and what was done
+ * before is known from its results, and by the API server, which does nothing twice to one state of an object.
+ */
+export class ClusterExecutor {
+  readonly #deps: ClusterExecutorDeps;
+  readonly #metrics: ExecutorMetrics;
+  readonly #queue: WorkQueue<Order>;
+  /** The newest order about each object that is not settled, by uid. */
+  readonly #orders = new Map<string, Order>();
+  readonly #outbox: Outbox;
+  readonly #reports: CommandReports;
+  readonly #parts: Attempting;
+  readonly #bucket = requestBucket();
+  readonly #stopping = new AbortController();
+
+  constructor(deps: ClusterExecutorDeps) {
+    const { identity, nowMs, recent, logger } = deps;
+    this.#deps = deps;
+    this.#metrics = createExecutorMetrics(deps.metrics);
+    this.#queue = new WorkQueue<Order>({ nowMs, mostKeys: MOST_WAITING });
+    this.#outbox = new Outbox(deps);
+    this.#reports = new CommandReports(
+      { identity, at: () => this.#at(), outbox: this.#outbox, metrics: this.#metrics, logger },
+      recent.answered,
+    );
+    this.#parts = {
+      ...deps,
+      reads: sharedReads(new KindCatalog(nowMs), nowMs),
+      removals: removalsBefore(deps),
+      doneBefore: new DoneBefore(),
+    };
+    addWaitingMetrics(deps.metrics, {
+      orders: () => this.#orders.size,
+      results: () => this.#outbox.size,
+    });
+  }
+
+  /** For the topic of commands: it takes a command and returns, since its objects may have to wait. */
+  readonly commands: Handler<ClusterCommand> = (input) => {
+    this.#receive(input);
+    return [];
+  };
+
+  /** Puts a result of what was no command after those that wait. */
+  tell(outgoing: Outgoing): void {
+    this.#outbox.add(outgoing);
+  }
+
+  /**
+   * Works orders off until `signal` aborts. Then what is in hand is finished, which can take as long as the API server takes for a
+   * write, and what the log takes within 2 s is published.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { nowMs, sleep } = this.#deps;
+    signal.addEventListener('abort', () => this.#stopping.abort(), { once: true });
+    if (signal.aborted) this.#stopping.abort();
+    const telling = new AbortController();
+    const publishing = this.#outbox.run(telling.signal);
+    const ticking = runEvery(TELL_EVERY_MS, () => this.#tick(), { sleep, signal: telling.signal });
+    try {
+      await workOff(this.#queue, {
+        workers: WORKERS,
+        work: ({ value }) => this.#work(value),
+        nowMs,
+        sleep,
+        signal: this.#stopping.signal,
+      });
+    } finally {
+      this.#reports.flush();
+      telling.abort();
+      await ticking;
+      await this.#outbox.last(publishing);
+    }
+  }
+
+  #receive({ event: command, trace, signedBy }: Input<ClusterCommand>): void {
+    const { identity, nowMs, recent } = this.#deps;
+    // Other clusters share the partition.
+    if (command.cluster !== identity.cluster || this.#reports.knows(command.id)) return;
+    if (this.#outbox.size > MAX_UNPUBLISHED) throw resultsPileUp();
+    const received = {
+      command,
+      trace: trace ?? null,
+      signedBy: signedBy ?? null,
+      receivedAtMs: nowMs(),
+    };
+    const refusal = this.#refusalOf(command);
+    if (refusal !== null) {
+      this.#reports.refuse(received, refusal);
+      return;
+    }
+    const earlier = recent.objects.get(command.id);
+    const left = command.items.filter(({ object }) => !earlier?.has(object.uid));
+    const outcomes = command.items.flatMap(({ object }) => earlier?.get(object.uid) ?? []);
+    this.#reports.begin(received, outcomes);
+    for (const item of left) this.#enqueue(new Order(received, item));
+  }
+
+  /** Why nothing of the command is done. */
+  #refusalOf(command: ClusterCommand): CommandRefused | null {
+    const { identity, connection, nowMs, policy } = this.#deps;
+    const now = { identity, time: connection.clock.at(nowMs()), inForce: policy() };
+    return commandRefusal(command, now) ?? this.#crowded(command);
+  }
+
+  #crowded({ items }: ClusterCommand): CommandRefused | null {
+    const { waiting } = this.#queue;
+    return waiting + items.length <= MOST_WAITING
+      ? null
+      : { reason: 'too-many-waiting', message: `${waiting} objects of other commands are waiting` };
+  }
+
+  /** Of what waits for one object the newest order counts (cluster F7). */
+  #enqueue(order: Order): void {
+    const { uid } = order;
+    const before = this.#orders.get(uid);
+    this.#orders.set(uid, order);
+    if (before !== undefined && !before.isInHand) this.#settle(before, superseded(order));
+    this.#queue.add(uid, order);
+  }
+
+  async #work(order: Order): Promise<WorkOutcome> {
+    if (order.isSettled) return 'done';
+    order.isInHand = true;
+    order.attempts++;
+    const stop = await this.#attempt(order);
+    order.isInHand = false;
+    if (stop.kind === 'settled') {
+      this.#settle(order, stop.outcome);
+      return 'done';
+    }
+    order.lastFailure = stop.failure;
+    const newer = this.#orders.get(order.uid);
+    if (newer === undefined || newer === order) return stop.afterMs ?? 'retry';
+    this.#settle(order, superseded(newer));
+    return 'done';
+  }
+
+  async #attempt(order: Order): Promise<Stop> {
+    const { connection, nowMs, sleep, logger } = this.#deps;
+    const pacing = { bucket: this.#bucket, nowMs, sleep, signal: this.#stopping.signal };
+    const paced = pacedConnection(connection, pacing);
+    try {
+      return await new Attempt(order, paced.connection, this.#parts).run();
+    } catch (thrown) {
+      const error = toFleetGcError(thrown);
+      if (error.retry) return later('unreachable', error.message);
+      logger.error({ uid: order.uid, err: error.cause ?? error }, 'an object of a command is given up');
+      return failed({ reason: 'executor-failed', message: error.message });
+    } finally {
+      order.requests += paced.requests();
+      this.#metrics.requests.add({}, paced.requests());
+    }
+  }
+
+  #settle(order: Order, outcome: ClusterObjectOutcome): void {
+    if (order.isSettled) return;
+    order.isSettled = true;
+    if (this.#orders.get(order.uid) === order) this.#orders.delete(order.uid);
+    this.#reports.settle(order, outcome);
+  }
+
+  #tick(): void {
+    const { connection, nowMs } = this.#deps;
+    for (const order of [...this.#orders.values()]) {
+      const late = order.isInHand ? null : latenessOf(order, connection, nowMs());
+      if (late?.kind === 'settled') this.#settle(order, late.outcome);
+    }
+    this.#reports.flush();
+  }
+
+  #at(): ClusterInstant | null {
+    const time = this.#deps.connection.clock.at(this.#deps.nowMs());
+    return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
+  }
+}
+
+/** Removals of earlier lives of the executor; where nobody knows how long ago they were, they count as of now. */
+function removalsBefore({ recent, connection, nowMs }: ClusterExecutorDeps): RemovalCounts {
+  const removals = new RemovalCounts();
+  const atMs = nowMs();
+  const time = connection.clock.at(atMs);
+  for (const { serverMs, ownerUids } of recent.removals) {
+    const agoMs = time === null ? 0 : Math.max(0, time.earliestMs - serverMs);
+    removals.wentBefore(atMs - agoMs, ownerUids);
+  }
+  return removals;
+}
+
+const superseded = ({ command }: Order): ClusterObjectOutcome => ({
+  outcome: 'refused',
+  reason: 'superseded',
+  message: `command ${command.id} named the object before its turn came`,
+});
+
+const resultsPileUp = (): FleetGcError =>
+  new FleetGcError(
+    'LOG_UNREACHABLE',
+    `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
+  );

@@ -1,0 +1,40 @@
+import type { TraceContext } from '../../packages/process/trace.ts';
+import type { ClusterCommand, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
+import type { OwnerEvidence } from './checks/live-facts.ts';
+import type { Failure } from './checks/stop.ts';
+
+/** A command as it came. */
+export interface ReceivedCommand {
+  readonly command: ClusterCommand;
+  readonly trace: TraceContext | null;
+  /** The id of the key that signed it, where one did. */
+  readonly signedBy: string | null;
+  /** By a clock that only grows. */
+  readonly receivedAtMs: number;
+}
+
+/** One object of a command, with what was tried so far. */
+export class Order {
+  readonly received: ReceivedCommand;
+  readonly item: ClusterCommandItem;
+  attempts = 0;
+  requests = 0;
+  lastFailure: Failure | null = null;
+  /** As they were read last. */
+  owners: readonly OwnerEvidence[] = [];
+  isInHand = false;
+  isSettled = false;
+
+  constructor(received: ReceivedCommand, item: ClusterCommandItem) {
+    this.received = received;
+    this.item = item;
+  }
+
+  get uid(): string {
+    return this.item.object.uid;
+  }
+
+  get command(): ClusterCommand {
+    return this.received.command;
+  }
+}

@@ -1,0 +1,25 @@
+import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
+import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
+
+/** The owner graph of the cluster, where the agent that keeps it runs in the same process. */
+export interface ClusterIndex {
+  object(uid: string): GraphObject | undefined;
+  /** What calls for something, as the graph knows it now; `null` where nothing does. */
+  candidate(uid: string): OwnershipCandidate | null;
+  /** The cluster was restored to an older state a short time ago (cluster S3). */
+  readonly wentBack: boolean;
+}
+
+export interface IndexSource {
+  /** `null` while it is not known well enough to conclude anything from it (cluster I10). */
+  current(): ClusterIndex | null;
+}
+
+/** What the policies that this process follows itself say of the cluster. */
+export type ClusterPolicyInForce =
+  | { readonly kind: 'policy'; readonly record: ClusterPolicyRecord }
+  | { readonly kind: 'paused'; readonly reason: string }
+  | { readonly kind: 'none' }
+  /** They cannot be read: a pause, or another policy, could be among them. */
+  | { readonly kind: 'unreadable'; readonly message: string };

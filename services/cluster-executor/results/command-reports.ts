@@ -1,0 +1,163 @@
+import type { Logger } from 'pino';
+import { clusterCommandResultId, clusterObjectResultsId } from '../../../packages/decision/result-ids.ts';
+import type { TraceContext } from '../../../packages/process/trace.ts';
+import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
+import {
+  type ClusterCommandResult,
+  type ClusterObjectOutcome,
+  type ClusterObjectResults,
+  MAX_OWNERS_TOLD,
+} from '../../../schemas/events/cluster-result.ts';
+import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
+import type { CommandRefused } from '../checks/command-checks.ts';
+import type { ExecutorMetrics } from '../metrics.ts';
+import type { Order, ReceivedCommand } from '../order.ts';
+import type { Outbox } from './outbox.ts';
+
+type Told = ClusterObjectResults['objects'][number];
+type Counts = Extract<ClusterCommandResult['result'], { outcome: 'done' }>['counts'];
+
+/** A command of which not all objects are settled, or told. */
+interface Open {
+  readonly received: ReceivedCommand;
+  left: number;
+  counts: Counts;
+  untold: readonly Told[];
+}
+
+/** Objects of one result. */
+const MOST_OBJECTS = 100;
+/** Ids of commands that are answered already; those of more than an hour ago have long expired. */
+const MAX_KNOWN = 100_000;
+
+export interface ReportParts {
+  readonly identity: ClusterIdentity;
+  /** When the executor last heard from the API server. */
+  readonly at: () => ClusterInstant | null;
+  readonly outbox: Pick<Outbox, 'add'>;
+  readonly metrics: ExecutorMetrics;
+  readonly logger: Logger;
+}
+
+/** What came of commands: of their objects as it comes, and of each as a whole at its end. */
+export class CommandReports {
+  readonly #parts: ReportParts;
+  readonly #open = new Map<string, Open>();
+  readonly #known: Set<string>;
+
+  constructor(parts: ReportParts, answered: Iterable<string>) {
+    this.#parts = parts;
+    this.#known = new Set(answered);
+  }
+
+  /** Whether a command is being carried out, or was answered. */
+  knows(commandId: string): boolean {
+    return this.#known.has(commandId);
+  }
+
+  /** `earlier`: outcomes that are on the log already. */
+  begin(received: ReceivedCommand, earlier: readonly ClusterObjectOutcome['outcome'][]): void {
+    const { command } = received;
+    this.#know(command.id);
+    const counts: Counts = {};
+    for (const outcome of earlier) counts[outcome] = (counts[outcome] ?? 0) + 1;
+    const open = { received, left: command.items.length - earlier.length, counts, untold: [] };
+    this.#open.set(command.id, open);
+    this.#endIfDone(open);
+  }
+
+  settle(order: Order, result: ClusterObjectOutcome): void {
+    const { item, attempts, requests, owners, command } = order;
+    const open = this.#open.get(command.id);
+    if (open === undefined) return;
+    const { object, rule, act } = item;
+    const told: Told = {
+      object,
+      rule,
+      action: act.action,
+      attempts,
+      requests,
+      owners: owners.slice(0, MAX_OWNERS_TOLD).map(({ uid, found }) => ({ uid, found })),
+      result,
+    };
+    this.#parts.metrics.objects.add({ action: act.action, outcome: result.outcome });
+    open.left--;
+    open.counts[result.outcome] = (open.counts[result.outcome] ?? 0) + 1;
+    open.untold = [...open.untold, told];
+    if (open.untold.length >= MOST_OBJECTS) this.#tell(open);
+    this.#endIfDone(open);
+  }
+
+  refuse({ command, trace }: Pick<ReceivedCommand, 'command' | 'trace'>, refusal: CommandRefused): void {
+    const { metrics, logger } = this.#parts;
+    this.#know(command.id);
+    metrics.commands.add({ outcome: refusal.reason });
+    logger.warn({ commandId: command.id, ...refusal }, 'command refused');
+    this.#end(command, trace, { outcome: 'refused', ...refusal });
+  }
+
+  /** Tells what waits. */
+  flush(): void {
+    for (const open of this.#open.values()) this.#tell(open);
+  }
+
+  #endIfDone(open: Open): void {
+    if (open.left > 0) return;
+    const { command, trace } = open.received;
+    this.#tell(open);
+    this.#open.delete(command.id);
+    this.#parts.metrics.commands.add({ outcome: 'done' });
+    this.#end(command, trace, { outcome: 'done', counts: open.counts });
+  }
+
+  #tell(open: Open): void {
+    if (open.untold.length === 0) return;
+    const { command, trace } = open.received;
+    const answering = this.#answering(command.id);
+    const uids = open.untold.map(({ object }) => object.uid);
+    this.#send(trace, {
+      type: 'fleetgc.cluster.object-results',
+      ...this.#header(command.id),
+      id: clusterObjectResultsId(answering, uids),
+      decisionId: command.decisionId,
+      objects: [...open.untold],
+    });
+    open.untold = [];
+  }
+
+  #end(
+    { id, decisionId }: ReceivedCommand['command'],
+    trace: TraceContext | null,
+    result: ClusterCommandResult['result'],
+  ): void {
+    this.#send(trace, {
+      type: 'fleetgc.cluster.command-result',
+      ...this.#header(id),
+      id: clusterCommandResultId(this.#answering(id)),
+      decisionId,
+      result,
+    });
+  }
+
+  #header(commandId: string) {
+    const { identity, at } = this.#parts;
+    return { version: 1 as const, ...identity, at: at(), commandId };
+  }
+
+  #answering(commandId: string) {
+    return { clusterInstance: this.#parts.identity.clusterInstance, commandId };
+  }
+
+  #send(trace: TraceContext | null, event: ClusterObjectResults | ClusterCommandResult): void {
+    this.#parts.outbox.add({ event, trace });
+  }
+
+  #know(commandId: string): void {
+    this.#known.add(commandId);
+    if (this.#known.size <= MAX_KNOWN) return;
+    for (const oldest of this.#known) {
+      this.#known.delete(oldest);
+      return;
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
+import type { ResultEvent } from './outbox.ts';
+
+type OutcomeName = ClusterObjectOutcome['outcome'];
+
+/** An object that went in an earlier life of the executor. */
+export interface EarlierRemoval {
+  /** By the API server's clock. */
+  readonly serverMs: number;
+  readonly ownerUids: readonly string[];
+}
+
+/** What an executor learns from its own results on the log when it starts: they are its journal. */
+export interface RecentResults {
+  /** Commands that have their result. */
+  readonly answered: ReadonlySet<string>;
+  /** By command: what came of objects, by uid. */
+  readonly objects: ReadonlyMap<string, ReadonlyMap<string, OutcomeName>>;
+  readonly removals: readonly EarlierRemoval[];
+}
+
+export const NO_RESULTS: RecentResults = { answered: new Set(), objects: new Map(), removals: [] };
+
+/** In the order of the log. A result that is there twice counts once. */
+export function recentResults(events: Iterable<ResultEvent>): RecentResults {
+  const read = new RecentReading();
+  for (const event of events) read.take(event);
+  return read;
+}
+
+class RecentReading implements RecentResults {
+  readonly answered = new Set<string>();
+  readonly objects = new Map<string, Map<string, OutcomeName>>();
+  readonly removals: EarlierRemoval[] = [];
+
+  take(event: ResultEvent): void {
+    // After its result nothing more is said of a command that is news.
+    if (this.answered.has(event.commandId)) return;
+    if (event.type === 'fleetgc.cluster.object-results') {
+      this.#takeObjects(event);
+      return;
+    }
+    this.answered.add(event.commandId);
+    this.objects.delete(event.commandId);
+  }
+
+  #takeObjects(event: ObjectResults): void {
+    const known = this.objects.get(event.commandId) ?? new Map<string, OutcomeName>();
+    for (const told of event.objects.filter(({ object }) => !known.has(object.uid))) {
+      known.set(told.object.uid, told.result.outcome);
+      this.removals.push(...removalOf(event, told));
+    }
+    this.objects.set(event.commandId, known);
+  }
+}
+
+type ObjectResults = Extract<ResultEvent, { type: 'fleetgc.cluster.object-results' }>;
+
+function removalOf(
+  { at }: ObjectResults,
+  { action, result, owners }: ObjectResults['objects'][number],
+): readonly EarlierRemoval[] {
+  const hasGone = result.outcome === 'removed' || result.outcome === 'accepted';
+  if (action !== 'delete' || !hasGone || at === null) return [];
+  const ownerUids = owners
+    .filter(({ found }) => found === 'absent' || found === 'waiting')
+    .map(({ uid }) => uid);
+  return [{ serverMs: at.serverMs, ownerUids }];
+}

@@ -1,0 +1,240 @@
+import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../../packages/kube-api/connection.ts';
+import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
+import { FOREGROUND, ORPHAN, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
+import { statusBody } from '../../../packages/kube-api/support/fake-connection.ts';
+
+/** What the fake API server serves. */
+export const SERVED: readonly ServedKind[] = [
+  { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true },
+  { group: '', version: 'v1', kind: 'Secret', resource: 'secrets', namespaced: true },
+  { group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces', namespaced: false },
+  { group: 'apps', version: 'v1', kind: 'ReplicaSet', resource: 'replicasets', namespaced: true },
+  {
+    group: 'rbac.authorization.k8s.io',
+    version: 'v1',
+    kind: 'ClusterRole',
+    resource: 'clusterroles',
+    namespaced: false,
+  },
+];
+export const kindNamed = (name: string): ServedKind => {
+  const found = SERVED.find(({ kind }) => kind === name);
+  if (found === undefined) throw new Error(`nobody serves ${name}`);
+  return found;
+};
+
+export interface FakeReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+export interface StoredObject {
+  readonly kind: ServedKind;
+  /** Empty for cluster-scoped objects. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly deletionTimestamp: string | null;
+  readonly finalizers: readonly string[];
+  readonly ownerReferences: readonly FakeReference[];
+  readonly keep: boolean;
+}
+
+type Made = Pick<StoredObject, 'kind' | 'name'> & Partial<StoredObject>;
+
+/** A write as it came, and the object as it was before. */
+export interface Write {
+  readonly request: ApiRequest;
+  readonly before: StoredObject;
+  readonly isDryRun: boolean;
+}
+
+export const DATE_MS = 1_800_000_000_000;
+const DELETED_AT = '2026-11-25T00:00:00Z';
+
+/** An API server in memory: objects are read, deleted and patched as the real one does. */
+export class FakeApi {
+  readonly asked: ApiRequest[] = [];
+  readonly writes: Write[] = [];
+  /** An answer in place of the real one. */
+  fault: (request: ApiRequest) => Partial<ApiAnswer> | Error | null = () => null;
+  /** Somebody is quicker than the write that comes. */
+  beforeWrite: (request: ApiRequest) => void = () => undefined;
+  /** Told of each write that is carried out. */
+  onWrite: (write: Write) => void = () => undefined;
+  served = SERVED;
+  readonly clock = new ServerClock();
+  readonly #nowMs: () => number;
+  readonly #objects = new Map<string, StoredObject>();
+  #version = 100;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.put({ kind: kindNamed('Namespace'), name: 'kube-system', uid: 'the-cluster' });
+  }
+
+  get objects(): readonly StoredObject[] {
+    return [...this.#objects.values()];
+  }
+
+  byUid(uid: string): StoredObject | undefined {
+    return this.objects.find((object) => object.uid === uid);
+  }
+
+  put(made: Made): StoredObject {
+    const namespace = made.kind.namespaced ? (made.namespace ?? 'ns') : '';
+    const stored: StoredObject = {
+      uid: made.name,
+      deletionTimestamp: null,
+      finalizers: [],
+      ownerReferences: [],
+      keep: false,
+      ...made,
+      namespace,
+      resourceVersion: String(++this.#version),
+    };
+    this.#objects.set(keyOf(stored.kind, namespace, stored.name), stored);
+    return stored;
+  }
+
+  remove({ kind, namespace, name }: StoredObject): void {
+    this.#objects.delete(keyOf(kind, namespace, name));
+  }
+
+  /** The same object in a newer state. */
+  touch(uid: string, change: Partial<StoredObject> = {}): void {
+    const object = this.byUid(uid);
+    if (object !== undefined) this.put({ ...object, ...change });
+  }
+
+  readonly connection = (): ApiConnection => ({
+    clock: this.clock,
+    call: async (request, signal) => {
+      if (signal?.aborted) throw signal.reason;
+      this.asked.push(request);
+      const fault = this.fault(request);
+      if (fault instanceof Error) throw fault;
+      const nowMs = this.#nowMs();
+      const dateMs = DATE_MS + Math.floor(nowMs / 1_000) * 1_000;
+      this.clock.told({ dateMs, sentAtMs: nowMs, receivedAtMs: nowMs });
+      const answer = fault ?? this.#answer(request);
+      return { status: 200, headers: {}, body: '{}', ...answer };
+    },
+    stream: async () => {
+      throw new Error('nobody watches');
+    },
+    [Symbol.dispose]: () => undefined,
+  });
+
+  #answer(request: ApiRequest): Partial<ApiAnswer> {
+    const url = new URL(request.path, 'http://x');
+    if (url.pathname === '/api') return ok(this.#discovery(({ group }) => group === ''));
+    if (url.pathname === '/apis') return ok(this.#discovery(({ group }) => group !== ''));
+    const place = placeOf(url.pathname, this.served);
+    if (place === null) return { status: 404, body: '404 page not found' };
+    if (request.method !== 'GET') this.beforeWrite(request);
+    const object = this.#objects.get(keyOf(place.kind, place.namespace, place.name));
+    if (object === undefined) return refusal(404, 'NotFound', { name: place.name });
+    if (request.method === 'GET') return ok(bodyOf(object));
+    return this.#write(request, url, object);
+  }
+
+  #write(request: ApiRequest, url: URL, object: StoredObject): Partial<ApiAnswer> {
+    const body = JSON.parse(request.body ?? '{}');
+    const named = request.method === 'DELETE' ? body.preconditions : body.metadata;
+    const isDryRun =
+      request.method === 'DELETE' ? body.dryRun?.[0] === 'All' : url.searchParams.has('dryRun');
+    if (named?.uid !== object.uid || named?.resourceVersion !== object.resourceVersion)
+      return refusal(409, 'Conflict', { name: object.name });
+    const write = { request, before: object, isDryRun };
+    this.writes.push(write);
+    this.onWrite(write);
+    return request.method === 'DELETE'
+      ? this.#delete(object, body.propagationPolicy, isDryRun)
+      : this.#patch(object, body.metadata, isDryRun);
+  }
+
+  #delete(object: StoredObject, propagation: string, isDryRun: boolean): Partial<ApiAnswer> {
+    const others = object.finalizers.filter((each) => each !== ORPHAN && each !== FOREGROUND);
+    const added = { Orphan: [ORPHAN], Foreground: [FOREGROUND] }[propagation] ?? [];
+    const finalizers = [...others, ...added];
+    if (finalizers.length === 0) {
+      if (!isDryRun) this.remove(object);
+      return ok({ kind: 'Status', status: 'Success', details: { name: object.name, uid: object.uid } });
+    }
+    const left = { ...object, finalizers, deletionTimestamp: DELETED_AT };
+    return ok(bodyOf(isDryRun ? left : this.put(left)));
+  }
+
+  #patch(
+    object: StoredObject,
+    { ownerReferences = object.ownerReferences, finalizers = object.finalizers }: Partial<StoredObject>,
+    isDryRun: boolean,
+  ): Partial<ApiAnswer> {
+    const left = { ...object, ownerReferences, finalizers };
+    if (isDryRun) return ok(bodyOf(left));
+    const stored = this.put(left);
+    if (stored.deletionTimestamp !== null && finalizers.length === 0) this.remove(stored);
+    return ok(bodyOf(stored));
+  }
+
+  #discovery(isOne: (kind: ServedKind) => boolean) {
+    const groups = Map.groupBy(this.served.filter(isOne), ({ group }) => group);
+    return {
+      kind: 'APIGroupDiscoveryList',
+      items: [...groups].map(([group, kinds]) => ({
+        metadata: { name: group },
+        versions: [
+          {
+            version: 'v1',
+            resources: kinds.map(({ kind, resource, namespaced, version }) => ({
+              resource,
+              responseKind: { group, version, kind },
+              scope: namespaced ? 'Namespaced' : 'Cluster',
+              verbs: ['delete', 'get', 'list', 'patch', 'watch'],
+            })),
+          },
+        ],
+      })),
+    };
+  }
+}
+
+const keyOf = ({ group, resource }: ServedKind, namespace: string, name: string): string =>
+  JSON.stringify([group, resource, namespace, name]);
+
+const ok = (body: unknown): Partial<ApiAnswer> => ({ status: 200, body: JSON.stringify(body) });
+const refusal = (status: number, reason: string, details: object): Partial<ApiAnswer> => ({
+  status,
+  body: JSON.stringify(statusBody(status, reason, details)),
+});
+
+const bodyOf = ({ keep, kind: _, ...metadata }: StoredObject) => ({
+  kind: 'PartialObjectMetadata',
+  metadata: {
+    ...metadata,
+    deletionTimestamp: metadata.deletionTimestamp ?? undefined,
+    ...(keep && { annotations: { 'fleetgc.io/keep': '' } }),
+  },
+});
+
+function placeOf(
+  path: string,
+  served: readonly ServedKind[],
+): { readonly kind: ServedKind; readonly namespace: string; readonly name: string } | null {
+  const parts = path.split('/').slice(1).map(decodeURIComponent);
+  const group = parts[0] === 'api' ? '' : parts[1];
+  const rest = parts.slice(parts[0] === 'api' ? 2 : 3);
+  const isInNamespace = rest.length === 4 && rest[0] === 'namespaces';
+  const [resource, name] = isInNamespace ? rest.slice(2) : rest;
+  const kind = served.find(
+    (each) => each.group === group && each.resource === resource && each.namespaced === isInNamespace,
+  );
+  if (kind === undefined || name === undefined || rest.length !== (isInNamespace ? 4 : 2)) return null;
+  return { kind, namespace: isInNamespace ? (rest[1] ?? '') : '', name };
+}
