@@ -13,7 +13,7 @@ const MESSAGES = [
   'packages/trust',
 ];
 const NODE = ['packages/cri', 'packages/kubelet', 'packages/machine'];
-const DECIDERS = ['services/pressure', 'services/container-gc', 'services/image-gc'];
+const NODE_DECIDERS = ['services/pressure', 'services/container-gc', 'services/image-gc'];
 const DECISION_SERVICE = ['packages/canonical', 'packages/decision', 'packages/pipeline', 'packages/service'];
 
 /** By room: the rooms that it may know beside itself. All but these three may know `schemas/`: */
@@ -67,8 +67,19 @@ const ROOMS = {
   'services/cluster-agent': [
     'packages/process',
     'packages/canonical',
+    'packages/decision',
+    'packages/pipeline',
     'packages/kube-api',
     'packages/owner-graph',
+  ],
+  'services/cluster': [
+    'packages/process',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/service',
+    'packages/kube-api',
+    'services/cluster-agent',
+    'services/cluster-executor',
   ],
   'services/cluster-executor': [
     ...MESSAGES,
@@ -100,7 +111,8 @@ const ROOMS = {
     'packages/pipeline',
     'packages/policy',
     'packages/service',
-    ...DECIDERS,
+    ...NODE_DECIDERS,
+    'services/graph-gc',
   ],
   'services/plan': [
     ...PLATFORM,
@@ -108,7 +120,7 @@ const ROOMS = {
     'packages/decision',
     'packages/pipeline',
     'packages/policy',
-    ...DECIDERS,
+    ...NODE_DECIDERS,
     'services/node-agent',
     'services/node',
   ],
@@ -226,6 +238,7 @@ const ROOMS = {
     'packages/policy',
     'packages/service',
     'packages/trust',
+    'services/cluster',
     'services/deciders',
     'services/node',
     'services/node-executor',
@@ -242,6 +255,7 @@ const ROOMS = {
     'packages/policy',
     'packages/trust',
     'services/audit',
+    'services/cluster',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',

@@ -2,8 +2,9 @@ import { FleetGcError, toFleetGcError } from '../packages/process/errors.ts';
 import { PRODUCT_VERSION } from '../packages/process/product-version.ts';
 import { findVerb, type Wanted } from './find-verb.ts';
 import type { CommandProcess } from './framework/run-verb.ts';
+import { loadVerb } from './framework/verb.ts';
 import { familyHelp, overviewHelp } from './help.ts';
-import { loadAllVerbs, loadVerb } from './verb-list.ts';
+import { loadAllVerbs } from './load-all-verbs.ts';
 
 /** Runs `fleetgc` with these arguments. Returns the exit code. */
 export async function runCli(argv: readonly string[], commandProcess: CommandProcess): Promise<number> {

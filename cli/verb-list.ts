@@ -1,14 +1,9 @@
-import type { ListedVerb, LoadVerb, Verb } from './framework/verb.ts';
+import { type ListedVerb, service, task } from './framework/verb.ts';
 
 interface VerbGroup {
   readonly heading: string;
   readonly verbs: readonly ListedVerb[];
 }
-
-const service = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
-  ({ name, summary, kind: 'service', load }) as const;
-const task = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
-  ({ name, summary, kind: 'task', load }) as const;
 
 /**
  * Every verb, in the order in which help shows them: its name, its line of help, and where the rest of it is, which is
@@ -27,6 +22,16 @@ export const VERB_GROUPS = [
         'plan',
         'Show what would be removed now, in order, and why; removes nothing',
         () => import('./verbs/plan.ts'),
+      ),
+    ],
+  },
+  {
+    heading: 'One Kubernetes cluster:',
+    verbs: [
+      task(
+        'cluster run',
+        'Collect the objects of one cluster whose owners are gone, without Kafka',
+        () => import('./verbs/cluster/run.ts'),
       ),
     ],
   },
@@ -76,7 +81,7 @@ export const VERB_GROUPS = [
     verbs: [
       service(
         'decide',
-        'Run pressure, container-gc and image-gc in one process',
+        'Run pressure, container-gc, image-gc and graph-gc in one process',
         () => import('./verbs/decide.ts'),
       ),
       service('pressure', 'Watch disk usage and begin reclaims', () => import('./verbs/pressure.ts')),
@@ -86,6 +91,11 @@ export const VERB_GROUPS = [
         () => import('./verbs/container-gc.ts'),
       ),
       service('image-gc', 'Decide which images go', () => import('./verbs/image-gc.ts')),
+      service(
+        'graph-gc',
+        'Decide which Kubernetes objects go whose owners are gone',
+        () => import('./verbs/graph-gc.ts'),
+      ),
     ],
   },
   {
@@ -239,10 +249,3 @@ export const VERB_GROUPS = [
 ] as const satisfies readonly VerbGroup[];
 
 export const ALL_VERBS: readonly ListedVerb[] = VERB_GROUPS.flatMap(({ verbs }) => [...verbs]);
-
-export const loadVerb = async ({ load, ...listed }: ListedVerb): Promise<Verb> => ({
-  ...listed,
-  ...(await load()).verb,
-});
-
-export const loadAllVerbs = (): Promise<readonly Verb[]> => Promise.all(ALL_VERBS.map(loadVerb));

@@ -78,7 +78,10 @@ export async function runVerb(verb: Verb, sources: OptionSources, process: VerbP
   }
   const logger = createLogger({ service: verb.name, level: prepared.logging.logLevel }, stderr);
   for (const warning of warnings) logger.warn(warning);
-  return await runProcess((signal) => prepared.run({ signal, logger, print, write, terminalColumns }), {
+  const { environment } = sources;
+  const body = (signal: AbortSignal): Promise<void> =>
+    prepared.run({ signal, logger, print, write, terminalColumns, environment });
+  return await runProcess(body, {
     logger,
     control,
     shutdownLimitMs: verb.shutdownLimitMs,

@@ -24,6 +24,8 @@ export interface VerbContext {
   readonly write: (text: string) => Promise<void>;
   /** Width of the terminal that stdout is; `null` when it is none. */
   readonly terminalColumns: number | null;
+  /** What the process was given beside its arguments. Options are read from it already. */
+  readonly environment: OptionSources['environment'];
 }
 
 const LoggingOptions = z.object(loggingOptions);
@@ -56,6 +58,16 @@ interface VerbTitle {
 
 /** Imports the file of a verb. */
 export type LoadVerb = () => Promise<{ readonly verb: VerbBody }>;
+
+export const service = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
+  ({ name, summary, kind: 'service', load }) as const;
+export const task = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
+  ({ name, summary, kind: 'task', load }) as const;
+
+export const loadVerb = async ({ load, ...listed }: ListedVerb): Promise<Verb> => ({
+  ...listed,
+  ...(await load()).verb,
+});
 
 /** One `fleetgc <verb>`, for the command line to explain and run. */
 export interface Verb extends VerbTitle, VerbBody {}

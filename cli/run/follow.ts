@@ -34,7 +34,8 @@ async function learnNames({ log, printer, fromMs }: Following, signal: AbortSign
   }
 }
 
-async function* eventsOf<Id extends TopicId>(
+/** What comes to a topic, as far as it can be read, until the signal aborts. */
+export async function* eventsOf<Id extends TopicId>(
   log: Following['log'],
   { topic, fromMs }: { readonly topic: Id; readonly fromMs: number },
   signal: AbortSignal,

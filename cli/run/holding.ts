@@ -1,26 +1,50 @@
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
-import type { PolicySet } from '../../schemas/policy/policy.ts';
-import { type SelectableNode, selectPolicy } from '../../schemas/policy/policy-selection.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import type { PolicyRecordOf, PolicySetOf } from '../../schemas/policy/policy.ts';
+import { type SelectableSubject, selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { resumeOnEventLog } from '../options/pause-options.ts';
 
-/** Which policy this node has, and whether anything can go. */
+/** Which policy this subject has, and whether anything can go. */
 interface Holding {
   readonly isPaused: boolean;
   readonly line: string;
 }
 
-interface HoldingFor {
-  readonly policies: PolicySet;
-  readonly node: SelectableNode;
+interface HoldingFor<Kind extends SubjectKind> {
+  readonly policies: PolicySetOf<Kind>;
+  readonly subject: SelectableSubject<Kind>;
   readonly logPath: string;
 }
 
-export function holdingNow({ policies, node, logPath }: HoldingFor): Holding {
-  const selection = selectPolicy(policies, node);
+/** What people are to know of a policy: what becomes of what it allows. */
+const POLICY_LINES: { readonly [Kind in SubjectKind]: (record: PolicyRecordOf<Kind>) => string } = {
+  node: ({ policy: { name, mode } }) =>
+    mode === 'enforce'
+      ? `Policy ${name}: enforce. What it allows will be removed.`
+      : `Policy ${name}: dry-run. Nothing will be removed.`,
+  cluster: ({ policy: { name, mode, collectors } }) => {
+    if (mode === 'dry-run') return `Policy ${name}: dry-run. Nothing will be removed.`;
+    if (collectors.length === 0)
+      return `Policy ${name}: ${mode}, and it gives FleetGC no collector. Nothing will be removed.`;
+    return mode === 'enforce'
+      ? `Policy ${name}: enforce, for ${collectors.join(', ')}. What it allows will be removed.`
+      : `Policy ${name}: rehearse, for ${collectors.join(', ')}. The API server is asked, and nothing will be removed.`;
+  },
+};
+
+export function holdingNow<Kind extends SubjectKind>({
+  policies,
+  subject,
+  logPath,
+}: HoldingFor<Kind>): Holding {
+  const selection = selectPolicy(policies, subject);
   switch (selection.kind) {
     case 'none':
-      return { isPaused: false, line: 'No policy selects this node: nothing will be removed.' };
+      return {
+        isPaused: false,
+        line: `No policy selects this ${policies.subject}: nothing will be removed.`,
+      };
     case 'paused': {
       const { selector, reason } = selection.pause;
       const resume = resumeOnEventLog(selector, { log: 'embedded', logPath });
@@ -29,21 +53,14 @@ export function holdingNow({ policies, node, logPath }: HoldingFor): Holding {
         line: `Paused (${selectorText(selector)}${reason === '' ? '' : `: ${reason}`}): nothing will be removed until "${resume}".`,
       };
     }
-    case 'policy': {
-      const { name, mode } = selection.record.policy;
-      return {
-        isPaused: false,
-        line:
-          mode === 'enforce'
-            ? `Policy ${name}: enforce. What it allows will be removed.`
-            : `Policy ${name}: dry-run. Nothing will be removed.`,
-      };
-    }
+    case 'policy':
+      return { isPaused: false, line: POLICY_LINES[policies.subject](selection.record) };
   }
 }
 
-interface ChangesOf extends Omit<HoldingFor, 'policies'> {
-  readonly policies: Pick<PolicySource, 'current' | 'problem'>;
+interface ChangesOf<Kind extends SubjectKind> extends Omit<HoldingFor<Kind>, 'policies'> {
+  readonly policies: Pick<PolicySource, 'problem'>;
+  readonly current: () => PolicySetOf<Kind>;
   readonly print: (line: string) => void;
 }
 
@@ -51,9 +68,15 @@ interface ChangesOf extends Omit<HoldingFor, 'policies'> {
  * Tells what another process changed since: decisions say it as well, but may come minutes later. What cannot be read is
  * told by them alone.
  */
-export function holdingChanges({ policies, node, logPath, print }: ChangesOf): () => void {
+export function holdingChanges<Kind extends SubjectKind>({
+  policies,
+  current,
+  subject,
+  logPath,
+  print,
+}: ChangesOf<Kind>): () => void {
   const look = (): Holding | null =>
-    policies.problem() === null ? holdingNow({ policies: policies.current.node(), node, logPath }) : null;
+    policies.problem() === null ? holdingNow({ policies: current(), subject, logPath }) : null;
   let reported = look();
   return () => {
     const now = look();

@@ -13,6 +13,7 @@ import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
 import type { ExecutorOptions } from '../../services/node-executor/node-files.ts';
 import { unsignedWriter } from '../framework/policy-writer.ts';
+import { clockText } from './clock-text.ts';
 import { jsonPrinter, linePrinter } from './event-lines.ts';
 import { follow } from './follow.ts';
 import { holdingChanges, holdingNow } from './holding.ts';
@@ -37,8 +38,13 @@ export async function runPipeline(pipeline: Pipeline, signal: AbortSignal): Prom
   if (signal.aborted) return;
   const printAt = (line: string): void => print(`${clockText()}  ${line}`);
   const printer = json ? jsonPrinter(print) : linePrinter(printAt);
-  const selectable = selectableNode(node);
-  const changes = holdingChanges({ policies, node: selectable, logPath: pipeline.logPath, print: printAt });
+  const changes = holdingChanges({
+    policies,
+    current: policies.current.node,
+    subject: selectableNode(node),
+    logPath: pipeline.logPath,
+    print: printAt,
+  });
   const removing = { policies: policies, options: executor };
   await runTogether(
     [
@@ -74,7 +80,7 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
   const introduction = introductionLines({
     ...pipeline,
     version: PRODUCT_VERSION,
-    node: selectableNode(node),
+    subject: selectableNode(node),
     runtime: await runtimeText(node),
     policies: policies.current.node(),
     deleted,
@@ -86,7 +92,7 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
 /** What `run` is about to do. */
 interface Introduction {
   readonly version: string;
-  readonly node: SelectableNode;
+  readonly subject: SelectableNode;
   readonly runtime: string;
   readonly logPath: string;
   /** Files that the policies are from; none means the defaults. */
@@ -97,7 +103,7 @@ interface Introduction {
 
 /** Said once, before anything happens. */
 const introductionLines = (introduction: Introduction): readonly string[] => [
-  `FleetGC ${introduction.version} on node ${introduction.node.node}`,
+  `FleetGC ${introduction.version} on node ${introduction.subject.node}`,
   `Container runtime: ${introduction.runtime}`,
   `Event log: ${introduction.logPath}`,
   ...introduction.deleted.map((name) => `Policy ${name} of an earlier run no longer holds.`),
@@ -117,5 +123,3 @@ async function runtimeText({ runtimeEndpoint }: ManagedNode): Promise<string> {
     return `no answer yet. ${toFleetGcError(error).message}`;
   }
 }
-
-const clockText = (): string => new Date().toTimeString().slice(0, 'hh:mm:ss'.length);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { POLICY_RECHECK_MS } from '../../packages/policy/policies.ts';
-import { type DeciderName, runDeciders } from '../../services/deciders/run-deciders.ts';
+import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
+import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb, type VerbTexts } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
@@ -9,8 +10,8 @@ import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.
 
 interface DeciderVerb extends VerbTexts {
   /** As metrics and brokers know the process. */
-  readonly service: DeciderName | 'decide';
-  readonly deciders: readonly DeciderName[];
+  readonly service: AnyDeciderName | 'decide';
+  readonly deciders: readonly AnyDeciderName[];
   /** Each verb has a port of its own, so that all can run on one machine. */
   readonly httpPort: number;
 }
@@ -30,13 +31,13 @@ export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVe
 
 export const verb = deciderVerb({
   help: [
-    'The three decision services, for a fleet that one process can serve. Start as many as you like, anywhere: they share the nodes among themselves.',
+    'The decision services, for a fleet that one process can serve. Start as many as you like, anywhere: they share nodes and clusters among themselves.',
   ],
   examples: [
     'fleetgc decide --kafka-brokers kafka-1:9092,kafka-2:9092 --trust off',
     'fleetgc decide --kafka-brokers kafka:9092 --trust required --trust-roots roots.yaml --signing-key-file decider.pem',
   ],
   service: 'decide',
-  deciders: ['pressure', 'container-gc', 'image-gc'],
+  deciders: ['pressure', 'container-gc', 'image-gc', 'graph-gc'],
   httpPort: 9640,
 });

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import { z } from 'zod';
 import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { toExecutorOptions, wholeNodeOptions } from '../../services/node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';
 import { openServiceOn } from '../framework/open-service.ts';
+import { quieter } from '../framework/quieter.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
@@ -65,7 +65,3 @@ export const verb = defineVerb({
     await runPipeline({ process, node, executor, written, policyFiles, logPath: path, json, print }, signal);
   },
 });
-
-/** What is worth a line is on stdout; the services' own log is for those who ask for more. */
-const quieter = (logger: Logger): Logger =>
-  logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger;

@@ -47,6 +47,9 @@ export const serviceSource = (service: string): string => `/fleetgc/${service}`;
 export const nodeSource = ({ cluster, node }: { readonly cluster: string; readonly node: string }): string =>
   `/fleetgc/${cluster}/${node}`;
 
+/** `/fleetgc/<cluster>`, the source of what the agent and the executor of a cluster publish. */
+export const clusterSource = (cluster: string): string => `/fleetgc/${cluster}`;
+
 /** What an envelope says beside the event. */
 export interface Publication {
   /** Who publishes. */

@@ -4,17 +4,39 @@ import { untilAborted } from '../../packages/process/loops.ts';
 import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { DecisionServiceDeps } from '../../packages/service/decision-service.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
+import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import { startContainerGc } from '../container-gc/main.ts';
+import { startGraphGc } from '../graph-gc/main.ts';
 import { startImageGc } from '../image-gc/main.ts';
 import { startPressure } from '../pressure/main.ts';
 
-/** The decision services by their names; a process may run any of them together. */
+/** What all decision services of a process share; each has the policies of its own kind of subject. */
+type SharedDeps = Omit<DecisionServiceDeps<SubjectKind>, 'policies'>;
+type StartDecider = (deps: SharedDeps, current: PolicySource['current']) => Promise<Consumer>;
+
+function about<Kind extends SubjectKind>(
+  kind: Kind,
+  start: (deps: DecisionServiceDeps<Kind>) => Promise<Consumer>,
+): StartDecider {
+  return (deps, current) => start({ ...deps, policies: current[kind] });
+}
+
+/** The decision services of nodes by their names. */
 export const DECIDERS = {
   pressure: startPressure,
   'container-gc': startContainerGc,
   'image-gc': startImageGc,
-} as const satisfies Record<string, (deps: DecisionServiceDeps<'node'>) => Promise<Consumer>>;
-export type DeciderName = keyof typeof DECIDERS;
+} as const satisfies Record<DeciderName, (deps: DecisionServiceDeps<'node'>) => Promise<Consumer>>;
+
+/** All of them; a process may run any of them together. */
+const STARTS: Readonly<Record<AnyDeciderName, StartDecider>> = {
+  pressure: about('node', DECIDERS.pressure),
+  'container-gc': about('node', DECIDERS['container-gc']),
+  'image-gc': about('node', DECIDERS['image-gc']),
+  'graph-gc': about('cluster', startGraphGc),
+};
 
 interface DeciderRun {
   readonly process: ServiceProcess;
@@ -24,7 +46,7 @@ interface DeciderRun {
 
 /** Runs one replica of each until the signal aborts. They begin when the policies were read for the first time. */
 export async function runDeciders(
-  names: readonly DeciderName[],
+  names: readonly AnyDeciderName[],
   { process, policies, signal }: DeciderRun,
 ): Promise<void> {
   const { log, trust, signer, heads, metrics, logger, sources } = process;
@@ -33,7 +55,6 @@ export async function runDeciders(
   const { traceIds: ids, now, monotonicNow } = sources;
   const deps = {
     log,
-    policies: policies.current.node,
     trust,
     signer,
     heads,
@@ -45,7 +66,7 @@ export async function runDeciders(
   };
   const consumers: Consumer[] = [];
   for (const name of names) {
-    const consumer = await DECIDERS[name](deps);
+    const consumer = await STARTS[name](deps, policies.current);
     process.addCheck({ name, problem: () => consumer.problem() });
     consumers.push(consumer);
   }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { Verb } from '../../cli/framework/verb.ts';
-import { ALL_VERBS, loadAllVerbs } from '../../cli/verb-list.ts';
+import { loadAllVerbs } from '../../cli/load-all-verbs.ts';
+import { ALL_VERBS } from '../../cli/verb-list.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..', '..');
 

@@ -51,7 +51,7 @@ test('its time counts from the moment in which all three nodes have reported, ho
     if (line.kind === 'summary') logPath = line.logPath ?? '';
   };
   const context = { signal: new AbortController().signal, logger: pino({ level: 'silent' }), print };
-  const unused = { write: async () => undefined, terminalColumns: null };
+  const unused = { write: async () => undefined, terminalColumns: null, environment: {} };
 
   await runDemo({ duration: durationMs, json: true, plain: false }, { ...context, ...unused });
 

@@ -12,6 +12,7 @@ const context = {
   print: () => undefined,
   write: async () => undefined,
   terminalColumns: null,
+  environment: {},
 };
 
 const verbWith = (ran: unknown[]) =>

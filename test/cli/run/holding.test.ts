@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { holdingChanges } from '../../../cli/run/holding.ts';
+import { holdingChanges, holdingNow } from '../../../cli/run/holding.ts';
+import { policySet as setOf } from '../../../packages/decision/policy-set.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { NO_POLICY, pauseRecord, policySet } from '../../fixtures/policy.ts';
 
 const NODE = { cluster: 'local', node: 'n', nodeLabels: {} };
@@ -17,16 +20,10 @@ function toldOf(first: PolicySet, ...later: readonly (PolicySet | 'unreadable')[
     if (held === 'unreadable') throw new Error('unreadable');
     return held;
   };
-  const policies = {
-    current: {
-      node: readable,
-      cluster: () => ({ subject: 'cluster' as const, policies: [], pauses: [], hash: '' }),
-    },
-    problem: () => (held === 'unreadable' ? held : null),
-  };
   const look = holdingChanges({
-    policies,
-    node: NODE,
+    policies: { problem: () => (held === 'unreadable' ? held : null) },
+    current: readable,
+    subject: NODE,
     logPath: '/log.db',
     print: (line) => lines.push(line),
   });
@@ -54,4 +51,24 @@ test('the end of a pause of before is told, and so is another policy', () => {
 
 test('a time in which nobody knows the policies changes nothing of it', () => {
   expect(toldOf(ENFORCE, 'unreadable', ENFORCE, 'unreadable', PAUSED)).toEqual([SAYS_PAUSED]);
+});
+
+test.each<[Partial<ClusterPolicy>, string]>([
+  [{ mode: 'dry-run' }, 'Policy default: dry-run. Nothing will be removed.'],
+  [
+    { mode: 'enforce' },
+    'Policy default: enforce, for garbage-collector-controller. What it allows will be removed.',
+  ],
+  [
+    { mode: 'rehearse' },
+    'Policy default: rehearse, for garbage-collector-controller. The API server is asked, and nothing will be removed.',
+  ],
+  [
+    { mode: 'enforce', collectors: [] },
+    'Policy default: enforce, and it gives FleetGC no collector. Nothing will be removed.',
+  ],
+  [{ selector: { clusters: ['other'] } }, 'No policy selects this cluster: nothing will be removed.'],
+])('what holds for a cluster with %j', (over, line) => {
+  const policies = setOf('cluster', [clusterPolicyRecord(over)], []);
+  expect(holdingNow({ policies, subject: { cluster: 'c1' }, logPath: '/log.db' }).line).toBe(line);
 });

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Consumer } from '../../../packages/pipeline/consume.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import { DECIDERS, type DeciderName } from '../../../services/deciders/run-deciders.ts';
+import type { DeciderName } from '../../../schemas/events/object-kinds.ts';
+import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export const ALL_DECIDERS: readonly DeciderName[] = ['pressure', 'container-gc', 'image-gc'];
