@@ -22,6 +22,7 @@ import {
 import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
 import { TrustRoots } from './keys/trust-roots.ts';
 import { ClusterPolicyRecord } from './policy/cluster-policy.ts';
+import { ClusterPolicyFile } from './policy/cluster-policy-file.ts';
 import { PauseRecord, PolicyDeletion, PolicyRecord } from './policy/policy.ts';
 import { PolicyFile } from './policy/policy-file.ts';
 import { PolicySetRecord } from './policy/policy-set.ts';
@@ -65,6 +66,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,
   'envelope-headers': EnvelopeHeaders,
   'policy-file': PolicyFile,
+  'cluster-policy-file': ClusterPolicyFile,
   'trust-roots': TrustRoots,
   'audit-report': AuditReport,
   'audit-simulation': AuditSimulation,

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
-import { policyChanges } from '../../packages/policy/policy-changes.ts';
+import { policyChanges, toPolicyRecord } from '../../packages/policy/policy-changes.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
@@ -128,7 +128,7 @@ const introduction = (durationMs: number): readonly string[] => [
 
 async function apply(log: EventLog, written: readonly WrittenPolicy[]): Promise<void> {
   await log.createTopics();
-  await writePolicies(unsignedWriter(log), policyChanges(written, new Map(), new Set()));
+  await writePolicies(unsignedWriter(log), policyChanges(written.map(toPolicyRecord), new Map(), new Set()));
 }
 
 /** The view shows what happens; the services' own lines would only cut through it. */

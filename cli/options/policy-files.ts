@@ -2,11 +2,13 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { type Problem, problemText } from '../../packages/policy/file/problem.ts';
 import {
+  type AnyWrittenPolicy,
   type PolicyFiles,
+  type PolicyFilesOf,
   type PolicyOverride,
   type PolicyText,
+  readAnyPolicyFiles,
   readPolicyFiles,
-  type WrittenPolicy,
 } from '../../packages/policy/file/read-policy-file.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
@@ -25,14 +27,24 @@ export const policyFileOptions = {
 /** Policies in place of those of an event log. */
 export const PolicyPaths = z.union([FilePath.transform((path) => [path]), z.array(FilePath)]);
 
-/** Reads policy files that an operator named; one that cannot be read is a problem among the others. */
-export function loadPolicyFiles(paths: readonly string[], override: PolicyOverride = {}): PolicyFiles {
+/** Reads files of policies for nodes that an operator named; one that cannot be read is a problem among the others. */
+export const loadPolicyFiles = (paths: readonly string[], override: PolicyOverride = {}): PolicyFiles =>
+  loadFiles(paths, (files) => readPolicyFiles(files, override));
+
+/** The same of policies for any kind of subject. */
+export const loadAnyPolicyFiles = (paths: readonly string[]): PolicyFilesOf<AnyWrittenPolicy> =>
+  loadFiles(paths, readAnyPolicyFiles);
+
+function loadFiles<Written>(
+  paths: readonly string[],
+  readFiles: (files: readonly PolicyText[]) => PolicyFilesOf<Written>,
+): PolicyFilesOf<Written> {
   const files = paths.map((path) => ({ file: fileText(path), read: readTextFile(path) }));
   const unreadable = files.flatMap(({ file, read }): Problem[] =>
     read.ok ? [] : [{ file, line: 1, column: 1, path: '', message: `cannot be read: ${read.reason}` }],
   );
   const readable = files.flatMap(({ file, read }) => (read.ok ? [{ file, text: read.text }] : []));
-  const policies = readPolicyFiles(readable, override);
+  const policies = readFiles(readable);
   if (unreadable.length === 0) return policies;
   return { valid: false, problems: [...unreadable, ...(policies.valid ? [] : policies.problems)] };
 }
@@ -46,11 +58,11 @@ export function readNamedFile(path: string): PolicyText {
 }
 
 /** The policies of the files. Warnings are logged; any problem throws `POLICY_INVALID` after all were told. */
-export function requireValid(
-  files: PolicyFiles,
+export function requireValid<Written>(
+  files: PolicyFilesOf<Written>,
   logger: Logger,
   consequence: string,
-): readonly WrittenPolicy[] {
+): readonly Written[] {
   if (!files.valid) throw reportedProblems(files.problems, logger, consequence);
   for (const warning of files.warnings) logger.warn(problemText(warning));
   return files.policies;

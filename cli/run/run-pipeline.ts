@@ -2,6 +2,7 @@ import { connectReader } from '../../packages/cri/client.ts';
 import { requireSame } from '../../packages/event-log/topic-differences.ts';
 import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
+import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { runEvery, runTogether, untilAborted } from '../../packages/process/loops.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
@@ -73,7 +74,11 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
   const { log } = process;
   await log.createTopics();
   requireSame(await log.checkTopics());
-  const { deleted } = await settlePolicies({ ...unsignedWriter(log), log }, written, signal);
+  const { deleted } = await settlePolicies(
+    { ...unsignedWriter(log), log },
+    written.map(toPolicyRecord),
+    signal,
+  );
   const policies = process.followPolicies(POLICY_RECHECK_MS);
   await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted || json) return policies;

@@ -1,9 +1,9 @@
 import type { EventLog } from '../../packages/event-log/port.ts';
-import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePolicies } from '../../packages/policy/write-policies.ts';
-import { isPauseKey } from '../../schemas/policy/policy.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import { isPauseKey, type PolicyRecordOf, policyKey } from '../../schemas/policy/policy.ts';
 
 /** What `run` did to the policies of its log. */
 export interface Settled {
@@ -19,14 +19,14 @@ export interface Settled {
  */
 export async function settlePolicies(
   writer: PolicyWriter & { readonly log: Pick<EventLog, 'read'> },
-  written: readonly WrittenPolicy[],
+  records: readonly PolicyRecordOf<SubjectKind>[],
   signal: AbortSignal,
 ): Promise<Settled> {
   const stored = await readStoredPolicies(writer.log, signal);
-  const names = new Set(written.map(({ policy }) => policy.name));
+  const keys = new Set(records.map(policyKey));
   const unreadable = stored.unreadable.map(({ key }) => key).filter((key) => !isPauseKey(key));
-  const deleted = [...stored.policies.keys(), ...unreadable].filter((key) => !names.has(key));
+  const deleted = [...stored.policies.keys(), ...unreadable].filter((key) => !keys.has(key));
   await deleteKeys(writer, deleted);
-  await writePolicies(writer, policyChanges(written, stored.policies, new Set()));
+  await writePolicies(writer, policyChanges(records, stored.policies, new Set()));
   return { deleted, pauses: stored.pauses };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
-import { policyChanges } from '../../packages/policy/policy-changes.ts';
+import { policyChanges, toPolicyRecord } from '../../packages/policy/policy-changes.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
@@ -135,5 +135,5 @@ async function applyPolicies(
   signal: AbortSignal,
 ): Promise<void> {
   const { policies } = await readStoredPolicies(log, signal);
-  await writePolicies(unsignedWriter(log), policyChanges(written, policies, new Set()));
+  await writePolicies(unsignedWriter(log), policyChanges(written.map(toPolicyRecord), policies, new Set()));
 }

@@ -1,13 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
-import {
-  isPolicyFor,
-  type Policy,
-  type PolicyRecord,
-  type PolicyRecordOf,
-} from '../../schemas/policy/policy.ts';
+import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
+import { type PolicyRecord, type PolicyRecordOf, policyKey } from '../../schemas/policy/policy.ts';
 import { contentHash, deriveId } from '../canonical/ids.ts';
-import type { WrittenPolicy } from './file/read-policy-file.ts';
+import type { AnyWrittenPolicy, WrittenPolicy } from './file/read-policy-file.ts';
 
 /** One setting that differs. */
 export interface SettingChange {
@@ -17,13 +13,19 @@ export interface SettingChange {
   readonly to: unknown;
 }
 
+type AnyPolicyRecord = PolicyRecordOf<SubjectKind>;
+
 /** What applying a policy would do. */
 export type PolicyChange =
-  | { readonly kind: 'created'; readonly record: PolicyRecord }
-  | { readonly kind: 'changed'; readonly record: PolicyRecord; readonly settings: readonly SettingChange[] }
-  | { readonly kind: 'unchanged'; readonly record: PolicyRecord }
+  | { readonly kind: 'created'; readonly record: AnyPolicyRecord }
+  | {
+      readonly kind: 'changed';
+      readonly record: AnyPolicyRecord;
+      readonly settings: readonly SettingChange[];
+    }
+  | { readonly kind: 'unchanged'; readonly record: AnyPolicyRecord }
   /** The same stands there already, but does not count: nobody signed it as it has to be, or an old record was put back. */
-  | { readonly kind: 'written-again'; readonly record: PolicyRecord };
+  | { readonly kind: 'written-again'; readonly record: AnyPolicyRecord };
 
 /** The record of a written policy that nothing of its name came before; equal policies give equal ids and hashes. */
 export function toPolicyRecord({ policy, source }: WrittenPolicy): PolicyRecord {
@@ -39,29 +41,47 @@ export function toPolicyRecord({ policy, source }: WrittenPolicy): PolicyRecord 
   };
 }
 
+function toClusterPolicyRecord({
+  policy,
+  source,
+}: Extract<AnyWrittenPolicy, { readonly subject: 'cluster' }>): ClusterPolicyRecord {
+  const hash = contentHash(policy);
+  return {
+    type: 'fleetgc.cluster-policy',
+    version: 1,
+    id: deriveId('cluster-policy', hash),
+    policy,
+    policyVersion: 1,
+    hash,
+    source,
+  };
+}
+
+/** The same of a policy for any kind of subject. */
+export const toAnyPolicyRecord = (written: AnyWrittenPolicy): AnyPolicyRecord =>
+  written.subject === 'cluster' ? toClusterPolicyRecord(written) : toPolicyRecord(written);
+
 /** The same with the version that follows; content that comes back is another version, and has another id. */
-const following = (record: PolicyRecord, held: PolicyRecord): PolicyRecord => {
+const following = (record: AnyPolicyRecord, held: AnyPolicyRecord): AnyPolicyRecord => {
   const policyVersion = held.policyVersion + 1;
   return { ...record, id: deriveId('policy', record.hash, String(policyVersion)), policyVersion };
 };
 
 /**
  * Compares what was written with what holds. A different text that means the same is no change. `uncounted`: which of what holds does
- * not count as it stands there, by name.
+ * not count as it stands there, by record key, as `holding` is.
  */
 export const policyChanges = (
-  written: readonly WrittenPolicy[],
-  holding: ReadonlyMap<string, PolicyRecordOf<SubjectKind>>,
+  written: readonly AnyPolicyRecord[],
+  holding: ReadonlyMap<string, AnyPolicyRecord>,
   uncounted: ReadonlySet<string>,
 ): readonly PolicyChange[] =>
-  written.map(toPolicyRecord).map((record) => {
-    const { name } = record.policy;
-    const held = holding.get(name);
-    const heldForNodes = held !== undefined && isPolicyFor('node', held) ? held : undefined;
-    return changeTo(record, heldForNodes, !uncounted.has(name));
+  written.map((record) => {
+    const key = policyKey(record);
+    return changeTo(record, holding.get(key), !uncounted.has(key));
   });
 
-function changeTo(record: PolicyRecord, held: PolicyRecord | undefined, counts: boolean): PolicyChange {
+function changeTo(record: AnyPolicyRecord, held: AnyPolicyRecord | undefined, counts: boolean): PolicyChange {
   if (held === undefined) return { kind: 'created', record };
   const { id, policyVersion } = held;
   if (held.hash === record.hash)
@@ -73,16 +93,26 @@ function changeTo(record: PolicyRecord, held: PolicyRecord | undefined, counts: 
   };
 }
 
-function settingChanges(from: Policy, to: Policy): readonly SettingChange[] {
+type AnyPolicy = AnyPolicyRecord['policy'];
+
+function settingChanges(from: AnyPolicy, to: AnyPolicy): readonly SettingChange[] {
   const [before, after] = [new Map(settingsOf(from)), new Map(settingsOf(to))];
   return [...after]
     .map(([setting, value]) => ({ setting, from: before.get(setting), to: value }))
     .filter((change) => !isDeepStrictEqual(change.from, change.to));
 }
 
-/** The settings of a policy, those of its sections by their full names. */
-const settingsOf = ({ selector, keep, ...own }: Policy): readonly (readonly [string, unknown])[] => [
-  ...Object.entries(own),
-  ...Object.entries(selector).map(([name, value]) => [`selector.${name}`, value] as const),
-  ...Object.entries(keep).map(([name, value]) => [`keep.${name}`, value] as const),
-];
+/** Their settings have full names, such as `selector.clusters`. */
+const SECTIONS: readonly string[] = ['selector', 'keep', 'limits'];
+
+/** The settings of a policy, those of its sections behind its own. */
+function settingsOf(policy: AnyPolicy): readonly (readonly [string, unknown])[] {
+  const all: readonly (readonly [string, unknown])[] = Object.entries(policy);
+  const own = all.filter(([name]) => !SECTIONS.includes(name));
+  const ofSections = all
+    .filter(([name]) => SECTIONS.includes(name))
+    .flatMap(([section, settings]) =>
+      Object.entries(Object(settings)).map(([name, value]) => [`${section}.${name}`, value] as const),
+    );
+  return [...own, ...ofSections];
+}

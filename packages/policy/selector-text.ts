@@ -12,5 +12,9 @@ export function selectorText({ clusters, nodeNames, pools, nodeLabels }: NodeSel
   return conditions.length === 0 ? 'all nodes' : conditions.join(', ');
 }
 
+/** The same of the clusters that a policy for clusters is for. */
+export const clusterSelectorText = ({ clusters }: Pick<NodeSelector, 'clusters'>): string =>
+  clusters.length === 0 ? 'all clusters' : named('cluster', clusters);
+
 const named = (noun: string, values: readonly string[]): string =>
   values.length === 0 ? '' : `${noun} ${values.join(noun === 'label' ? ' and ' : ' or ')}`;

@@ -2,7 +2,12 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
-import { isPauseKey, type PauseRecord, type PolicyRecordOf } from '../../schemas/policy/policy.ts';
+import {
+  isPauseKey,
+  keyOfPolicyNamed,
+  type PauseRecord,
+  type PolicyRecordOf,
+} from '../../schemas/policy/policy.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { nearestName } from '../text/nearest-name.ts';
@@ -29,7 +34,7 @@ export type StoredPause = PauseRecord & Dated;
 
 /** What `gc.policies` holds: the last record of each key. */
 export interface StoredPolicies {
-  /** By name. */
+  /** By record key. */
   readonly policies: ReadonlyMap<string, StoredPolicy>;
   /** By record key. */
   readonly pauses: ReadonlyMap<string, StoredPause>;
@@ -147,7 +152,8 @@ function notFound({ policies }: StoredPolicies, names: readonly string[]): Fleet
   const [only = '', ...more] = names;
   if (more.length > 0)
     return new FleetGcError('NOT_FOUND', `there are no policies named ${names.join(', ')}`);
-  const meant = nearestName(only, policies.keys());
+  const ofClusters = keyOfPolicyNamed('cluster', only);
+  const meant = policies.has(ofClusters) ? ofClusters : nearestName(only, policies.keys());
   return new FleetGcError(
     'NOT_FOUND',
     `there is no policy named ${only}${meant === undefined ? '' : `; did you mean ${meant}?`}`,

@@ -39,9 +39,20 @@ export const PolicyName = z
       'must be 1 to 63 lower-case letters, digits, dots or dashes, starting and ending with a letter or digit',
   });
 
+/** What `kind` of a policy for nodes says, where it is written. */
+const NODE_POLICY_KIND = 'NodePolicy';
+
 const Fields = z.strictObject(
   {
-    name: PolicyName.describe('Unique among all policies; applying a policy of the same name replaces it.'),
+    kind: z
+      .literal(NODE_POLICY_KIND, {
+        error: 'must be NodePolicy or ClusterPolicy; without it the policy is for nodes',
+      })
+      .optional()
+      .describe('Says that the policy is for nodes, as it is without it.'),
+    name: PolicyName.describe(
+      'Unique among the policies for nodes; applying a policy of the same name replaces it.',
+    ),
     priority: wholeNumber('must be a whole number')
       .default(POLICY_DEFAULTS.priority)
       .describe('Of the policies that select a node, the one with the highest priority holds.'),

@@ -36,7 +36,7 @@ export const Selector = section({
     .optional()
     .describe('Labels that a node must have, all of them.'),
 });
-const namespace = z
+export const namespace = z
   .string({ error: 'must be the name of a namespace' })
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
     error:

@@ -13,6 +13,13 @@ describe('whom a record is about follows from its topic and its key', () => {
       key: 'prod/web-1',
       subject: { kind: 'node', key: 'prod/web-1' },
     },
+    {
+      name: 'a cluster',
+      topic: TOPICS.clusterCommands,
+      key: 'prod',
+      subject: { kind: 'cluster', key: 'prod' },
+    },
+    { name: 'a key that no cluster has', topic: TOPICS.clusterCommands, key: 'prod/web-1', subject: null },
     { name: 'no key', topic: TOPICS.inventory, key: null, subject: null },
     { name: 'a key that no node has', topic: TOPICS.inventory, key: 'prod', subject: null },
     { name: 'a topic without subjects', topic: TOPICS.policies, key: 'prod/web-1', subject: null },
@@ -24,6 +31,16 @@ describe('whom a record is about follows from its topic and its key', () => {
 test('a subject that is named has the key of its records', () => {
   const named = subjectNamed('node', { cluster: 'prod', node: 'web-1' });
   expect(subjectOf(TOPICS.commands, named.key)).toEqual(named);
+});
+
+test('a cluster that is named has the key of its records, and installations of one name are told apart', () => {
+  const named = subjectNamed('cluster', { cluster: 'prod' });
+  expect(subjectOf(TOPICS.clusterCommands, named.key)).toEqual(named);
+  expect(SUBJECTS.cluster.clusterOf('prod')).toBe('prod');
+  const [one, other] = ['a', 'b'].map((clusterInstance) =>
+    SUBJECTS.cluster.installationOf({ cluster: 'prod', clusterInstance }),
+  );
+  expect(one).not.toBe(other);
 });
 
 test('a policy for nodes is one for nodes', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { policyChanges } from '../../../packages/policy/policy-changes.ts';
+import { policyChanges, toAnyPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { unsignedStates } from '../../../packages/policy/sign-again.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
@@ -9,13 +9,13 @@ import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { loadPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
+import { loadAnyPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
 import { readOperatorTrust, signingOptions } from '../../options/trust-options.ts';
 import { changeLines, changeValues } from '../../views/policy/change-text.ts';
 
 export const verb = defineVerb({
   help: [
-    'A policy replaces the one of the same name; other policies are left alone. If any of the files has a problem, or if nothing differs, nothing is written.',
+    'A policy replaces the one of the same kind and name; other policies are left alone. If any of the files has a problem, or if nothing differs, nothing is written.',
   ],
   examples: [
     'fleetgc policy apply policy.yaml --dry-run',
@@ -30,14 +30,14 @@ export const verb = defineVerb({
   }),
   run: async ({ files, dryRun, output, ...log }, context) => {
     const { logger, print, signal } = context;
-    const written = requireValid(loadPolicyFiles(files), logger, 'nothing was applied');
+    const written = requireValid(loadAnyPolicyFiles(files), logger, 'nothing was applied');
     const trust = await readOperatorTrust(log, signal);
     await using eventLog = await openTaskEventLog({ options: log, context });
     const writer = await openPolicyWriter(eventLog, trust, context);
     const { policies } = await readStoredPolicies(eventLog, signal);
     const unsigned = await unsignedStates(eventLog, writer.signer.counts, signal);
     const uncounted = new Set(unsigned.map(({ key }) => key));
-    const changes = policyChanges(written, policies, uncounted);
+    const changes = policyChanges(written.map(toAnyPolicyRecord), policies, uncounted);
     if (!dryRun) await writePolicies(writer, changes);
     print(
       formatResult(output, {

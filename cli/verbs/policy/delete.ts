@@ -10,15 +10,15 @@ import { readOperatorTrust, signingOptions } from '../../options/trust-options.t
 
 export const verb = defineVerb({
   help: [
-    'On the nodes of a deleted policy the next one that selects them comes into force. A node without a policy keeps everything.',
+    'On the nodes or clusters of a deleted policy the next one that selects them comes into force. Without a policy they keep everything.',
   ],
-  examples: ['fleetgc policy delete web'],
+  examples: ['fleetgc policy delete web', 'fleetgc policy delete cluster/web'],
   options: z.object({
     names: withMeta(z.array(z.string()), {
       kind: 'list',
       positional: true,
       placeholder: 'NAME',
-      description: 'Names of the policies.',
+      description: 'Names of the policies; cluster/NAME for those for clusters.',
     }),
     ...signingOptions,
     ...eventLogOptions('kafka'),
@@ -38,7 +38,7 @@ export const verb = defineVerb({
     await deleteKeys(writer, keys);
     for (const key of keys) context.print(`${key}: deleted`);
     context.logger.info(
-      `On its nodes the next policy that selects them holds now. Without any, they keep everything. Applied again, ${keys.length === 1 ? 'it' : 'each'} begins with version 1.`,
+      `The next policy that selects the same holds there now. Without any, everything is kept. Applied again, ${keys.length === 1 ? 'it' : 'each'} begins with version 1.`,
     );
   },
 });

@@ -1,20 +1,33 @@
 import { z } from 'zod';
+import { writtenClusterYaml } from '../../../packages/policy/file/written-cluster-form.ts';
 import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
 import { readPoliciesBy, requireStored } from '../../../packages/policy/stored-policies.ts';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import { isPolicyFor } from '../../../schemas/policy/policy.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
+import { isPolicyFor, type PolicyRecordOf } from '../../../schemas/policy/policy.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
 
+const yamlOf = (record: PolicyRecordOf<SubjectKind>): string =>
+  isPolicyFor('cluster', record) ? writtenClusterYaml(record.policy) : writtenYaml(record.policy);
+
 export const verb = defineVerb({
   help: ['Prints a policy file, which you can edit and apply.'],
-  examples: ['fleetgc policy show web', 'fleetgc policy show web --as-written'],
+  examples: [
+    'fleetgc policy show web',
+    'fleetgc policy show web --as-written',
+    'fleetgc policy show cluster/web',
+  ],
   options: z.object({
-    name: withMeta(Text, { positional: true, placeholder: 'NAME', description: 'Name of the policy.' }),
+    name: withMeta(Text, {
+      positional: true,
+      placeholder: 'NAME',
+      description: 'Name of the policy; cluster/NAME for one for clusters.',
+    }),
     asWritten: withMeta(Switch.prefault('false'), {
       description: 'Show the text that was applied, with its comments and without defaults.',
     }),
@@ -26,7 +39,7 @@ export const verb = defineVerb({
     const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
     const stored = requireStored(await readPoliciesBy(roots, log, context.signal), name);
-    const text = asWritten || !isPolicyFor('node', stored) ? stored.source : writtenYaml(stored.policy);
+    const text = asWritten ? stored.source : yamlOf(stored);
     const lines = [
       `# version ${stored.policyVersion}, applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`,
       text.trimEnd(),

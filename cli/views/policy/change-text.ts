@@ -1,6 +1,12 @@
 import type { PolicyChange, SettingChange } from '../../../packages/policy/policy-changes.ts';
-import { selectorText } from '../../../packages/policy/selector-text.ts';
-import type { NodeSelector } from '../../../schemas/policy/policy.ts';
+import { clusterSelectorText, selectorText } from '../../../packages/policy/selector-text.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
+import {
+  isPolicyFor,
+  type NodeSelector,
+  type PolicyRecordOf,
+  policyKey,
+} from '../../../schemas/policy/policy.ts';
 
 /** What applying did to each policy, or in a dry run would do; a changed one with every setting that differs. */
 export const changeLines = (changes: readonly PolicyChange[], dryRun: boolean): readonly string[] =>
@@ -8,29 +14,32 @@ export const changeLines = (changes: readonly PolicyChange[], dryRun: boolean): 
 
 function linesOf(change: PolicyChange, would: string): readonly string[] {
   const { policy, policyVersion } = change.record;
+  const key = policyKey(change.record);
   switch (change.kind) {
     case 'created':
       return [
-        `${policy.name}: ${would}created as version ${policyVersion}, ${policy.mode} on ${selectorText(policy.selector)}`,
+        `${key}: ${would}created as version ${policyVersion}, ${policy.mode} on ${whomText(change.record)}`,
       ];
     case 'unchanged':
-      return [`${policy.name}: unchanged, version ${policyVersion}`];
+      return [`${key}: unchanged, version ${policyVersion}`];
     case 'written-again':
       return [
-        `${policy.name}: unchanged, version ${policyVersion}; ${would}written again, since what stands there does not count`,
+        `${key}: unchanged, version ${policyVersion}; ${would}written again, since what stands there does not count`,
       ];
     case 'changed':
-      return [
-        `${policy.name}: ${would}changed, version ${policyVersion}`,
-        ...change.settings.map(settingLine),
-      ];
+      return [`${key}: ${would}changed, version ${policyVersion}`, ...change.settings.map(settingLine)];
   }
 }
+
+const whomText = (record: PolicyRecordOf<SubjectKind>): string =>
+  isPolicyFor('cluster', record)
+    ? clusterSelectorText(record.policy.selector)
+    : selectorText(record.policy.selector);
 
 /** For machines: the same, without the records. */
 export const changeValues = (changes: readonly PolicyChange[]) =>
   changes.map((change) => ({
-    name: change.record.policy.name,
+    name: policyKey(change.record),
     change: change.kind,
     version: change.record.policyVersion,
     hash: change.record.hash,

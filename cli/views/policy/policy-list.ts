@@ -1,8 +1,16 @@
-import { selectorText } from '../../../packages/policy/selector-text.ts';
+import type { AnyWrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
+import { clusterSelectorText, selectorText } from '../../../packages/policy/selector-text.ts';
 import type { StoredPause, StoredPolicies, StoredPolicy } from '../../../packages/policy/stored-policies.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
-import { isPolicyFor, type Policy, type PolicyRecordOf, policyKey } from '../../../schemas/policy/policy.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import {
+  isPolicyFor,
+  keyOfPolicyNamed,
+  type Policy,
+  type PolicyRecordOf,
+  policyKey,
+} from '../../../schemas/policy/policy.ts';
 import { tableLines } from '../../framework/output.ts';
 
 /** Policies in the order in which selection asks them: the first that selects a node holds there. */
@@ -56,12 +64,32 @@ const clusterPolicyTable = (policies: readonly StoredFor<'cluster'>[]): readonly
       String(record.policy.priority),
       record.policy.collectors.join(', ') || 'none',
       timeText(record.appliedAtMs),
-      record.policy.selector.clusters.join(', ') || 'every cluster',
+      clusterSelectorText(record.policy.selector),
     ]),
   );
 
-/** Of policies that are written and not applied: one line each, the one that wins on a node first. */
-export const writtenPolicyTable = (policies: readonly Policy[]): readonly string[] =>
+/** Of policies that are written and not applied: one line each, the one that wins first. */
+export const writtenPolicyLines = (written: readonly AnyWrittenPolicy[]): readonly string[] =>
+  [
+    writtenTable(written.flatMap((each) => (each.subject === 'node' ? [each.policy] : []))),
+    writtenClusterTable(written.flatMap((each) => (each.subject === 'cluster' ? [each.policy] : []))),
+  ]
+    .filter((lines) => lines.length > 1)
+    .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+
+const writtenClusterTable = (policies: readonly ClusterPolicy[]): readonly string[] =>
+  tableLines(
+    ['NAME', 'MODE', 'PRIORITY', 'COLLECTORS', 'CLUSTERS'],
+    policies.map(({ name, mode, priority, collectors, selector }) => [
+      keyOfPolicyNamed('cluster', name),
+      mode,
+      String(priority),
+      collectors.join(', ') || 'none',
+      clusterSelectorText(selector),
+    ]),
+  );
+
+const writtenTable = (policies: readonly Policy[]): readonly string[] =>
   tableLines(
     ['NAME', 'MODE', 'PRIORITY', 'IMAGES', 'NODES'],
     policies.map((policy) => [

@@ -1,9 +1,17 @@
-import type { Policy } from '../../../schemas/policy/policy.ts';
+import { z } from 'zod';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import {
+  CLUSTER_POLICY_KIND,
+  CLUSTER_POLICY_SETTINGS,
+  ClusterPolicyFile,
+} from '../../../schemas/policy/cluster-policy-file.ts';
+import { keyOfPolicyNamed, type Policy } from '../../../schemas/policy/policy.ts';
 import { PolicyFile } from '../../../schemas/policy/policy-file.ts';
+import { clusterWarningsOn } from './cluster-warnings.ts';
 import { byPlace, type Problem } from './problem.ts';
 import { schemaProblems } from './schema-problems.ts';
 import { warningsOn } from './warnings.ts';
-import { parseYaml, type YamlDocument } from './yaml-document.ts';
+import { parseYaml, problemAt, type YamlDocument } from './yaml-document.ts';
 
 /** A file that people wrote: its name as they gave it, and its text. */
 export interface PolicyText {
@@ -17,31 +25,55 @@ export interface WrittenPolicy {
   readonly source: string;
 }
 
+/** The same of a policy for any kind of subject. */
+export type AnyWrittenPolicy =
+  | (WrittenPolicy & { readonly subject: 'node' })
+  | { readonly subject: 'cluster'; readonly policy: ClusterPolicy; readonly source: string };
+
 /** Either every policy of every file, or every problem of every file: half a set of policies is not to be had. */
-export type PolicyFiles =
+export type PolicyFilesOf<Written> =
   | {
       readonly valid: true;
-      readonly policies: readonly WrittenPolicy[];
+      readonly policies: readonly Written[];
       readonly warnings: readonly Problem[];
     }
   | { readonly valid: false; readonly problems: readonly Problem[] };
 
+/** Policies for nodes. */
+export type PolicyFiles = PolicyFilesOf<WrittenPolicy>;
+
 /** Settings that replace what is written; the policy is checked as if it said so itself. */
 export type PolicyOverride = Partial<Pick<Policy, 'profile'>>;
 
-interface DocumentReading {
-  readonly policies: readonly WrittenPolicy[];
+interface DocumentReading<Written> {
+  readonly policies: readonly Written[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
 
-/** Reads policy files strictly and reports all problems at once, file by file, in the order of the lines (B12). */
-export function readPolicyFiles(files: readonly PolicyText[], override: PolicyOverride = {}): PolicyFiles {
+/** Reads files of policies for nodes strictly and reports all problems at once, file by file, in the order of the lines (B12). */
+export const readPolicyFiles = (files: readonly PolicyText[], override: PolicyOverride = {}): PolicyFiles =>
+  readFiles(files, (document) =>
+    isForClusters(document) ? notForNodes(document) : readNodePolicy(document, override),
+  );
+
+/** The same of policies for any kind of subject. */
+export const readAnyPolicyFiles = (files: readonly PolicyText[]): PolicyFilesOf<AnyWrittenPolicy> =>
+  readFiles(files, (document): DocumentReading<AnyWrittenPolicy> => {
+    if (isForClusters(document)) return readClusterPolicy(document);
+    const { policies, ...reading } = readNodePolicy(document, {});
+    return { ...reading, policies: policies.map((policy) => ({ ...policy, subject: 'node' })) };
+  });
+
+function readFiles<Written>(
+  files: readonly PolicyText[],
+  read: (document: YamlDocument) => DocumentReading<Written>,
+): PolicyFilesOf<Written> {
   const parsed = files.map(({ file, text }) => ({ file, documents: parseYaml(file, text) }));
   const repeated = repeatedNames(parsed.flatMap(({ documents }) => documents));
   const readings = parsed.map(({ file, documents }) => ({
     file,
-    readings: documents.map((document) => readDocument(document, override)),
+    readings: documents.map((document) => (document.wellFormed ? read(document) : unreadable(document))),
   }));
   const problems = readings.flatMap(({ file, readings: ofFile }) =>
     [
@@ -58,8 +90,13 @@ export function readPolicyFiles(files: readonly PolicyText[], override: PolicyOv
   };
 }
 
-function readDocument(document: YamlDocument, override: PolicyOverride): DocumentReading {
-  if (!document.wellFormed) return { policies: [], problems: document.problems, warnings: [] };
+const unreadable = ({ problems }: YamlDocument): DocumentReading<never> => ({
+  policies: [],
+  problems,
+  warnings: [],
+});
+
+function readNodePolicy(document: YamlDocument, override: PolicyOverride): DocumentReading<WrittenPolicy> {
   const { data, error } = PolicyFile.safeParse(overridden(document.value, override));
   const problems = [...document.problems, ...(error ? schemaProblems(error, document) : [])];
   if (!data || problems.length > 0) return { policies: [], problems, warnings: [] };
@@ -69,6 +106,26 @@ function readDocument(document: YamlDocument, override: PolicyOverride): Documen
     warnings: warningsOn(data, document).toSorted(byPlace),
   };
 }
+
+function readClusterPolicy(document: YamlDocument): DocumentReading<AnyWrittenPolicy> {
+  const { data, error } = ClusterPolicyFile.safeParse(document.value);
+  const faults = error ? schemaProblems(error, document, CLUSTER_POLICY_SETTINGS) : [];
+  const problems = [...document.problems, ...faults];
+  if (!data || problems.length > 0) return { policies: [], problems, warnings: [] };
+  return {
+    policies: [{ subject: 'cluster', policy: data, source: document.source }],
+    problems,
+    warnings: clusterWarningsOn(data, document).toSorted(byPlace),
+  };
+}
+
+const isForClusters = ({ value }: YamlDocument): boolean => textIn(value, 'kind') === CLUSTER_POLICY_KIND;
+
+const notForNodes = (document: YamlDocument): DocumentReading<never> => ({
+  policies: [],
+  problems: [...document.problems, problemAt(document, ['kind'], 'only policies for nodes are taken here')],
+  warnings: [],
+});
 
 /** What is no map of settings is left for the schema to refuse. */
 export const overridden = (written: unknown, override: PolicyOverride): unknown =>
@@ -84,22 +141,29 @@ const emptyFile = (file: string): Problem => ({
   message: 'there is no policy in this file',
 });
 
-/** Looks at what is written as a name, so that a repetition is told along with whatever else is wrong. */
+/**
+ * Looks at what is written as a name, so that a repetition is told along with whatever else is wrong. A policy for nodes and one for
+ * clusters may have the same.
+ */
 function repeatedNames(documents: readonly YamlDocument[]): readonly Problem[] {
   const firstFiles = new Map<string, string>();
   return documents.flatMap((document) => {
-    const name = nameIn(document.value);
+    const name = textIn(document.value, 'name');
     if (name === undefined) return [];
     const place = document.placeOf(['name']);
-    const firstFile = firstFiles.get(name);
-    firstFiles.set(name, firstFile ?? place.file);
+    const key = keyOfPolicyNamed(isForClusters(document) ? 'cluster' : 'node', name);
+    const firstFile = firstFiles.get(key);
+    firstFiles.set(key, firstFile ?? place.file);
     if (firstFile === undefined) return [];
     const where = firstFile === place.file ? 'above' : `in ${firstFile}`;
     return [{ ...place, path: 'name', message: `there is another policy named ${name} ${where}` }];
   });
 }
 
-const nameIn = (value: unknown): string | undefined =>
-  typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string'
-    ? value.name
-    : undefined;
+const Texts = z.looseObject({
+  kind: z.string().optional().catch(undefined),
+  name: z.string().optional().catch(undefined),
+});
+
+const textIn = (value: unknown, name: 'kind' | 'name'): string | undefined =>
+  Texts.safeParse(value).data?.[name];

@@ -14,43 +14,49 @@ const SETTINGS_OF_A_KUBELET: Readonly<Record<string, string>> = {
   podLogsDir: 'is said where the node is started, with --pod-logs-dir; remove it',
 };
 
-const NAMES: Readonly<Record<string, readonly string[]>> = {
+/** The settings of a policy, by section. */
+export type SettingNames = Readonly<Record<string, readonly string[]>>;
+
+const NODE_SETTINGS: SettingNames = {
   ...POLICY_SETTINGS,
   ...Object.fromEntries(EVICTION_MAPS.map((map) => [map, WRITTEN_SIGNALS])),
 };
 
 /** Every issue of a failed parse, as a sentence with its place in the document. */
-export const schemaProblems = (error: z.ZodError, document: YamlDocument): readonly Problem[] =>
-  error.issues.flatMap((issue) => issueProblems(issue, document));
+export const schemaProblems = (
+  error: z.ZodError,
+  document: YamlDocument,
+  names: SettingNames = NODE_SETTINGS,
+): readonly Problem[] => error.issues.flatMap((issue) => issueProblems(issue, document, names));
 
-function issueProblems(issue: Issue, document: YamlDocument): readonly Problem[] {
+function issueProblems(issue: Issue, document: YamlDocument, names: SettingNames): readonly Problem[] {
   if (issue.code !== 'unrecognized_keys') {
     return [{ ...document.placeOf(issue.path), path: pathText(issue.path), message: issue.message }];
   }
   return issue.keys.map((key) => ({
     ...document.placeOfKey(issue.path, key),
     path: pathText([...issue.path, key]),
-    message: unknownSetting(pathText(issue.path), key),
+    message: unknownSetting(pathText(issue.path), key, names),
   }));
 }
 
-function unknownSetting(section: string, key: string): string {
-  const ofAKubelet = section === '' ? SETTINGS_OF_A_KUBELET[key] : undefined;
+function unknownSetting(section: string, key: string, names: SettingNames): string {
+  const ofAKubelet = section === '' && names === NODE_SETTINGS ? SETTINGS_OF_A_KUBELET[key] : undefined;
   if (ofAKubelet !== undefined) return ofAKubelet;
-  const suggestion = nearestIn(section, key) ?? inAnotherSection(key);
+  const suggestion = nearestIn(section, key, names) ?? inAnotherSection(key, names);
   const noSuch = `there is no such ${isEvictionMap(section) ? 'signal' : 'setting'}`;
   return suggestion === undefined ? noSuch : `${noSuch}; did you mean ${suggestion}?`;
 }
 
 const isEvictionMap = (section: string): boolean => EVICTION_MAPS.some((map) => map === section);
 
-function nearestIn(section: string, key: string): string | undefined {
-  const name = nearestName(key, NAMES[section] ?? []);
+function nearestIn(section: string, key: string, names: SettingNames): string | undefined {
+  const name = nearestName(key, names[section] ?? []);
   return name === undefined || section === '' || isEvictionMap(section) ? name : `${section}.${name}`;
 }
 
-function inAnotherSection(key: string): string | undefined {
-  const section = Object.keys(POLICY_SETTINGS).find((name) => POLICY_SETTINGS[name]?.includes(key));
+function inAnotherSection(key: string, names: SettingNames): string | undefined {
+  const section = Object.keys(names).find((name) => names[name]?.includes(key) && !isEvictionMap(name));
   if (section === undefined) return undefined;
   return section === '' ? `${key} of the policy itself, one level up` : `${section}.${key}`;
 }

@@ -30,15 +30,3 @@ export const settingsOf = ({ profile, limits, heldKinds, keep }: ClusterPolicy):
   keep: { namespaces: new Set(keep.namespaces), kinds: new Set(keep.kinds) },
   approved: NOTHING_APPROVED,
 });
-
-/** Kinds that are held by default: what goes with them comes back from nowhere (cluster S2). */
-export const HELD_KINDS = [
-  'Namespace',
-  'Node',
-  'PersistentVolume',
-  'apiextensions.k8s.io/CustomResourceDefinition',
-  'apiregistration.k8s.io/APIService',
-] as const;
-
-/** Objects that may go with one owner, and with all missing owners of one kind, where a policy says nothing (cluster S1). */
-export const DEFAULT_LIMITS = { cascade: 1_000, cascadeOfKind: 5_000 } as const;

@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { policyChanges, toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
+import { policyChanges, toAnyPolicyRecord, toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { deleteKeys, writePause, writePolicies } from '../../../packages/policy/write-policies.ts';
 import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
+import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { pauseKey } from '../../../schemas/policy/policy.ts';
+import { type PolicyRecordOf, pauseKey } from '../../../schemas/policy/policy.ts';
+import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { EVERY_NODE, policy } from '../../fixtures/policy.ts';
 import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
 
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
 const written = (name: string) => ({ policy: policy({ name }), source: `name: ${name}\n` });
+const record = (name: string) => toPolicyRecord(written(name));
 
 /** Takes records until one for `failing` comes. */
 function recorder(failing?: string) {
@@ -23,7 +26,7 @@ function recorder(failing?: string) {
 
 test('a policy holds only after its version was acknowledged', async () => {
   const { log, published } = recorder();
-  const changes = policyChanges([written('a'), written('b')], new Map(), new Set());
+  const changes = policyChanges([record('a'), record('b')], new Map(), new Set());
   await writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes);
 
   const [a, b] = changes.map(({ record }) => record.hash);
@@ -39,7 +42,7 @@ test('without its version on the log a policy does not begin to hold', async () 
   const { log, published } = recorder(TOPICS.policyVersions.name);
   const writing = writePolicies(
     { signer: UNSIGNED_STATE, log, publication: PUBLICATION },
-    policyChanges([written('a')], new Map(), new Set()),
+    policyChanges([record('a')], new Map(), new Set()),
   );
 
   await expect(writing).rejects.toThrow('not acknowledged');
@@ -51,7 +54,7 @@ test('what is unchanged is not written', async () => {
   const held = toPolicyRecord(written('a'));
   await writePolicies(
     { signer: UNSIGNED_STATE, log, publication: PUBLICATION },
-    policyChanges([written('a')], new Map([['a', held]]), new Set()),
+    policyChanges([record('a')], new Map([['a', held]]), new Set()),
   );
 
   expect(published).toEqual([]);
@@ -60,7 +63,7 @@ test('what is unchanged is not written', async () => {
 test('what stands there and does not count is written again as it is', async () => {
   const { log, published } = recorder();
   const held = { ...toPolicyRecord(written('a')), policyVersion: 3 };
-  const changes = policyChanges([written('a')], new Map([['a', held]]), new Set(['a']));
+  const changes = policyChanges([record('a')], new Map([['a', held]]), new Set(['a']));
   expect(changes).toEqual([{ kind: 'written-again', record: held }]);
   await writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes);
   expect(published).toEqual([`${TOPICS.policyVersions.name} ${held.hash}`, `${TOPICS.policies.name} a`]);
@@ -90,11 +93,39 @@ test('equal policies have equal ids and hashes, whatever their text', () => {
 test('what nobody would read is not written', async () => {
   const { log, published } = recorder();
   const source = ' '.repeat(TOPICS.policies.bounds.bytes);
-  const changes = policyChanges([written('a'), { ...written('b'), source }], new Map(), new Set());
+  const changes = policyChanges([record('a'), { ...record('b'), source }], new Map(), new Set());
   await expect(
     writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes),
   ).rejects.toThrow(
     /^nobody would read b: the value has \d+ bytes; on gc.policies at most 33554432 are read. Nothing was written/,
   );
   expect(published).toEqual([]);
+});
+
+test('a policy for clusters lies beside the one for nodes of its name, and is compared with its own', async () => {
+  const { log, published } = recorder();
+  const forClusters = toAnyPolicyRecord({
+    subject: 'cluster',
+    policy: clusterPolicy({ name: 'a' }),
+    source: '',
+  });
+  const holding = new Map<string, PolicyRecordOf<SubjectKind>>([['a', record('a')]]);
+  const changes = policyChanges([record('a'), forClusters], holding, new Set());
+  expect(changes.map(({ kind }) => kind)).toEqual(['unchanged', 'created']);
+  await writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes);
+  expect(published).toEqual([
+    `${TOPICS.policyVersions.name} ${forClusters.hash}`,
+    `${TOPICS.policies.name} cluster/a`,
+  ]);
+  const wider = clusterPolicy({ name: 'a', limits: { ...clusterPolicy().limits, cascade: 2_000 } });
+  const [change] = policyChanges(
+    [toAnyPolicyRecord({ subject: 'cluster', policy: wider, source: '' })],
+    holding.set('cluster/a', forClusters),
+    new Set(),
+  );
+  expect(change).toMatchObject({
+    kind: 'changed',
+    record: { policyVersion: 2 },
+    settings: [{ setting: 'limits.cascade', from: 1_000, to: 2_000 }],
+  });
 });

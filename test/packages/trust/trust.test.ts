@@ -70,6 +70,8 @@ test('what services tell needs no signature, and off nothing does', () => {
 });
 
 const FACTS = ['diskStats', 'inventory', 'results'] as const;
+const OF_CLUSTERS = ['clusterOwnership', 'clusterCommands', 'clusterResults'] as const;
+const SIGNED = [...FACTS, ...OF_CLUSTERS, 'observe', 'commands', 'policies', 'keys', 'heads'] as const;
 
 const fact = (topic: TopicId, { key = stranger, timestampMs = SIGNED_AT_MS, at = 'eu/web-1' } = {}) =>
   onLog(signRecord(written(topic, at), { key, fleet: FLEET, generation: null }), timestampMs);
@@ -113,6 +115,24 @@ test('a key of a cluster speaks for all its nodes', () => {
     expect(believes.authenticate('inventory', fact('inventory', { at }))).toMatchObject({ ok: true });
 });
 
+test('a key of role cluster speaks for its own clusters, and never for their nodes; nor a key of nodes for a cluster', () => {
+  const ofCluster = trust({
+    statements: [...GOOD, certified(root, stranger, { role: 'cluster', clusters: ['eu'] })],
+  });
+  const about = (topic: TopicId, at: string) => fact(topic, { at });
+  for (const topic of ['clusterOwnership', 'clusterResults'] as const) {
+    expect(ofCluster.authenticate(topic, about(topic, 'eu'))).toMatchObject({ ok: true });
+    expect(ofCluster.authenticate(topic, about(topic, 'us'))).toMatchObject({ ok: false });
+    expect(trust(nodeKeyFor({ clusters: ['eu'] })).authenticate(topic, about(topic, 'eu'))).toMatchObject({
+      ok: false,
+    });
+  }
+  expect(ofCluster.authenticate('inventory', fact('inventory'))).toMatchObject({ ok: false });
+  expect(ofCluster.authenticate('clusterCommands', about('clusterCommands', 'eu'))).toMatchObject({
+    ok: false,
+  });
+});
+
 test('a fact that waited while its key ended stays true; one that came later is none', () => {
   const endMs = SIGNED_AT_MS + 30 * DAY_MS;
   const later = trust({ ...nodeKeyFor({}), nowMs: endMs + DAY_MS });
@@ -126,9 +146,9 @@ test('a fact that waited while its key ended stays true; one that came later is 
 
 test('facts may be judged more mildly than orders, and never instead of them', () => {
   const apart = judgingApart(trust(), TRUST_OFF);
-  for (const topic of FACTS)
+  for (const topic of [...FACTS, 'clusterOwnership', 'clusterResults'] as const)
     expect(apart.authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: true });
-  for (const topic of ['commands', 'observe', 'policies', 'keys'] as const)
+  for (const topic of ['commands', 'clusterCommands', 'observe', 'policies', 'keys'] as const)
     expect(apart.authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: false });
   expect(apart.objectionTo('commands', null, 'eu/web-1')).toContain('no signature');
 });
@@ -275,11 +295,14 @@ test('no role but the one that may sign a topic is believed on it', () => {
     diskStats: ['node'],
     inventory: ['node'],
     results: ['node'],
+    clusterOwnership: ['cluster'],
+    clusterCommands: ['decider'],
+    clusterResults: ['cluster'],
     heads: ['archiver', 'decider'],
   };
   for (const role of KeyRole.options) {
     const statements = [certified(root, stranger, { role })];
-    for (const topic of [...FACTS, 'observe', 'commands', 'policies', 'keys', 'heads'] as const) {
+    for (const topic of SIGNED) {
       const record = onLog(signRecord(written(topic), { key: stranger, fleet: FLEET, generation: 1 }));
       const { ok } = trust({ statements }).authenticate(topic, record);
       expect({ role, topic, ok }).toEqual({ role, topic, ok: may[topic]?.includes(role) ?? false });

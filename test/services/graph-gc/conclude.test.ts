@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
+import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
 import { conclude } from '../../../services/graph-gc/rules/conclude.ts';
 import type { Outcome } from '../../../services/graph-gc/rules/outcome.ts';
-import { HELD_KINDS, type OwnershipSettings } from '../../../services/graph-gc/rules/settings.ts';
+import type { OwnershipSettings } from '../../../services/graph-gc/rules/settings.ts';
 import { candidate, owner } from '../../fixtures/ownership.ts';
 import { runs } from '../../support/property-runs.ts';
 import { AnyCandidate } from './support/any-candidate.ts';

@@ -21,7 +21,7 @@ test('delete removes policies, all that are named or none', async () => {
     exitCode: 0,
     stdout: 'web: deleted\n',
     stderr:
-      'On its nodes the next policy that selects them holds now. Without any, they keep everything. Applied again, it begins with version 1.\n',
+      'The next policy that selects the same holds there now. Without any, everything is kept. Applied again, it begins with version 1.\n',
   });
   expect((await own.run('policy', 'list')).stdout).not.toContain('web');
   expect((await own.run('policy', 'list')).stdout).toContain('all');

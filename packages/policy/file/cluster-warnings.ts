@@ -1,0 +1,44 @@
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
+import type { Problem } from './problem.ts';
+import { problemAt, type YamlDocument } from './yaml-document.ts';
+
+/** What of a policy for clusters is valid and yet may not do what its author thinks. */
+export const clusterWarningsOn = (policy: ClusterPolicy, document: YamlDocument): readonly Problem[] => [
+  ...withoutCollectors(policy, document),
+  ...droppedKinds(policy, document),
+  ...policy.heldKinds.flatMap((kind, index) => lowerCase(kind, ['heldKinds', index], document)),
+  ...policy.keep.kinds.flatMap((kind, index) => lowerCase(kind, ['keep', 'kinds', index], document)),
+];
+
+const withoutCollectors = (
+  { mode, collectors }: ClusterPolicy,
+  document: YamlDocument,
+): readonly Problem[] =>
+  mode === 'dry-run' || collectors.length > 0
+    ? []
+    : [problemAt(document, ['mode'], `${mode} does nothing here: collectors names none`)];
+
+function droppedKinds({ heldKinds }: ClusterPolicy, document: YamlDocument): readonly Problem[] {
+  const dropped = HELD_KINDS.filter((kind) => !heldKinds.includes(kind));
+  return dropped.length === 0
+    ? []
+    : [
+        problemAt(
+          document,
+          ['heldKinds'],
+          `${dropped.join(', ')} ${dropped.length === 1 ? 'is' : 'are'} not held now: the list replaces the default as a whole`,
+        ),
+      ];
+}
+
+function lowerCase(
+  kind: string,
+  path: readonly (string | number)[],
+  document: YamlDocument,
+): readonly Problem[] {
+  const name = kind.slice(kind.indexOf('/') + 1);
+  return /^[a-z]/.test(name)
+    ? [problemAt(document, path, `${kind} looks like the name of a resource: kinds are written as in Pod`)]
+    : [];
+}

@@ -1,0 +1,18 @@
+/** Kinds that are held by default: what goes with them comes back from nowhere (cluster S2). */
+export const HELD_KINDS = [
+  'Namespace',
+  'Node',
+  'PersistentVolume',
+  'apiextensions.k8s.io/CustomResourceDefinition',
+  'apiregistration.k8s.io/APIService',
+] as const;
+
+/** Objects that may go with one owner, and with all missing owners of one kind, where a policy says nothing (cluster S1). */
+export const DEFAULT_LIMITS = { cascade: 1_000, cascadeOfKind: 5_000, removalsPerHour: 10_000 } as const;
+
+/** What an omitted key means. */
+export const CLUSTER_POLICY_DEFAULTS = {
+  priority: 0,
+  profile: 'fleetgc',
+  commandLifetime: '10m',
+} as const;

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { problemText } from '../../../packages/policy/file/problem.ts';
+import { readAnyPolicyFiles, readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
+import { writtenClusterYaml } from '../../../packages/policy/file/written-cluster-form.ts';
+import { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
+import { runs } from '../../support/property-runs.ts';
+
+const read = (text: string) => readAnyPolicyFiles([{ file: 'p.yaml', text }]);
+
+function problemsOf(text: string): readonly string[] {
+  const files = read(text);
+  return files.valid ? [] : files.problems.map(problemText);
+}
+function warningsOf(text: string): readonly string[] {
+  const files = read(text);
+  return files.valid ? files.warnings.map(problemText) : ['refused'];
+}
+
+const SMALLEST = 'kind: ClusterPolicy\nname: a\nmode: dry-run\n';
+
+test('what is left out has a default, and FleetGC stands in for no collector', () => {
+  const files = read(SMALLEST);
+  expect(files.valid && files.policies).toEqual([
+    {
+      subject: 'cluster',
+      source: SMALLEST,
+      policy: {
+        name: 'a',
+        priority: 0,
+        selector: { clusters: [] },
+        mode: 'dry-run',
+        profile: 'fleetgc',
+        collectors: [],
+        limits: { cascade: 1_000, cascadeOfKind: 5_000, removalsPerHour: 10_000 },
+        heldKinds: [...HELD_KINDS],
+        keep: { namespaces: [], kinds: [] },
+        commandLifetimeMs: 600_000,
+      },
+    },
+  ]);
+});
+
+test('a file may hold policies of both kinds, also of one name, and each is read by its own rules', () => {
+  const files = read(
+    `name: a\nmode: enforce\n---\n${SMALLEST}---\nkind: NodePolicy\nname: b\nmode: dry-run\n`,
+  );
+  expect(files.valid && files.policies.map(({ subject, policy: { name } }) => [subject, name])).toEqual([
+    ['node', 'a'],
+    ['cluster', 'a'],
+    ['node', 'b'],
+  ]);
+});
+
+test.each<{ name: string; text: string; says: string[] }>([
+  {
+    name: 'a missing mode',
+    text: 'kind: ClusterPolicy\nname: a\n',
+    says: [
+      'p.yaml:1:1: mode: is missing: write dry-run (decide and record, send nothing), rehearse (ask the API server for all of it as a dry run) or enforce',
+    ],
+  },
+  {
+    name: 'two of one kind and name',
+    text: `${SMALLEST}---\n${SMALLEST}`,
+    says: ['p.yaml:6:7: name: there is another policy named a above'],
+  },
+  {
+    name: 'another kind',
+    text: 'kind: PodPolicy\nname: a\nmode: dry-run\n',
+    says: ['p.yaml:1:7: kind: must be NodePolicy or ClusterPolicy; without it the policy is for nodes'],
+  },
+  {
+    name: 'a setting of nodes',
+    text: `${SMALLEST}imageMinimumGCAge: 1h\n`,
+    says: ['p.yaml:4:1: imageMinimumGCAge: there is no such setting'],
+  },
+  {
+    name: 'a misspelt setting of a section, and one in the wrong place',
+    text: `${SMALLEST}limits: { cascades: 5 }\nnamespaces: [a]\n`,
+    says: [
+      'p.yaml:4:11: limits.cascades: there is no such setting; did you mean limits.cascade?',
+      'p.yaml:5:1: namespaces: there is no such setting; did you mean keep.namespaces?',
+    ],
+  },
+  {
+    name: 'conditions of nodes, and conditions that were emptied',
+    text: `${SMALLEST}selector: { clusters: [], nodeNames: [a] }\n`,
+    says: [
+      'p.yaml:4:23: selector.clusters: must not be empty; leave it out for no such condition',
+      'p.yaml:4:27: selector.nodeNames: there is no such setting',
+    ],
+  },
+  {
+    name: 'kinds that are none',
+    text: `${SMALLEST}heldKinds: [v1/Pod, apps/v1/Deployment, '*']\n`,
+    says: [
+      'p.yaml:4:13: heldKinds[0]: begins with a version: write the group, such as apps/ReplicaSet; of the core group the kind alone, such as Pod',
+      'p.yaml:4:21: heldKinds[1]: must be a kind with its group before it, such as apps/ReplicaSet; of the core group the kind alone, such as Pod',
+      'p.yaml:4:41: heldKinds[2]: must be a kind with its group before it, such as apps/ReplicaSet; of the core group the kind alone, such as Pod',
+    ],
+  },
+  {
+    name: 'limits that are none, and a lifetime that is too long',
+    text: `${SMALLEST}limits: { cascade: 0, removalsPerHour: many }\ncommandLifetime: 11m\n`,
+    says: [
+      'p.yaml:4:20: limits.cascade: must be at least 1',
+      'p.yaml:4:40: limits.removalsPerHour: must be a whole number above 0',
+      'p.yaml:5:18: commandLifetime: must be from 1s to 10m',
+    ],
+  },
+  {
+    name: 'a collector that nobody can give away',
+    text: `${SMALLEST}collectors: [pod-gc]\n`,
+    says: ['p.yaml:4:14: collectors[0]: must be the name of a collector: garbage-collector-controller'],
+  },
+])('refuses $name, with the place and what to write', ({ text, says }) => {
+  expect(problemsOf(text)).toEqual(says);
+});
+
+test.each<{ name: string; text: string; says: string[] }>([
+  { name: 'nothing', text: SMALLEST, says: [] },
+  {
+    name: 'a mode that does nothing',
+    text: 'kind: ClusterPolicy\nname: a\nmode: enforce\n',
+    says: ['p.yaml:3:7: mode: enforce does nothing here: collectors names none'],
+  },
+  {
+    name: 'a list that drops what is held by default',
+    text: `${SMALLEST}heldKinds: [Namespace, Node, PersistentVolume, apiextensions.k8s.io/CustomResourceDefinition]\n`,
+    says: [
+      'p.yaml:4:12: heldKinds: apiregistration.k8s.io/APIService is not held now: the list replaces the default as a whole',
+    ],
+  },
+  {
+    name: 'names of resources',
+    text: `${SMALLEST}keep: { kinds: [pods, apps/ReplicaSet] }\n`,
+    says: ['p.yaml:4:17: keep.kinds[0]: pods looks like the name of a resource: kinds are written as in Pod'],
+  },
+])('warns of $name', ({ text, says }) => {
+  expect(warningsOf(text)).toEqual(says);
+});
+
+test('where only policies for nodes are taken, another one is a problem', () => {
+  const files = readPolicyFiles([{ file: 'p.yaml', text: SMALLEST }]);
+  expect(!files.valid && files.problems.map(problemText)).toEqual([
+    'p.yaml:1:7: kind: only policies for nodes are taken here',
+  ]);
+});
+
+const kinds = fc.array(fc.constantFrom('Pod', 'apps/ReplicaSet', 'batch/Job', 'example.com/Widget'));
+const clusterPolicies: fc.Arbitrary<ClusterPolicy> = fc.record({
+  name: fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/),
+  priority: fc.maxSafeInteger(),
+  selector: fc.record({ clusters: fc.array(fc.constantFrom('prod', 'test', '1')) }),
+  mode: fc.constantFrom('dry-run', 'rehearse', 'enforce'),
+  profile: fc.constantFrom('fleetgc', 'kubernetes'),
+  collectors: fc.array(fc.constant('garbage-collector-controller' as const), { maxLength: 1 }),
+  limits: fc.record({
+    cascade: fc.integer({ min: 1 }),
+    cascadeOfKind: fc.integer({ min: 1 }),
+    removalsPerHour: fc.integer({ min: 1 }),
+  }),
+  heldKinds: kinds,
+  keep: fc.record({ namespaces: fc.array(fc.constantFrom('kube-system', 'default', '1')), kinds }),
+  commandLifetimeMs: fc.integer({ min: 1_000, max: 600_000 }),
+});
+
+test('a policy that is written out with every default is the same when it is read again', () => {
+  fc.assert(
+    fc.property(clusterPolicies, (policy) => {
+      expect(ClusterPolicy.parse(policy)).toEqual(policy);
+      const files = read(writtenClusterYaml(policy));
+      expect(files.valid && files.policies.map((each) => each.policy)).toEqual([policy]);
+    }),
+    runs(200),
+  );
+});
