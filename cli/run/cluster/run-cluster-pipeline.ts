@@ -1,6 +1,7 @@
 import { requireSame } from '../../../packages/event-log/topic-differences.ts';
-import type { WrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
+import type { AnyWrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../../packages/policy/policies.ts';
+import { toAnyPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { runEvery, runTogether, untilAborted } from '../../../packages/process/loops.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
 import type { ServiceProcess } from '../../../packages/service/service-process.ts';
@@ -16,7 +17,7 @@ import { followCluster, followClusterAsJson } from './follow-cluster.ts';
 export interface ClusterPipeline {
   readonly process: ServiceProcess;
   readonly cluster: OpenCluster;
-  readonly written: readonly WrittenPolicy[];
+  readonly written: readonly AnyWrittenPolicy[];
   readonly logPath: string;
   readonly json: boolean;
   readonly print: (line: string) => void;
@@ -60,7 +61,11 @@ async function prepare(pipeline: ClusterPipeline, signal: AbortSignal): Promise<
   const { log } = process;
   await log.createTopics();
   requireSame(await log.checkTopics());
-  const { deleted } = await settlePolicies({ ...unsignedWriter(log), log }, written, signal);
+  const { deleted } = await settlePolicies(
+    { ...unsignedWriter(log), log },
+    written.map(toAnyPolicyRecord),
+    signal,
+  );
   const policies = process.followPolicies(POLICY_RECHECK_MS);
   await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted || json) return policies;
