@@ -8,7 +8,9 @@ import {
   type PolicyOverride,
   type PolicyText,
   readAnyPolicyFiles,
+  readClusterPolicyFiles,
   readPolicyFiles,
+  type WrittenClusterPolicy,
 } from '../../packages/policy/file/read-policy-file.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
@@ -30,6 +32,10 @@ export const PolicyPaths = z.union([FilePath.transform((path) => [path]), z.arra
 /** Reads files of policies for nodes that an operator named; one that cannot be read is a problem among the others. */
 export const loadPolicyFiles = (paths: readonly string[], override: PolicyOverride = {}): PolicyFiles =>
   loadFiles(paths, (files) => readPolicyFiles(files, override));
+
+/** The same of policies for clusters. */
+export const loadClusterPolicyFiles = (paths: readonly string[]): PolicyFilesOf<WrittenClusterPolicy> =>
+  loadFiles(paths, readClusterPolicyFiles);
 
 /** The same of policies for any kind of subject. */
 export const loadAnyPolicyFiles = (paths: readonly string[]): PolicyFilesOf<AnyWrittenPolicy> =>

@@ -3,7 +3,7 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 import { type PolicyRecord, type PolicyRecordOf, policyKey } from '../../schemas/policy/policy.ts';
 import { contentHash, deriveId } from '../canonical/ids.ts';
-import type { AnyWrittenPolicy, WrittenPolicy } from './file/read-policy-file.ts';
+import type { AnyWrittenPolicy, WrittenClusterPolicy, WrittenPolicy } from './file/read-policy-file.ts';
 
 /** One setting that differs. */
 export interface SettingChange {
@@ -41,10 +41,8 @@ export function toPolicyRecord({ policy, source }: WrittenPolicy): PolicyRecord 
   };
 }
 
-function toClusterPolicyRecord({
-  policy,
-  source,
-}: Extract<AnyWrittenPolicy, { readonly subject: 'cluster' }>): ClusterPolicyRecord {
+/** The same of a policy for clusters. */
+export function toClusterPolicyRecord({ policy, source }: WrittenClusterPolicy): ClusterPolicyRecord {
   const hash = contentHash(policy);
   return {
     type: 'fleetgc.cluster-policy',

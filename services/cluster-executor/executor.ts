@@ -70,7 +70,7 @@ export class ClusterExecutor {
     this.#queue = new WorkQueue<Order>({ nowMs, mostKeys: MOST_WAITING });
     this.#outbox = new Outbox(deps);
     this.#reports = new CommandReports(
-      { identity, at: () => this.#at(), outbox: this.#outbox, metrics: this.#metrics, logger },
+      { identity, at: () => this.at(), outbox: this.#outbox, metrics: this.#metrics, logger },
       recent.answered,
     );
     this.#parts = {
@@ -91,9 +91,10 @@ export class ClusterExecutor {
     return [];
   };
 
-  /** Puts a result of what was no command after those that wait. */
-  tell(outgoing: Outgoing): void {
-    this.#outbox.add(outgoing);
+  /** What the API server's clock shows, as far as its answers tell; `null` where nobody knows. */
+  at(): ClusterInstant | null {
+    const time = this.#deps.connection.clock.at(this.#deps.nowMs());
+    return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
   }
 
   /**
@@ -217,11 +218,6 @@ export class ClusterExecutor {
       if (late?.kind === 'settled') this.#settle(order, late.outcome);
     }
     this.#reports.flush();
-  }
-
-  #at(): ClusterInstant | null {
-    const time = this.#deps.connection.clock.at(this.#deps.nowMs());
-    return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
   }
 }
 

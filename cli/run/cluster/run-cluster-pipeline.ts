@@ -1,7 +1,7 @@
 import { requireSame } from '../../../packages/event-log/topic-differences.ts';
-import type { AnyWrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
+import type { WrittenClusterPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../../packages/policy/policies.ts';
-import { toAnyPolicyRecord } from '../../../packages/policy/policy-changes.ts';
+import { toClusterPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { runEvery, runTogether, untilAborted } from '../../../packages/process/loops.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
 import type { ServiceProcess } from '../../../packages/service/service-process.ts';
@@ -17,7 +17,7 @@ import { followCluster, followClusterAsJson } from './follow-cluster.ts';
 export interface ClusterPipeline {
   readonly process: ServiceProcess;
   readonly cluster: OpenCluster;
-  readonly written: readonly AnyWrittenPolicy[];
+  readonly written: readonly WrittenClusterPolicy[];
   readonly logPath: string;
   readonly json: boolean;
   readonly print: (line: string) => void;
@@ -63,7 +63,7 @@ async function prepare(pipeline: ClusterPipeline, signal: AbortSignal): Promise<
   requireSame(await log.checkTopics());
   const { deleted } = await settlePolicies(
     { ...unsignedWriter(log), log },
-    written.map(toAnyPolicyRecord),
+    written.map(toClusterPolicyRecord),
     signal,
   );
   const policies = process.followPolicies(POLICY_RECHECK_MS);

@@ -9,7 +9,7 @@ import { quieter } from '../../framework/quieter.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { httpOptions } from '../../options/common-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { loadAnyPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
+import { loadClusterPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
 import { runClusterPipeline } from '../../run/cluster/run-cluster-pipeline.ts';
 
 const STATE_DIRECTORY = '/var/lib/fleetgc';
@@ -44,7 +44,7 @@ export const verb = defineVerb({
   run: async ({ policy: paths = [], json, httpAddress, ...options }, context) => {
     const { logger, print, signal, environment } = context;
     const logPath = options.logPath ?? join(STATE_DIRECTORY, `cluster-${options.cluster}.db`);
-    const written = requireValid(loadAnyPolicyFiles(paths), logger, 'nothing was started');
+    const written = requireValid(loadClusterPolicyFiles(paths), logger, 'nothing was started');
     using cluster = await openCluster(options, { environment, sources: systemSources });
     await using process = await openServiceOn({
       service: 'cluster-run',

@@ -25,10 +25,16 @@ export interface WrittenPolicy {
   readonly source: string;
 }
 
-/** The same of a policy for any kind of subject. */
+/** The same for clusters. */
+export interface WrittenClusterPolicy {
+  readonly policy: ClusterPolicy;
+  readonly source: string;
+}
+
+/** The same for any kind of subject. */
 export type AnyWrittenPolicy =
   | (WrittenPolicy & { readonly subject: 'node' })
-  | { readonly subject: 'cluster'; readonly policy: ClusterPolicy; readonly source: string };
+  | (WrittenClusterPolicy & { readonly subject: 'cluster' });
 
 /** Either every policy of every file, or every problem of every file: half a set of policies is not to be had. */
 export type PolicyFilesOf<Written> =
@@ -57,13 +63,26 @@ export const readPolicyFiles = (files: readonly PolicyText[], override: PolicyOv
     isForClusters(document) ? notForNodes(document) : readNodePolicy(document, override),
   );
 
+/** The same of policies for clusters. */
+export const readClusterPolicyFiles = (files: readonly PolicyText[]): PolicyFilesOf<WrittenClusterPolicy> =>
+  readFiles(files, (document) =>
+    isForClusters(document) ? readClusterPolicy(document) : notForClusters(document),
+  );
+
 /** The same of policies for any kind of subject. */
 export const readAnyPolicyFiles = (files: readonly PolicyText[]): PolicyFilesOf<AnyWrittenPolicy> =>
   readFiles(files, (document): DocumentReading<AnyWrittenPolicy> => {
-    if (isForClusters(document)) return readClusterPolicy(document);
-    const { policies, ...reading } = readNodePolicy(document, {});
-    return { ...reading, policies: policies.map((policy) => ({ ...policy, subject: 'node' })) };
+    if (isForClusters(document)) return marked(readClusterPolicy(document), { subject: 'cluster' });
+    return marked(readNodePolicy(document, {}), { subject: 'node' });
   });
+
+const marked = <Written extends object, const Mark extends object>(
+  { policies, ...reading }: DocumentReading<Written>,
+  mark: Mark,
+): DocumentReading<Written & Mark> => ({
+  ...reading,
+  policies: policies.map((policy) => ({ ...policy, ...mark })),
+});
 
 function readFiles<Written>(
   files: readonly PolicyText[],
@@ -107,13 +126,13 @@ function readNodePolicy(document: YamlDocument, override: PolicyOverride): Docum
   };
 }
 
-function readClusterPolicy(document: YamlDocument): DocumentReading<AnyWrittenPolicy> {
+function readClusterPolicy(document: YamlDocument): DocumentReading<WrittenClusterPolicy> {
   const { data, error } = ClusterPolicyFile.safeParse(document.value);
   const faults = error ? schemaProblems(error, document, CLUSTER_POLICY_SETTINGS) : [];
   const problems = [...document.problems, ...faults];
   if (!data || problems.length > 0) return { policies: [], problems, warnings: [] };
   return {
-    policies: [{ subject: 'cluster', policy: data, source: document.source }],
+    policies: [{ policy: data, source: document.source }],
     problems,
     warnings: clusterWarningsOn(data, document).toSorted(byPlace),
   };
@@ -121,11 +140,17 @@ function readClusterPolicy(document: YamlDocument): DocumentReading<AnyWrittenPo
 
 const isForClusters = ({ value }: YamlDocument): boolean => textIn(value, 'kind') === CLUSTER_POLICY_KIND;
 
-const notForNodes = (document: YamlDocument): DocumentReading<never> => ({
+const refused = (document: YamlDocument, why: string): DocumentReading<never> => ({
   policies: [],
-  problems: [...document.problems, problemAt(document, ['kind'], 'only policies for nodes are taken here')],
+  problems: [...document.problems, problemAt(document, ['kind'], why)],
   warnings: [],
 });
+
+const notForNodes = (document: YamlDocument): DocumentReading<never> =>
+  refused(document, 'only policies for nodes are taken here');
+
+const notForClusters = (document: YamlDocument): DocumentReading<never> =>
+  refused(document, `only policies for clusters are taken here: they say kind: ${CLUSTER_POLICY_KIND}`);
 
 /** What is no map of settings is left for the schema to refuse. */
 export const overridden = (written: unknown, override: PolicyOverride): unknown =>

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { problemText } from '../../../packages/policy/file/problem.ts';
-import { readAnyPolicyFiles, readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
+import {
+  readAnyPolicyFiles,
+  readClusterPolicyFiles,
+  readPolicyFiles,
+} from '../../../packages/policy/file/read-policy-file.ts';
 import { writtenClusterYaml } from '../../../packages/policy/file/written-cluster-form.ts';
 import { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
@@ -147,6 +151,14 @@ test('where only policies for nodes are taken, another one is a problem', () => 
   expect(!files.valid && files.problems.map(problemText)).toEqual([
     'p.yaml:1:7: kind: only policies for nodes are taken here',
   ]);
+});
+
+test('where only policies for clusters are taken, another one is a problem', () => {
+  const files = readClusterPolicyFiles([{ file: 'p.yaml', text: 'name: a\nmode: dry-run\n' }]);
+  expect(!files.valid && files.problems.map(problemText)).toEqual([
+    'p.yaml:1:1: kind: only policies for clusters are taken here: they say kind: ClusterPolicy',
+  ]);
+  expect(readClusterPolicyFiles([{ file: 'p.yaml', text: SMALLEST }]).valid).toBe(true);
 });
 
 const kinds = fc.array(fc.constantFrom('Pod', 'apps/ReplicaSet', 'batch/Job', 'example.com/Widget'));

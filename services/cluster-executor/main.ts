@@ -1,0 +1,127 @@
+import type { Logger } from 'pino';
+import { clusterOutput } from '../../packages/decision/handler.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import type { ApiConnection } from '../../packages/kube-api/connection.ts';
+import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
+import type { DeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
+import type { Publisher } from '../../packages/pipeline/publisher.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import { LinkedController } from '../../packages/process/linked-controller.ts';
+import type { Metrics } from '../../packages/process/metrics.ts';
+import type { Sources } from '../../packages/process/system-sources.ts';
+import { newTrace } from '../../packages/process/trace.ts';
+import type { Trust } from '../../packages/trust/trust.ts';
+import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../../schemas/events/cluster-command.ts';
+import { type ClusterIdentity, SUBJECTS } from '../../schemas/events/identity.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
+import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
+import { ClusterExecutor } from './executor.ts';
+import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
+import { readRecentResults } from './read-recent-results.ts';
+import { refuseRejected } from './rejections.ts';
+import type { Outgoing } from './results/outbox.ts';
+
+export interface RunClusterExecutor {
+  readonly identity: ClusterIdentity;
+  readonly connection: ApiConnection;
+  /** The agent of the same process, where there is one. */
+  readonly index: IndexSource | null;
+  /** Throws `POLICIES_UNREADABLE` while nobody can tell. */
+  readonly policies: () => PolicySetOf<'cluster'>;
+  readonly log: EventLog;
+  readonly trust: Trust;
+  readonly publisher: Publisher;
+  readonly deadLetters: DeadLetters;
+  readonly sources: Sources;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Told of the consumer once it runs, for readiness. */
+  readonly onStarted: (consumer: Consumer) => void;
+}
+
+/** How an executor reads its orders: the partition of its cluster, from before every order that can still be alive. */
+const subscriptionOf = (
+  identity: ClusterIdentity,
+): Pick<ConsumerSettings, 'group' | 'start' | 'assignment'> => ({
+  group: `fleetgc-cluster-${identity.clusterInstance}`,
+  start: 'latest',
+  assignment: {
+    kind: 'key',
+    key: SUBJECTS.cluster.keyOf(identity),
+    lookBackMs: MAX_CLUSTER_COMMAND_LIFETIME_MS,
+  },
+});
+
+/** Carries out orders about one cluster until `signal` aborts. */
+export async function runClusterExecutor(deps: RunClusterExecutor, signal: AbortSignal): Promise<void> {
+  const { identity, log, trust, publisher, deadLetters, sources, logger, metrics, onStarted } = deps;
+  const recent = await readRecentResults({ identity, log, trust, nowMs: sources.now() }, signal);
+  const executor = new ClusterExecutor({
+    identity,
+    connection: deps.connection,
+    index: deps.index,
+    policy: () => policyInForce(deps.policies, identity),
+    objectionTo: (keyId) => distrust(trust, keyId, identity),
+    recent,
+    publish: (events) => publish(publisher, events),
+    sleep: sources.wait,
+    random: sources.random,
+    nowMs: sources.monotonicNow,
+    logger,
+    metrics,
+  });
+  await using consumer = await startConsumer({
+    ...subscriptionOf(identity),
+    name: 'cluster-executor',
+    log,
+    trust,
+    handlers: { clusterCommands: executor.commands },
+    onRejection: refuseRejected(identity, () => executor.at()),
+    publisher,
+    deadLetters,
+    logger,
+    metrics,
+    now: sources.now,
+    monotonicNow: sources.monotonicNow,
+  });
+  onStarted(consumer);
+  using ending = new LinkedController(signal);
+  const running = executor.run(ending.signal);
+  try {
+    await Promise.race([consumer.finished, running]);
+  } finally {
+    // Also when the consumer failed, what is in hand is finished.
+    ending.abort();
+    await running;
+  }
+}
+
+const publish = async (publisher: Publisher, events: readonly Outgoing[]): Promise<void> =>
+  publisher.send(
+    events.flatMap(({ event, trace }) =>
+      publisher.records([clusterOutput('clusterResults', event)], trace ?? newTrace(publisher.ids)),
+    ),
+  );
+
+/** While nobody can tell, nothing counts. */
+function distrust(trust: Trust, keyId: string | null, identity: ClusterIdentity): string | null {
+  try {
+    return trust.objectionTo('clusterCommands', keyId, SUBJECTS.cluster.keyOf(identity));
+  } catch (error) {
+    return toFleetGcError(error).message;
+  }
+}
+
+function policyInForce(
+  current: RunClusterExecutor['policies'],
+  identity: ClusterIdentity,
+): ClusterPolicyInForce {
+  let policies: PolicySetOf<'cluster'>;
+  try {
+    policies = current();
+  } catch (error) {
+    return { kind: 'unreadable', message: toFleetGcError(error).message };
+  }
+  const selection = selectPolicy(policies, identity);
+  return selection.kind === 'paused' ? { kind: 'paused', reason: selection.pause.reason } : selection;
+}

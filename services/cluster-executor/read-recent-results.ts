@@ -1,0 +1,43 @@
+import { partitionOf } from '../../packages/event-log/partition.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { parseBelieved } from '../../packages/pipeline/parse/parse-believed.ts';
+import { readPartition } from '../../packages/pipeline/read-log.ts';
+import { HOUR_MS } from '../../packages/process/durations.ts';
+import type { Trust } from '../../packages/trust/trust.ts';
+import { type ClusterIdentity, SUBJECTS } from '../../schemas/events/identity.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { ResultEvent } from './results/outbox.ts';
+import { type RecentResults, recentResults } from './results/recent-results.ts';
+
+interface ReadingResults {
+  readonly identity: ClusterIdentity;
+  readonly log: Pick<EventLog, 'read'>;
+  readonly trust: Trust;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+/**
+ * What this cluster's executor told in the past hour: its journal. What is forged there makes it do less, never more: commands count
+ * as answered, and removals as made.
+ */
+export async function readRecentResults(
+  { identity, log, trust, nowMs }: ReadingResults,
+  signal: AbortSignal,
+): Promise<RecentResults> {
+  const key = SUBJECTS.cluster.keyOf(identity);
+  const partition = partitionOf(TOPICS.clusterResults.name, key);
+  const parse = parseBelieved(trust);
+  const range = { fromMs: nowMs - HOUR_MS, toMs: null };
+  const events: ResultEvent[] = [];
+  for await (const { record } of readPartition(
+    log,
+    { topics: ['clusterResults'], partition, range },
+    signal,
+  )) {
+    if (record.key !== key) continue;
+    const parsed = parse('clusterResults', record);
+    if (parsed.ok && parsed.event.clusterInstance === identity.clusterInstance) events.push(parsed.event);
+  }
+  return recentResults(events);
+}

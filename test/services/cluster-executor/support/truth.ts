@@ -1,0 +1,61 @@
+import { candidacyOf } from '../../../../packages/owner-graph/candidacy.ts';
+import { CascadeWidths } from '../../../../packages/owner-graph/cascade-widths.ts';
+import type { GraphObject } from '../../../../packages/owner-graph/graph-object.ts';
+import type { Kinds } from '../../../../packages/owner-graph/kinds.ts';
+import { apiVersionOf } from '../../../../packages/owner-graph/kinds.ts';
+import { OwnerIndex } from '../../../../packages/owner-graph/owner-index.ts';
+import type { GoneHow, OwnershipCandidate } from '../../../../schemas/events/ownership.ts';
+import { candidateFacts } from '../../../../services/cluster-agent/candidates/candidate-facts.ts';
+import type { ClusterIndex } from '../../../../services/cluster-executor/ports.ts';
+import type { FakeApi, StoredObject } from './fake-api.ts';
+
+/** An object that was there before, and how it went. */
+export interface Ghost {
+  readonly object: StoredObject;
+  readonly how: GoneHow;
+  readonly orphaned: boolean;
+}
+
+const graphObject = ({ ownerReferences, ...object }: StoredObject): GraphObject => ({
+  ...object,
+  references: ownerReferences.map((reference) => ({
+    controller: false,
+    blockOwnerDeletion: false,
+    ...reference,
+  })),
+});
+
+/** The owner graph of a cluster as it is at this moment, with what went before: what an agent knows that is never behind. */
+export function truthOf(api: FakeApi, ghosts: readonly Ghost[] = [], wentBack = false): ClusterIndex {
+  const index = new OwnerIndex();
+  for (const { object, how, orphaned } of ghosts) {
+    const last = orphaned
+      ? { ...object, deletionTimestamp: '2026-11-25T00:00:00Z', finalizers: ['orphan'] }
+      : object;
+    index.put(graphObject(last));
+    index.remove(object.uid, object.kind, how);
+  }
+  for (const object of api.objects) index.put(graphObject(object));
+  const kept = new Set(
+    api.objects.filter(({ kind, keep }) => kind.kind === 'Namespace' && keep).map(({ name }) => name),
+  );
+  const widths = new CascadeWidths(index);
+  const candidate = (uid: string): OwnershipCandidate | null => {
+    const object = index.get(uid);
+    const candidacy =
+      object && candidacyOf(object, { graph: index, kinds: kindsOf(api), isSettled: () => true });
+    return candidacy
+      ? candidateFacts(candidacy, { widths, isKeptNamespace: (namespace) => kept.has(namespace) })
+      : null;
+  };
+  return { object: (uid) => index.get(uid), candidate, wentBack };
+}
+
+const kindsOf = ({ served }: FakeApi): Kinds => ({
+  find: (apiVersion, kind) => {
+    const found = served.find((each) => each.kind === kind && apiVersionOf(each) === apiVersion);
+    return found === undefined
+      ? { state: 'unresolved', because: 'not-served' }
+      : { state: 'watched', served: found, synced: true };
+  },
+});
