@@ -1,8 +1,10 @@
-import { clusterSource, createPublisher } from '../../packages/pipeline/publisher.ts';
+import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
+import { clusterSource, createPublisher, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { createClusterAgent } from '../cluster-agent/main.ts';
+import { type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
 import type { OpenCluster } from './open-cluster.ts';
 
 interface ClusterRun {
@@ -13,25 +15,49 @@ interface ClusterRun {
   readonly signal: AbortSignal;
 }
 
-/** Agent and executor of one cluster in one process: the executor asks the agent's owner graph in place of the API server. */
-export async function runCluster({ process, cluster, signal }: ClusterRun): Promise<void> {
-  const { log, signer, sources, metrics, logger } = process;
-  const { identity, connection } = cluster;
-  const publisher = createPublisher({
-    log,
-    source: clusterSource(identity.cluster),
-    now: sources.now,
-    ids: sources.traceIds,
-    signer,
-  });
+/** Agent and executor of one cluster in one process: the executor asks the agent's owner graph beside the API server. */
+export async function runCluster(run: ClusterRun): Promise<void> {
+  const { process, cluster } = run;
+  const { sources, metrics, logger } = process;
+  const publisher = publisherOf(run);
   const agent = createClusterAgent({
-    cluster: identity.cluster,
-    connection,
+    cluster: cluster.identity.cluster,
+    connection: cluster.connection,
     publisher,
     sources,
     metrics,
     logger,
   });
   process.addCheck({ name: 'cluster-agent', problem: () => agent.problem() });
-  await runTogether([(stop) => agent.run(stop)], signal);
+  const executor = executorDeps(run, { publisher, index: agent });
+  const executing = (stop: AbortSignal): Promise<void> => runClusterExecutor(executor, stop);
+  await runTogether([(stop) => agent.run(stop), executing], run.signal);
+}
+
+function publisherOf({ process: { log, signer, sources }, cluster }: ClusterRun): Publisher {
+  const source = clusterSource(cluster.identity.cluster);
+  return createPublisher({ log, source, now: sources.now, ids: sources.traceIds, signer });
+}
+
+function executorDeps(
+  { process, cluster: { identity, connection }, policies }: ClusterRun,
+  { publisher, index }: Pick<RunClusterExecutor, 'publisher' | 'index'>,
+): RunClusterExecutor {
+  const { log, trust, metrics, logger, sources } = process;
+  const group = `fleetgc-cluster-${identity.clusterInstance}`;
+  return {
+    identity,
+    connection,
+    index,
+    policies: policies.current.cluster,
+    log,
+    trust,
+    publisher,
+    deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: sources.monotonicNow }),
+    sources,
+    logger,
+    metrics,
+    onStarted: (consumer) =>
+      process.addCheck({ name: 'cluster-executor', problem: () => consumer.problem() }),
+  };
 }

@@ -1,17 +1,23 @@
 import fc from 'fast-check';
 import { DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import { type CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
+import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { arbitraryPolicy } from '../../../fixtures/arbitrary-node.ts';
+import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
+import { ownership } from '../../../fixtures/ownership.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR } from '../../../fixtures/time.ts';
 import { arbitraryContainerNode, arbitraryContainerPolicy } from '../../container-gc/arbitrary.ts';
+import { AnyCandidate } from '../../graph-gc/support/any-candidate.ts';
 import { arbitraryCase } from '../../image-gc/support/arbitrary-case.ts';
 import { nodeWithLayers } from '../../image-gc/support/arbitrary-layers.ts';
 import { someNode, somePolicy } from '../../pressure/arbitrary.ts';
 import type { CorpusCase } from './corpus.ts';
+
+const ELSEWHERE = { ...EVERY_NODE, clusters: ['elsewhere'] };
 
 /** A case before it is recorded. */
 export type Unnamed = Omit<CorpusCase, 'name'>;
@@ -23,7 +29,7 @@ export const surrounded = (settings: Policy): Pick<CorpusCase, 'policies' | 'pau
     appliedPolicy({ name: 'pools', priority: 9, selector: { ...EVERY_NODE, pools: ['gpu', 'spot'] } }),
     appliedPolicy(settings),
   ],
-  pauses: [pauseRecord({ selector: { ...EVERY_NODE, clusters: ['elsewhere'] } })],
+  pauses: [pauseRecord({ selector: ELSEWHERE })],
 });
 
 const mode = fc.constantFrom<Policy['mode']>('enforce', 'enforce', 'enforce', 'dry-run');
@@ -69,11 +75,13 @@ const ofPolicy = fc.oneof(
   ),
 );
 
+type NodeTopic = Exclude<CorpusCase['topic'], 'clusterOwnership'>;
+
 const isValid = ({ topic, event }: Unnamed): boolean =>
   (topic === 'inventory' ? Inventory : DiskStats).safeParse(JSON.parse(JSON.stringify(event))).success;
 
 const cases = (
-  topic: CorpusCase['topic'],
+  topic: NodeTopic,
   given: fc.Arbitrary<{ readonly event: object; readonly settings: Policy }>,
 ): fc.Arbitrary<Unnamed> =>
   fc
@@ -84,6 +92,35 @@ const cases = (
       ...surrounded({ ...settings, ...otherwise, mode }),
     }))
     .filter(isValid);
+
+const ownershipCases: fc.Arbitrary<Unnamed> = fc
+  .record({
+    candidates: fc.array(AnyCandidate, { maxLength: 8 }),
+    wentBack: fc.constantFrom(false, false, false, true),
+    over: fc.record({
+      mode: fc.constantFrom('enforce', 'enforce', 'rehearse', 'dry-run'),
+      profile: fc.constantFrom('fleetgc', 'kubernetes'),
+    }),
+    otherwise: fc.constantFrom<Partial<ClusterPolicy>>(
+      {},
+      {},
+      {},
+      { collectors: [] },
+      { heldKinds: ['ConfigMap'] },
+      { keep: { namespaces: ['ns'], kinds: [] } },
+      { selector: { clusters: ['another'] } },
+    ),
+    pauses: fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]),
+  })
+  .map(({ candidates, wentBack, over, otherwise, pauses }) => ({
+    topic: 'clusterOwnership',
+    event: ownership({ candidates, wentBack }),
+    policies: [
+      clusterPolicyRecord({ ...over, ...otherwise }),
+      clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
+    ],
+    pauses: [...pauses],
+  }));
 
 /** Messages of each topic with policies, by what they are rich in. */
 export const ARBITRARY_CASES: Readonly<Record<CorpusCase['topic'], readonly fc.Arbitrary<Unnamed>[]>> = {
@@ -96,4 +133,5 @@ export const ARBITRARY_CASES: Readonly<Record<CorpusCase['topic'], readonly fc.A
     cases('inventory', fc.record({ event: arbitraryContainerNode, settings: arbitraryContainerPolicy })),
   ],
   diskStats: [cases('diskStats', fc.record({ event: someNode, settings: somePolicy }))],
+  clusterOwnership: [ownershipCases],
 };

@@ -16,6 +16,7 @@ export const bundleReader = (topic: CorpusCase['topic']): Promise<string> => bun
 const PARSERS = {
   inventory: 'schemas/events/inventory.ts',
   diskStats: 'schemas/events/disk-stats.ts',
+  clusterOwnership: 'schemas/events/ownership.ts',
 } as const;
 
 async function bundleOf(file: string): Promise<string> {

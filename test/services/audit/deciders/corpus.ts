@@ -4,16 +4,22 @@ import { canonicalJson, sha256Hex } from '../../../../packages/canonical/ids.ts'
 import type { WrittenEvent } from '../../../../packages/decision/freezable-decider.ts';
 import type { InputPosition } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
+import type { SubjectKind } from '../../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { PauseRecord, PolicyRecord, type PolicySet } from '../../../../schemas/policy/policy.ts';
+import {
+  isPolicyFor,
+  PauseRecord,
+  POLICY_RECORDS,
+  type PolicySetOf,
+} from '../../../../schemas/policy/policy.ts';
 import type { FrozenDecider } from '../../../../services/audit/deciders/deciders.ts';
 
 /** One message with the policies of its time, as recorded: `make-corpus.ts` wrote it, and nothing changes it. */
 export const CorpusCase = z.strictObject({
   name: z.string(),
-  topic: z.enum(['inventory', 'diskStats']),
+  topic: z.enum(['inventory', 'diskStats', 'clusterOwnership']),
   event: z.unknown(),
-  policies: z.array(PolicyRecord),
+  policies: z.array(z.discriminatedUnion('type', [POLICY_RECORDS.node, POLICY_RECORDS.cluster])),
   pauses: z.array(PauseRecord),
 });
 export type CorpusCase = z.infer<typeof CorpusCase>;
@@ -45,13 +51,27 @@ export const readCorpus = (): readonly CorpusCase[] =>
 export interface Question {
   readonly message: unknown;
   readonly position: InputPosition;
-  readonly policies: PolicySet;
+  readonly policies: PolicySetOf<SubjectKind>;
 }
 
 export function questionOf({ topic, event, policies, pauses }: CorpusCase): Question {
   const text = JSON.stringify(event);
   const position = { topic: TOPICS[topic].name, partition: 3, offset: '42', sha256: sha256Hex(text) };
-  return { message: deepFrozen(JSON.parse(text)), position, policies: policySet('node', policies, pauses) };
+  return { message: deepFrozen(JSON.parse(text)), position, policies: setOf({ topic, policies, pauses }) };
+}
+
+/** Those for the subjects that the messages of the topic are about. */
+function setOf({
+  topic,
+  policies,
+  pauses,
+}: Pick<CorpusCase, 'topic' | 'policies' | 'pauses'>): PolicySetOf<SubjectKind> {
+  const kind = TOPICS[topic].key;
+  return policySet(
+    kind,
+    policies.filter((record) => isPolicyFor(kind, record)),
+    pauses,
+  );
 }
 
 /** The canonical JSON of all that a decider gives. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Decision } from '../../../../schemas/events/decision.ts';
+import type { ClusterDecision } from '../../../../schemas/events/cluster-decision.ts';
+import { DECISIONS, type Decision } from '../../../../schemas/events/decision.ts';
 import type { Reclaim } from '../../../../schemas/events/reclaim.ts';
 import { answerTo, type CorpusCase, questionOf } from './corpus.ts';
 import { SOURCE_DECIDERS, type SourceDecider } from './source-deciders.ts';
@@ -16,7 +17,18 @@ function ofDecider(decider: SourceDecider, recorded: CorpusCase): readonly strin
   const [record, ...others] = z
     .array(z.looseObject({ type: z.string() }))
     .parse(JSON.parse(answerTo(questionOf(recorded), decider)));
-  const { outcome, reason, reclaim, notBelieved, notes, verdicts } = Decision.parse(record);
+  const decided = z.discriminatedUnion('type', [DECISIONS.node, DECISIONS.cluster]).parse(record);
+  const what = decided.type === 'fleetgc.node.decision' ? ofNode(decided) : ofCluster(decided);
+  return [...what, ...others.map(({ type }) => `gives ${type}`)];
+}
+
+const ofCluster = ({ outcome, verdicts }: ClusterDecision): readonly string[] => [
+  outcome,
+  ...verdicts.map(({ action, rule }) => `${outcome} ${action} ${rule}`),
+  ...verdicts.map(({ action, rule, facts }) => `${action} ${rule} ${Object.keys(facts).join(' ')}`),
+];
+
+function ofNode({ outcome, reason, reclaim, notBelieved, notes, verdicts }: Decision): readonly string[] {
   return [
     outcome,
     ...(reclaim === null ? [] : ofReclaim(reclaim).map((finding) => `${outcome} ${finding}`)),
@@ -25,7 +37,6 @@ function ofDecider(decider: SourceDecider, recorded: CorpusCase): readonly strin
     ...notBelieved.map(({ rule }) => `doubts ${rule}`),
     ...notes.map(({ rule }) => `notes ${rule}`),
     ...verdicts.map(({ kind, action, rule }) => `${action} ${kind} ${rule}`),
-    ...others.map(({ type }) => `gives ${type}`),
   ];
 }
 

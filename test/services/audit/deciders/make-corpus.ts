@@ -1,6 +1,7 @@
 /**
  * Writes a corpus: of many arbitrary messages, with fixed seeds, those few that together meet the most rules. For a decider that
- * has rules the corpus does not meet; other libraries or fixtures give other cases, so this is nothing for every day.
+ * has rules the corpus does not meet; other libraries or fixtures give other cases, so this is nothing for every day. Of the topics
+ * that are named alone, if any are.
  */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -18,13 +19,13 @@ import { EVERY_NODE, pauseRecord, policy } from '../../../fixtures/policy.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
 import { arbitraryContainerNode } from '../../container-gc/arbitrary.ts';
 import { ARBITRARY_CASES, surrounded, type Unnamed } from './arbitrary-cases.ts';
-import { CORPUS_DIRECTORY, type CorpusCase, OVERTAKING_FILE } from './corpus.ts';
+import { CORPUS_DIRECTORY, CorpusCase, OVERTAKING_FILE } from './corpus.ts';
 import { findingsOf } from './findings.ts';
 import { OVERTAKING_CASES } from './overtaking-cases.ts';
 
 const SEED = 20_260_101;
 const SAMPLES = 600;
-const MOST_CASES = { inventory: 26, diskStats: 10 } as const;
+const MOST_CASES = { inventory: 26, diskStats: 10, clusterOwnership: 24 } as const;
 
 /** More than one command holds. */
 const MANY_IMAGES = Array.from({ length: 104 }, (_, index) => image(`i${index}`, { sizeBytes: 1 }));
@@ -83,10 +84,13 @@ function chooseCases(topic: CorpusCase['topic']): readonly Unnamed[] {
   return chosen;
 }
 
-for (const file of readdirSync(CORPUS_DIRECTORY)) rmSync(new URL(file, CORPUS_DIRECTORY));
-for (const topic of ['inventory', 'diskStats'] as const)
+const topics = process.argv.slice(2).map((topic) => CorpusCase.shape.topic.parse(topic));
+for (const topic of topics.length === 0 ? CorpusCase.shape.topic.options : topics) {
+  for (const file of readdirSync(CORPUS_DIRECTORY))
+    if (file.startsWith(`${topic}-`)) rmSync(new URL(file, CORPUS_DIRECTORY));
   for (const [index, recorded] of chooseCases(topic).entries()) {
     const name = `${topic}-${String(index + 1).padStart(2, '0')}`;
     writeFileSync(new URL(`${name}.json`, CORPUS_DIRECTORY), `${JSON.stringify({ name, ...recorded })}\n`);
   }
+}
 writeFileSync(OVERTAKING_FILE, `${JSON.stringify(OVERTAKING_CASES, null, 1)}\n`);
