@@ -254,6 +254,38 @@ async function twelveDecisions() {
   return records;
 }
 
+test('a forged decision that bears a number which a head names is told of, and one that came twice is not', async () => {
+  const records = await twelveDecisions();
+  const decisions = records.filter(({ topic }) => topic === DECISIONS);
+  const [, second] = decisions;
+  if (second === undefined) throw new Error('there are twelve');
+  const behind = { offset: BigInt(decisions.length), timestampMs: NOW + 45 * MINUTE };
+  const forged = { ...second, ...behind, value: Buffer.from('{}') };
+  expect(await verified([...records, { ...second, ...behind }])).toMatchObject({ deviations: [], gaps: [] });
+  expect(await verified([...records, forged])).toMatchObject({
+    deviations: ['decisions-rewritten'],
+    messages: [expect.stringContaining('bears the number of another one')],
+    headed: 10,
+    withoutHead: 2,
+  });
+});
+
+test('a number that no head names, and one far ahead, do not hide what heads name', async () => {
+  const records = await twelveDecisions();
+  const [first] = records;
+  if (first === undefined) throw new Error('there are twelve');
+  const forged = (number: string): LogRecord => ({
+    ...first,
+    value: Buffer.from('{}'),
+    headers: { ...first.headers, ce_fleetgcsequence: number },
+  });
+  expect(await verified(renumbered([forged('500'), ...records, forged('11')]))).toMatchObject({
+    deviations: [],
+    headed: 10,
+    withoutHead: 4,
+  });
+});
+
 test('decisions are counted by whether a head names them', async () => {
   expect(await verified(await twelveDecisions())).toMatchObject({
     headed: 10,
