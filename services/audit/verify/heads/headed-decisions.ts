@@ -2,7 +2,7 @@ import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { placeOf } from '../../events/log-position.ts';
 import type { Findings } from '../findings.ts';
-import type { RangesByChain } from './decision-ranges.ts';
+import type { Contradiction, RangesOfPartition } from './decision-ranges.ts';
 import type { KeptDecisions, LostOffsets } from './kept-decisions.ts';
 import { hasLostBetween, type Neighbours, numbersText, placesOf, tellMissing } from './missing-decisions.ts';
 import { RangeProgress } from './range-progress.ts';
@@ -10,7 +10,7 @@ import { RecentDecisions } from './recent-decisions.ts';
 import { RequiredHeads } from './required-heads.ts';
 
 export interface HeadedDecisionsSettings {
-  readonly ranges: RangesByChain;
+  readonly ranges: RangesOfPartition;
   readonly findings: Findings;
   readonly kept: KeptDecisions;
   /** Of this partition. */
@@ -48,7 +48,7 @@ export class HeadedDecisions {
     const { requiredBeforeMs } = settings;
     this.#required = requiredBeforeMs === null ? null : new RequiredHeads(requiredBeforeMs);
     this.#chains = new Map(
-      [...settings.ranges].map(([chain, ranges]) => [
+      [...settings.ranges.byChain].map(([chain, ranges]) => [
         chain,
         { all: ranges.map((range) => new RangeProgress(range)), begun: null },
       ]),
@@ -102,12 +102,22 @@ export class HeadedDecisions {
 
   /** Nothing more comes. */
   finish(): void {
+    for (const one of this.#settings.ranges.contradictions) this.#tellContradiction(one);
     const begunMs = Math.min(...this.#met().map(({ begunByMs }) => begunByMs));
     for (const chain of this.#chains.values())
       for (const [at, progress] of chain.all.entries())
         if (progress.isWhole) this.#compare(progress);
         else this.#tellMissing(chain, at, begunMs);
     this.#required?.finish(this.#settings.findings);
+  }
+
+  #tellContradiction({ chain, heads, count }: Contradiction): void {
+    this.#settings.findings.deviation({
+      kind: 'heads-contradict',
+      message: `${counted(count, 'head')} of the chain ${chain} ${count === 1 ? 'names' : 'name'} decisions otherwise than one before: its writer names each once, so somebody else has a decider’s key`,
+      node: null,
+      places: heads,
+    });
   }
 
   #met(): readonly RangeProgress[] {
