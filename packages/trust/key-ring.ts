@@ -82,7 +82,7 @@ export class KeyRing {
       this.latestStatementMs,
       Math.min(statement.issuedAtMs, record.timestampMs),
     );
-    if (statement.type === 'fleetgc.key-revocation') this.#takeBack({ ...proved, statement });
+    if (statement.type === 'fleetgc.key-revocation') this.#takeBack({ ...proved, statement }, record);
     else this.#certify({ ...proved, statement });
     this.#taken.add(record);
     this.#vouched = this.#vouchedNow();
@@ -198,13 +198,14 @@ export class KeyRing {
     if (role === 'root') this.#roots.set(keyId, publicKey);
   }
 
-  /** The one that reaches back the farthest holds. */
-  #takeBack(proved: Proved<KeyRevocation>): void {
-    const { keyId, untrustedFromMs } = proved.statement;
+  /** The one that reaches back the farthest holds, and it counts when the log has it: the clock of a root without a network may be ahead. */
+  #takeBack(proved: Proved<KeyRevocation>, { timestampMs }: LogRecord): void {
+    const { keyId } = proved.statement;
+    const untrustedFromMs = Math.min(proved.statement.untrustedFromMs, timestampMs);
     this.#generations.note(proved.by, revokedName(keyId), proved.generation);
     const earlier = this.#revocations.get(keyId);
     if (earlier && earlier.statement.untrustedFromMs <= untrustedFromMs) return;
-    this.#revocations.set(keyId, proved);
+    this.#revocations.set(keyId, { ...proved, statement: { ...proved.statement, untrustedFromMs } });
   }
 
   /**
