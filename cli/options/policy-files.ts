@@ -8,6 +8,7 @@ import {
   readPolicyFiles,
   type WrittenPolicy,
 } from '../../packages/policy/file/read-policy-file.ts';
+import { MAX_YAML_BYTES } from '../../packages/policy/file/yaml-bounds.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
@@ -27,7 +28,7 @@ export const PolicyPaths = z.union([FilePath.transform((path) => [path]), z.arra
 
 /** Reads policy files that an operator named; one that cannot be read is a problem among the others. */
 export function loadPolicyFiles(paths: readonly string[], override: PolicyOverride = {}): PolicyFiles {
-  const files = paths.map((path) => ({ file: fileText(path), read: readTextFile(path) }));
+  const files = paths.map((path) => ({ file: fileText(path), read: readTextFile(path, MAX_YAML_BYTES) }));
   const unreadable = files.flatMap(({ file, read }): Problem[] =>
     read.ok ? [] : [{ file, line: 1, column: 1, path: '', message: `cannot be read: ${read.reason}` }],
   );
@@ -40,7 +41,7 @@ export function loadPolicyFiles(paths: readonly string[], override: PolicyOverri
 /** Reads one file that an operator named. Throws `USAGE` when it cannot be read. */
 export function readNamedFile(path: string): PolicyText {
   const file = fileText(path);
-  const read = readTextFile(path);
+  const read = readTextFile(path, MAX_YAML_BYTES);
   if (!read.ok) throw new FleetGcError('USAGE', `${file} cannot be read: ${read.reason}`);
   return { file, text: read.text };
 }
