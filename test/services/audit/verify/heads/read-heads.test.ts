@@ -35,10 +35,12 @@ async function chainsOf(first: LogRecord, second: LogRecord): Promise<readonly (
     return log.read(request, signal);
   };
   const heads = headsOf({ read }, rootsOf(root));
-  const chains = async () =>
-    (await Array.fromAsync(heads.read('earliest', new AbortController().signal))).map(({ event: one }) =>
-      one.type === 'fleetgc.decision-head' ? one.chain : '',
-    );
+  const chains = async (): Promise<readonly string[]> => {
+    const found: string[] = [];
+    for await (const { event: one } of heads.read('earliest', new AbortController().signal))
+      if (one.type === 'fleetgc.decision-head') found.push(one.chain);
+    return found;
+  };
   return [await chains(), await chains()];
 }
 
