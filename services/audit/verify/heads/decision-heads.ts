@@ -5,7 +5,7 @@ import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
 import { DECISION_TOPICS, type DecisionTopicId } from '../../events/recorded-decision.ts';
 import { SETTLED_MS } from '../coverage.ts';
-import { decisionRanges, type PartitionOfDecisions, type RangesByChain } from './decision-ranges.ts';
+import { decisionRanges, type PartitionOfDecisions, type RangesOfPartition } from './decision-ranges.ts';
 import {
   headedBeforeMs,
   type KeptDecisions,
@@ -28,7 +28,7 @@ export interface HeadsAsked {
 /** What signed heads say of the decisions in a partition of a topic, and which of them have to be there. */
 export interface HeadsOfPartition {
   readonly topicId: DecisionTopicId;
-  readonly ranges: RangesByChain;
+  readonly ranges: RangesOfPartition;
   readonly kept: KeptDecisions;
   readonly lost: readonly LostOffsets[];
   readonly requiredBeforeMs: number | null;
