@@ -91,4 +91,4 @@ export function tellMissing(
 }
 
 const madeAnew = (topicId: TopicId): string =>
-  `${TOPICS[topicId].name} begins after this: the topic was deleted and made anew, and what belongs to this is gone with the old one`;
+  `${TOPICS[topicId].name} begins after this: the topic was deleted and made anew, and what belongs to this is gone with the old one. Or it was empty until then, and somebody made this up`;

@@ -4,7 +4,7 @@ import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
 import { SETTLED_MS } from '../coverage.ts';
-import { decisionRanges, type RangesByChain } from './decision-ranges.ts';
+import { decisionRanges, type RangesOfPartition } from './decision-ranges.ts';
 import {
   headedBeforeMs,
   type KeptDecisions,
@@ -26,7 +26,7 @@ export interface HeadsAsked {
 
 /** What signed heads say of the decisions of a partition, and which of them have to be there. */
 export interface HeadsOfPartition {
-  readonly ranges: RangesByChain;
+  readonly ranges: RangesOfPartition;
   readonly kept: KeptDecisions;
   readonly lost: readonly LostOffsets[];
   readonly requiredBeforeMs: number | null;

@@ -4,10 +4,15 @@ import type { GraphObject } from '../../../../packages/owner-graph/graph-object.
 import type { Kinds } from '../../../../packages/owner-graph/kinds.ts';
 import { apiVersionOf } from '../../../../packages/owner-graph/kinds.ts';
 import { OwnerIndex } from '../../../../packages/owner-graph/owner-index.ts';
-import type { GoneHow, OwnershipCandidate } from '../../../../schemas/events/ownership.ts';
+import type {
+  GoneHow,
+  OwnershipCandidate,
+  OwnershipReference,
+  ReferenceState,
+} from '../../../../schemas/events/ownership.ts';
 import { candidateFacts } from '../../../../services/cluster-agent/candidates/candidate-facts.ts';
 import type { ClusterIndex } from '../../../../services/cluster-executor/ports.ts';
-import type { FakeApi, StoredObject } from './fake-api.ts';
+import type { FakeApi, FakeReference, StoredObject } from './fake-api.ts';
 
 /** An object that was there before, and how it went. */
 export interface Ghost {
@@ -59,3 +64,66 @@ const kindsOf = ({ served }: FakeApi): Kinds => ({
       : { state: 'watched', served: found, synced: true };
   },
 });
+
+/**
+ * The candidate as reads of it, its owners and its namespace tell it, which is all that an executor without the owner graph knows;
+ * who lists it is told by what is there. `null` for an object that is not there.
+ */
+export function readTruthOf(api: FakeApi, uid: string): OwnershipCandidate | null {
+  const object = api.byUid(uid);
+  if (object === undefined) return null;
+  const dependents = api.objects.filter((each) => each.ownerReferences.some((owner) => owner.uid === uid));
+  const isBlocking = (each: StoredObject): boolean =>
+    each.ownerReferences.some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true);
+  const { kind, namespace, ownerReferences, keep, ...rest } = object;
+  const isKept = api.objects.some(
+    (each) => each.kind.kind === 'Namespace' && each.name === namespace && each.keep,
+  );
+  return {
+    object: {
+      ...kind,
+      namespace,
+      name: rest.name,
+      uid,
+      resourceVersion: rest.resourceVersion,
+      deletionTimestamp: rest.deletionTimestamp,
+      finalizers: [...rest.finalizers],
+      keptBy: keep ? 'object' : isKept ? 'namespace' : null,
+    },
+    references: ownerReferences.map((reference) => ({
+      controller: false,
+      blockOwnerDeletion: false,
+      ...reference,
+      ...readState(api, object, reference),
+      gone: null,
+    })),
+    dependents: {
+      count: dependents.length,
+      blocking: dependents.filter(isBlocking).length,
+      oneWaits: dependents.some((each) => stateOf(each) === 'waiting'),
+    },
+    cascade: null,
+  };
+}
+
+function readState(
+  api: FakeApi,
+  { kind, namespace }: StoredObject,
+  { apiVersion, kind: ownerKind, name, uid }: FakeReference,
+): Pick<OwnershipReference, 'state' | 'resolved'> {
+  const found = kindsOf(api).find(apiVersion, ownerKind);
+  if (found.state === 'unresolved' || name === '..') return { state: 'unresolved', resolved: null };
+  const { served } = found;
+  if (!kind.namespaced && served.namespaced) return { state: 'scope', resolved: served };
+  const owner = api.objects.find(
+    (each) =>
+      each.kind === served && each.name === name && (!served.namespaced || each.namespace === namespace),
+  );
+  return { state: owner?.uid === uid ? stateOf(owner) : 'unseen', resolved: served };
+}
+
+function stateOf({ deletionTimestamp, finalizers }: StoredObject): ReferenceState {
+  if (deletionTimestamp === null) return 'held';
+  if (finalizers.includes('orphan')) return 'orphaning';
+  return finalizers.includes('foregroundDeletion') ? 'waiting' : 'held';
+}

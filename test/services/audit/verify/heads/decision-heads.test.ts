@@ -41,7 +41,7 @@ async function chainsKnown(decisions: readonly LogRecord[], daysLater: number): 
     areRequired: false,
   });
   const { ranges } = await heads(partition, 0, new AbortController().signal);
-  return [...ranges.keys()];
+  return [...ranges.byChain.keys()];
 }
 
 test('heads are read as far back as decisions are there, however long their topic keeps them', async () => {
