@@ -1,5 +1,5 @@
 import type { Command } from '../../packages/process/command-output.ts';
-import { FilePath, withMeta } from '../../packages/process/options/options.ts';
+import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { readPrivateKey } from '../../packages/trust/private-key-source.ts';
 import { readTrustRoots } from '../../packages/trust/roots-file.ts';
@@ -12,12 +12,18 @@ export const archiveSigningOptions = {
     description: 'File of the roots, for the key that signs; "fleetgc keys roots" writes it.',
   }),
   ...signingKeyOptions,
+  signFound: withMeta(Switch.prefault('false'), {
+    commandLineOnly: true,
+    description:
+      'Sign also what was in the archive before, under no head, and cannot be compared with the event log any more. For an archive that was never signed: once, and when you know that nobody else wrote to it.',
+  }),
 };
 
 export interface ArchiveSigning {
   readonly trustRoots?: string | undefined;
   readonly signingKeyFile?: string | undefined;
   readonly signingKeyCommand?: Command | undefined;
+  readonly signFound: boolean;
 }
 
 /**
@@ -25,15 +31,20 @@ export interface ArchiveSigning {
  * `CONFIG_INVALID` and `KEY_UNUSABLE`.
  */
 export async function archiveSigner(
-  { trustRoots, signingKeyFile, signingKeyCommand }: ArchiveSigning,
-  needs: Omit<HeadSigner, 'roots' | 'readKey'>,
+  { trustRoots, signingKeyFile, signingKeyCommand, signFound }: ArchiveSigning,
+  needs: Omit<HeadSigner, 'roots' | 'readKey' | 'signsFound'>,
   signal: AbortSignal,
 ): Promise<HeadSigner | null> {
   const source = privateKeySource(signingKeyFile, signingKeyCommand, 'signingKeyFile');
   if (trustRoots === undefined && source === null) return null;
   if (trustRoots === undefined || source === null) throw configError([TOGETHER]);
   await readPrivateKey(source, signal);
-  return { ...needs, roots: readTrustRoots(trustRoots), readKey: (pass) => readPrivateKey(source, pass) };
+  return {
+    ...needs,
+    roots: readTrustRoots(trustRoots),
+    readKey: (pass) => readPrivateKey(source, pass),
+    signsFound: signFound,
+  };
 }
 
 const TOGETHER =

@@ -12,6 +12,7 @@ import {
   readPolicyFiles,
   type WrittenClusterPolicy,
 } from '../../packages/policy/file/read-policy-file.ts';
+import { MAX_YAML_BYTES } from '../../packages/policy/file/yaml-bounds.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
@@ -45,7 +46,7 @@ function loadFiles<Written>(
   paths: readonly string[],
   readFiles: (files: readonly PolicyText[]) => PolicyFilesOf<Written>,
 ): PolicyFilesOf<Written> {
-  const files = paths.map((path) => ({ file: fileText(path), read: readTextFile(path) }));
+  const files = paths.map((path) => ({ file: fileText(path), read: readTextFile(path, MAX_YAML_BYTES) }));
   const unreadable = files.flatMap(({ file, read }): Problem[] =>
     read.ok ? [] : [{ file, line: 1, column: 1, path: '', message: `cannot be read: ${read.reason}` }],
   );
@@ -58,7 +59,7 @@ function loadFiles<Written>(
 /** Reads one file that an operator named. Throws `USAGE` when it cannot be read. */
 export function readNamedFile(path: string): PolicyText {
   const file = fileText(path);
-  const read = readTextFile(path);
+  const read = readTextFile(path, MAX_YAML_BYTES);
   if (!read.ok) throw new FleetGcError('USAGE', `${file} cannot be read: ${read.reason}`);
   return { file, text: read.text };
 }

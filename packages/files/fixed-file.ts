@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  constants,
   fdatasyncSync,
   fsyncSync,
   linkSync,
@@ -47,7 +48,7 @@ export function openFixedFile<T>(path: string, valueBytes: number, schema: z.Zod
   growFixedFile(path, valueBytes);
   const slotBytes = statSync(path).size / 2;
   const { read } = openReadOnlyFile(path, schema);
-  let newest = newestPosition(readFileSync(path));
+  let newest = newestPosition(readIfPresent(path) ?? NOTHING);
   const write = (value: T): void => {
     const next: Position = { slot: newest.slot === 0 ? 1 : 0, sequence: newest.sequence + 1n };
     writeCopy(path, next.slot * slotBytes, encodeCopy(next.sequence, jsonThatFits(path, value, slotBytes)));
@@ -103,7 +104,7 @@ export function createFixedFile(path: string, valueBytes: number, value: unknown
 function growFixedFile(path: string, valueBytes: number): void {
   const slotBytes = slotBytesFor(valueBytes);
   if ((readSize(path) ?? 0) >= 2 * slotBytes) return;
-  const copy = newestCopy(readFileSync(path));
+  const copy = newestCopy(readIfPresent(path) ?? NOTHING);
   const first = copy ? encodeCopy(copy.sequence, copy.value) : NOTHING;
   placeFile(path, slotBytes, first, (temporary) => renameSync(temporary, path));
 }
@@ -118,7 +119,7 @@ function placeFile(path: string, slotBytes: number, first: Buffer, place: (tempo
       fsyncSync(fd);
     });
     place(temporary);
-    withFile(dirname(path), 'r', fsyncSync);
+    withDirectory(dirname(path), fsyncSync);
   } catch (cause) {
     throw unwritable(path, cause);
   } finally {
@@ -137,10 +138,25 @@ function writeCopy(path: string, position: number, copy: Buffer): void {
   }
 }
 
-function withFile(path: string, flags: 'r' | 'r+' | 'wx', use: (fd: number) => void): void {
-  const fd = openSync(path, flags, 0o600);
+/**
+ * Whoever may write to the directory may be another user than its writer: no link leads elsewhere, and no pipe keeps anybody waiting.
+ */
+const OWN_FILE = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const FLAGS = {
+  r: OWN_FILE | constants.O_RDONLY,
+  'r+': OWN_FILE | constants.O_RDWR,
+  wx: OWN_FILE | constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
+} as const;
+
+function withFile<T>(path: string, flags: keyof typeof FLAGS, use: (fd: number) => T): T {
+  return using(openSync(path, FLAGS[flags], 0o600), use);
+}
+
+const withDirectory = (path: string, use: (fd: number) => void): void => using(openSync(path, 'r'), use);
+
+function using<T>(fd: number, use: (fd: number) => T): T {
   try {
-    use(fd);
+    return use(fd);
   } finally {
     closeSync(fd);
   }
@@ -179,10 +195,10 @@ function jsonIn(path: string, json: Buffer): unknown {
 
 function readIfPresent(path: string): Buffer | null {
   try {
-    return readFileSync(path);
+    return withFile(path, 'r', (fd) => readFileSync(fd));
   } catch (cause) {
     if (errorCode(cause) === 'ENOENT') return null;
-    throw unreadable(path, messageOf(cause), cause);
+    throw unreadable(path, problemOf(cause), cause);
   }
 }
 
@@ -193,16 +209,17 @@ function readSize(path: string): number | null {
 const errorCode = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined;
 
+const problemOf = (error: unknown): string =>
+  errorCode(error) === 'ELOOP'
+    ? 'it is a symbolic link, which no state file is'
+    : (diskProblem(error) ?? messageOf(error));
+
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const unwritable = (path: string, cause: unknown): FleetGcError =>
-  new FleetGcError(
-    'STATE_UNWRITABLE',
-    `cannot write the state file ${path}: ${diskProblem(cause) ?? messageOf(cause)}`,
-    {
-      cause,
-    },
-  );
+  new FleetGcError('STATE_UNWRITABLE', `cannot write the state file ${path}: ${problemOf(cause)}`, {
+    cause,
+  });
 
 const unreadable = (path: string, what: string, cause?: unknown): FleetGcError =>
   new FleetGcError('STATE_UNREADABLE', `cannot read the state file ${path}: ${what}`, { cause });

@@ -51,8 +51,8 @@ export class ServerClock {
   }
 }
 
-/** The server wrote the date after we asked and before we had the answer. */
+/** The server wrote the date after we asked and before we had the answer. In whole milliseconds, as times stand in events. */
 const boundsOf = ({ dateMs, sentAtMs, receivedAtMs }: AnswerTime, atMs: number): ServerTime => ({
-  earliestMs: dateMs + (atMs - receivedAtMs),
-  latestMs: dateMs + DATE_RESOLUTION_MS + (atMs - sentAtMs),
+  earliestMs: Math.floor(dateMs + (atMs - receivedAtMs)),
+  latestMs: Math.ceil(dateMs + DATE_RESOLUTION_MS + (atMs - sentAtMs)),
 });

@@ -12,6 +12,7 @@ import { printableLine } from '../text/printable.ts';
 import { keyIdOf } from './key-pair.ts';
 import { claimedSignature, isOfTheFuture, type Signature, VerifiedSignatures } from './signature.ts';
 import { keyIn, nameOfSaid, revokedName, rootOfSaid, StatementGenerations } from './statement-generations.ts';
+import { TakenStatements } from './taken-statements.ts';
 
 /** A key that a root vouches for. */
 export interface CertifiedKey extends Omit<KeyCertificate, 'type' | 'version' | 'id' | 'nodes'> {
@@ -50,7 +51,7 @@ export class KeyRing {
   readonly #roots: Map<KeyId, string>;
   readonly #certificates = new Map<KeyId, Proved<KeyCertificate>[]>();
   readonly #revocations = new Map<KeyId, Proved<KeyRevocation>>();
-  readonly #taken = new Set<string>();
+  readonly #taken = new TakenStatements();
   readonly #verified: VerifiedSignatures;
   readonly #generations = new StatementGenerations();
   /** The roots whose word counts. */
@@ -73,7 +74,7 @@ export class KeyRing {
 
   /** Takes a record of `gc.keys`. */
   add(record: LogRecord): Added {
-    if (this.#isRepeated(record)) return { kind: 'repeated' };
+    if (this.#taken.has(record)) return { kind: 'repeated' };
     const proved = this.#prove(record);
     if (typeof proved === 'string') return { kind: 'refused', why: proved };
     const { statement } = proved;
@@ -81,16 +82,11 @@ export class KeyRing {
       this.latestStatementMs,
       Math.min(statement.issuedAtMs, record.timestampMs),
     );
-    if (statement.type === 'fleetgc.key-revocation') this.#takeBack({ ...proved, statement });
+    if (statement.type === 'fleetgc.key-revocation') this.#takeBack({ ...proved, statement }, record);
     else this.#certify({ ...proved, statement });
-    this.#taken.add(record.headers.ce_fleetgcsignature ?? '');
+    this.#taken.add(record);
     this.#vouched = this.#vouchedNow();
     return { kind: 'changed' };
-  }
-
-  /** The same signature is the same statement: its bytes are signed. */
-  #isRepeated({ headers }: LogRecord): boolean {
-    return this.#taken.has(headers.ce_fleetgcsignature ?? '');
   }
 
   /** The highest generation of the certificates of each key, and by `revoked KEY` that of its revocations. */
@@ -202,13 +198,14 @@ export class KeyRing {
     if (role === 'root') this.#roots.set(keyId, publicKey);
   }
 
-  /** The one that reaches back the farthest holds. */
-  #takeBack(proved: Proved<KeyRevocation>): void {
-    const { keyId, untrustedFromMs } = proved.statement;
+  /** The one that reaches back the farthest holds, and it counts when the log has it: the clock of a root without a network may be ahead. */
+  #takeBack(proved: Proved<KeyRevocation>, { timestampMs }: LogRecord): void {
+    const { keyId } = proved.statement;
+    const untrustedFromMs = Math.min(proved.statement.untrustedFromMs, timestampMs);
     this.#generations.note(proved.by, revokedName(keyId), proved.generation);
     const earlier = this.#revocations.get(keyId);
     if (earlier && earlier.statement.untrustedFromMs <= untrustedFromMs) return;
-    this.#revocations.set(keyId, proved);
+    this.#revocations.set(keyId, { ...proved, statement: { ...proved.statement, untrustedFromMs } });
   }
 
   /**

@@ -195,11 +195,12 @@ const NAMELESS = { id: undefined, decisionId: null, inventoryId: null, kind: 'un
  * one beside it if it is refused for something else by then, such as a key that was taken back meanwhile.
  */
 export const refuseRejected =
-  (receiver: Pick<Receiver, 'identity' | 'journal' | 'clock'>): OnRejection =>
+  (receiver: Pick<Receiver, 'identity' | 'journal' | 'clock' | 'metrics'>): OnRejection =>
   (topic, { cause, message, value }, record) => {
     if (topic !== 'commands' || record.key !== nodeKey(receiver.identity)) return [];
     const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;
     const command = { ...named, id: id ?? `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}` };
     const refusal = { reason: REASON[cause], message: `${cause}: ${message}` };
+    receiver.metrics.commands.add({ outcome: refusal.reason });
     return [[resultOutput(messageRejected(reporterOf(receiver), command, refusal))]];
   };

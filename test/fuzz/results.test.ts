@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import type { Account } from './engine/fuzz.ts';
 import { addResult, sumOf, sumsIn, tableOf } from './results.ts';
+import { TARGETS } from './targets/targets.ts';
 
 const account = (over: Partial<Account>): Account => ({
   runs: 1_000,
@@ -29,4 +31,12 @@ test('runs of a target add up, over ends of the process', () => {
     '| `cri` | 7 | 100 % | 20 | 5 | 4 ms | 0 | 0 |',
     '| `keys` | 2,000 | 40 % | 20 | 5 | 9 ms | 1 | 0 |',
   ]);
+});
+
+test('the page about fuzzing has what the kept campaign adds up to, and nothing was found in it', () => {
+  const sums = sumsIn(join(import.meta.dirname, 'campaign.jsonl'));
+  const page = readFileSync(join(import.meta.dirname, '../../docs/how-it-works/fuzz.md'), 'utf8');
+  expect(page).toContain(`${tableOf(sums, [...TARGETS.keys()]).join('\n')}\n`);
+  for (const [target, { crashes, effects }] of sums)
+    expect({ target, crashes, effects }).toEqual({ target, crashes: 0, effects: 0 });
 });

@@ -12,6 +12,7 @@ import {
 } from 'yaml';
 import { yamlFaultText } from '../../process/options/named-file.ts';
 import { type Place, type Problem, pathText } from './problem.ts';
+import { exceededYamlBound } from './yaml-bounds.ts';
 
 /** One document of a YAML file: its value, and where each part of it stands. */
 export interface YamlDocument {
@@ -55,13 +56,15 @@ export const KUBERNETES_YAML: YamlDialect = {
 const isTime = ({ format, tag }: { readonly format?: string; readonly tag: string }): boolean =>
   format === 'TIME' || tag === 'tag:yaml.org,2002:timestamp';
 
-/** Reads every document of `text` that is not empty. Anchors work; nothing is resolved but the types of the dialect. */
+/** Reads every document of `text` that is not empty, where it is not too much. Anchors work; nothing is resolved but the types of the dialect. */
 export function parseYaml(file: string, text: string, dialect = CORE): readonly YamlDocument[] {
   const lines = new LineCounter();
   const at = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
+  const exceeded = exceededYamlBound(text);
+  if (exceeded !== null) return [unread(at(0), exceeded)];
   const documents = parseAllDocuments(text, {
     ...dialect,
     lineCounter: lines,
@@ -75,6 +78,16 @@ export function parseYaml(file: string, text: string, dialect = CORE): readonly 
       toYamlDocument(document, text.slice(index === 0 ? 0 : document.range[0], document.range[2]), at),
     );
 }
+
+const unread = (place: Place, message: string): YamlDocument => ({
+  value: null,
+  source: '',
+  wellFormed: false,
+  problems: [{ ...place, path: '', message }],
+  valueAt: () => undefined,
+  placeOf: () => place,
+  placeOfKey: () => place,
+});
 
 const isEmpty = ({ contents }: Document.Parsed): boolean =>
   contents === null || (isScalar(contents) && contents.value === null && contents.source === '');

@@ -1,4 +1,4 @@
-import { createReadStream, readFileSync, readSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import type { YAMLError } from 'yaml';
 import { FleetGcError } from '../errors.ts';
@@ -18,10 +18,13 @@ export type TextFile =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string };
 
-/** Reads a UTF-8 file at once. */
-export function readTextFile(path: string): TextFile {
+/** Reads a UTF-8 file at once; with `mostBytes` no further than it takes to know that it has more. */
+export function readTextFile(path: string, mostBytes = Number.POSITIVE_INFINITY): TextFile {
   try {
-    return { ok: true, text: path === '-' ? readStandardInput() : readFileSync(path, 'utf8') };
+    const bytes = path === '-' ? readToEnd(0, mostBytes) : readWhole(path, mostBytes);
+    return bytes === null
+      ? { ok: false, reason: `it has more than the ${mostBytes} bytes that are read` }
+      : { ok: true, text: bytes.toString('utf8') };
   } catch (error) {
     return { ok: false, reason: unreadableReason(error) };
   }
@@ -52,25 +55,36 @@ export async function readAllBytes(path: string, signal: AbortSignal): Promise<B
   return Buffer.concat(chunks);
 }
 
-/**
- * Everything up to the end of standard input, however long its writer takes. A writer before us in a pipeline may have
- * made the pipe one that does not block: then "nothing there yet" comes as an error and is no end.
- */
-function readStandardInput(): string {
-  const chunks: Buffer[] = [];
-  for (;;) {
-    const chunk = Buffer.allocUnsafe(PIPE_CHUNK_BYTES);
-    const length = readChunk(chunk);
-    if (length === 0) return Buffer.concat(chunks).toString('utf8');
-    if (length === undefined) Atomics.wait(clock, 0, 0, WAIT_MS);
-    else chunks.push(chunk.subarray(0, length));
+function readWhole(path: string, mostBytes: number): Buffer | null {
+  const fd = openSync(path, 'r');
+  try {
+    return readToEnd(fd, mostBytes);
+  } finally {
+    closeSync(fd);
   }
 }
 
+/**
+ * Everything up to the end, however long its writer takes; `null` where that is more. A writer before us in a pipeline may have
+ * made the pipe one that does not block: then "nothing there yet" comes as an error and is no end.
+ */
+function readToEnd(fd: number, mostBytes: number): Buffer | null {
+  const chunks: Buffer[] = [];
+  for (let bytes = 0; bytes <= mostBytes; ) {
+    const chunk = Buffer.allocUnsafe(PIPE_CHUNK_BYTES);
+    const length = readChunk(fd, chunk);
+    if (length === 0) return Buffer.concat(chunks);
+    if (length === undefined) Atomics.wait(clock, 0, 0, WAIT_MS);
+    else chunks.push(chunk.subarray(0, length));
+    bytes += length ?? 0;
+  }
+  return null;
+}
+
 /** `undefined`: nothing is there yet. */
-function readChunk(chunk: Buffer): number | undefined {
+function readChunk(fd: number, chunk: Buffer): number | undefined {
   try {
-    return readSync(0, chunk);
+    return readSync(fd, chunk);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return undefined;
     throw error;

@@ -1,24 +1,12 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { appendFileSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { lockFile } from '../../../packages/files/file-lock.ts';
 import { makeDirectories } from '../../../packages/files/make-directories.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import { NAMES_VERSION } from '../names/name-lines.ts';
 import {
   isNextFile,
-  type KnownFile,
   LOCK_FILE,
   MANIFEST_FILE,
   PASS_FILE,
@@ -28,7 +16,8 @@ import {
   UNFINISHED,
   unnamedFiles,
 } from './archive-files.ts';
-import { fileName, isFileName, namesFileName, recordsFileName } from './file-names.ts';
+import { isFileName, recordsFileName } from './file-names.ts';
+import type { FoundArchive } from './found-lines.ts';
 import type { Manifest } from './manifest.ts';
 import {
   ARCHIVE_VERSION,
@@ -39,6 +28,7 @@ import {
   type ManifestContent,
 } from './manifest-entry.ts';
 import type { OpenRange } from './open-ranges.ts';
+import { type FileContent, unwritable, written } from './place-files.ts';
 import { type UnsignedHead, unsignedHead } from './unsigned-head.ts';
 
 /** Where a partition ends in the archive. */
@@ -46,13 +36,6 @@ export interface ArchivedEnd {
   readonly lastOffset: bigint;
   /** When the log got that record; `null` when it was lost before it was archived. */
   readonly lastMs: number | null;
-}
-
-export interface FileContent {
-  /** Writes the records. */
-  readonly write: (path: string) => Promise<void>;
-  /** The index of their names, where there is one. */
-  readonly names: Buffer | null;
 }
 
 /** What a new archive needs from outside. */
@@ -77,6 +60,8 @@ export interface ArchiveWriter extends Disposable {
   unsigned(): UnsignedHead | null;
   /** The head as it lies on the log. */
   addHead(record: OutgoingRecord): void;
+  /** `null` once a head was added: all that it found is under that. */
+  found(): FoundArchive | null;
   /** The hash of the last line: who keeps it elsewhere can prove that nothing before it was changed. */
   head(): string;
 }
@@ -102,6 +87,7 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
   const lines = [...manifest.lines];
   let head = manifest.hashes.at(-1) ?? null;
   let passMs: number | null = null;
+  let found: number | null = lines.length;
 
   const append = (entry: ArchivedFile | ArchiveGap | ArchivedHead): void => {
     const line = chained(entry, head);
@@ -127,8 +113,11 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
     },
     endPass: () => rmSync(join(directory, PASS_FILE), { force: true }),
     unsigned: () => unsignedHead(lines),
-    addHead: ({ key, headers, value }) =>
-      append({ kind: 'head', key, headers, valueBase64: value?.toString('base64') ?? '' }),
+    addHead: ({ key, headers, value }) => {
+      append({ kind: 'head', key, headers, valueBase64: value?.toString('base64') ?? '' });
+      found = null;
+    },
+    found: () => (found === null ? null : { directory, lines: [...lines], found }),
     head: () => head ?? '',
     [Symbol.dispose]: () => lock[Symbol.dispose](),
   };
@@ -185,61 +174,6 @@ async function clearUnfinished(directory: string, manifest: Manifest): Promise<v
   truncateSync(join(directory, MANIFEST_FILE), manifest.wholeBytes);
   const half = unnamed.filter((name) => name.endsWith(UNFINISHED) && name !== PASS_FILE);
   for (const file of half) rmSync(join(directory, file));
-}
-
-/** Throws `STATE_UNWRITABLE`. */
-async function written(directory: string, range: OpenRange, content: FileContent): Promise<ArchivedFile> {
-  try {
-    return await placeFiles(directory, range, content);
-  } catch (cause) {
-    throw unwritable(directory, cause);
-  }
-}
-
-const unwritable = (directory: string, cause: unknown): FleetGcError =>
-  new FleetGcError(
-    'STATE_UNWRITABLE',
-    `cannot write to the archive in ${directory}: ${cause instanceof Error ? cause.message : cause}. Nothing is lost while the log keeps it; see to the disk`,
-    { cause },
-  );
-
-/** The names first: there is no file of records whose names are still to come. */
-async function placeFiles(
-  directory: string,
-  range: OpenRange,
-  { write, names }: FileContent,
-): Promise<ArchivedFile> {
-  const { topic, partition, firstOffset, lastOffset, rawBytes: _, ...rest } = range;
-  const file = fileName(topic, partition, firstOffset);
-  if (mkdirSync(dirname(join(directory, file)), { recursive: true }) !== undefined) syncToDisk(directory);
-  const indexed =
-    names && (await placeFile(directory, namesFileName(file), (path) => writeFile(path, names)));
-  return {
-    kind: 'file',
-    file,
-    ...(await placeFile(directory, file, write)),
-    topic,
-    partition,
-    firstOffset: String(firstOffset),
-    lastOffset: String(lastOffset),
-    ...rest,
-    ...(indexed && { names: { version: NAMES_VERSION, ...indexed } }),
-  };
-}
-
-/** Written under another name, so that a file with its own name is whole. */
-async function placeFile(
-  directory: string,
-  file: string,
-  write: (path: string) => Promise<void>,
-): Promise<Omit<KnownFile, 'file'>> {
-  const path = join(directory, file);
-  await write(`${path}${UNFINISHED}`);
-  syncToDisk(`${path}${UNFINISHED}`);
-  const content = await readFile(`${path}${UNFINISHED}`);
-  renameSync(`${path}${UNFINISHED}`, path);
-  syncToDisk(dirname(path));
-  return { sha256: sha256Hex(content), sizeBytes: content.length };
 }
 
 const inUse = (directory: string, cause: unknown): FleetGcError =>

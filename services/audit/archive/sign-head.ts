@@ -1,5 +1,5 @@
 import { deriveId } from '../../../packages/canonical/ids.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { EventLog, OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { createPublisher, serviceSource } from '../../../packages/pipeline/publisher.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { newTrace, type TraceIds } from '../../../packages/process/trace.ts';
@@ -10,6 +10,7 @@ import { signerOf } from '../../../packages/trust/signer.ts';
 import type { ArchiveHead } from '../../../schemas/events/head.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { ArchiveWriter } from './archive-writer.ts';
+import { objectionToFound } from './found-lines.ts';
 import type { UnsignedHead } from './unsigned-head.ts';
 
 /** What an archiver signs with. */
@@ -18,6 +19,8 @@ export interface HeadSigner {
   readonly roots: TrustRoots;
   /** The key that lies there now, asked for in each pass. Throws `KEY_UNUSABLE`. */
   readonly readKey: (signal: AbortSignal) => Promise<SigningKey>;
+  /** Also what was in the archive before, and nobody can compare with the log any more. */
+  readonly signsFound: boolean;
   readonly ids: TraceIds;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -29,7 +32,7 @@ export type SignedPass =
   | { readonly kind: 'failed'; readonly why: string };
 
 /**
- * Signs what the archive is now: on the log first, where whoever has the archive cannot take it away, then in the archive. After a
+ * Signs what the archive is now, where it is what the archiver has written: on the log first, where whoever has the archive cannot take it away, then in the archive. After a
  * failure between the two the next pass signs again, and both heads are right.
  */
 export async function signPass(
@@ -39,30 +42,40 @@ export async function signPass(
 ): Promise<SignedPass> {
   const unsigned = archive.unsigned();
   if (unsigned === null) return { kind: 'unchanged' };
-  const { log, roots, readKey, ids, now } = signer;
+  const { roots, readKey, now } = signer;
   try {
     const key = await readKey(signal);
-    const { ring } = await readKeys(log, roots, signal);
+    const { ring } = await readKeys(signer.log, roots, signal);
     const [problem] = ownKeyProblems(ring, { key, role: 'archiver' }, now());
     if (problem !== undefined) return { kind: 'failed', why: problem };
-    const event = headOf(unsigned, now());
-    const source = serviceSource('audit-archive');
-    const publisher = createPublisher({
-      log,
-      source,
-      now,
-      ids,
-      signer: signerOf({ fleet: roots.fleet, role: 'archiver', key: () => key }),
-    });
-    const records = publisher.records([{ topic: 'heads', key: event.archive, event }], newTrace(ids));
-    await publisher.send(records);
-    for (const record of records) archive.addHead(record);
+    const found = archive.found();
+    const objection = found && (await objectionToFound(found, signer, signal));
+    if (objection !== null) return { kind: 'failed', why: objection };
+    for (const record of await published(headOf(unsigned, now()), key, signer)) archive.addHead(record);
     return { kind: 'signed' };
   } catch (error) {
     const { code, message } = toFleetGcError(error);
     if (code === 'STATE_UNWRITABLE') throw error;
     return { kind: 'failed', why: message };
   }
+}
+
+/** As it lies on the log. */
+async function published(
+  event: ArchiveHead,
+  key: SigningKey,
+  { log, roots, ids, now }: HeadSigner,
+): Promise<readonly OutgoingRecord[]> {
+  const publisher = createPublisher({
+    log,
+    source: serviceSource('audit-archive'),
+    now,
+    ids,
+    signer: signerOf({ fleet: roots.fleet, role: 'archiver', key: () => key }),
+  });
+  const records = publisher.records([{ topic: 'heads', key: event.archive, event }], newTrace(ids));
+  await publisher.send(records);
+  return records;
 }
 
 const headOf = (unsigned: UnsignedHead, nowMs: number): ArchiveHead => ({

@@ -47,6 +47,8 @@ export type DeviationKind =
   | 'decisions-cut'
   /** Decisions are not those that a signed head names. */
   | 'decisions-rewritten'
+  /** Two signed heads name the same decisions, and not as the same. */
+  | 'heads-contradict'
   /** The archive has fewer lines than a signed head of it says. */
   | 'archive-cut'
   /** The archive is not what a signed head says that it was. */

@@ -174,8 +174,8 @@ export const PLANTED: readonly ReadingBug[] = [
     edits: [
       {
         file: 'services/audit/verify/heads/archive-heads.ts',
-        old: 'const event = believedHead(trust, recordOf(line, at, takenAtMs))?.event ?? null;',
-        now: "const parsed = parseRecord('heads', recordOf(line, at, takenAtMs));\n    const event = parsed.ok ? parsed.event : null;",
+        old: 'const event = believedHead(trust, recordOf(line, at, takenAtMs))?.event;',
+        now: "const parsed = parseRecord('heads', recordOf(line, at, takenAtMs));\n  const event = parsed.ok ? parsed.event : null;",
       },
     ],
   },

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   readdirSync,
@@ -56,6 +57,39 @@ test('a file that is not there holds nothing; what cannot be read is no such fil
   mkdirSync(path);
   expect(read).toThrow(
     expect.objectContaining({ code: 'STATE_UNREADABLE', message: expect.stringContaining('EISDIR') }),
+  );
+});
+
+test('a link that somebody else put in its place leads nowhere: what it names is neither read nor written', () => {
+  const [path, other] = [newPath(), newPath()];
+  const log = Buffer.alloc(1_000_000, 'a line of a log\n');
+  writeFileSync(other, log);
+  symlinkSync(other, path);
+  const link = { code: 'STATE_UNREADABLE', message: expect.stringContaining('symbolic link') };
+  expect(() => openFixedFile(path, 100, z.string()).write('mine')).toThrow(expect.objectContaining(link));
+  expect(() => openReadOnlyFile(path, z.string()).read()).toThrow(expect.objectContaining(link));
+  expect(readFileSync(other).equals(log)).toBe(true);
+});
+
+test('a link that takes the place of a file which is in use is not written through', () => {
+  const [path, other] = [newPath(), newPath()];
+  const log = Buffer.alloc(1_000_000, 'a line of a log\n');
+  const file = openFixedFile(path, 100, z.string());
+  file.write('before');
+  writeFileSync(other, log);
+  rmSync(path);
+  symlinkSync(other, path);
+  expect(() => file.write('after')).toThrow(
+    expect.objectContaining({ code: 'STATE_UNWRITABLE', message: expect.stringContaining('symbolic link') }),
+  );
+  expect(readFileSync(other).equals(log)).toBe(true);
+});
+
+test('a pipe in its place keeps nobody waiting', () => {
+  const path = newPath();
+  execFileSync('mkfifo', [path]);
+  expect(() => openReadOnlyFile(path, z.string()).read()).toThrow(
+    expect.objectContaining({ code: 'STATE_UNREADABLE' }),
   );
 });
 
@@ -151,10 +185,12 @@ describe('room', () => {
 });
 
 test('on a full disk the trouble is told in words', () => {
-  const path = newPath();
+  const directory = newPath();
+  mkdirSync(directory);
+  const path = join(directory, 'full');
   const file = openFixedFile(path, 100, z.string());
-  rmSync(path);
-  symlinkSync('/dev/full', path);
+  rmSync(directory, { recursive: true });
+  symlinkSync('/dev', directory);
   expect(() => file.write('x')).toThrow(
     expect.objectContaining({
       code: 'STATE_UNWRITABLE',

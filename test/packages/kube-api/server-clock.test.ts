@@ -16,6 +16,13 @@ test('the server wrote its whole second after we asked and before we had the ans
   expect(clock.at(1_150)).toEqual({ earliestMs: DATE_MS + 1_000, latestMs: DATE_MS + 2_050 });
 });
 
+test('bounds are whole milliseconds, however fine our own clock is', () => {
+  expect(clockTold([DATE_MS, 100.3, 150.7]).at(200.9)).toEqual({
+    earliestMs: DATE_MS + 50,
+    latestMs: DATE_MS + 1_101,
+  });
+});
+
 test('without an answer, or one within a minute, no time is known', () => {
   expect(clockTold().at(0)).toBeNull();
   const clock = clockTold([DATE_MS, 0, 0]);

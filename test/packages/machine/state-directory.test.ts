@@ -1,8 +1,8 @@
 import {
-  copyFileSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -178,14 +178,13 @@ describe('a write that fails', () => {
   const unwritable = expect.objectContaining({ code: 'STATE_UNWRITABLE' });
 
   test('on a full disk says so, and the former value stays', () => {
-    const file = open().open('counter', 100, Counter);
+    const file = open().open('full', 100, Counter);
     file.write({ count: 1 });
-    copyFileSync(pathOf('counter'), pathOf('aside'));
-    rmSync(pathOf('counter'));
-    symlinkSync('/dev/full', pathOf('counter'));
+    renameSync(directory, `${directory}-aside`);
+    symlinkSync('/dev', directory);
     expect(() => file.write({ count: 2 })).toThrow(unwritable);
-    rmSync(pathOf('counter'));
-    copyFileSync(pathOf('aside'), pathOf('counter'));
+    rmSync(directory);
+    renameSync(`${directory}-aside`, directory);
     expect(file.read()).toEqual({ count: 1 });
     file.write({ count: 3 });
     expect(file.read()).toEqual({ count: 3 });

@@ -252,3 +252,55 @@ test.each([
 ])('no note on the pattern %s, which an image name can match', (pattern) => {
   expect(warningsOf(`name: a\nmode: enforce\nkeep:\n  images: ["${pattern}"]\n`)).toEqual([]);
 });
+
+const keys = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `k${index}`);
+
+test.each([
+  {
+    name: 'lines',
+    text: keys(10_001)
+      .map((key) => `${key}: 1`)
+      .join('\n'),
+  },
+  {
+    name: 'lines without a value',
+    text: keys(10_001)
+      .map((key) => `${key}:`)
+      .join('\n'),
+  },
+  { name: 'braces', text: `{${keys(10_002).join(',')}}` },
+  {
+    name: 'quotes',
+    text: `{${keys(5_001)
+      .map((key) => `"${key}" :1`)
+      .join(',')}}`,
+  },
+  {
+    name: 'question marks',
+    text: keys(10_001)
+      .map((key) => `? ${key}`)
+      .join('\n'),
+  },
+  {
+    name: 'several documents',
+    text: keys(10_001)
+      .map((key) => `---\n${key}: 1`)
+      .join('\n'),
+  },
+])('more keys than the parser takes in a second are not parsed: in $name', ({ text }) => {
+  expect(problemsOf(text)).toEqual([
+    expect.stringMatching(/^p\.yaml:1:1: it has more than the 10000 colons/),
+  ]);
+});
+
+test('more bytes than the parser takes are not parsed', () => {
+  expect(problemsOf(`name: a # ${'x'.repeat(1_048_576)}`)).toEqual([
+    expect.stringMatching(/^p\.yaml:1:1: it has more than the 1048576 bytes/),
+  ]);
+  expect(problemsOf(`name: a # ${'ß'.repeat(600_000)}`)).toEqual([expect.stringContaining('1048576 bytes')]);
+});
+
+test('as many patterns with a port and a tag as a policy may have are no keys', () => {
+  const patterns = Array.from({ length: 1_000 }, (_, index) => `    - r:5000/a${index}:1`).join('\n');
+  expect(problemsOf(`name: a\nmode: enforce\nkeep:\n  images:\n${patterns}`)).toEqual([]);
+});

@@ -150,6 +150,31 @@ test('the same statement again changes nothing, however often it comes', () => {
   expect(ring.add({ ...statement, offset: statement.offset + 1n }).kind).toBe('repeated');
 });
 
+test('what bears the signature of another statement is no repetition of it: it says nothing', () => {
+  const statement = certified(root, key);
+  const ring = ringOf(statement);
+  const taken = revoked(root, key);
+  for (const forged of [
+    { ...taken, headers: { ...taken.headers, ce_fleetgcsignature: signatureOf(statement) } },
+    { ...statement, value: Buffer.from('{}') },
+    { ...statement, key: other.keyId },
+    { ...statement, headers: { ...statement.headers, ce_fleetgcgeneration: String(SIGNED_AT_MS + 1) } },
+  ])
+    expect(ring.add(forged)).toMatchObject({
+      kind: 'refused',
+      why: expect.stringContaining('its signature is not that of'),
+    });
+});
+
+test('what was said before its root was revoked may come again: it is no other statement', () => {
+  const statement = certified(root, key);
+  const ring = new KeyRing(rootsOf(root, successor));
+  for (const record of [statement, revoked(successor, root)]) ring.add(record);
+  expect(ring.add(statement).kind).toBe('repeated');
+});
+
+const signatureOf = ({ headers }: LogRecord): string => headers.ce_fleetgcsignature ?? '';
+
 test('a generation far ahead of its time is refused: it would leave no room for a revocation', () => {
   const statement = certified(root, key, {}, { generation: Number.MAX_SAFE_INTEGER });
   expect(ringOf().add(statement)).toMatchObject({

@@ -69,6 +69,21 @@ test('what services tell needs no signature, and off nothing does', () => {
   expect(TRUST_OFF.authenticate('commands', onLog(written('commands')))).toMatchObject({ ok: true });
 });
 
+test('a revocation counts when the log has it, though the clock of its root is ahead', () => {
+  const HOUR_MS = DAY_MS / 24;
+  const ahead = { issuedAtMs: SIGNED_AT_MS + 12 * HOUR_MS, timestampMs: SIGNED_AT_MS + HOUR_MS };
+  const believes = trust({ statements: [...GOOD, revoked(root, operator, ahead)] });
+  expect(believes.authenticate('policies', policy({ timestampMs: SIGNED_AT_MS }))).toMatchObject({
+    ok: true,
+  });
+  expect(
+    believes.authenticate('policies', policy({ timestampMs: SIGNED_AT_MS + 2 * HOUR_MS })),
+  ).toMatchObject({
+    ok: false,
+    distrust: { cause: 'untrusted-key', message: expect.stringContaining('was revoked') },
+  });
+});
+
 const FACTS = ['diskStats', 'inventory', 'results'] as const;
 const OF_CLUSTERS = ['clusterOwnership', 'clusterCommands', 'clusterResults'] as const;
 const SIGNED = [...FACTS, ...OF_CLUSTERS, 'observe', 'commands', 'policies', 'keys', 'heads'] as const;

@@ -242,6 +242,14 @@ describe('what is no command', () => {
     expect([first, other]).toMatchObject([sameCommand, sameCommand]);
   });
 
+  test('is counted as refused, where it is for this node', async () => {
+    const { executor, metrics } = executorNode().start();
+    const distrusted = { cause: 'untrusted-key', message: 'its key was revoked', value: null } as const;
+    executor.onRejection('commands', distrusted, good);
+    executor.onRejection('commands', distrusted, { ...good, key: 'prod/web-2' });
+    expect(await metrics.text()).toMatch(/^fleetgc_executor_commands_total\{outcome="not-trusted"\} 1$/m);
+  });
+
   test('whatever it is, its refusal is one that readers of results take', () => {
     const someField = fc.constantFrom('id', 'decisionId', 'inventoryId', 'kind', 'version', 'node');
     const oddValue = fc.oneof(

@@ -46,7 +46,7 @@ export class ArchiveHeadsCheck {
   /** A head of a log. */
   take({ event, record }: BelievedHead): void {
     if (event.type !== 'fleetgc.archive-head') return;
-    if (event.archive !== this.#lines[0]?.hash) this.#other = event;
+    if (!isOfArchive(event, this.#lines)) this.#other = event;
     else {
       this.#takenAtMs.set(record.headers.ce_fleetgcsignature ?? '', record.timestampMs);
       this.#compare(event);
@@ -79,15 +79,16 @@ export class ArchiveHeadsCheck {
       this.#strangers.push(at);
       return;
     }
-    const event = believedHead(trust, recordOf(line, at, takenAtMs))?.event ?? null;
-    if (event?.type !== 'fleetgc.archive-head') this.#deviations.push(notBelieved(at));
-    else if (event.archive !== this.#lines[0]?.hash || event.lines !== at) this.#deviations.push(strange(at));
+    const event = archivedHead(line, at, trust, takenAtMs);
+    if (event === null) this.#deviations.push(notBelieved(at));
+    else if (!isOfArchive(event, this.#lines) || event.lines !== at) this.#deviations.push(strange(at));
     else this.#compare(event);
   }
 
   #compare(event: ArchiveHead): void {
-    if (isCut(event, this.#lines)) this.#cut = farther(this.#cut, event);
-    else if (agrees(event, this.#lines)) this.#right = farther(this.#right, event);
+    const standing = standingOf(event, this.#lines);
+    if (standing === 'cut') this.#cut = farther(this.#cut, event);
+    else if (standing === 'right') this.#right = farther(this.#right, event);
     else this.#wrong = this.#wrong !== null && this.#wrong.lines <= event.lines ? this.#wrong : event;
   }
 }
@@ -95,9 +96,26 @@ export class ArchiveHeadsCheck {
 const farther = (one: ArchiveHead | null, other: ArchiveHead): ArchiveHead =>
   one !== null && one.lines >= other.lines ? one : other;
 
-const isCut = (event: ArchiveHead, lines: readonly ManifestLine[]): boolean => event.lines > lines.length;
-const agrees = (event: ArchiveHead, lines: readonly ManifestLine[]): boolean =>
-  lines[event.lines - 1]?.hash === event.hash;
+export const isOfArchive = (event: ArchiveHead, lines: readonly ManifestLine[]): boolean =>
+  event.archive === lines[0]?.hash;
+
+/** What the lines are by a head of their archive. */
+export function standingOf(event: ArchiveHead, lines: readonly ManifestLine[]): 'cut' | 'right' | 'wrong' {
+  if (event.lines > lines.length) return 'cut';
+  return lines[event.lines - 1]?.hash === event.hash ? 'right' : 'wrong';
+}
+
+/** What a line of the manifest says as a head that is believed. */
+export function archivedHead(
+  line: ManifestLine | ArchivedHead | undefined,
+  at: number,
+  trust: Trust,
+  takenAtMs?: number,
+): ArchiveHead | null {
+  if (line?.kind !== 'head') return null;
+  const event = believedHead(trust, recordOf(line, at, takenAtMs))?.event;
+  return event?.type === 'fleetgc.archive-head' ? event : null;
+}
 
 function recordOf({ key, headers, valueBase64 }: ArchivedHead, at: number, takenAtMs = 0): LogRecord {
   const value = Buffer.from(valueBase64, 'base64');

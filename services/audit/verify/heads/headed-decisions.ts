@@ -1,14 +1,16 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { counted } from '../../../../packages/text/counted.ts';
+import { placeOf } from '../../events/log-position.ts';
 import type { Findings } from '../findings.ts';
-import type { RangesByChain } from './decision-ranges.ts';
+import type { Contradiction, RangesOfPartition } from './decision-ranges.ts';
 import type { KeptDecisions, LostOffsets } from './kept-decisions.ts';
 import { hasLostBetween, type Neighbours, numbersText, placesOf, tellMissing } from './missing-decisions.ts';
 import { RangeProgress } from './range-progress.ts';
+import { RecentDecisions } from './recent-decisions.ts';
 import { RequiredHeads } from './required-heads.ts';
 
 export interface HeadedDecisionsSettings {
-  readonly ranges: RangesByChain;
+  readonly ranges: RangesOfPartition;
   readonly findings: Findings;
   readonly kept: KeptDecisions;
   /** Of this partition. */
@@ -20,10 +22,14 @@ export interface HeadedDecisionsSettings {
 /** What its writer signed in a partition, in the order of the numbers. */
 interface Chain {
   readonly all: readonly RangeProgress[];
-  /** Which of them is in hand. */
-  at: number;
   /** The first number that came, headed or not. */
   begun: number | null;
+}
+
+interface Numbered {
+  readonly record: LogRecord;
+  readonly isAsked: boolean;
+  readonly number: number;
 }
 
 /**
@@ -34,6 +40,7 @@ export class HeadedDecisions {
   readonly #settings: HeadedDecisionsSettings;
   readonly #chains: ReadonlyMap<string, Chain>;
   readonly #required: RequiredHeads | null;
+  readonly #recent = new RecentDecisions();
   #oldest: LogRecord | null = null;
 
   constructor(settings: HeadedDecisionsSettings) {
@@ -41,9 +48,9 @@ export class HeadedDecisions {
     const { requiredBeforeMs } = settings;
     this.#required = requiredBeforeMs === null ? null : new RequiredHeads(requiredBeforeMs);
     this.#chains = new Map(
-      [...settings.ranges].map(([chain, ranges]) => [
+      [...settings.ranges.byChain].map(([chain, ranges]) => [
         chain,
-        { all: ranges.map((range) => new RangeProgress(range)), at: 0, begun: null },
+        { all: ranges.map((range) => new RangeProgress(range)), begun: null },
       ]),
     );
   }
@@ -54,15 +61,39 @@ export class HeadedDecisions {
     const { ce_fleetgcchain: name = '', ce_fleetgcsequence } = record.headers;
     const chain = this.#chains.get(name);
     const number = numberOf(ce_fleetgcsequence);
-    const met = chain === undefined || number === null ? null : rangeWith(chain, number);
-    if (met === 'repeated') return;
-    if (met !== null && number !== null) met.take(number, record, isAsked);
-    else if (isAsked) this.#withoutHead(record, chain);
+    if (chain !== undefined && number !== null) this.#takeNumbered({ record, isAsked, number }, chain);
+    else if (isAsked) this.#withoutHead(record, chain?.all.slice(0, 2) ?? []);
   }
 
-  #withoutHead(record: LogRecord, chain: Chain | undefined): void {
+  #takeNumbered({ record, isAsked, number }: Numbered, chain: Chain): void {
+    chain.begun ??= number;
+    const at = placeIn(chain.all, number);
+    const progress = chain.all[at];
+    if (progress !== undefined && number < progress.end) {
+      const name = `${progress.range.chain} ${number}`;
+      if (number >= progress.next) this.#recent.add(name, progress.take(number, record, isAsked));
+      else if (isAsked) this.#again(record, name, progress);
+    } else if (isAsked) {
+      const from = Math.max(0, at);
+      this.#withoutHead(record, chain.all.slice(from, from + 2));
+    }
+  }
+
+  /** The log takes some twice. What bears the number of another one is not what was signed. */
+  #again(record: LogRecord, name: string, progress: RangeProgress): void {
+    const isSame = this.#recent.isSame(name, record);
+    if (isSame === null) this.#withoutHead(record, [progress]);
+    if (isSame === false)
+      this.#settings.findings.deviation({
+        kind: 'decisions-rewritten',
+        message: `a decision bears the number of another one before it (chain and number ${name}): one of them is not of that writer`,
+        node: null,
+        places: [placeOf(record), progress.range.head],
+      });
+  }
+
+  #withoutHead(record: LogRecord, near: readonly RangeProgress[]): void {
     this.#settings.findings.counts.withoutHead++;
-    const near = chain?.all.slice(chain.at, chain.at + 2) ?? [];
     this.#required?.take(
       record,
       near.map(({ range }) => range),
@@ -71,12 +102,22 @@ export class HeadedDecisions {
 
   /** Nothing more comes. */
   finish(): void {
+    for (const one of this.#settings.ranges.contradictions) this.#tellContradiction(one);
     const begunMs = Math.min(...this.#met().map(({ begunByMs }) => begunByMs));
     for (const chain of this.#chains.values())
       for (const [at, progress] of chain.all.entries())
         if (progress.isWhole) this.#compare(progress);
         else this.#tellMissing(chain, at, begunMs);
     this.#required?.finish(this.#settings.findings);
+  }
+
+  #tellContradiction({ chain, heads, count }: Contradiction): void {
+    this.#settings.findings.deviation({
+      kind: 'heads-contradict',
+      message: `${counted(count, 'head')} of the chain ${chain} ${count === 1 ? 'names' : 'name'} decisions otherwise than one before: its writer names each once, so somebody else has a decider’s key`,
+      node: null,
+      places: heads,
+    });
   }
 
   #met(): readonly RangeProgress[] {
@@ -115,15 +156,15 @@ function neighbours(all: readonly RangeProgress[], at: number): Neighbours {
   return { before, after: own ?? all.slice(at + 1).find(({ first }) => first !== null)?.first ?? null };
 }
 
-/** Numbers grow with offsets, but for those that the log took twice. */
-function rangeWith(chain: Chain, number: number): RangeProgress | 'repeated' | null {
-  chain.begun ??= number;
-  while (chain.at < chain.all.length - 1 && (chain.all[chain.at + 1]?.range.first ?? 0) <= number)
-    chain.at += 1;
-  const progress = chain.all[chain.at];
-  if (progress === undefined || number >= progress.end) return null;
-  if (number < progress.next) return number < progress.range.first && chain.at === 0 ? null : 'repeated';
-  return progress;
+/** Of the last one that begins with this number or before; -1 where all begin after it. */
+function placeIn(all: readonly RangeProgress[], number: number): number {
+  let [low, high] = [0, all.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((all[middle]?.range.first ?? 0) <= number) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
 }
 
 const NUMBER = /^(0|[1-9][0-9]{0,14})$/;

@@ -2,6 +2,12 @@ import { NOTHING_HASHED, runningHash } from '../../../../packages/canonical/runn
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import type { HeadedRange } from './decision-ranges.ts';
 
+/** Of what was taken of a range, without and with one decision. */
+export interface Hashes {
+  readonly before: string;
+  readonly after: string;
+}
+
 /** How far a range was met. */
 export class RangeProgress {
   readonly range: HeadedRange;
@@ -21,14 +27,16 @@ export class RangeProgress {
     this.next = range.first;
   }
 
-  take(number: number, record: LogRecord, isAsked: boolean): void {
-    this.#sha256 = runningHash(this.#sha256, record);
+  take(number: number, record: LogRecord, isAsked: boolean): Hashes {
+    const before = this.#sha256;
+    this.#sha256 = runningHash(before, record);
     this.next = number + 1;
     this.seen += 1;
     if (isAsked) this.asked += 1;
     this.begun ??= number;
     this.first ??= record;
     this.last = record;
+    return { before, after: this.#sha256 };
   }
 
   get end(): number {

@@ -1,3 +1,4 @@
+import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import type { EventLog, LogRecord, ReadFrom } from '../../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
@@ -56,12 +57,13 @@ export const headsOf = (log: Pick<EventLog, 'read'>, roots: TrustRoots): Believe
 
 /**
  * The heads of a log that count, in its order. There may be more of them than there is memory for, and they may be read several
- * times: whose signature was verified once is remembered. Keys are read when it is settled where the first reading ends: so whoever
+ * times: what was verified once is remembered, and each reading may bring something else. Keys are read when it is settled where the first reading ends: so whoever
  * signed what it reads, and what is said in it of keys, is known.
  */
 export class BelievedHeads {
   readonly #reading: HeadsReading;
-  readonly #believed = new Map<bigint, boolean>();
+  /** By all that the signature and its time are about. */
+  readonly #believed = new Map<string, boolean>();
   #known: { readonly keys: StoredKeys; readonly trust: Trust } | null = null;
 
   constructor(reading: HeadsReading) {
@@ -87,14 +89,23 @@ export class BelievedHeads {
   }
 
   #headIn(record: LogRecord, trust: Trust): BelievedHead | null {
-    const known = this.#believed.get(record.offset);
+    const signed = signedIn(record);
+    const known = this.#believed.get(signed);
     if (known === false) return null;
     if (known === undefined) {
       const head = believedHead(trust, record);
-      this.#believed.set(record.offset, head !== null);
+      this.#believed.set(signed, head !== null);
       return head;
     }
     const parsed = parseRecord('heads', record);
     return parsed.ok ? { event: parsed.event, record } : null;
   }
 }
+
+const signedIn = ({ timestampMs, key, value, headers }: LogRecord): string => {
+  const { ce_fleetgckeyid, ce_fleetgcsignature, ce_fleetgcgeneration } = headers;
+  const signature = [ce_fleetgckeyid, ce_fleetgcsignature, ce_fleetgcgeneration];
+  return sha256Hex(
+    JSON.stringify([timestampMs, key, ...signature, value === null ? null : sha256Hex(value)]),
+  );
+};

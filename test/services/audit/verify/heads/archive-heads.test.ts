@@ -102,6 +102,81 @@ test('an archive made anew whose heads never were on the log is told, though its
   expect(found.heads.archive?.provedLines).toBe(0);
 });
 
+/** Changes an inventory in a file of an archive, and makes the manifest to fit. */
+async function forge(
+  directory: string,
+  fromEnd: number,
+  change: (lines: readonly ManifestContent[]) => readonly ManifestContent[],
+): Promise<void> {
+  const { file } = fileLine(directory, INVENTORY, fromEnd);
+  await rewriteFile(
+    directory,
+    file,
+    `SELECT * REPLACE (replace(value::VARCHAR, 'complete', 'forged')::BLOB AS value) FROM records`,
+  );
+  rechained(directory, change(linesIn(directory)));
+}
+
+const withoutHeads = (lines: readonly ManifestContent[]): readonly ManifestContent[] =>
+  lines.filter(({ kind }) => kind !== 'head');
+const asAnother = (lines: readonly ManifestContent[]): readonly ManifestContent[] =>
+  lines.map((line) => (line.kind === 'archive' ? { ...line, id: 'another' } : line));
+
+test.each([
+  { name: 'anew as another archive', fromEnd: 3, change: (lines) => asAnother(withoutHeads(lines)) },
+  { name: 'without its heads', fromEnd: 3, change: withoutHeads },
+  { name: 'after its first head', fromEnd: 1, change: (lines) => lines.slice(0, -1) },
+] satisfies { name: string; fromEnd: number; change: Parameters<typeof forge>[2] }[])(
+  'an archiver does not sign what somebody made $name, who has the archive and no key',
+  async ({ fromEnd, change }) => {
+    const { directory, log } = await signedArchive();
+    await forge(directory, fromEnd, change);
+    const { signed } = await archived(log, directory, { signer: signerWith(log) });
+    expect(signed?.kind).toBe('failed');
+    const { kinds, gaps } = await headsOf(directory, { living: log });
+    expect([...kinds, ...gaps]).not.toEqual([]);
+  },
+);
+
+test('what an archiver found under no head it signs as it is on the log, and nothing else', async () => {
+  const { directory, log, publishAt } = await signedArchive();
+  await publishAt(SIGNED_AT_MS + 3 * DAY_MS, listed('news-1'), listed('news-2', 'web-2'));
+  await archived(log, directory);
+  const pass = async (signsFound = false) =>
+    (await archived(log, directory, { signer: { ...signerWith(log), signsFound } })).signed;
+  const before = linesIn(directory);
+  await forge(directory, 1, (lines) => lines);
+  expect(await pass()).toMatchObject({
+    kind: 'failed',
+    why: expect.stringMatching(
+      /no head on the event log names, and gc\.node\.inventory\/\d+@\d+ is not what/,
+    ),
+  });
+  await rewriteFile(
+    directory,
+    fileLine(directory, INVENTORY).file,
+    `SELECT * REPLACE (replace(value::VARCHAR, 'forged', 'complete')::BLOB AS value) FROM records`,
+  );
+  rechained(directory, before);
+  expect((await pass())?.kind).toBe('signed');
+  expect((await headsOf(directory, { living: log, areRequired: true })).kinds).not.toContain(
+    'archive-rewritten',
+  );
+});
+
+test('an older archive, of which the log has not all any more, is signed when somebody says so', async () => {
+  const { directory, log, records } = await signedArchive();
+  rechained(directory, asAnother(withoutHeads(linesIn(directory))));
+  const young = {
+    ...log,
+    read: logOf(records.filter(({ topic, offset }) => topic !== INVENTORY || offset > 0n)).read,
+  };
+  const pass = async (signsFound: boolean) =>
+    (await archived(young, directory, { signer: { ...signerWith(young), signsFound } })).signed?.kind;
+  expect(await pass(false)).toBe('failed');
+  expect(await pass(true)).toBe('signed');
+});
+
 /** The log without some of its heads, or with others in their place. */
 const withHeads = (
   records: readonly LogRecord[],

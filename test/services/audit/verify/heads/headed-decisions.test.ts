@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
+import { NOTHING_HASHED, runningHash } from '../../../../../packages/canonical/running-hash.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../../packages/event-log/partition.ts';
 import type { LogRecord, OutgoingRecord } from '../../../../../packages/event-log/port.ts';
@@ -9,6 +10,7 @@ import { createPublisher } from '../../../../../packages/pipeline/publisher.ts';
 import type { TimeRange } from '../../../../../packages/pipeline/read-log.ts';
 import { DecisionChain } from '../../../../../packages/service/decision-chain.ts';
 import { UNSIGNED } from '../../../../../packages/trust/signer.ts';
+import type { DecisionRange } from '../../../../../schemas/events/head.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { createCollector } from '../../../../../services/audit/verify/collected-findings.ts';
 import { AROUND_MS } from '../../../../../services/audit/verify/coverage.ts';
@@ -20,7 +22,7 @@ import type {
 } from '../../../../../services/audit/verify/heads/kept-decisions.ts';
 import { decision } from '../../../../fixtures/outputs.ts';
 import { MINUTE, NOW } from '../../../../fixtures/time.ts';
-import { countedIds, outgoing } from '../../../../support/logs/log-record.ts';
+import { countedIds, outgoing, recordOf } from '../../../../support/logs/log-record.ts';
 
 const EVERYTHING: TimeRange = { fromMs: null, toMs: null };
 const DECISIONS = TOPICS.decisions.name;
@@ -128,7 +130,7 @@ async function verified(
     return parsed?.ok ? [{ event: parsed.event, record }] : [];
   });
   for (let partition = 0; partition < TOPICS.decisions.partitions; partition += 1) {
-    const ranges = await decisionRanges(heads, { partition, range });
+    const ranges = await decisionRanges(heads, { topicId: 'decisions', partition, range });
     const check = new HeadedDecisions({ ranges, findings, kept, lost, requiredBeforeMs });
     for (const { record, isAsked } of decisionsIn(records, partition, range)) check.take(record, isAsked);
     check.finish();
@@ -253,6 +255,95 @@ async function twelveDecisions() {
   await writer.publish(decided('web-1', 2));
   return records;
 }
+
+test('a forged decision that bears a number which a head names is told of, and one that came twice is not', async () => {
+  const records = await twelveDecisions();
+  const decisions = records.filter(({ topic }) => topic === DECISIONS);
+  const [, second] = decisions;
+  if (second === undefined) throw new Error('there are twelve');
+  const behind = { offset: BigInt(decisions.length), timestampMs: NOW + 45 * MINUTE };
+  const forged = { ...second, ...behind, value: Buffer.from('{}') };
+  expect(await verified([...records, { ...second, ...behind }])).toMatchObject({ deviations: [], gaps: [] });
+  expect(await verified([...records, forged])).toMatchObject({
+    deviations: ['decisions-rewritten'],
+    messages: [expect.stringContaining('bears the number of another one')],
+    headed: 10,
+    withoutHead: 2,
+  });
+});
+
+/** A head of somebody who has the key and the name of a chain, as it lies before all others. */
+const forgedHead = (range: Partial<DecisionRange>): LogRecord => ({
+  ...recordOf({
+    topic: 'heads',
+    key: 'a',
+    event: {
+      type: 'fleetgc.decision-head',
+      version: 1,
+      id: 'forged',
+      chain: 'a',
+      decider: 'image-gc',
+      statements: {},
+      ranges: [
+        {
+          partition: 0,
+          first: 0,
+          records: 1,
+          sha256: 'a'.repeat(64),
+          firstAtMs: NOW,
+          lastAtMs: NOW,
+          ...range,
+        },
+      ],
+    },
+  }),
+});
+
+test('a head that takes the place of one which comes later is told of: it would leave the rest unproved', async () => {
+  const records = await twelveDecisions();
+  const [first] = records.filter(({ topic }) => topic === DECISIONS);
+  if (first === undefined) throw new Error('there are twelve');
+  const { partition } = first;
+  const sha256 = runningHash(NOTHING_HASHED, first);
+  const found = await verified([forgedHead({ partition, sha256 }), ...records]);
+  expect(found).toMatchObject({
+    deviations: ['heads-contradict'],
+    messages: [expect.stringMatching(/^1 head of the chain a names decisions otherwise/)],
+  });
+});
+
+test.each([
+  { name: 'reaches into another one', over: { first: 4, records: 3 } },
+  { name: 'says other times', over: { records: 6, lastAtMs: 0 } },
+  { name: 'is about all that follows', over: { first: 5, records: 1_000_000 } },
+])('a head that $name is told of', async ({ over }) => {
+  const records = await twelveDecisions();
+  const { partition } = records.find(({ topic }) => topic === DECISIONS) ?? { partition: 0 };
+  const { deviations } = await verified([forgedHead({ partition, ...over }), ...records]);
+  expect(deviations).toContain('heads-contradict');
+});
+
+test('a head that comes twice contradicts nothing', async () => {
+  const records = await twelveDecisions();
+  const heads = records.filter(({ topic }) => topic === TOPICS.heads.name);
+  expect(await verified([...records, ...heads])).toMatchObject({ deviations: [], gaps: [], headed: 10 });
+});
+
+test('a number that no head names, and one far ahead, do not hide what heads name', async () => {
+  const records = await twelveDecisions();
+  const [first] = records;
+  if (first === undefined) throw new Error('there are twelve');
+  const forged = (number: string): LogRecord => ({
+    ...first,
+    value: Buffer.from('{}'),
+    headers: { ...first.headers, ce_fleetgcsequence: number },
+  });
+  expect(await verified(renumbered([forged('500'), ...records, forged('11')]))).toMatchObject({
+    deviations: [],
+    headed: 10,
+    withoutHead: 4,
+  });
+});
 
 test('decisions are counted by whether a head names them', async () => {
   expect(await verified(await twelveDecisions())).toMatchObject({
@@ -515,7 +606,10 @@ test('a later head that says something else of the same decisions does not hide 
   const forged = changed
     .filter(({ topic }) => topic === TOPICS.heads.name)
     .map((record) => ({ ...record, value: withOtherHash(record) }));
-  expect((await verified([...changed, ...forged])).deviations).toEqual(['decisions-rewritten']);
+  expect((await verified([...changed, ...forged])).deviations).toEqual([
+    'heads-contradict',
+    'decisions-rewritten',
+  ]);
 });
 
 const withOtherHash = ({ value }: LogRecord): Buffer =>

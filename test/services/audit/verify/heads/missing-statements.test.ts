@@ -73,6 +73,22 @@ test('where all statements are there, also in another order, none is missing', a
   expect(await told([...others.toReversed(), ...(first ? [first] : [])])).toEqual([]);
 });
 
+test('a revocation in whose place lies what bears another statement’s signature is told of', async () => {
+  const [certificate, , , taken] = SAID;
+  if (certificate === undefined || taken === undefined) throw new Error('there are four');
+  const forged = {
+    ...taken,
+    headers: { ...taken.headers, ce_fleetgcsignature: certificate.headers.ce_fleetgcsignature ?? '' },
+  };
+  const records = [...SAID.slice(0, 3), forged].map((record, at) => ({ ...record, offset: BigInt(at) }));
+  const range = { fromMs: LATER_MS + DAY_MS, toMs: null };
+  const question = { roots: rootsOf(root), range, facts: 'off' } as const;
+  const { found } = await verifySignatures(logOf(records), question, new AbortController().signal);
+  expect(found.deviations.first).toMatchObject([
+    { kind: 'not-trusted', message: expect.stringContaining('gc.keys, offset 3') },
+  ]);
+});
+
 test.each([
   { gone: 1, says: [] },
   { gone: 2, says: [/^statement-missing: the certificate of .* newest has generation/] },

@@ -43,6 +43,7 @@ export const signerWith = (log: TestLog, key: SigningKey = ARCHIVER, nowMs = SIG
   log,
   roots: ROOTS,
   readKey: async () => key,
+  signsFound: false,
   ids: countedIds(),
   now: () => nowMs,
 });

@@ -1,0 +1,212 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { openEmbeddedLog } from '../../../../packages/event-log/embedded.ts';
+import { type ApiConnection, apiConnection } from '../../../../packages/kube-api/connection.ts';
+import { kubeconfigAccess } from '../../../../packages/kube-api/kubeconfig.ts';
+import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
+import { ClusterCommand } from '../../../../schemas/events/cluster-command.ts';
+import { ClusterDecision } from '../../../../schemas/events/cluster-decision.ts';
+import { ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
+import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
+import { silentContext } from '../../../packages/event-log/probe.ts';
+import { createNetwork, type TestNetwork } from '../../../support/network.ts';
+import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { waitUntil } from '../../../support/wait-until.ts';
+import { inProcess } from '../../fleetgc.ts';
+import { jsonOf, readTopic } from '../../read-topic.ts';
+import { BOUND_MS, type SpawnedVerb, spawnVerb } from '../../service-process.ts';
+
+/** From the start of the program to its last write. */
+const COLLECTED_MS = 40_000;
+
+let network: TestNetwork;
+let server: ApiServer;
+let connection: ApiConnection;
+let files: string;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  network = await createNetwork();
+  server = await startApiServer(network);
+  files = mkdtempSync(join(tmpdir(), 'fleetgc-cluster-run-'));
+  kubeconfig = join(files, 'kubeconfig');
+  writeFileSync(kubeconfig, stringify(server.localKubeconfig));
+  connection = apiConnection({
+    access: kubeconfigAccess(kubeconfig, null),
+    clock: new ServerClock(),
+    nowMs: () => performance.now(),
+    userAgent: 'fleetgc/test',
+  });
+  await post('/api/v1/namespaces', { kind: 'Namespace', metadata: { name: 'other' } });
+});
+afterAll(async () => {
+  rmSync(files, { recursive: true, force: true });
+  connection?.[Symbol.dispose]();
+  await server?.[Symbol.asyncDispose]();
+  await network?.[Symbol.asyncDispose]();
+});
+
+/** Resolves to the uid of the object that was made. */
+async function post(path: string, object: object): Promise<string> {
+  const body = JSON.stringify({ apiVersion: 'v1', ...object });
+  const answer = await connection.call({ method: 'POST', path, body });
+  expect(answer.status, answer.body).toBe(201);
+  return JSON.parse(answer.body).metadata.uid;
+}
+
+interface Owner {
+  readonly name: string;
+  readonly uid: string;
+}
+
+interface Made {
+  readonly kind?: 'ConfigMap' | 'Secret';
+  readonly namespace?: string;
+  readonly owners?: readonly Owner[];
+  readonly finalizers?: readonly string[];
+}
+const pathOf = ({ kind = 'ConfigMap', namespace = 'default' }: Made = {}): string =>
+  `/api/v1/namespaces/${namespace}/${kind.toLowerCase()}s`;
+
+async function made(name: string, given: Made = {}): Promise<Owner> {
+  const { kind = 'ConfigMap', owners = [], finalizers = [] } = given;
+  const ownerReferences = owners.map((owner) => ({ apiVersion: 'v1', kind: 'ConfigMap', ...owner }));
+  return { name, uid: await post(pathOf(given), { kind, metadata: { name, ownerReferences, finalizers } }) };
+}
+
+const remove = (name: string, propagationPolicy: string) =>
+  connection.call({
+    method: 'DELETE',
+    path: `${pathOf()}/${name}`,
+    body: JSON.stringify({ propagationPolicy }),
+  });
+
+/** The metadata of an object; `null` for one that is not there. */
+async function there(name: string, given?: Made) {
+  const { status, body } = await connection.call({ method: 'GET', path: `${pathOf(given)}/${name}` });
+  return status === 404 ? null : JSON.parse(body).metadata;
+}
+const isGone = async (name: string): Promise<boolean> => (await there(name)) === null;
+
+/** The program as a user starts it, with a log of its own. */
+function startRun(policy: object): { readonly running: SpawnedVerb; readonly logPath: string } {
+  const directory = temporaryDirectory();
+  const file = join(directory, 'policy.yaml');
+  writeFileSync(file, stringify({ kind: 'ClusterPolicy', name: 'clusters', ...policy }));
+  const logPath = join(directory, 'log.db');
+  const running = spawnVerb(
+    ...['cluster', 'run', '--cluster', 'c1', '--kubeconfig', kubeconfig],
+    ...['--policy', file, '--log-path', logPath],
+  );
+  return { running, logPath };
+}
+const OURS = { collectors: ['garbage-collector-controller'] };
+
+async function eventsOf(logPath: string, topic: TopicId): Promise<readonly unknown[]> {
+  await using log = await openEmbeddedLog(
+    { path: logPath, maxBytes: 2 ** 30, leavesRetention: true },
+    silentContext(),
+  );
+  return (await readTopic(log, TOPICS[topic].name)).map(jsonOf);
+}
+const decisionsOn = async (logPath: string): Promise<readonly ClusterDecision[]> =>
+  (await eventsOf(logPath, 'clusterDecisions')).map((event) => ClusterDecision.parse(event));
+const rulesOn = async (logPath: string): Promise<readonly string[]> =>
+  (await decisionsOn(logPath)).flatMap(({ verdicts }) =>
+    verdicts.map(({ action, rule }) => `${action} ${rule}`),
+  );
+
+async function verified(logPath: string) {
+  return await inProcess(['audit', 'verify', '--threads', '1', '--log', 'embedded', '--log-path', logPath]);
+}
+
+test('[cluster D14, S1] in a dry run, and where a cascade is too wide, nothing goes', async () => {
+  const owner = await made('wide');
+  for (const name of ['w1', 'w2', 'w3']) await made(name, { owners: [owner] });
+  await remove('wide', 'Background');
+  const dry = startRun({ mode: 'dry-run', ...OURS });
+  await waitUntil('the dry run to tell', COLLECTED_MS, () =>
+    dry.running.output.stdout.includes('but this is a dry run'),
+  );
+  expect(dry.running.output.stdout).toContain('Policy clusters: dry-run. Nothing will be removed.');
+  expect(await dry.running.terminate()).toBe(0);
+  expect(new Set(await rulesOn(dry.logPath))).toEqual(new Set(['delete D14']));
+  expect(await eventsOf(dry.logPath, 'clusterCommands')).toEqual([]);
+
+  const narrow = startRun({ mode: 'enforce', ...OURS, limits: { cascade: 2 } });
+  await waitUntil('the hold to be told', COLLECTED_MS, () =>
+    narrow.running.output.stdout.includes('graph-gc holds 3 ConfigMap (default/w1, default/w2, default/w3)'),
+  );
+  expect(await narrow.running.terminate()).toBe(0);
+  expect(new Set(await rulesOn(narrow.logPath))).toEqual(new Set(['hold S1']));
+  for (const name of ['w1', 'w2', 'w3']) expect(await there(name)).not.toBeNull();
+  expect(await verified(narrow.logPath)).toMatchObject({ exitCode: 0 });
+});
+
+test('[cluster D10, D14, D17, E1, E3, S4] what owners leave behind goes, and nothing else; and the log proves it', async () => {
+  const owner = await made('owner');
+  const dependent = await made('d1', { owners: [owner] });
+  await made('d2', { owners: [owner] });
+  await made('d3', { owners: [dependent] });
+  const other = await made('other-owner');
+  await made('shared', { owners: [owner, other] });
+  await made('copied', { kind: 'Secret', namespace: 'other', owners: [owner] });
+  const { running, logPath } = startRun({ mode: 'enforce', ...OURS });
+  await waitUntil('the run to be ready', COLLECTED_MS, async () => {
+    return running.output.stdout.includes('What it allows will be removed.');
+  });
+  await remove('owner', 'Background');
+  await waitUntil('the dependents to go', COLLECTED_MS, async () => {
+    return (await isGone('d1')) && (await isGone('d2')) && (await isGone('d3'));
+  });
+  await waitUntil('the shared one to lose a reference', COLLECTED_MS, async () => {
+    const { ownerReferences } = await there('shared');
+    return ownerReferences.length === 1 && ownerReferences[0].uid === other.uid;
+  });
+
+  const orphaning = await made('orphaning');
+  await made('child', { owners: [orphaning] });
+  await remove('orphaning', 'Orphan');
+  await waitUntil('the orphaning owner to go', COLLECTED_MS, () => isGone('orphaning'));
+  expect((await there('child')).ownerReferences).toBeUndefined();
+
+  const waiting = await made('waiting');
+  await made('blocker', { owners: [waiting] });
+  await remove('waiting', 'Foreground');
+  await waitUntil('the waiting owner to go', COLLECTED_MS, () => isGone('waiting'));
+  expect(await isGone('blocker')).toBe(true);
+
+  expect(await there('copied', { kind: 'Secret', namespace: 'other' })).not.toBeNull();
+  expect(await there('other-owner')).not.toBeNull();
+  await waitUntil('the last result to be told', BOUND_MS, () =>
+    running.output.stdout.includes('ConfigMap default/waiting: finalizer taken away (D17)'),
+  );
+  expect(await running.terminate()).toBe(0);
+  await expectProof(logPath);
+});
+
+async function expectProof(logPath: string): Promise<void> {
+  const decisions = await decisionsOn(logPath);
+  const rules = new Set(await rulesOn(logPath));
+  for (const rule of ['delete D14', 'drop-references D11', 'drop-references E1', 'finish E3', 'finish D17'])
+    expect(rules).toContain(rule);
+  expect(rules).toContain('keep S4');
+  const commands = (await eventsOf(logPath, 'clusterCommands')).map((event) => ClusterCommand.parse(event));
+  expect(commands.map(({ decisionId }) => decisionId).toSorted()).toEqual(
+    decisions.flatMap(({ id, outcome }) => (outcome === 'commanded' ? [id] : [])).toSorted(),
+  );
+  const told = (await eventsOf(logPath, 'clusterResults')).flatMap(
+    (event) => ClusterObjectResults.safeParse(event).data?.objects ?? [],
+  );
+  const outcomes = new Map(told.map(({ object: { name }, result }) => [name, result.outcome]));
+  for (const name of ['d1', 'd2', 'd3']) expect(outcomes.get(name)).toBe('removed');
+  expect(outcomes.get('shared')).toBe('patched');
+  expect(outcomes.has('copied')).toBe(false);
+  const { exitCode, stdout, stderr } = await verified(logPath);
+  expect([exitCode, stderr], stdout).toEqual([0, '']);
+  expect(stdout).toContain(`${decisions.length} decision`);
+}
