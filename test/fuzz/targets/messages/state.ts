@@ -177,12 +177,7 @@ function keyIn(event: EventOf<'policyVersions'>): string | null {
 }
 
 /** Facts about nodes may go back, and nothing else. */
-const GOES_BACK: readonly TopicName[] = [
-  TOPICS.diskStats.name,
-  TOPICS.inventory.name,
-  TOPICS.results.name,
-  TOPICS.decisions.name,
-];
+const GOES_BACK: readonly TopicName[] = [TOPICS.diskStats.name, TOPICS.inventory.name, TOPICS.results.name];
 
 /** What `fleetgc dead-letters` shows, and would put back. */
 export const deadLettersReader = (): ReadMessage => async (message) => {
