@@ -24,6 +24,7 @@ import { readingProgress } from '../../views/audit/reading-progress.ts';
 export const verb = defineVerb({
   help: [
     'Tells the history of one object from the event log: when it was seen and used, each time a decision about it changed and by which rule, and when it was commanded, refused, removed, gone or back again. It looks for the name among images (name, tag, digest, id or the beginning of an id), containers, pods and nodes; write image/…, container/…, sandbox/…, pod/… or node/… to look among one kind only. It writes nothing.',
+    'It tells of objects of nodes alone, not yet of those of clusters.',
     'Exit codes: 0 explained, 1 nothing on the event log has that name, 2 the name means several things (it lists them), or wrong options.',
   ],
   examples: [

@@ -26,6 +26,7 @@ const WEEK_MS = 7 * DAY_MS;
 export const verb = defineVerb({
   help: [
     'Sums up a week of the event log, or another period: what was freed, as the nodes measured it; what was removed and refused, and why; which nodes could not be relieved, and what holds their space; which images were removed and pulled again; which policies were applied and deleted; what was paused; and what policies in dry-run would have removed, each object once (--part dry-run shows that page alone). markdown and html are for people; html is one file with plots and without scripts. json says the same for machines (schemas/generated/audit-report.schema.json).',
+    'It tells of nodes alone, not yet of clusters.',
     'Exit codes: 0 a report was made, 3 the event log has no record from that time.',
   ],
   examples: [

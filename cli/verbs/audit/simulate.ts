@@ -21,6 +21,7 @@ import { simulationLines, simulationNdjson } from '../../views/audit/simulation-
 export const verb = defineVerb({
   help: [
     'Runs the policies of a file over the recorded inventories, and compares the outcome with what happened, or with the policies of another file: what was removed of each kind, bytes freed, images that were soon needed again (regret), and time at or above the usage thresholds, per pool, per node and in total. Policies in dry-run count as if they said enforce. Nothing is applied, and no node is asked. From its first difference on, the result for a node is an estimate; the output says how it is made.',
+    'It knows policies for nodes alone, not yet those for clusters.',
     'Exit codes: 0 a simulation was made, 3 the event log has no inventory of those nodes from that time.',
   ],
   examples: [

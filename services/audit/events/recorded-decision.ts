@@ -5,7 +5,7 @@ import { type ParsedRecord, parseValueOf } from '../../../packages/pipeline/pars
 import { DECISIONS } from '../../../schemas/events/decision.ts';
 import { type Subject, type SubjectKind, subjectNamed } from '../../../schemas/events/identity.ts';
 import type { PressureUnrelieved } from '../../../schemas/events/result.ts';
-import { TOPICS } from '../../../schemas/events/topics.ts';
+import { TOPICS, type TopicAbout } from '../../../schemas/events/topics.ts';
 
 /** What has to be known of a record to decide again, whatever it is about. */
 const AGAIN = { id: true, input: true, policySetHash: true, outcome: true, outputIds: true } as const;
@@ -45,9 +45,16 @@ export type OnDecisions =
   | { readonly kind: 'decision'; readonly decision: RecordedDecision }
   | { readonly kind: 'unrelieved'; readonly event: PressureUnrelieved; readonly value: unknown };
 
-/** What the decisions of its topic are about: those about each kind of subject lie on a topic of their own. */
+/** Decisions about each kind of subject lie on a topic of their own. */
+export const DECISION_TOPICS = {
+  node: 'decisions',
+  cluster: 'clusterDecisions',
+} as const satisfies { readonly [Kind in SubjectKind]: TopicAbout<Kind> };
+export type DecisionTopicId = (typeof DECISION_TOPICS)[SubjectKind];
+
+/** What the decisions of its topic are about. */
 export const kindDecidedOn = ({ topic }: LogRecord): SubjectKind =>
-  topic === TOPICS.clusterDecisions.name ? 'cluster' : 'node';
+  topic === TOPICS[DECISION_TOPICS.cluster].name ? 'cluster' : 'node';
 
 /** `value` is the JSON of the record. What consumers refuse is parsed whole, to say why. */
 export function onDecisions(record: LogRecord, value: unknown): ParsedRecord<OnDecisions> {

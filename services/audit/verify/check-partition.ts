@@ -7,6 +7,7 @@ import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { type TopicTakers, takeByTopic } from '../events/reading.ts';
 import { RecordReader } from '../events/record-reader.ts';
 import type { RecordedDecision } from '../events/recorded-decision.ts';
+import { ClusterRecords, type ClusterTopic } from './clusters/cluster-records.ts';
 import { AnsweredCommands } from './commands/answered-commands.ts';
 import { namesOfUnreadable, steadyContent } from './commands/command-account.ts';
 import { SETTLED_MS } from './coverage.ts';
@@ -41,20 +42,21 @@ export class PartitionCheck {
   readonly #earlierDecisions: EarlierDecisions;
   readonly #undecided: UndecidedMessages;
   readonly #removedByOthers: RemovedByOthers;
+  readonly #clusters: ClusterRecords;
   #lastMs = 0;
   #judgedMs = 0;
 
-  readonly #takers: TopicTakers<SubjectTopic, void | Promise<void>> = {
-    diskStats: (record) => this.#takeDiskStats(record),
+  readonly #takers: TopicTakers<Exclude<SubjectTopic, ClusterTopic>, void | Promise<void>> = {
+    diskStats: (record) => {
+      this.#parts.findings.counts.diskStats++;
+      this.#takeInput(record);
+    },
     inventory: (record) => this.#takeInventory(record),
     observe: (record) => this.#takeOrder(record),
     decisions: (record) => this.#takeOnDecisions(record),
     commands: (record) => this.#takeCommand(record),
     results: (record) => this.#takeResult(record),
-    clusterOwnership: (record) => this.#takeOwnership(record),
     clusterDecisions: (record) => this.#takeOnDecisions(record),
-    clusterCommands: (record) => this.#takeClusterCommand(record),
-    clusterResults: (record) => this.#takeClusterResult(record),
     deadLetters: (record) => this.#takeDeadLetter(record),
   };
 
@@ -75,11 +77,20 @@ export class PartitionCheck {
     this.#outputs = new DecidedOutputs({ findings, coverage, beganAfter, executed });
     this.#orders = new AnsweredOrders(findings, { coverage, beganAfter });
     this.#earlierDecisions = new EarlierDecisions(parts);
+    this.#clusters = new ClusterRecords({
+      findings,
+      coverages: parts,
+      records: this.#records,
+      reader: this.#reader,
+      takeInput: (record) => this.#takeInput(record),
+      takeEffect: (effect) => this.#takeEffect(effect),
+    });
     this.earlier = new EarlierRecords({
       decisions: this.#earlierDecisions,
       orders: this.#orders,
       commands: this.#commands,
       reclaims: this.#reclaims,
+      clusterCommands: this.#clusters.commands,
     });
     this.#undecided = new UndecidedMessages(findings);
     this.#removedByOthers = new RemovedByOthers(findings);
@@ -93,6 +104,7 @@ export class PartitionCheck {
     this.#lastMs = Math.max(this.#lastMs, record.timestampMs);
     this.#records.follow(record);
     await takeByTopic(this.#takers, recorded);
+    await takeByTopic(this.#clusters.takers, recorded);
     if (this.#lastMs - this.#judgedMs >= JUDGE_EVERY_MS) this.#judge(this.#lastMs - SETTLED_MS, false);
   }
 
@@ -111,6 +123,7 @@ export class PartitionCheck {
     this.#judgedMs = this.#lastMs;
     this.#outputs.judge({ beforeMs, atEnd });
     this.#commands.judge({ beforeMs, atEnd }, this.#lastMs);
+    this.#clusters.commands.judge({ beforeMs, atEnd }, this.#lastMs);
     this.#undecided.judge({ beforeMs, atEnd });
     this.#orders.judge({ beforeMs, atEnd });
     this.#removedByOthers.judge({ beforeMs, atEnd });
@@ -119,13 +132,9 @@ export class PartitionCheck {
   #refused(topicId: TopicId, record: LogRecord, rejection: Rejection): void {
     this.#records.tellRejected(topicId, record, rejection);
     if (topicId === 'decisions' && rejection.cause === 'unknown-version') this.#orders.unreadDecision();
+    if (topicId === 'clusterCommands') this.#clusters.refused(record, rejection);
     if (topicId !== 'commands') return;
     for (const id of namesOfUnreadable(record, rejection)) this.#commands.unreadable(id);
-  }
-
-  #takeDiskStats(record: LogRecord): void {
-    this.#parts.findings.counts.diskStats++;
-    this.#takeOwnership(record);
   }
 
   #takeInventory(record: LogRecord): void {
@@ -140,7 +149,7 @@ export class PartitionCheck {
     this.#orders.listed(message.event, record);
   }
 
-  #takeOwnership(record: LogRecord): void {
+  #takeInput(record: LogRecord): void {
     this.#keep(record);
     const message = this.#parts.inputs.messageOf(record);
     if (message.ok) this.#records.tellDoubledMember(record, message.event);
@@ -165,17 +174,6 @@ export class PartitionCheck {
     this.#parts.findings.counts.commands++;
     this.#commands.commanded(command.event, record);
     this.#reclaims.commanded(command.event, record);
-  }
-
-  async #takeClusterCommand(record: LogRecord): Promise<void> {
-    const command = this.#reader.read('clusterCommands', record);
-    if (command !== null && (await this.#takeEffect(command))) this.#parts.findings.counts.commands++;
-  }
-
-  #takeClusterResult(record: LogRecord): void {
-    const result = this.#reader.read('clusterResults', record);
-    if (result === null || !this.#records.isNew(result.event, record, canonicalJson(result.value))) return;
-    this.#parts.findings.counts.results++;
   }
 
   async #takeOnDecisions(record: LogRecord): Promise<void> {

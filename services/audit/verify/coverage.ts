@@ -15,14 +15,22 @@ export const SETTLED_MS = HOUR_MS / 6;
 export const AROUND_MS = 2 * SETTLED_MS;
 
 /** Causes of which effects may lie in a range that begins after them. */
-export const EARLIER_CAUSES = ['decisions', 'observe', 'commands'] as const satisfies readonly TopicId[];
+export const EARLIER_CAUSES = [
+  'decisions',
+  'clusterDecisions',
+  'observe',
+  'commands',
+  'clusterCommands',
+] as const satisfies readonly TopicId[];
 export type EarlierCause = (typeof EARLIER_CAUSES)[number];
 
 /** So long before a range they are read. */
 export const AHEAD_MS: Readonly<Record<EarlierCause, number>> = {
   decisions: SETTLED_MS,
+  clusterDecisions: SETTLED_MS,
   observe: LATE_RESULT_MS,
   commands: LATE_RESULT_MS,
+  clusterCommands: LATE_RESULT_MS,
 };
 
 const isEarlierCause = (topicId: TopicId): topicId is EarlierCause => topicId in AHEAD_MS;

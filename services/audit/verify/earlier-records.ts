@@ -3,6 +3,7 @@ import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { type TopicTakers, takeByTopic } from '../events/reading.ts';
 import { RecordReader } from '../events/record-reader.ts';
+import type { AnsweredClusterCommands } from './clusters/answered-cluster-commands.ts';
 import type { AnsweredCommands } from './commands/answered-commands.ts';
 import { namesOfUnreadable } from './commands/command-account.ts';
 import type { EarlierCause } from './coverage.ts';
@@ -16,6 +17,7 @@ export interface EarlierRecordsParts {
   readonly orders: AnsweredOrders;
   readonly commands: AnsweredCommands;
   readonly reclaims: ExecutedReclaims;
+  readonly clusterCommands: AnsweredClusterCommands;
 }
 
 /** Takes what lies before the range, of which effects may lie in it. It is not verified, so nothing is told of it. */
@@ -26,14 +28,17 @@ export class EarlierRecords {
     observe: (record) => this.#takeOrder(record),
     decisions: (record) => this.#takeDecision(record),
     commands: (record) => this.#takeCommand(record),
+    clusterDecisions: (record) => this.#takeClusterDecision(record),
+    clusterCommands: (record) => this.#takeClusterCommand(record),
   };
 
   readonly #reader = new RecordReader(
     {
       onJson: () => undefined,
       onRefused: (topicId, record, rejection) => {
-        if (topicId !== 'commands') return;
-        for (const id of namesOfUnreadable(record, rejection)) this.#parts.commands.unreadable(id);
+        const commands = { commands: this.#parts.commands, clusterCommands: this.#parts.clusterCommands };
+        if (topicId !== 'commands' && topicId !== 'clusterCommands') return;
+        for (const id of namesOfUnreadable(record, rejection)) commands[topicId].unreadable(id);
       },
     },
     TRUST_OFF,
@@ -73,6 +78,16 @@ export class EarlierRecords {
     if (command === null) return;
     this.#parts.commands.commandedBefore(command.event, record);
     this.#parts.reclaims.commanded(command.event, record);
+  }
+
+  #takeClusterCommand(record: LogRecord): void {
+    const command = this.#reader.read('clusterCommands', record);
+    if (command !== null) this.#parts.clusterCommands.commanded(command.event, record, true);
+  }
+
+  #takeClusterDecision(record: LogRecord): void {
+    const found = this.#reader.onDecisions(record);
+    if (found?.kind === 'decision') this.#parts.decisions.decided(found.decision);
   }
 
   #takeDecision(record: LogRecord): void {

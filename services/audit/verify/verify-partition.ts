@@ -8,8 +8,9 @@ import {
   TOPICS_OF_SUBJECTS,
 } from '../../../packages/pipeline/read-log.ts';
 import { createPeriodicYield } from '../../../packages/process/event-loop.ts';
-import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import { TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../deciders/deciders.ts';
+import { DECISION_TOPICS } from '../events/recorded-decision.ts';
 import type { PoliciesInForce } from '../policies/policies-in-force.ts';
 import type { PolicyHistory } from '../policies/policy-history.ts';
 import { PartitionCheck } from './check-partition.ts';
@@ -67,12 +68,16 @@ export function createVerifier(parts: VerifierParts): PartitionVerifier {
     const inputs = new Inputs(log, partition, { signal });
     const check = new PartitionCheck({ ...others, ...coverages, inputs, findings });
     const heads = await headed?.(partition, performance.now() - openedMs, signal);
-    const decisions = heads && new HeadedDecisions({ ...heads, findings });
+    const headedDecisions = new Map<TopicName, HeadedDecisions>(
+      (heads ?? []).map((of) => [TOPICS[of.topicId].name, new HeadedDecisions({ ...of, findings })] as const),
+    );
+    const takeHeaded = ({ record }: RecordedEvent, isAsked: boolean): void =>
+      headedDecisions.get(record.topic)?.take(record, isAsked);
     const progress = tellNowAndThen(parts, onProgress);
     const yieldToEventLoop = createPeriodicYield(() => performance.now());
     const take = async (event: RecordedEvent): Promise<void> => {
       findings.passed(event.record.timestampMs);
-      if (event.topicId === 'decisions') decisions?.take(event.record, true);
+      takeHeaded(event, true);
       await check.take(event);
       await yieldToEventLoop();
       progress(event.record.timestampMs, findings.counts.records);
@@ -81,7 +86,7 @@ export function createVerifier(parts: VerifierParts): PartitionVerifier {
       for await (const event of readPartition(log, reading, signal)) await each(event);
     };
     const readDecisions = (reading: PartitionReading) =>
-      decisions && readAll(reading, ({ record }) => decisions.take(record, false));
+      headedDecisions.size > 0 && readAll(reading, (event) => takeHeaded(event, false));
     try {
       for (const topicId of EARLIER_CAUSES)
         await readAll(rightBefore(range, { topicId, partition }), (event) => check.earlier.take(event));
@@ -95,7 +100,7 @@ export function createVerifier(parts: VerifierParts): PartitionVerifier {
       await inputs.close();
     }
     check.end();
-    decisions?.finish();
+    for (const decisions of headedDecisions.values()) decisions.finish();
     return findings.found();
   };
 }
@@ -134,15 +139,17 @@ const rightBefore = (
   range: { fromMs: Math.max(0, (fromMs ?? 0) - AHEAD_MS[topicId]), toMs: fromMs },
 });
 
+const DECISIONS: readonly TopicId[] = Object.values(DECISION_TOPICS);
+
 /** Decisions about a range, for the heads that name some in it together with these. */
 const decisionsBefore = ({ fromMs }: TimeRange, partition: number): PartitionReading => ({
-  topics: fromMs === null ? [] : ['decisions'],
+  topics: fromMs === null ? [] : DECISIONS,
   partition,
   range: { fromMs: Math.max(0, (fromMs ?? 0) - AROUND_MS), toMs: fromMs },
 });
 
 const decisionsBehind = ({ toMs }: TimeRange, partition: number): PartitionReading => ({
-  topics: toMs === null ? [] : ['decisions'],
+  topics: toMs === null ? [] : DECISIONS,
   partition,
   range: { fromMs: toMs, toMs: (toMs ?? 0) + AROUND_MS },
 });

@@ -1,6 +1,7 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
+import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
 import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObject, ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
@@ -127,8 +128,7 @@ export class Attempt {
     if (!hasPath(kind, ordered)) return refused('changed', 'no object can have such a name');
     const known =
       this.#connection.clock.at(this.#parts.nowMs()) === null ? undefined : index?.object(ordered.uid);
-    if (known !== undefined && isWhere(known, ordered, kind))
-      return { ...known, ownerReferences: known.references };
+    if (known !== undefined && isWhere(known, ordered, kind)) return metadataOf(known);
     const live = await this.#reads.object({ kind, named: ordered });
     switch (live.kind) {
       case 'found':
@@ -205,6 +205,12 @@ const DONE_BEFORE = refused('superseded', 'this executor did just that to this s
 
 const isDone = (end: Stop | Conflict): boolean =>
   end.kind === 'settled' && ['removed', 'accepted', 'patched'].includes(end.outcome.outcome);
+
+/** As it was read by the agent. The graph changes its objects in place. */
+const metadataOf = ({ kind: _, references, ...object }: GraphObject): ObjectMetadata => ({
+  ...object,
+  ownerReferences: references,
+});
 
 const isWhere = (
   known: Pick<ClusterObject, 'namespace' | 'name'>,

@@ -17,7 +17,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'pause-ignored',
     edits: [
       {
-        file: 'schemas/policy/policy.ts',
+        file: 'schemas/policy/policy-selection.ts',
         old: 'const pause = set.pauses.find(',
         now: 'const pause = set.pauses.slice(set.pauses.length).find(',
       },

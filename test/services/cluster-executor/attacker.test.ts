@@ -11,6 +11,7 @@ import { harness } from './support/executor.ts';
 import {
   type FakeApi,
   type FakeReference,
+  kindNamed,
   SERVED,
   type StoredObject,
   type Write,
@@ -116,6 +117,7 @@ const Scene = fc.record({
   cascade: fc.constantFrom(1, 1_000, 1_000, 1_000),
   keptKinds: fc.subarray(['Secret', 'apps/ReplicaSet']),
   wentBack: often(1),
+  isNamespaceKept: often(1),
   /** Somebody changes objects of that name right before the write. */
   changes: often(3),
   /** Decided under the policy in force, as the attacker says. */
@@ -160,7 +162,8 @@ interface Built {
   readonly truth: () => ReturnType<typeof truthOf>;
 }
 
-function build(api: FakeApi, { made, wentBack }: Scene): Built {
+function build(api: FakeApi, { made, wentBack, isNamespaceKept }: Scene): Built {
+  if (isNamespaceKept) api.put({ kind: kindNamed('Namespace'), name: 'ns', uid: 'ns', keep: true });
   const ghosts: Ghost[] = [];
   for (const each of made) {
     const object = stored(each, made);

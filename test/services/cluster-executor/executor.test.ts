@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import type { ClusterPolicyInForce } from '../../../services/cluster-executor/ports.ts';
+import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
+import type { ClusterIndex, ClusterPolicyInForce } from '../../../services/cluster-executor/ports.ts';
 import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
 import { clusterObjectResults, clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { statusBody } from '../../packages/kube-api/support/fake-connection.ts';
-import { harness, itemFor, wordsOf } from './support/executor.ts';
+import { type Harness, harness, itemFor, wordsOf } from './support/executor.ts';
 import { DATE_MS, type FakeApi, kindNamed, type StoredObject } from './support/fake-api.ts';
+import { truthOf } from './support/truth.ts';
 
 const CONFIG_MAP = kindNamed('ConfigMap');
 const SECRET = kindNamed('Secret');
@@ -213,6 +215,130 @@ describe('references', () => {
     expect(left?.ownerReferences).toEqual([referenceTo('a', { controller: true })]);
     expect([left?.finalizers, api.writes.length]).toEqual([['foregroundDeletion'], 2]);
   });
+
+  test('[cluster D13] an order may say that it has dependents, while its owner waits', async () => {
+    const { api, carryOut } = harness();
+    ownerThere(api, 'a', { ...DELETING, finalizers: ['foregroundDeletion'] });
+    expect(await carryOut([itemFor(owned(api, 'a'), foreground(false))])).toEqual(['accepted']);
+  });
+});
+
+describe('beside an agent, which keeps the owner graph', () => {
+  /** An executor that knows the graph as it was when `behind` was called last; until then it is never behind. */
+  function beside(prepare: (api: FakeApi) => void) {
+    const known: { index: ClusterIndex | null; isBehind: boolean } = { index: null, isBehind: false };
+    const h: Harness = harness(
+      { index: { current: () => (known.isBehind ? known.index : truthOf(h.api)) } },
+      prepare,
+    );
+    return {
+      ...h,
+      behind: (index: ClusterIndex | null = truthOf(h.api)) => {
+        known.index = index;
+        known.isBehind = true;
+      },
+      ready: () => {
+        known.isBehind = false;
+      },
+    };
+  }
+  const withOwner = (over: Partial<StoredObject>) => (api: FakeApi) => {
+    ownerThere(api, 'a', over);
+    owned(api, 'a');
+  };
+  const WAITING = { ...DELETING, finalizers: ['foregroundDeletion'] };
+  const itemOf = (api: FakeApi, act?: ClusterCommandItem['act']): ClusterCommandItem => {
+    const object = api.byUid('x');
+    if (object === undefined) throw new Error('there is an x');
+    return itemFor(object, act);
+  };
+
+  test('[cluster N3] the object itself is not read, and its owner once for all its dependents', async () => {
+    const { api, carryOut } = beside((each) => void owned(each, 'gone'));
+    const other = api.put({ kind: SECRET, name: 'y', ownerReferences: [referenceTo('gone')] });
+    await carryOut([itemFor(other)]);
+    const before = api.asked.length;
+    expect(await carryOut([itemOf(api)])).toEqual(['removed']);
+    const paths = api.asked.slice(before).map(({ method, path }) => `${method} ${path}`);
+    expect(paths).toEqual(['DELETE /api/v1/namespaces/ns/secrets/x']);
+  });
+
+  test('[cluster I10] where graph and API server do not agree about an owner, the object stays', async () => {
+    const { api, carryOut, behind } = beside(withOwner(WAITING));
+    behind();
+    const owner = api.byUid('a');
+    if (owner !== undefined) api.remove(owner);
+    expect(await carryOut([itemOf(api)])).toEqual(['refused kept-by-own-judgement']);
+  });
+
+  test('[cluster D10] an owner that waits no more holds it', async () => {
+    const { api, carryOut, behind } = beside(withOwner(WAITING));
+    behind();
+    api.touch('a', { deletionTimestamp: null, finalizers: [] });
+    expect(await carryOut([itemOf(api)])).toEqual(['refused owner-there']);
+  });
+
+  test('[cluster D15] what changed in an object that the graph has not seen leaves it as it is', async () => {
+    const { api, carryOut, behind } = beside((each) => void owned(each, 'gone'));
+    behind();
+    ownerThere(api, 'b');
+    const item = itemOf(api);
+    api.touch('x', { ownerReferences: [referenceTo('b')] });
+    expect(await carryOut([item])).toEqual(['refused changed']);
+  });
+
+  test('[cluster S5] a namespace with the annotation keeps what is in it', async () => {
+    const { api, carryOut } = beside((each) => {
+      owned(each, 'gone');
+      each.put({ kind: kindNamed('Namespace'), name: 'ns', keep: true });
+    });
+    expect(await carryOut([itemOf(api)])).toEqual(['refused kept-by-policy']);
+  });
+
+  test('[cluster S4] a reference that describes another object than its uid has keeps it', async () => {
+    const { api, carryOut } = beside((each) => {
+      ownerThere(each, 'a', { namespace: 'other' });
+      owned(each, 'a');
+    });
+    expect(await carryOut([itemOf(api)])).toEqual(['refused kept-by-own-judgement']);
+  });
+
+  test('[cluster E1] an owner that orphans is read where it lies, and left however it is described', async () => {
+    const { api, carryOut } = beside((each) => {
+      ownerThere(each, 'a', { ...DELETING, finalizers: ['orphan'], namespace: 'other' });
+      owned(each, 'a');
+    });
+    expect(await carryOut([itemOf(api, drop('a'))])).toEqual(['patched']);
+  });
+
+  test('[cluster E3, D17] finalizers are taken away when nobody is left for whom the owner waits', async () => {
+    for (const finalizer of ['orphan', 'foregroundDeletion']) {
+      const { api, carryOut } = beside((each) => {
+        each.put({ kind: CONFIG_MAP, name: 'x', ...DELETING, finalizers: [finalizer] });
+        each.put({
+          kind: SECRET,
+          name: 'child',
+          ownerReferences: [referenceTo('x', { blockOwnerDeletion: true })],
+        });
+      });
+      const finish = { action: 'finish', finalizer } as const;
+      expect(await carryOut([itemOf(api, finish)])).toEqual(['refused kept-by-own-judgement']);
+      api.touch('child', { ownerReferences: [] });
+      expect(await carryOut([itemOf(api, finish)])).toEqual(['patched']);
+      expect(api.byUid('x')).toBeUndefined();
+    }
+  });
+
+  test('[cluster I10] while it is not known, orders wait', async () => {
+    const { api, give, order, pass, results, behind, ready } = beside((each) => void owned(each, 'gone'));
+    behind(null);
+    give(order([itemOf(api)]));
+    await pass(2);
+    expect(results).toEqual([]);
+    ready();
+    await pass(3);
+    expect(api.byUid('x')).toBeUndefined();
+  });
 });
 
 describe('finalizers', () => {
@@ -373,6 +499,17 @@ describe('a command as a whole', () => {
     };
     expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['refused paused']);
     expect(api.writes).toEqual([]);
+  });
+
+  test('under a policy that another one replaced meanwhile is refused', async () => {
+    const h = harness();
+    const object = owned(h.api, 'gone');
+    h.api.fault = ({ path }) => {
+      if (path.includes('/configmaps/')) h.policy = clusterPolicy({ heldKinds: ['Secret'] });
+      return null;
+    };
+    expect(await h.carryOut([itemFor(object)])).toEqual(['refused policy-not-in-force']);
+    expect(h.api.writes).toEqual([]);
   });
 
   test('whose key was taken back meanwhile is not carried out', async () => {

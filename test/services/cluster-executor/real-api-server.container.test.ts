@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -20,7 +21,6 @@ import { NO_RESULTS } from '../../../services/cluster-executor/results/recent-re
 import { clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { wordsOf } from './support/executor.ts';
 
@@ -47,9 +47,11 @@ const common = { sleep: pause, random: Math.random, nowMs, logger: pino({ level:
 beforeAll(async () => {
   network = await createNetwork();
   server = await startApiServer(network);
-  const file = join(temporaryDirectory(), 'kubeconfig');
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-executor-'));
+  const file = join(directory, 'kubeconfig');
   writeFileSync(file, stringify(server.localKubeconfig));
   const access = kubeconfigAccess(file, null);
+  rmSync(directory, { recursive: true });
   connection = apiConnection({ access, clock: new ServerClock(), nowMs, userAgent: 'fleetgc/test' });
   identity = { cluster: 'c1', clusterInstance: await readClusterInstance(connection) };
   const newId = (): string => crypto.randomUUID();

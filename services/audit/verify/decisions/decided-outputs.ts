@@ -8,6 +8,7 @@ import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { objectKey } from '../../events/identity.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
 import type { DecisionHead } from '../../events/recorded-decision.ts';
+import { itemName } from '../clusters/decided-actions.ts';
 import { type BeganAfter, type Coverage, type Judging, SETTLED_MS, tellMissing } from '../coverage.ts';
 import type { Findings } from '../findings.ts';
 import type { Executed, OfReclaim } from '../reclaims/executed-reclaims.ts';
@@ -162,8 +163,7 @@ function compare({ event, value, record }: Effect, decided: Decided, findings: F
     const message = `it is not what was decided: ${firstDifference(value, content)}`;
     findings.deviation({ kind: 'output-differs', message, ...found });
   }
-  if (event.type !== 'fleetgc.node.command') return;
-  for (const message of keptObjects(event, decided))
+  for (const message of keptObjects(namedBy(event), decided))
     findings.deviation({ kind: 'kept-object', message, ...found });
 }
 
@@ -177,11 +177,24 @@ function tellDifference(
   findings.deviation({ kind: 'output-differs', message, node, places: [place, command] });
 }
 
+/** What a command names, and as what of a decision it counts. */
+interface Named {
+  readonly kind: string;
+  readonly name: string;
+}
+
+function namedBy(event: Effect['event']): readonly Named[] {
+  if (event.type === 'fleetgc.node.command')
+    return event.items.map((item) => ({ kind: item.kind, name: objectKey(item) }));
+  if (event.type !== 'fleetgc.cluster.command') return [];
+  return event.items.map((item) => ({ kind: item.act.action, name: itemName(item) }));
+}
+
 /** Verdicts name positions: without the inventory they can only be counted. */
-function keptObjects({ items }: Command, { removable, removals }: Decided): readonly string[] {
+function keptObjects(items: readonly Named[], { removable, removals }: Decided): readonly string[] {
   if (removable !== null)
     return items
-      .map(objectKey)
+      .map(({ name }) => name)
       .filter((name) => !removable.has(name))
       .map((name) => `it names ${name}, which its decision did not say to remove`);
   if (removals === null) return [];

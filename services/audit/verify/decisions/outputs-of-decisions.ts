@@ -5,6 +5,7 @@ import type { SubjectKind } from '../../../../schemas/events/identity.ts';
 import type { TopicAbout, TopicId } from '../../../../schemas/events/topics.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
 import type { DecisionHead, RecordedDecision } from '../../events/recorded-decision.ts';
+import { actionCounts, decidedActions } from '../clusters/decided-actions.ts';
 import { noCounts } from '../findings.ts';
 import { type DecidingAgain, decideAgain, type OutputEvent, type Redecided } from './decide-again.ts';
 import { removableObjects, removalCounts } from './decided-removals.ts';
@@ -29,16 +30,17 @@ export interface Decided {
 /** All that must lie on the log after a decision. */
 export function decidedBy(
   { record, subject, value, head }: RecordedDecision,
-  { input, outputs }: Redecided,
+  { input: decidedOn, outputs }: Redecided,
   inputs: Inputs,
 ): readonly Decided[] {
-  const inventory = input && head.outcome === 'commanded' ? inputs.messageOf(input) : null;
+  const following = FOLLOWING[subject.kind];
+  const input = decidedOn && head.outcome === 'commanded' ? inputs.messageOf(decidedOn) : null;
   const common = {
     decision: placeOf(record),
     node: subject.key,
     decider: head.decider.name,
-    removable: inventory?.ok ? removableObjects(value, inventory.event) : null,
-    removals: outputs === null && head.outputIds.length > 0 ? removalCounts(value) : null,
+    removable: input?.ok ? following.removable(value, input.event) : null,
+    removals: outputs === null && head.outputIds.length > 0 ? following.removals(value) : null,
   };
   if (outputs !== null)
     return outputs.map((content) => ({
@@ -47,9 +49,10 @@ export function decidedBy(
       content,
       topicId: topicOf(subject.kind, content.type),
     }));
-  const topicId = FOLLOWING[subject.kind].listedBy(head);
+  const topicId = following.listedBy(head);
   const listed = head.outputIds.map((id) => ({ ...common, id, content: null, topicId }) as const);
-  return [...listed, { ...common, id: endingId(head.id), content: null, topicId: null }];
+  const ending = { ...common, id: endingId(head.id), content: null, topicId: null };
+  return subject.kind === 'node' ? [...listed, ending] : listed;
 }
 
 interface Following<Kind extends SubjectKind> {
@@ -57,14 +60,24 @@ interface Following<Kind extends SubjectKind> {
   readonly topics: readonly TopicAbout<Kind>[];
   /** Where that lies which a decision lists. */
   readonly listedBy: (head: DecisionHead) => TopicAbout<Kind>;
+  /** What a decision says to do by what it was made on, and how often it says to do what; `null` where that cannot be read. */
+  readonly removable: (decision: unknown, input: unknown) => ReadonlySet<string> | null;
+  readonly removals: (decision: unknown) => ReadonlyMap<string, number> | null;
 }
 
 const FOLLOWING: { readonly [Kind in SubjectKind]: Following<Kind> } = {
   node: {
     topics: ['commands', 'observe', 'decisions'],
     listedBy: ({ outcome }) => (outcome === 'commanded' ? 'commands' : 'observe'),
+    removable: removableObjects,
+    removals: removalCounts,
   },
-  cluster: { topics: ['clusterCommands'], listedBy: () => 'clusterCommands' },
+  cluster: {
+    topics: ['clusterCommands'],
+    listedBy: () => 'clusterCommands',
+    removable: decidedActions,
+    removals: actionCounts,
+  },
 };
 
 /** `null` for what no decider of this release gives. */

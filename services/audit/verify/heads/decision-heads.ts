@@ -3,8 +3,9 @@ import { firstRecord, type TimeRange } from '../../../../packages/pipeline/read-
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
+import { DECISION_TOPICS, type DecisionTopicId } from '../../events/recorded-decision.ts';
 import { SETTLED_MS } from '../coverage.ts';
-import { decisionRanges, type RangesOfPartition } from './decision-ranges.ts';
+import { decisionRanges, type PartitionOfDecisions, type RangesOfPartition } from './decision-ranges.ts';
 import {
   headedBeforeMs,
   type KeptDecisions,
@@ -24,23 +25,26 @@ export interface HeadsAsked {
   readonly areRequired: boolean;
 }
 
-/** What signed heads say of the decisions of a partition, and which of them have to be there. */
+/** What signed heads say of the decisions in a partition of a topic, and which of them have to be there. */
 export interface HeadsOfPartition {
+  readonly topicId: DecisionTopicId;
   readonly ranges: RangesOfPartition;
   readonly kept: KeptDecisions;
   readonly lost: readonly LostOffsets[];
   readonly requiredBeforeMs: number | null;
 }
 
+const DECISIONS: readonly DecisionTopicId[] = Object.values(DECISION_TOPICS);
+
 /**
- * To be asked before the decisions are read, so that all that heads name are there. `sinceMs` is how long ago the verification began:
+ * Of every topic of decisions. To be asked before they are read, so that all that heads name are there. `sinceMs` is how long ago the verification began:
  * retention goes on meanwhile.
  */
 export type DecisionHeads = (
   partition: number,
   sinceMs: number,
   signal: AbortSignal,
-) => Promise<HeadsOfPartition>;
+) => Promise<readonly HeadsOfPartition[]>;
 
 export interface HeadsReading extends HeadsAsked {
   readonly range: TimeRange;
@@ -71,17 +75,22 @@ export function openDecisionHeads(
       ? keptOnLog(range, { nowMs: nowMs + sinceMs, keepsAsDeclared })
       : keptInArchive(range, lines);
   const heads = headsOf(log, roots);
-  const lost = lostFrom(lines ?? []);
   const requiredBeforeMs = areRequired ? headedBeforeMs(range, nowMs, lines) : null;
   return async (partition, sinceMs, reading) => {
     const kept = keptAfter(sinceMs);
-    const from = { timestampMs: await headsFromMs(log, { partition, range, kept }, reading) };
-    return {
-      ranges: await decisionRanges(heads.read(from, reading), { partition, range }),
-      kept,
-      lost: lost.filter((one) => one.partition === partition),
-      requiredBeforeMs,
-    };
+    const found: HeadsOfPartition[] = [];
+    for (const topicId of DECISIONS) {
+      const asked = { topicId, partition, range };
+      const from = { timestampMs: await headsFromMs(log, { ...asked, kept }, reading) };
+      found.push({
+        topicId,
+        ranges: await decisionRanges(heads.read(from, reading), asked),
+        kept,
+        lost: lostFrom(topicId, lines ?? []).filter((one) => one.partition === partition),
+        requiredBeforeMs,
+      });
+    }
+    return found;
   };
 }
 
@@ -89,13 +98,14 @@ export function openDecisionHeads(
 async function headsFromMs(
   log: Pick<EventLog, 'read'>,
   {
+    topicId,
     partition,
     range,
     kept,
-  }: Pick<HeadsReading, 'range'> & Pick<HeadsOfPartition, 'kept'> & { readonly partition: number },
+  }: Pick<HeadsReading, 'range'> & Pick<HeadsOfPartition, 'kept'> & PartitionOfDecisions,
   signal: AbortSignal,
 ): Promise<number> {
-  const request = { topic: TOPICS.decisions.name, partition, from: 'earliest' } as const;
+  const request = { topic: TOPICS[topicId].name, partition, from: 'earliest' } as const;
   const oldest = await firstRecord(log, request, signal);
   const thereFromMs = Math.min(kept.expectedFromMs, oldest?.timestampMs ?? kept.expectedFromMs);
   return Math.max(0, Math.max(range.fromMs ?? 0, thereFromMs) - SETTLED_MS);

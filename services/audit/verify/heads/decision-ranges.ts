@@ -1,15 +1,30 @@
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { type AnyDeciderName, DECIDERS } from '../../../../schemas/events/deciders.ts';
 import type { DecisionRange } from '../../../../schemas/events/head.ts';
+import { SubjectKind } from '../../../../schemas/events/identity.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
+import { DECISION_TOPICS, type DecisionTopicId } from '../../events/recorded-decision.ts';
 import { AROUND_MS, SETTLED_MS } from '../coverage.ts';
 import type { BelievedHead } from './read-heads.ts';
 
 /** What a head says of some decisions. */
 export interface HeadedRange extends DecisionRange {
+  readonly topicId: DecisionTopicId;
   readonly chain: string;
   /** Where the head lies. */
   readonly head: Place;
 }
+
+/** Heads say who decided, and by that on which topic. */
+export interface PartitionOfDecisions {
+  readonly topicId: DecisionTopicId;
+  readonly partition: number;
+}
+
+const writesOn = (decider: AnyDeciderName, topicId: DecisionTopicId): boolean =>
+  SubjectKind.options.some(
+    (kind) => DECISION_TOPICS[kind] === topicId && DECIDERS[kind].safeParse(decider).success,
+  );
 
 /** Heads of a chain that cannot all be right: its writer names each decision once. */
 export interface Contradiction {
@@ -33,12 +48,12 @@ export interface RangesOfPartition {
  */
 export async function decisionRanges(
   heads: AsyncIterable<BelievedHead> | Iterable<BelievedHead>,
-  { partition, range: { toMs } }: { readonly partition: number; readonly range: TimeRange },
+  { range: { toMs }, ...place }: PartitionOfDecisions & { readonly range: TimeRange },
 ): Promise<RangesOfPartition> {
   const settledMs = toMs === null ? Number.POSITIVE_INFINITY : toMs + AROUND_MS - SETTLED_MS;
   const told = new ToldRanges();
   for await (const head of heads)
-    for (const one of rangesIn(head, partition)) if (one.lastAtMs < settledMs) told.take(one);
+    for (const one of rangesIn(head, place)) if (one.lastAtMs < settledMs) told.take(one);
   return told.all();
 }
 
@@ -86,9 +101,12 @@ function* overlapping(ranges: readonly HeadedRange[]): Iterable<readonly [Headed
 
 const endOf = ({ first, records }: HeadedRange): number => first + records;
 
-const rangesIn = ({ event, record }: BelievedHead, partition: number): readonly HeadedRange[] =>
-  event.type === 'fleetgc.decision-head'
+const rangesIn = (
+  { event, record }: BelievedHead,
+  { topicId, partition }: PartitionOfDecisions,
+): readonly HeadedRange[] =>
+  event.type === 'fleetgc.decision-head' && writesOn(event.decider, topicId)
     ? event.ranges
         .filter((range) => range.partition === partition)
-        .map((range) => ({ ...range, chain: event.chain, head: placeOf(record) }))
+        .map((range) => ({ ...range, topicId, chain: event.chain, head: placeOf(record) }))
     : [];

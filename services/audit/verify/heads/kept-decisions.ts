@@ -4,6 +4,7 @@ import { HOUR_MS } from '../../../../packages/process/durations.ts';
 import { toFleetGcError } from '../../../../packages/process/errors.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { ManifestLine } from '../../archive/manifest-entry.ts';
+import { DECISION_TOPICS, type DecisionTopicId } from '../../events/recorded-decision.ts';
 import { AROUND_MS } from '../coverage.ts';
 
 /** Which decisions have to be there, by when their writers heard that the log had them. Epoch milliseconds. */
@@ -23,7 +24,7 @@ export interface LostOffsets {
   readonly last: bigint;
 }
 
-/** Of the log as it is at this moment. `keepsAsDeclared`: its topic of decisions keeps them as long as this release says. */
+/** Of the log as it is at this moment. `keepsAsDeclared`: its topics of decisions keep them as long as this release says. */
 export function keptOnLog(
   range: TimeRange,
   { nowMs, keepsAsDeclared }: { readonly nowMs: number; readonly keepsAsDeclared: boolean },
@@ -67,20 +68,22 @@ const newestHeadMs = (lines: readonly ManifestLine[]): number =>
     0,
   );
 
-export const lostFrom = (lines: readonly ManifestLine[]): readonly LostOffsets[] =>
+export const lostFrom = (topicId: DecisionTopicId, lines: readonly ManifestLine[]): readonly LostOffsets[] =>
   lines.flatMap((line) =>
-    line.kind === 'gap' && line.topic === TOPICS.decisions.name
+    line.kind === 'gap' && line.topic === TOPICS[topicId].name
       ? [{ partition: line.partition, first: BigInt(line.firstOffset), last: BigInt(line.lastOffset) }]
       : [],
   );
 
 const readTo = ({ toMs }: TimeRange): number => (toMs === null ? Number.POSITIVE_INFINITY : toMs + AROUND_MS);
 
-/** Nobody knows when exactly a broker deletes. */
+const DECISIONS: readonly string[] = Object.values(DECISION_TOPICS).map((id) => TOPICS[id].name);
+
+/** Nobody knows when exactly a broker deletes. All decisions are kept as long. */
 const declaredFromMs = (ms: number): number => ms - TOPICS.decisions.retentionMs + HOUR_MS;
 
 /**
- * Whether retention leaves decisions on the topic for as long as this release declares, or longer. Where the log does not say how
+ * Whether retention leaves decisions on their topics for as long as this release declares, or longer. Where the log does not say how
  * the topic is set up, nobody knows.
  */
 export async function keepsAsDeclared(log: Pick<EventLog, 'checkTopics'>): Promise<boolean> {
@@ -95,7 +98,7 @@ export async function keepsAsDeclared(log: Pick<EventLog, 'checkTopics'>): Promi
 const SETTING = /^(retention\.ms|retention\.bytes|cleanup\.policy)=(.*)$/;
 
 function keepsLess({ topic, kind, found }: TopicDifference): boolean {
-  if (topic !== TOPICS.decisions.name) return false;
+  if (!DECISIONS.includes(topic)) return false;
   if (kind === 'missing') return true;
   const [, name, value] = SETTING.exec(found) ?? [];
   if (name !== 'retention.ms') return name !== undefined;

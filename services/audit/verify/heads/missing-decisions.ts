@@ -77,7 +77,7 @@ const WHY: Readonly<Record<'decisions-cut' | MissingKind, (progress: RangeProgre
 
 function whatText({ range, seen }: RangeProgress): string {
   const missing = range.records - seen;
-  const where = `${TOPICS.decisions.name}/${range.partition}`;
+  const where = `${TOPICS[range.topicId].name}/${range.partition}`;
   return `${counted(missing, 'decision')} of ${range.records} ${numbersText(range)} in ${where}, which a signed head names, ${missing === 1 ? 'is' : 'are'} not there`;
 }
 

@@ -94,7 +94,7 @@ const isAbout = ({ firstAtMs, lastAtMs }: HeadedRange, { timestampMs }: LogRecor
   timestampMs >= firstAtMs - AROUND_MS && timestampMs <= lastAtMs + AROUND_MS;
 
 function found({ count, first, places }: Some, why: string) {
-  const where = `${TOPICS.decisions.name}/${first?.partition ?? 0}`;
+  const where = `${first?.topic ?? TOPICS.decisions.name}/${first?.partition ?? 0}`;
   return {
     message: `${counted(count, 'decision')} in ${where} ${count === 1 ? 'is' : 'are'} named by no head, though there was time to sign: ${why}`,
     node: null,

@@ -42,9 +42,16 @@ const SIGNED = [
   'policyVersions',
   'observe',
   'commands',
+  'clusterCommands',
   'heads',
 ] as const satisfies readonly TopicId[];
-const FACTS = ['diskStats', 'inventory', 'results'] as const satisfies readonly TopicId[];
+const FACTS = [
+  'diskStats',
+  'inventory',
+  'results',
+  'clusterOwnership',
+  'clusterResults',
+] as const satisfies readonly TopicId[];
 
 interface Question {
   readonly roots: TrustRoots;

@@ -116,7 +116,7 @@ const KEPT = { expectedFromMs: 0, certainFromMs: 0, readToMs: Number.POSITIVE_IN
 async function wrongOfDecisions(head: BelievedHead): Promise<string | null> {
   const partition = DECISIONS_PARTITION;
   const findings = createCollector();
-  const ranges = await decisionRanges([head], { partition, range: ALL });
+  const ranges = await decisionRanges([head], { topicId: 'decisions', partition, range: ALL });
   const check = new HeadedDecisions({ ranges, findings, kept: KEPT, lost: [], requiredBeforeMs: null });
   for (const record of HEADED) check.take(record, true);
   check.finish();

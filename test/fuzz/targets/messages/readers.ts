@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { policySetRecord } from '../../../../packages/decision/policy-set.ts';
+import { policySet as policySetFor, policySetRecord } from '../../../../packages/decision/policy-set.ts';
 import { NodeWatch } from '../../../../packages/fleet-watch/node-watch.ts';
 import type { OnEvent } from '../../../../packages/pipeline/decide.ts';
 import { certificate, revocation } from '../../../../packages/trust/statement.ts';
 import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';
 import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
 import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
 import { pressureHandler, resultsHandler } from '../../../../services/pressure/handler.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
@@ -54,6 +55,7 @@ import {
 import type { TopicReaders } from './topic-readers.ts';
 
 const policies = () => policySet();
+const clusterPolicies = () => policySetFor('cluster', [clusterPolicyRecord()], []);
 
 /** What decision services tell beside their handlers. */
 const watching = (): { readonly onEvent: OnEvent } => {
@@ -195,6 +197,10 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       ownership({ candidates: [candidate(), candidate({ references: [owner('o', { state: 'gone' })] })] }),
     ],
     readers: {
+      'graph-gc': decidingReader('clusterOwnership', () => ({
+        handlers: { clusterOwnership: graphGcHandler(clusterPolicies) },
+        judge: toTheSameNode,
+      })),
       audit: auditReader('clusterOwnership'),
       'signatures of verify': signaturesReader('clusterOwnership'),
       'trust that warns': warnedReader('clusterOwnership'),

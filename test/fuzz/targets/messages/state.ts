@@ -9,6 +9,7 @@ import { highestGenerations } from '../../../../packages/policy/version-records.
 import { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { SeenGenerations } from '../../../../packages/trust/seen-generations.ts';
 import { certificate } from '../../../../packages/trust/statement.ts';
+import { SubjectKind } from '../../../../schemas/events/identity.ts';
 import { type EventOf, TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import { pauseKey, policyKey } from '../../../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
@@ -141,9 +142,9 @@ export const policyHistoryReader = (): ReadMessage => async (message) => {
   const { record } = message;
   const history = await readPolicyHistory(logOf(record), NEVER);
   const hash = record.key ?? '';
-  const set = history.policySetOf('node', hash);
+  const sets = SubjectKind.options.map((kind) => history.policySetOf(kind, hash));
   history.whyUnknown(hash);
-  if (set !== null && set.hash !== hash)
+  if (sets.some((set) => set !== null && set.hash !== hash))
     return effect('a set of policies has another hash than it is known by');
   return history.problems.length === 0 ? PASSED : REFUSED;
 };
@@ -168,7 +169,8 @@ export const seenVersionsReader = ({ trust }: Signatories): ReadMessage => {
 function keyIn(event: EventOf<'policyVersions'>): string | null {
   switch (event.type) {
     case 'fleetgc.policy':
-      return event.policy.name;
+    case 'fleetgc.cluster-policy':
+      return policyKey(event);
     case 'fleetgc.policy-deletion':
       return event.key;
     case 'fleetgc.pause':
@@ -178,12 +180,15 @@ function keyIn(event: EventOf<'policyVersions'>): string | null {
   }
 }
 
-/** Facts about nodes may go back, and nothing else. */
+/** Facts about nodes and clusters may go back, and nothing else. */
 const GOES_BACK: readonly TopicName[] = [
   TOPICS.diskStats.name,
   TOPICS.inventory.name,
   TOPICS.results.name,
   TOPICS.decisions.name,
+  TOPICS.clusterOwnership.name,
+  TOPICS.clusterResults.name,
+  TOPICS.clusterDecisions.name,
 ];
 
 /** What `fleetgc dead-letters` shows, and would put back. */

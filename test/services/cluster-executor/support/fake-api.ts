@@ -177,7 +177,8 @@ export class FakeApi {
     isDryRun: boolean,
   ): Partial<ApiAnswer> {
     const left = { ...object, ownerReferences, finalizers };
-    if (isDryRun) return ok(bodyOf(left));
+    // Nobody may go on from a state that never was.
+    if (isDryRun) return ok(bodyOf({ ...left, resourceVersion: 'never' }));
     const stored = this.put(left);
     if (stored.deletionTimestamp !== null && finalizers.length === 0) this.remove(stored);
     return ok(bodyOf(stored));

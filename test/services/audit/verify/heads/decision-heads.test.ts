@@ -40,8 +40,8 @@ async function chainsKnown(decisions: readonly LogRecord[], daysLater: number): 
     keepsAsDeclared: true,
     areRequired: false,
   });
-  const { ranges } = await heads(partition, 0, new AbortController().signal);
-  return [...ranges.byChain.keys()];
+  const [ofNodes] = await heads(partition, 0, new AbortController().signal);
+  return [...(ofNodes?.ranges.byChain.keys() ?? [])];
 }
 
 test('heads are read as far back as decisions are there, however long their topic keeps them', async () => {

@@ -130,7 +130,7 @@ async function verified(
     return parsed?.ok ? [{ event: parsed.event, record }] : [];
   });
   for (let partition = 0; partition < TOPICS.decisions.partitions; partition += 1) {
-    const ranges = await decisionRanges(heads, { partition, range });
+    const ranges = await decisionRanges(heads, { topicId: 'decisions', partition, range });
     const check = new HeadedDecisions({ ranges, findings, kept, lost, requiredBeforeMs });
     for (const { record, isAsked } of decisionsIn(records, partition, range)) check.take(record, isAsked);
     check.finish();

@@ -63,7 +63,7 @@ test('heads are to name what is twenty minutes older than the end, and in an arc
 test('what was lost before it was archived is known from the manifest', () => {
   const gap = { kind: 'gap', partition: 7, firstOffset: '3', lastOffset: '5', notedAtMs: NOW } as const;
   const lines = linesOf(BEGUN, { ...gap, topic: name }, { ...gap, topic: TOPICS.commands.name });
-  expect(lostFrom(lines)).toEqual([{ partition: 7, first: 3n, last: 5n }]);
+  expect(lostFrom('decisions', lines)).toEqual([{ partition: 7, first: 3n, last: 5n }]);
 });
 
 const differing = (found: string, over: Partial<TopicDifference> = {}): TopicDifference => ({

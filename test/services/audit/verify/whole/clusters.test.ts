@@ -1,0 +1,342 @@
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
+import type { Output } from '../../../../../packages/decision/handler.ts';
+import { clusterOutput } from '../../../../../packages/decision/handler.ts';
+import { policySet } from '../../../../../packages/decision/policy-set.ts';
+import {
+  clusterCommandResultId,
+  clusterObjectResultsId,
+} from '../../../../../packages/decision/result-ids.ts';
+import { partitionOf } from '../../../../../packages/event-log/partition.ts';
+import type { LogRecord } from '../../../../../packages/event-log/port.ts';
+import { policySetOutput } from '../../../../../packages/service/decision-service.ts';
+import { ClusterCommand } from '../../../../../schemas/events/cluster-command.ts';
+import { ClusterDecision } from '../../../../../schemas/events/cluster-decision.ts';
+import type {
+  ClusterCommandResult,
+  ClusterObjectResults,
+} from '../../../../../schemas/events/cluster-result.ts';
+import type { Ownership } from '../../../../../schemas/events/ownership.ts';
+import { TOPICS, type TopicId } from '../../../../../schemas/events/topics.ts';
+import { policyKey } from '../../../../../schemas/policy/policy.ts';
+import { graphGcHandler } from '../../../../../services/graph-gc/handler.ts';
+import { CLUSTER, clusterPolicyRecord } from '../../../../fixtures/cluster.ts';
+import { candidate, owner, ownership } from '../../../../fixtures/ownership.ts';
+import { MINUTE, SECOND } from '../../../../fixtures/time.ts';
+import { TEST_BOUND_MS } from '../../../../pipeline/support/pipeline.ts';
+import { outgoing } from '../../../../support/logs/log-record.ts';
+import { logOf } from '../../support/archives.ts';
+import { named, verify } from '../../support/verify-recording.ts';
+
+vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
+
+const BEGAN_MS = Date.now() - 60 * MINUTE;
+const POLICY = clusterPolicyRecord();
+const SET = policySet('cluster', [POLICY], []);
+
+/** A log to which things are added, each some time after the one before. */
+class GrowingLog {
+  readonly records: LogRecord[] = [];
+  readonly #offsets = new Map<string, bigint>();
+  nowMs = BEGAN_MS;
+
+  add(output: Output, afterMs = SECOND): LogRecord {
+    const record = outgoing(output);
+    const partition = TOPICS[output.topic].partitions === 1 ? 0 : partitionOf(record.topic, record.key);
+    const offset = this.#offsets.get(record.topic) ?? 0n;
+    this.#offsets.set(record.topic, offset + 1n);
+    this.nowMs += afterMs;
+    const placed = { ...record, partition, offset, timestampMs: this.nowMs };
+    this.records.push(placed);
+    return placed;
+  }
+
+  /** What graph-gc makes of a fact, on the log behind it. */
+  decide(fact: Ownership): { readonly decision: LogRecord; readonly command: LogRecord | null } {
+    const input = this.add(clusterOutput('clusterOwnership', fact));
+    const { topic, partition, offset, value } = input;
+    const position = { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') };
+    const [[record] = [], [command] = []] = graphGcHandler(() => SET)({ event: fact, position });
+    if (record === undefined) throw new Error('every decision has a record');
+    return { decision: this.add(record), command: command === undefined ? null : this.add(command) };
+  }
+
+  carryOut(
+    command: ClusterCommand,
+    over: {
+      readonly objects?: Partial<ClusterObjectResults>;
+      readonly whole?: Partial<ClusterCommandResult>;
+    } = {},
+  ): void {
+    this.add(clusterOutput('clusterResults', { ...objectResults(command), ...over.objects }));
+    this.add(clusterOutput('clusterResults', { ...commandResult(command), ...over.whole }));
+  }
+}
+
+const answering = ({ id: commandId, decisionId, takenAt: at }: ClusterCommand) => ({
+  version: 1 as const,
+  ...CLUSTER,
+  at,
+  commandId,
+  decisionId,
+});
+
+const objectResults = (command: ClusterCommand): ClusterObjectResults => ({
+  type: 'fleetgc.cluster.object-results',
+  ...answering(command),
+  id: clusterObjectResultsId(
+    { ...CLUSTER, commandId: command.id },
+    command.items.map(({ object }) => object.uid),
+  ),
+  objects: command.items.map(({ object, rule, act: { action } }) => ({
+    object,
+    rule,
+    action,
+    attempts: 1,
+    requests: 1,
+    owners: [],
+    result: { outcome: 'removed' },
+  })),
+});
+
+const commandResult = (command: ClusterCommand): ClusterCommandResult => ({
+  type: 'fleetgc.cluster.command-result',
+  ...answering(command),
+  id: clusterCommandResultId({ ...CLUSTER, commandId: command.id }),
+  result: { outcome: 'done', counts: { removed: command.items.length } },
+});
+
+const doomed = (uid: string) => candidate({ object: { uid }, references: [owner('o', { state: 'gone' })] });
+const held = (uid: string) => candidate({ object: { uid }, references: [owner('p')] });
+const fact = (id: string, candidates = [doomed('x'), held('y'), doomed('z')]): Ownership =>
+  ownership({ id, candidates });
+
+const commandIn = (record: LogRecord | null): ClusterCommand =>
+  ClusterCommand.parse(JSON.parse(String(record?.value)));
+const decisionIn = (record: LogRecord): ClusterDecision =>
+  ClusterDecision.parse(JSON.parse(String(record.value)));
+
+function begun(): GrowingLog {
+  const log = new GrowingLog();
+  log.add({ topic: 'policyVersions', key: POLICY.hash, event: POLICY });
+  log.add({ topic: 'policies', key: policyKey(POLICY), event: POLICY });
+  log.add(policySetOutput(SET));
+  return log;
+}
+
+/** A fact that leads to a command, its results, a fact that leads to nothing, and the time after them. */
+function lived(carryOut: (log: GrowingLog, command: ClusterCommand) => void): GrowingLog {
+  const log = begun();
+  carryOut(log, commandIn(log.decide(fact('fact-1')).command));
+  log.decide(fact('fact-2', [held('y')]));
+  log.nowMs += 30 * MINUTE;
+  for (const id of ['fact-3', 'fact-4']) {
+    log.decide(fact(id, [held('y')]));
+    log.nowMs += 2 * MINUTE;
+  }
+  return log;
+}
+
+const found = (records: readonly LogRecord[]) => verify(logOf(records));
+
+/** The same records with another value of one of them. */
+const changed = (records: readonly LogRecord[], one: LogRecord, event: Output['event']): LogRecord[] =>
+  records.map((record) =>
+    record === one
+      ? {
+          ...record,
+          value: Buffer.from(canonicalJson(event)),
+          headers: { ...record.headers, ce_id: event.id },
+        }
+      : record,
+  );
+
+const onTopic = (records: readonly LogRecord[], topicId: TopicId): LogRecord[] =>
+  records.filter(({ topic }) => topic === TOPICS[topicId].name);
+const first = (records: readonly LogRecord[], topicId: TopicId): LogRecord => {
+  const [record] = onTopic(records, topicId);
+  if (record === undefined) throw new Error(`there is nothing on ${topicId}`);
+  return record;
+};
+
+let records: readonly LogRecord[];
+beforeAll(() => {
+  records = lived((log, command) => log.carryOut(command)).records;
+});
+
+test('what happened as it should is verified, from the fact to the last result', async () => {
+  const verified = await found(records);
+  expect(named(verified)).toEqual([]);
+  expect(verified.counts).toMatchObject({
+    decisions: 4,
+    verified: 4,
+    commands: 1,
+    results: 2,
+    removals: 2,
+    expired: 0,
+    outOfRange: 0,
+  });
+});
+
+describe('decisions', () => {
+  test('one on other bytes than those on the log deviates', async () => {
+    const one = first(records, 'clusterOwnership');
+    const other = changed(records, one, fact('fact-1', [held('x'), held('y'), held('z')]));
+    expect(named(await found(other))).toContain(`input-changed gc.cluster.decisions@0`);
+  });
+
+  test('one that says otherwise than its decider deviates', async () => {
+    const one = first(records, 'clusterDecisions');
+    const decision = decisionIn(one);
+    const kept = decision.verdicts.map((verdict) => ({ ...verdict, rule: 'D3' }));
+    const other = changed(records, one, { ...decision, verdicts: kept });
+    expect(named(await found(other))).toContain('decided-differently gc.cluster.decisions@0');
+  });
+
+  test('a fact that was passed over deviates', async () => {
+    const one = onTopic(records, 'clusterDecisions')[1];
+    const without = records.filter((record) => record !== one);
+    expect(named(await found(without))).toContain('undecided gc.cluster.ownership@1');
+  });
+});
+
+describe('commands', () => {
+  test('one that no decision lists deviates', async () => {
+    const log = lived(() => undefined);
+    const command = commandIn(first(log.records, 'clusterCommands'));
+    log.add(clusterOutput('clusterCommands', { ...command, id: 'command-forged' }));
+    log.nowMs += 30 * MINUTE;
+    log.decide(fact('fact-5', [held('y')]));
+    expect(named(await found(log.records))).toContain('not-decided gc.cluster.commands@1');
+  });
+
+  test('one that names more than was decided deviates', async () => {
+    const one = first(records, 'clusterCommands');
+    const command = commandIn(one);
+    const [item] = command.items;
+    if (item === undefined) throw new Error('it names objects');
+    const more = { ...item, object: { ...item.object, uid: 'y' } };
+    const other = changed(records, one, { ...command, items: [...command.items, more] });
+    const names = named(await found(other));
+    expect(names).toContain('output-differs gc.cluster.commands@0');
+    expect(names).toContain('kept-object gc.cluster.commands@0');
+  });
+
+  test('one that was decided and is not there deviates', async () => {
+    const without = records.filter(({ topic }) => topic !== TOPICS.clusterCommands.name);
+    expect(named(await found(without))).toContain('output-missing gc.cluster.decisions@0');
+  });
+});
+
+describe('results', () => {
+  const carriedOut = async (
+    over: (command: ClusterCommand) => NonNullable<Parameters<GrowingLog['carryOut']>[1]>,
+  ) => named(await found(lived((log, command) => log.carryOut(command, over(command))).records));
+
+  test('those of no command deviate', async () => {
+    const other = { commandId: 'command-none' };
+    const names = await carriedOut(() => ({
+      objects: { ...other, id: clusterObjectResultsId({ ...CLUSTER, ...other }, ['x', 'z']) },
+      whole: { ...other, id: clusterCommandResultId({ ...CLUSTER, ...other }) },
+    }));
+    expect(names).toEqual(
+      expect.arrayContaining(['not-commanded gc.cluster.results@0', 'not-commanded gc.cluster.results@1']),
+    );
+  });
+
+  test('one about an object that the command does not name deviates', async () => {
+    const names = await carriedOut((command) => {
+      const objects = objectResults(command).objects.map((told) => ({
+        ...told,
+        object: { ...told.object, uid: told.object.uid === 'x' ? 'y' : told.object.uid },
+      }));
+      const id = clusterObjectResultsId({ ...CLUSTER, commandId: command.id }, ['y', 'z']);
+      return { objects: { id, objects } };
+    });
+    expect(names).toContain('not-commanded gc.cluster.results@0');
+  });
+
+  test.each<{ name: string; over: (command: ClusterCommand) => Partial<ClusterObjectResults> }>([
+    { name: 'another decision', over: () => ({ decisionId: 'decision-other' }) },
+    { name: 'an id that does not follow', over: () => ({ id: 'results-other' }) },
+    {
+      name: 'another rule than the command',
+      over: (command) => ({
+        objects: objectResults(command).objects.map((told) => ({ ...told, rule: 'D11' })),
+      }),
+    },
+    {
+      name: 'another action than the command',
+      over: (command) => ({
+        objects: objectResults(command).objects.map((told) => ({ ...told, action: 'finish' as const })),
+      }),
+    },
+  ])('one with $name deviates', async ({ over }) => {
+    expect(await carriedOut((command) => ({ objects: over(command) }))).toContain(
+      'result-differs gc.cluster.results@0',
+    );
+  });
+
+  test('a command that counts other objects than it has deviates', async () => {
+    const names = await carriedOut(() => ({
+      whole: { result: { outcome: 'done', counts: { removed: 1 } } },
+    }));
+    expect(names).toContain('result-differs gc.cluster.results@1');
+  });
+
+  test('an object without a result deviates, once the command is done', async () => {
+    const log = lived((grown, command) => {
+      grown.carryOut(command);
+      const later = commandIn(grown.decide(fact('later')).command);
+      grown.add(clusterOutput('clusterResults', commandResult(later)));
+    });
+    expect(named(await found(log.records))).toEqual(['result-missing gc.cluster.results@2']);
+  });
+
+  test('a refusal ends a command, also that of another cluster of the name beside its own', async () => {
+    const refused = { outcome: 'refused', reason: 'expired', message: 'too late' } as const;
+    const log = lived((grown, command) =>
+      grown.add(clusterOutput('clusterResults', { ...commandResult(command), result: refused })),
+    );
+    expect(named(await found(log.records))).toEqual([]);
+    const beside = lived((grown, command) => {
+      const other = { ...CLUSTER, clusterInstance: 'another' };
+      const result = { outcome: 'refused', reason: 'other-instance', message: 'not ours' } as const;
+      const id = clusterCommandResultId({ ...other, commandId: command.id });
+      grown.add(clusterOutput('clusterResults', { ...commandResult(command), ...other, id, result }));
+      grown.carryOut(command);
+    });
+    expect(named(await found(beside.records))).toEqual([]);
+  });
+
+  test('two executors may find different things, and the same told twice is one result', async () => {
+    const log = lived((grown, command) => {
+      grown.carryOut(command);
+      const gone = objectResults(command).objects.map((told) => ({
+        ...told,
+        result: { outcome: 'not-found' as const },
+      }));
+      grown.carryOut(command, {
+        objects: { objects: gone },
+        whole: { result: { outcome: 'done', counts: { 'not-found': 2 } } },
+      });
+    });
+    const verified = await found(log.records);
+    expect(named(verified)).toEqual([]);
+    expect(verified.counts).toMatchObject({ results: 2, duplicates: 2 });
+  });
+
+  test('a command that nobody answers is told, and no deviation', async () => {
+    const verified = await found(lived(() => undefined).records);
+    expect(named(verified)).toEqual([]);
+    expect(verified.counts.expired).toBe(1);
+    expect(verified.unanswered.first).toMatchObject([{ kind: 'node-lives-on', node: CLUSTER.cluster }]);
+  });
+});
+
+test('a range that begins after a command has its results verified all the same', async () => {
+  const fromMs = first(records, 'clusterResults').timestampMs;
+  const verified = await verify(logOf(records), { fromMs, toMs: null });
+  expect(named(verified)).toEqual([]);
+  expect(verified.counts).toMatchObject({ results: 2, ofEarlier: 2, outOfRange: 0 });
+});
