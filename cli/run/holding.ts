@@ -18,7 +18,7 @@ interface HoldingFor<Kind extends SubjectKind> {
 }
 
 /** What people are to know of a policy: what becomes of what it allows. */
-const POLICY_LINES: { readonly [Kind in SubjectKind]: (record: PolicyRecordOf<Kind>) => string } = {
+const POLICY_TEXTS: { readonly [Kind in SubjectKind]: (record: PolicyRecordOf<Kind>) => string } = {
   node: ({ policy: { name, mode } }) =>
     mode === 'enforce'
       ? `Policy ${name}: enforce. What it allows will be removed.`
@@ -54,7 +54,7 @@ export function holdingNow<Kind extends SubjectKind>({
       };
     }
     case 'policy':
-      return { isPaused: false, line: POLICY_LINES[policies.subject](selection.record) };
+      return { isPaused: false, line: POLICY_TEXTS[policies.subject](selection.record) };
   }
 }
 

@@ -108,18 +108,21 @@ export class ClusterExecutor {
     const telling = new AbortController();
     const publishing = this.#outbox.run(telling.signal);
     const ticking = runEvery(TELL_EVERY_MS, () => this.#tick(), { sleep, signal: telling.signal });
+    const working = workOff(this.#queue, {
+      workers: WORKERS,
+      work: ({ value }) => this.#work(value),
+      nowMs,
+      sleep,
+      signal: this.#stopping.signal,
+    });
     try {
-      await workOff(this.#queue, {
-        workers: WORKERS,
-        work: ({ value }) => this.#work(value),
-        nowMs,
-        sleep,
-        signal: this.#stopping.signal,
-      });
+      await Promise.race([working, ticking, publishing]);
     } finally {
+      // Also when one of them failed, what is in hand is finished and told.
+      this.#stopping.abort();
+      await Promise.allSettled([working]);
       this.#reports.flush();
       telling.abort();
-      await ticking;
       await this.#outbox.last(publishing);
     }
   }
