@@ -23,6 +23,8 @@ export interface LogRecord {
   readonly headers: Headers;
   /** Epoch milliseconds, by the log's own clock (LogAppendTime). */
   readonly timestampMs: number;
+  /** The log did not date it, so that its time is what its writer says: the topic has another `message.timestamp.type`. */
+  readonly isDatedByWriter?: true;
   /**
    * Why records up to this offset could not be read at all; then there is no key, and the value is empty. Only subscriptions
    * get such a record: a reading ends with `LOG_CORRUPT` there.

@@ -66,7 +66,12 @@ async function readCountedPolicies(
   signal: AbortSignal,
 ): Promise<StoredPolicies> {
   const { ring } = await readKeys(log, roots, signal);
-  const trust = new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => 0 });
+  const trust = new RequiredTrust({
+    ring: () => ring,
+    problem: () => null,
+    nowMs: () => 0,
+    judges: 'as-recorded',
+  });
   const seen = new SeenGenerations();
   seen.saw('policies', await believedGenerations(log, { trust, onRefused: () => undefined }, signal));
   return readJudgedPolicies(log, { trust, seen }, signal);

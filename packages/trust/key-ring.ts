@@ -177,14 +177,18 @@ export class KeyRing {
     if (record.key !== statement.keyId) return 'its record key is not the id of the key that it is about';
     if (statement.type === 'fleetgc.key-certificate' && keyIdOf(statement.publicKey) !== statement.keyId)
       return 'the id of the key does not follow from its public key';
-    return this.#isOutOfTime(by, record)
+    return this.#isOutOfTime(by, statement, record)
       ? `${by}, which signed it, was no root any more at that time`
       : { statement, by, generation };
   }
 
-  /** A root of the file holds until the file changes; a successor as long as its certificate says. */
-  #isOutOfTime(root: KeyId, { timestampMs }: LogRecord): boolean {
+  /**
+   * A root of the file holds until the file changes; a successor as long as its certificate says. Where the log does not say when it
+   * took a statement, a successor may have ended: it certifies nobody then, and may still take back.
+   */
+  #isOutOfTime(root: KeyId, { type }: KeyStatement, { timestampMs, isDatedByWriter }: LogRecord): boolean {
     if (this.#fileRoots.has(root)) return false;
+    if (isDatedByWriter && type === 'fleetgc.key-certificate') return true;
     const standing = newest(this.#certificates.get(root) ?? []);
     return standing?.statement.role !== 'root' || timestampMs >= standing.statement.notAfterMs;
   }

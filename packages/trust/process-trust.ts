@@ -16,8 +16,8 @@ import {
   SIGNED_TOPICS,
   TRUST_OFF,
   type Trust,
-  WarningTrust,
 } from './trust.ts';
+import { WarningTrust } from './warning-trust.ts';
 
 /** Which facts of nodes count: those with the signature of a node's key, or all. `warn` tells of those that would not. */
 export type FactsTrust = 'required' | 'warn' | 'off';

@@ -1,7 +1,7 @@
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import type { KeyId, KeyRole } from '../../schemas/keys/key-statement.ts';
+import type { KeyId, KeyRevocation, KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { LogRecord } from '../event-log/port.ts';
-import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { FleetGcError } from '../process/errors.ts';
 import { printableLine } from '../text/printable.ts';
 import { timeText } from '../text/time-text.ts';
 import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
@@ -36,7 +36,10 @@ export type Authentication =
   | { readonly ok: false; readonly distrust: Distrust };
 
 /** What a record is judged by. */
-type Judged = Pick<LogRecord, 'topic' | 'key' | 'value' | 'headers' | 'timestampMs'>;
+export type Judged = Pick<
+  LogRecord,
+  'topic' | 'key' | 'value' | 'headers' | 'timestampMs' | 'isDatedByWriter'
+>;
 
 /** What every record passes before it is parsed. Both throw `KEYS_UNREADABLE` while nobody can tell whose signature counts. */
 export interface Trust {
@@ -114,7 +117,7 @@ export interface TrustSettings {
   readonly problem: () => string | null;
   /** Epoch milliseconds; never earlier than a time that was proved before. */
   readonly nowMs: () => number;
-  /** Told of each record that is believed, and the generation that its signer gave it. */
+  /** Told of each record that is believed and that the log has dated, and the generation that its signer gave it. */
   readonly onBelieved?: (record: Pick<Judged, 'timestampMs'>, generation: number | null) => void;
   /** `as-recorded`: for whoever asks later what counted when the log took it. When not given, what counts now. */
   readonly judges?: 'as-recorded';
@@ -140,12 +143,13 @@ export class RequiredTrust implements Trust {
     if (key === undefined) return distrust('untrusted-key', `no root vouches for its key ${signature.keyId}`);
     const objection =
       this.#objection(key, signers, record.timestampMs) ??
-      objectionToGeneration(signature, signers, record) ??
+      this.#objectionToUndated(key, signers, record) ??
+      objectionToGeneration(signature, signers, this.#takenAtMs(record)) ??
       objectionToSubject(topic, key, record.key);
     if (objection !== null) return distrust('untrusted-key', `its key ${keyText(key)} ${objection}`);
     if (!isSignedBy(key.publicKey, ring.fleet, record, signature))
       return distrust('bad-signature', `its signature is not that of ${keyText(key)} over this record`);
-    this.#settings.onBelieved?.(record, signature.generation);
+    if (!record.isDatedByWriter) this.#settings.onBelieved?.(record, signature.generation);
     const { keyId, role, clusters } = key;
     return { ok: true, principal: { kind: 'key', keyId, role, clusters, generation: signature.generation } };
   }
@@ -176,51 +180,38 @@ export class RequiredTrust implements Trust {
     if (!roles.includes(role)) return `is that of a ${role}, who may not sign this`;
     const isAboutNow = good === 'now' && this.#settings.judges !== 'as-recorded';
     if (revocation !== null && (isAboutNow || takenAtMs >= revocation.untrustedFromMs))
-      return `was revoked (${printableLine(revocation.reason)})`;
+      return revokedText(revocation);
     if ((isAboutNow ? this.#settings.nowMs() : takenAtMs) >= notAfterMs)
       return `has expired at ${timeText(notAfterMs)}`;
     return null;
   }
+
+  /** Whoever has a stolen key would date back what he signs: so the key has to be good now. */
+  #objectionToUndated(key: CertifiedKey, needed: Needed, record: Judged): string | null {
+    if (!record.isDatedByWriter || needed.good === 'now') return null;
+    const { revocation } = key;
+    const objection =
+      revocation === null ? this.#objection(key, needed, this.#takenAtMs(record)) : revokedText(revocation);
+    return (
+      objection &&
+      `${objection}, and the event log does not say when it took this: give ${record.topic} message.timestamp.type=LogAppendTime, and write it again`
+    );
+  }
+
+  /** What was recorded is judged by the time that it has: keys of long ago have ended. */
+  #takenAtMs({ isDatedByWriter, timestampMs }: Judged): number {
+    const { judges, nowMs } = this.#settings;
+    return isDatedByWriter && judges !== 'as-recorded' ? nowMs() : timestampMs;
+  }
 }
+
+const revokedText = ({ reason }: KeyRevocation): string => `was revoked (${printableLine(reason)})`;
 
 /** Facts of nodes are judged apart from what is ordered and set: they come from many more machines. */
 export const judgingApart = (others: Trust, facts: Trust): Trust => ({
   authenticate: (topic, record) => (isFact(topic) ? facts : others).authenticate(topic, record),
   objectionTo: (topic, ...about) => (isFact(topic) ? facts : others).objectionTo(topic, ...about),
 });
-
-type Tell = (topic: TopicId, distrust: Distrust, recordKey: string | null) => void;
-
-/** Believes everybody as `TRUST_OFF` does, and tells of each message that would not count if signatures were required. */
-export class WarningTrust implements Trust {
-  readonly #required: RequiredTrust;
-  readonly #tell: Tell;
-
-  constructor(required: RequiredTrust, tell: Tell) {
-    this.#required = required;
-    this.#tell = tell;
-  }
-
-  authenticate(topic: TopicId, record: Judged): Authentication {
-    const authentication = this.#attempt(topic, record);
-    if (authentication.ok) return authentication;
-    this.#tell(topic, authentication.distrust, record.key);
-    return { ok: true, principal: NOBODY_PROVED };
-  }
-
-  objectionTo(): null {
-    return null;
-  }
-
-  /** Nobody waits for keys where none are required. */
-  #attempt(topic: TopicId, record: Judged): Authentication {
-    try {
-      return this.#required.authenticate(topic, record);
-    } catch (error) {
-      return distrust('untrusted-key', toFleetGcError(error).message);
-    }
-  }
-}
 
 const distrust = (cause: Distrust['cause'], message: string): Authentication => ({
   ok: false,
@@ -230,9 +221,11 @@ const distrust = (cause: Distrust['cause'], message: string): Authentication => 
 function objectionToGeneration(
   { generation }: Signature,
   { generation: needed }: Needed,
-  record: Judged,
+  takenAtMs: number,
 ): string | null {
   if (needed === 'none') return null;
   if (generation === null) return needed === 'optional' ? null : 'signed it without a generation';
-  return isOfTheFuture(generation, record) ? 'signed it with a generation that is a day ahead' : null;
+  return isOfTheFuture(generation, { timestampMs: takenAtMs })
+    ? 'signed it with a generation that is a day ahead'
+    : null;
 }

@@ -27,7 +27,8 @@ type Original =
 
 /**
  * Facts about nodes and clusters go back: whoever reads them judges them anew. An order is never put back, since a letter may be anybody's and
- * an old order asks for what nobody may want any more; an old policy would replace the one that holds now.
+ * an old order asks for what nobody may want any more; an old policy would replace the one that holds now. Nobody acts on decisions, so
+ * that no true letter holds one, and twice on the log one bears a number that was signed for another place.
  */
 const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   diskStats: true,
@@ -35,11 +36,11 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   observe: false,
   commands: false,
   results: true,
-  decisions: true,
+  decisions: false,
   clusterOwnership: true,
   clusterCommands: false,
   clusterResults: true,
-  clusterDecisions: true,
+  clusterDecisions: false,
   policies: false,
   policyVersions: false,
   keys: false,

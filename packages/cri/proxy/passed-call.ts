@@ -12,7 +12,6 @@ import { CRI_NAMESPACE } from '../containerd/methods.ts';
 /** What of a call's headers reaches the runtime, its deadline among them. */
 const PASSED_HEADERS = [
   'content-type',
-  'te',
   'user-agent',
   'grpc-timeout',
   'grpc-encoding',
@@ -22,7 +21,7 @@ const PASSED_HEADERS = [
 /** Answers a call itself, with a status of gRPC and a sentence. */
 export function refuse(call: ServerHttp2Stream, code: status, sentence: string): void {
   call.resume();
-  if (call.destroyed || call.headersSent) return;
+  if (call.destroyed || call.closed || call.headersSent) return;
   call.respond(
     { ':status': 200, 'content-type': 'application/grpc', ...statusHeaders(code, sentence) },
     { endStream: true },
@@ -65,6 +64,8 @@ export function passOn(
 const headersFor = (headers: IncomingHttpHeaders): OutgoingHttpHeaders => ({
   ':method': 'POST',
   ':path': headers[':path'],
+  // Of gRPC always. As somebody else wrote it, Node.js may refuse to send it.
+  te: 'trailers',
   ...Object.fromEntries(
     PASSED_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
   ),
@@ -77,7 +78,7 @@ function answerWith(
   asked: ClientHttp2Stream,
   { answer, flags }: { readonly answer: OutgoingHttpHeaders; readonly flags: number },
 ): void {
-  if (call.destroyed) return;
+  if (call.destroyed || call.closed) return;
   if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) {
     call.respond(answer, { endStream: true });
     return;

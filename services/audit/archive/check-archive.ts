@@ -95,7 +95,7 @@ export async function changedFiles(
 }
 
 /** What is wrong with a file of the archive; `null` when it is as it was written. */
-export async function fileProblem(directory: string, file: KnownFile): Promise<string | null> {
+async function fileProblem(directory: string, file: KnownFile): Promise<string | null> {
   const read = await readKnownFile(directory, file);
   return read.ok ? null : read.problem;
 }
@@ -105,7 +105,7 @@ type FileRead =
   | { readonly ok: false; readonly problem: string };
 
 /** The bytes of a file that is as it was written, or what is wrong with it. */
-async function readKnownFile(directory: string, known: KnownFile): Promise<FileRead> {
+export async function readKnownFile(directory: string, known: KnownFile): Promise<FileRead> {
   try {
     return asWritten(known, await readFile(join(directory, known.file)));
   } catch (error) {

@@ -8,6 +8,7 @@ import { type KnownFile, syncToDisk, UNFINISHED } from './archive-files.ts';
 import { fileName, namesFileName } from './file-names.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
 import type { OpenRange } from './open-ranges.ts';
+import { privateFile } from './private-file.ts';
 
 export interface FileContent {
   /** Writes the records. */
@@ -45,12 +46,11 @@ async function placeFiles(
   const { topic, partition, firstOffset, lastOffset, rawBytes: _, ...rest } = range;
   const file = fileName(topic, partition, firstOffset);
   if (mkdirSync(dirname(join(directory, file)), { recursive: true }) !== undefined) syncToDisk(directory);
-  const indexed =
-    names && (await placeFile(directory, namesFileName(file), (path) => writeFile(path, names)));
+  const indexed = names && (await placeFile(directory, namesFileName(file), names));
   return {
     kind: 'file',
     file,
-    ...(await placeFile(directory, file, write)),
+    ...(await placeFile(directory, file, await contentBy(write))),
     topic,
     partition,
     firstOffset: String(firstOffset),
@@ -60,16 +60,18 @@ async function placeFiles(
   };
 }
 
+/** What is written elsewhere: whoever can write to the archive could have something else signed. */
+async function contentBy(write: FileContent['write']): Promise<Buffer> {
+  await using file = await privateFile();
+  await write(file.path);
+  return await readFile(file.path);
+}
+
 /** Written under another name, so that a file with its own name is whole. */
-async function placeFile(
-  directory: string,
-  file: string,
-  write: (path: string) => Promise<void>,
-): Promise<Omit<KnownFile, 'file'>> {
+async function placeFile(directory: string, file: string, content: Buffer): Promise<Omit<KnownFile, 'file'>> {
   const path = join(directory, file);
-  await write(`${path}${UNFINISHED}`);
+  await writeFile(`${path}${UNFINISHED}`, content);
   syncToDisk(`${path}${UNFINISHED}`);
-  const content = await readFile(`${path}${UNFINISHED}`);
   renameSync(`${path}${UNFINISHED}`, path);
   syncToDisk(dirname(path));
   return { sha256: sha256Hex(content), sizeBytes: content.length };

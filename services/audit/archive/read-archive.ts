@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { DuckDBBlobVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { z } from 'zod';
 import { requirePartition } from '../../../packages/event-log/partition.ts';
@@ -7,13 +7,14 @@ import { interrupted } from '../../../packages/event-log/stopping.ts';
 import { type RecordedLog, readPartition } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { NameIndex } from '../names/name-index.ts';
-import { requireManifest, requireUnchanged, unfinishedPassMs } from './archive-files.ts';
+import { archiveChanged, requireManifest, unfinishedPassMs } from './archive-files.ts';
 import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archived-names.ts';
 import { begunAhead } from './begun-ahead.ts';
-import { fileProblem } from './check-archive.ts';
+import { readKnownFile } from './check-archive.ts';
 import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
 import { filesOf } from './manifest.ts';
 import type { ArchivedFile, ManifestLine } from './manifest-entry.ts';
+import { type PrivateFile, privateFile } from './private-file.ts';
 
 /** An archive, read as the event log that it was made of. */
 export interface ArchiveLog extends RecordedLog {
@@ -35,16 +36,7 @@ export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
   const files = filesOf(manifest);
   const passBegunMs = before ?? (await unfinishedPassMs(directory));
   const duck = openDuckDb();
-  const checked = new Set<string>();
-
-  const requireFile = async (file: ArchivedFile): Promise<void> => {
-    if (checked.has(file.file)) return;
-    const problem = await fileProblem(directory, file);
-    requireUnchanged(directory, problem === null ? [] : [problem]);
-    checked.add(file.file);
-  };
-
-  const archive = { directory, files, duck, requireFile };
+  const archive = { directory, files, duck };
   return {
     lines: manifest.lines,
     passBegunMs,
@@ -64,7 +56,6 @@ interface OpenArchive {
   readonly directory: string;
   readonly files: readonly ArchivedFile[];
   readonly duck: Duck;
-  readonly requireFile: (file: ArchivedFile) => Promise<void>;
   /** Records with other keys are left out; `null`: with any. */
   readonly keys: readonly string[] | null;
 }
@@ -157,13 +148,24 @@ const Values = z.instanceof(DuckDBBlobVector);
 
 const Headers = z.record(z.string(), z.string());
 
+/** What is read is what was compared with the manifest. */
+async function checkedCopy(directory: string, file: ArchivedFile): Promise<PrivateFile> {
+  const read = await readKnownFile(directory, file);
+  if (!read.ok) throw archiveChanged(directory, read.problem);
+  await using opened = new AsyncDisposableStack();
+  const copy = opened.use(await privateFile());
+  await writeFile(copy.path, read.content);
+  opened.move();
+  return copy;
+}
+
 /**
  * The records of a file, the last first. They lie in it by node, and are sorted here: DuckDB would hold all of them several times
  * to do it, until the last of them was used.
  */
 async function readFile({ archive, file, from, request }: FileReading): Promise<LogRecord[]> {
-  await archive.requireFile(file);
-  const source = `read_parquet(${sqlText(join(archive.directory, file.file))})`;
+  await using copy = await checkedCopy(archive.directory, file);
+  const source = `read_parquet(${sqlText(copy.path)})`;
   using connection = await archive.duck.connect();
   const result = await connection.stream(
     `SELECT "offset", epoch_ms(time), key, headers, value FROM ${source} WHERE ${condition(source, from)} AND ${keyCondition(archive.keys)}`,

@@ -118,7 +118,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'inventory',
     edits: [
       {
-        file: TRUST,
+        file: 'packages/trust/warning-trust.ts',
         old: 'if (authentication.ok) return authentication;\n    this.#tell(',
         now: "if (authentication.ok) return authentication;\n    if (authentication.distrust.cause !== 'unsigned') this.#tell(",
       },

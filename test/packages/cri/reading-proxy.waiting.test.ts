@@ -58,6 +58,36 @@ async function answerTo(path: string, call: string, headers: Readonly<Record<str
   };
 }
 
+/** What a client of ours cannot send: a call with headers as somebody wrote them down. Resolves when the call was answered. */
+async function rawCall(path: string, headers: readonly (readonly [string, string])[]): Promise<void> {
+  const [HEADERS, SETTINGS, END_OF_BOTH] = [1, 4, 5];
+  const frame = (type: number, flags: number, stream: number, body: Buffer): Buffer => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(body.length, 0, 3);
+    head.writeUInt8(type, 3);
+    head.writeUInt8(flags, 4);
+    head.writeUInt32BE(stream, 5);
+    return Buffer.concat([head, body]);
+  };
+  const text = (value: string): Buffer => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
+  const block = headers.map(([name, value]) => Buffer.concat([Buffer.alloc(1), text(name), text(value)]));
+  const socket = connectSocket(path);
+  onTestFinished(() => void socket.destroy());
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  socket.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)));
+  socket.write(frame(HEADERS, END_OF_BOTH, 1, Buffer.concat(block)));
+  let answer = Buffer.alloc(0);
+  socket.on('data', (data) => {
+    answer = Buffer.concat([answer, data]);
+  });
+  const hasAnswered = (): boolean => {
+    for (let at = 0; at + 9 <= answer.length; at += 9 + answer.readUIntBE(at, 3))
+      if (answer.readUInt8(at + 3) === HEADERS) return true;
+    return false;
+  };
+  await waitUntil('an answer to the call', BOUND_MS, hasAnswered);
+}
+
 /** A node with a running container, a dead one, and an image that nobody uses. */
 async function usedNode(): Promise<SimulatedNode> {
   const node = await simulatedNode({ hasContainerdApi: true });
@@ -221,6 +251,28 @@ describe('a call that is let through', () => {
     await expect(reader.listImages()).rejects.toMatchObject({ code: 'RUNTIME_ANSWER_TOO_LARGE' });
     using another = connectReader(path);
     expect(await another.listSandboxes()).toEqual([]);
+  });
+
+  test.each([
+    [['te', 'Trailers']],
+    [
+      ['te', 'trailers'],
+      ['te', 'trailers'],
+    ],
+  ] as const)('is answered, and the proxy goes on, whatever headers it has: %j %j', async (...odd) => {
+    const node = await usedNode();
+    const { path } = await proxyBefore(node.endpoint);
+    await rawCall(path, [
+      [':method', 'POST'],
+      [':scheme', 'http'],
+      [':authority', 'localhost'],
+      [':path', METHODS.version.definition.path],
+      ['content-type', 'application/grpc'],
+      ...odd.filter((header) => header !== undefined),
+    ]);
+    expect(await answerTo(path, METHODS.removeImage.definition.path)).toMatchObject({
+      code: STATUS.PERMISSION_DENIED,
+    });
   });
 
   test('is about the namespace of CRI alone, whatever it asks for', async () => {

@@ -138,6 +138,17 @@ test('a successor certifies as its root does, until its certificate ends', () =>
   expect(ringOf(inTime).find(key.keyId)).toBeUndefined();
 });
 
+test('where the log did not say when it took a record, a successor certifies nobody, and takes back all the same', () => {
+  const asRoot = certified(root, successor, { role: 'root', notAfterMs: SIGNED_AT_MS + DAY_MS });
+  const byWriter = (record: LogRecord): LogRecord => ({ ...record, isDatedByWriter: true });
+  const dated = byWriter(certified(successor, key));
+  expect(ringOf(asRoot, dated).find(key.keyId)).toBeUndefined();
+  expect(new KeyRing(rootsOf(root)).add(dated)).toMatchObject({ kind: 'refused' });
+  expect(ringOf(byWriter(certified(root, key))).find(key.keyId)).toBeDefined();
+  const back = byWriter(revoked(successor, key));
+  expect(ringOf(asRoot, certified(root, key), back).isRevoked(key.keyId)).toBe(true);
+});
+
 test('a key that is no root certifies nobody', () => {
   const ring = ringOf(certified(root, other, { role: 'operator' }), certified(other, key));
   expect(ring.find(key.keyId)).toBeUndefined();

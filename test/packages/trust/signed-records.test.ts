@@ -6,7 +6,8 @@ import { readSignedRecord, signedRecordText } from '../../../packages/trust/sign
 import { signerOf, UNSIGNED } from '../../../packages/trust/signer.ts';
 import { objectionToSubject } from '../../../packages/trust/speaks-for.ts';
 import { KeySigner, UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
-import { NOBODY_PROVED, RequiredTrust, SIGNED_TOPICS, WarningTrust } from '../../../packages/trust/trust.ts';
+import { NOBODY_PROVED, RequiredTrust, SIGNED_TOPICS } from '../../../packages/trust/trust.ts';
+import { WarningTrust } from '../../../packages/trust/warning-trust.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { signRecord } from '../../../packages/trust/signature.ts';
@@ -81,6 +81,59 @@ test('a revocation counts when the log has it, though the clock of its root is a
   ).toMatchObject({
     ok: false,
     distrust: { cause: 'untrusted-key', message: expect.stringContaining('was revoked') },
+  });
+});
+
+describe('where the log did not say when it took a record', () => {
+  const byWriter = (record: LogRecord): LogRecord => ({ ...record, isDatedByWriter: true });
+
+  test('it counts while its key is good', () => {
+    const believes = trust({ nowMs: SIGNED_AT_MS + DAY_MS });
+    expect(believes.authenticate('policies', byWriter(policy()))).toMatchObject({ ok: true });
+  });
+
+  test('a revoked key does not date what it signs back', () => {
+    const stolen = revoked(root, operator, { issuedAtMs: SIGNED_AT_MS + DAY_MS });
+    const believes = trust({ statements: [...GOOD, stolen], nowMs: SIGNED_AT_MS + 2 * DAY_MS });
+    expect(believes.authenticate('policies', policy())).toMatchObject({ ok: true });
+    expect(believes.authenticate('policies', byWriter(policy()))).toMatchObject({
+      ok: false,
+      distrust: {
+        cause: 'untrusted-key',
+        message: expect.stringMatching(/was revoked \(lost\), and .*message.timestamp.type/),
+      },
+    });
+  });
+
+  test('nor does a key that has ended', () => {
+    const believes = trust({ nowMs: SIGNED_AT_MS + 40 * DAY_MS });
+    expect(believes.authenticate('policies', policy())).toMatchObject({ ok: true });
+    expect(believes.authenticate('policies', byWriter(policy()))).toMatchObject({
+      distrust: { message: expect.stringMatching(/has expired at .*, and .*message.timestamp.type/) },
+    });
+  });
+
+  test('a generation is not ahead because its writer says that it is late', () => {
+    const ahead = { generation: SIGNED_AT_MS + 3 * DAY_MS, timestampMs: SIGNED_AT_MS + 3 * DAY_MS };
+    expect(trust().authenticate('policies', policy(ahead))).toMatchObject({ ok: true });
+    expect(trust().authenticate('policies', byWriter(policy(ahead)))).toMatchObject({
+      distrust: { message: expect.stringContaining('a day ahead') },
+    });
+  });
+
+  test('it proves no time', () => {
+    const ring = new KeyRing(rootsOf(root));
+    for (const statement of GOOD) ring.add(statement);
+    const times: number[] = [];
+    const believes = new RequiredTrust({
+      ring: () => ring,
+      problem: () => null,
+      nowMs: () => SIGNED_AT_MS,
+      onBelieved: ({ timestampMs }) => times.push(timestampMs),
+    });
+    for (const record of [byWriter(policy({ timestampMs: SIGNED_AT_MS + 1 })), policy()])
+      expect(believes.authenticate('policies', record)).toMatchObject({ ok: true });
+    expect(times).toEqual([SIGNED_AT_MS]);
   });
 });
 

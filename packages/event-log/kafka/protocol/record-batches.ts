@@ -14,6 +14,8 @@ export interface FetchedMessage {
   readonly value: Buffer | null;
   readonly headers?: Readonly<Record<string, HeaderValue>>;
   readonly isControlRecord?: boolean;
+  /** Whether the time is that of the writer. */
+  readonly isDatedByWriter?: boolean;
   /** Of a batch that could not be decoded, told at its last offset: why. */
   readonly unreadable?: string;
 }
@@ -34,6 +36,7 @@ export const toLogRecord = (topic: TopicName, partition: number, message: Fetche
     Object.entries(message.headers ?? {}).map(([name, value]) => [name, headerText(value)]),
   ),
   timestampMs: Number(message.timestamp),
+  ...(message.isDatedByWriter && { isDatedByWriter: true }),
   ...(message.unreadable !== undefined && { unreadable: message.unreadable }),
 });
 
@@ -177,6 +180,7 @@ function decodeRecord(reader: ProtocolReader, batch: Batch): FetchedMessage {
     value: reader.varbytes(),
     headers: decodeHeaders(reader),
     isControlRecord,
+    isDatedByWriter: appendedAt === null,
   };
 }
 

@@ -72,7 +72,7 @@ export class HeadedDecisions {
     if (progress !== undefined && number < progress.end) {
       const name = `${progress.range.chain} ${number}`;
       if (number >= progress.next) this.#recent.add(name, progress.take(number, record, isAsked));
-      else if (isAsked) this.#again(record, name, progress);
+      else this.#again({ record, isAsked, number }, name, progress);
     } else if (isAsked) {
       const from = Math.max(0, at);
       this.#withoutHead(record, chain.all.slice(from, from + 2));
@@ -80,8 +80,10 @@ export class HeadedDecisions {
   }
 
   /** The log takes some twice. What bears the number of another one is not what was signed. */
-  #again(record: LogRecord, name: string, progress: RangeProgress): void {
+  #again({ record, isAsked }: Numbered, name: string, progress: RangeProgress): void {
     const isSame = this.#recent.isSame(name, record);
+    if (isSame === null) progress.late += 1;
+    if (!isAsked) return;
     if (isSame === null) this.#withoutHead(record, [progress]);
     if (isSame === false)
       this.#settings.findings.deviation({

@@ -37,7 +37,9 @@ export function tellMissing(missing: Missing, met: Met, findings: Pick<Findings,
   const verdict = isLost ? 'records-missing' : judged(missing, met);
   if (verdict === 'to be expected') return;
   const message = `${whatText(progress)}${WHY[verdict](progress)}`;
-  if (verdict === 'decisions-cut') findings.deviation({ kind: verdict, message, ...found });
+  if (verdict === 'decisions-cut' && progress.isDisordered)
+    findings.deviation({ kind: 'decisions-rewritten', message: disorderText(progress), ...found });
+  else if (verdict === 'decisions-cut') findings.deviation({ kind: verdict, message, ...found });
   else findings.gap({ kind: verdict, message, ...found });
 }
 
@@ -80,6 +82,9 @@ function whatText({ range, seen }: RangeProgress): string {
   const where = `${TOPICS[range.topicId].name}/${range.partition}`;
   return `${counted(missing, 'decision')} of ${range.records} ${numbersText(range)} in ${where}, which a signed head names, ${missing === 1 ? 'is' : 'are'} not there`;
 }
+
+const disorderText = ({ range }: RangeProgress): string =>
+  `${counted(range.records, 'decision')} ${numbersText(range)} stand in another order than their writer signed them: one of them was put before others, or bears a number that is not its own`;
 
 export const numbersText = ({ chain, first, records }: HeadedRange): string =>
   `(chain ${chain}, numbers ${first} to ${first + records - 1})`;

@@ -16,6 +16,8 @@ export class RangeProgress {
   seen = 0;
   /** Of these, how many lie in the time that is verified. */
   asked = 0;
+  /** Records with a number that was due before, and that is not known to have come. */
+  late = 0;
   /** The number of the first that was met. */
   begun: number | null = null;
   first: LogRecord | null = null;
@@ -45,6 +47,11 @@ export class RangeProgress {
 
   get isWhole(): boolean {
     return this.seen === this.range.records;
+  }
+
+  /** Whether what is missing may have come after others that follow it. */
+  get isDisordered(): boolean {
+    return !this.isWhole && this.late >= this.range.records - this.seen;
   }
 
   /** Whether its decisions, all of which are there, are those that were signed. */

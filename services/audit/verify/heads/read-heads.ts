@@ -102,10 +102,16 @@ export class BelievedHeads {
   }
 }
 
-const signedIn = ({ timestampMs, key, value, headers }: LogRecord): string => {
+const signedIn = ({ timestampMs, isDatedByWriter, key, value, headers }: LogRecord): string => {
   const { ce_fleetgckeyid, ce_fleetgcsignature, ce_fleetgcgeneration } = headers;
   const signature = [ce_fleetgckeyid, ce_fleetgcsignature, ce_fleetgcgeneration];
   return sha256Hex(
-    JSON.stringify([timestampMs, key, ...signature, value === null ? null : sha256Hex(value)]),
+    JSON.stringify([
+      timestampMs,
+      isDatedByWriter ?? false,
+      key,
+      ...signature,
+      value === null ? null : sha256Hex(value),
+    ]),
   );
 };

@@ -180,6 +180,11 @@ test.each<{ name: string; letter: Partial<DeadLetter>; reason: string }>([
     reason: 'messages of gc.policies are not put back, only facts about nodes and clusters are',
   },
   {
+    name: 'a decision, which nobody reads to act on it: it would bear the number of one that its writer signed',
+    letter: { topic: TOPICS.decisions.name },
+    reason: 'messages of gc.node.decisions are not put back, only facts about nodes are',
+  },
+  {
     name: 'a topic that does not exist',
     letter: { topic: 'gc.other' },
     reason: 'messages of gc.other are not put back, only facts about nodes and clusters are',

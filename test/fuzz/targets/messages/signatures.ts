@@ -1,5 +1,6 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { RequiredTrust, WarningTrust } from '../../../../packages/trust/trust.ts';
+import { RequiredTrust } from '../../../../packages/trust/trust.ts';
+import { WarningTrust } from '../../../../packages/trust/warning-trust.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { verifySignaturesWith } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { type Outcome, REFUSED } from '../../engine/target.ts';

@@ -185,10 +185,8 @@ const GOES_BACK: readonly TopicName[] = [
   TOPICS.diskStats.name,
   TOPICS.inventory.name,
   TOPICS.results.name,
-  TOPICS.decisions.name,
   TOPICS.clusterOwnership.name,
   TOPICS.clusterResults.name,
-  TOPICS.clusterDecisions.name,
 ];
 
 /** What `fleetgc dead-letters` shows, and would put back. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { registerCodecs } from '../../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
 import { tolerantWithin, withinBytes } from '../../../../packages/event-log/kafka/protocol/compression.ts';
 import { decodeFetch } from '../../../../packages/event-log/kafka/protocol/fetch-response.ts';
+import { toLogRecord } from '../../../../packages/event-log/kafka/protocol/record-batches.ts';
 
 interface Encoded {
   readonly buffer: Buffer;
@@ -119,6 +120,15 @@ describe('records of a fetch', () => {
       { timestamp: '2000', isControlRecord: true },
       { timestamp: '2000', isControlRecord: true },
     ]);
+  });
+
+  test('say whether their time is that of the broker or of whoever wrote them', async () => {
+    const stamped = await batchOf([{}]);
+    const attributes = 8 + 4 + 4 + 1 + 4;
+    stamped.buffer.writeInt16BE(stamped.buffer.readInt16BE(attributes) | 0x8, attributes);
+    const found = await messagesOf(await answer([stamped, await batchOf([{}])]));
+    const records = found.map((message) => toLogRecord('gc.node.results', 3, message));
+    expect(records.map(({ isDatedByWriter }) => isDatedByWriter ?? false)).toEqual([false, true]);
   });
 
   test('of a batch that was cut off come with the next answer', async () => {

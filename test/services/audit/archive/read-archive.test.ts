@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord, ReadFrom } from '../../../../packages/event-log/port.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { fileName } from '../../../../services/audit/archive/file-names.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
@@ -128,6 +129,17 @@ test('several readings at once do not disturb each other', async () => {
   );
 
   expect(counts).toEqual([5, 1, 5, 5]);
+});
+
+test('what another file took the place of is not read, also when it was read before', async () => {
+  const [own, other] = [temporaryDirectory(), temporaryDirectory()];
+  await archived(logOf(records), own);
+  await archived(logOf(records.slice(0, 1)), other);
+  await using log = await openArchiveLog(own);
+  expect(await recordsOf(log, { partition: 3 })).toHaveLength(5);
+  const file = fileName(INVENTORY, 3, 5n);
+  copyFileSync(join(other, file), join(own, file));
+  await expect(recordsOf(log, { partition: 3 })).rejects.toMatchObject({ code: 'ARCHIVE_CHANGED' });
 });
 
 test('no archive is told as such', async () => {

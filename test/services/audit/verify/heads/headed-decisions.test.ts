@@ -272,6 +272,21 @@ test('a forged decision that bears a number which a head names is told of, and o
   });
 });
 
+test('decisions that were put in another order are told of as that: none of them is gone', async () => {
+  const records = await twelveDecisions();
+  const decisions = records.filter(({ topic }) => topic === DECISIONS);
+  const others = records.filter(({ topic }) => topic !== DECISIONS);
+  const [first, second, third, ...rest] = decisions;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('there are twelve');
+  expect(await verified(renumbered([third, first, second, ...rest, ...others]))).toMatchObject({
+    deviations: ['decisions-rewritten'],
+    messages: [expect.stringContaining('in another order')],
+  });
+  expect(await verified(renumbered([first, third, ...rest, ...others]))).toMatchObject({
+    deviations: ['decisions-cut'],
+  });
+});
+
 /** A head of somebody who has the key and the name of a chain, as it lies before all others. */
 const forgedHead = (range: Partial<DecisionRange>): LogRecord => ({
   ...recordOf({

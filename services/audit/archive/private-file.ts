@@ -1,0 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+
+export interface PrivateFile extends AsyncDisposable {
+  readonly path: string;
+}
+
+/**
+ * A path in a directory of our own: DuckDB knows only paths, and whoever can write to the archive could put another file there in
+ * between. Throws `STATE_UNWRITABLE`.
+ */
+export async function privateFile(): Promise<PrivateFile> {
+  const directory = await mkdtemp(join(tmpdir(), 'fleetgc-archive-')).catch((cause: unknown) => {
+    throw new FleetGcError(
+      'STATE_UNWRITABLE',
+      `no temporary file can be made in ${tmpdir()}: ${cause instanceof Error ? cause.message : cause}. TMPDIR names another directory`,
+      { cause },
+    );
+  });
+  return {
+    path: join(directory, 'records.parquet'),
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+  };
+}
