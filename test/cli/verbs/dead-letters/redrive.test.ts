@@ -182,7 +182,7 @@ test.each<{ name: string; letter: Partial<DeadLetter>; reason: string }>([
   {
     name: 'a decision, which nobody reads to act on it: it would bear the number of one that its writer signed',
     letter: { topic: TOPICS.decisions.name },
-    reason: 'messages of gc.node.decisions are not put back, only facts about nodes are',
+    reason: 'messages of gc.node.decisions are not put back, only facts about nodes and clusters are',
   },
   {
     name: 'a topic that does not exist',
