@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { contentHash } from '../../../packages/canonical/ids.ts';
+import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
 import { fileName } from './file-names.ts';
 
 const Offset = z.string().regex(/^\d{1,18}$/);
@@ -78,10 +79,11 @@ export const chained = (content: ManifestContent, previous: string | null): Mani
   hash: contentHash({ ...content, previous }),
 });
 
-/** A line as it stands in the manifest; `null` when it is none. Its hash is not looked at. */
+/** A line as it stands in the manifest; `null` when it is none. Its hash is not looked at: what can have none is no line. */
 export function parseManifestLine(text: string): ManifestLine | null {
   try {
-    return ManifestLine.safeParse(JSON.parse(text)).data ?? null;
+    const line = ManifestLine.safeParse(JSON.parse(text)).data ?? null;
+    return mayHaveBrokenText(text) && brokenTexts(line).length > 0 ? null : line;
   } catch {
     return null;
   }

@@ -1,7 +1,11 @@
 import { NOTHING_HASHED, runningHash } from '../../../../packages/canonical/running-hash.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { type EventOf, TOPICS } from '../../../../schemas/events/topics.ts';
-import { ARCHIVE_VERSION, type ManifestLine } from '../../../../services/audit/archive/manifest-entry.ts';
+import {
+  ARCHIVE_VERSION,
+  type ManifestLine,
+  parseManifestLine,
+} from '../../../../services/audit/archive/manifest-entry.ts';
 import { createCollector } from '../../../../services/audit/verify/collected-findings.ts';
 import { ArchiveHeadsCheck } from '../../../../services/audit/verify/heads/archive-heads.ts';
 import { decisionRanges } from '../../../../services/audit/verify/heads/decision-ranges.ts';
@@ -130,7 +134,9 @@ export const archivedHeadsReader = ({ ring }: Signatories): ReadMessage => {
     const valueBase64 = (value ?? Buffer.alloc(0)).toString('base64');
     // What a line follows on is told of by whoever reads the manifest.
     const chain = { previous: ARCHIVE, hash: ARCHIVE };
-    const line = { kind: 'head', key: key ?? '', headers, valueBase64, ...chain } as const;
+    const head = { kind: 'head', key: key ?? '', headers, valueBase64, ...chain };
+    const line = parseManifestLine(JSON.stringify(head));
+    if (line === null) return REFUSED;
     const check = new ArchiveHeadsCheck([...LINES, line], 'by the archive');
     const { deviations, provedLines } = check.finish(trust);
     if (deviations.length > 0) return REFUSED;

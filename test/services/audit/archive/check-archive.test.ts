@@ -237,6 +237,16 @@ test('a line from another form of archive is not taken for ours', async () => {
   );
 });
 
+test('a line with half a character in it is none: it can have no hash', async () => {
+  const directory = fourFiles();
+  const head = { kind: 'head', key: 'a', headers: { 'name \ud800': 'text' }, valueBase64: '' };
+  const line = JSON.stringify({ ...head, previous: '0'.repeat(64), hash: '0'.repeat(64) });
+  writeLines(directory, [...linesOf(directory), line]);
+
+  const { deviations } = await checked(directory);
+  expect(deviations.join('\n')).toContain('of the manifest cannot be read');
+});
+
 test('no archive in the directory is told, and not an archive without records', async () => {
   await expect(checked(temporaryDirectory())).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
