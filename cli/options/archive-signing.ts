@@ -15,7 +15,7 @@ export const archiveSigningOptions = {
   signFound: withMeta(Switch.prefault('false'), {
     commandLineOnly: true,
     description:
-      'Sign also what was in the archive before, under no head, and cannot be compared with the event log any more. For an archive that was never signed: once, and when you know that nobody else wrote to it.',
+      'Sign also what was in the archive before, under no head, and that the event log has no more. Once, and when you know that nobody else wrote to it: for an archive that was never signed, or after the archiver was away for longer than the event log keeps records.',
   }),
 };
 

@@ -59,9 +59,12 @@ export function toClusterPolicyRecord({ policy, source }: WrittenClusterPolicy):
 export const toAnyPolicyRecord = (written: AnyWrittenPolicy): AnyPolicyRecord =>
   written.subject === 'cluster' ? toClusterPolicyRecord(written) : toPolicyRecord(written);
 
-/** The same with the version that follows; content that comes back is another version, and has another id. */
+/**
+ * The same with the version that follows; content that comes back is another version, and has another id. What holds may be anybody's:
+ * nobody reads a version above the highest number, so after that it begins anew, as after a deletion.
+ */
 const following = (record: AnyPolicyRecord, held: AnyPolicyRecord): AnyPolicyRecord => {
-  const policyVersion = held.policyVersion + 1;
+  const policyVersion = (held.policyVersion % Number.MAX_SAFE_INTEGER) + 1;
   return { ...record, id: deriveId('policy', record.hash, String(policyVersion)), policyVersion };
 };
 

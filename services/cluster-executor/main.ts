@@ -39,11 +39,15 @@ export interface RunClusterExecutor {
   readonly onStarted: (consumer: Consumer) => void;
 }
 
+/** What an executor is called where it reads; no other one shares it. */
+export const executorGroup = ({ clusterInstance }: ClusterIdentity): string =>
+  `fleetgc-cluster-${clusterInstance}`;
+
 /** How an executor reads its orders: the partition of its cluster, from before every order that can still be alive. */
 const subscriptionOf = (
   identity: ClusterIdentity,
 ): Pick<ConsumerSettings, 'group' | 'start' | 'assignment'> => ({
-  group: `fleetgc-cluster-${identity.clusterInstance}`,
+  group: executorGroup(identity),
   start: 'latest',
   assignment: {
     kind: 'key',

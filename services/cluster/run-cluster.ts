@@ -4,7 +4,7 @@ import type { PolicySource } from '../../packages/policy/policies.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { createClusterAgent } from '../cluster-agent/main.ts';
-import { type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
+import { executorGroup, type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
 import type { OpenCluster } from './open-cluster.ts';
 
 interface ClusterRun {
@@ -44,7 +44,7 @@ function executorDeps(
   { publisher, index }: Pick<RunClusterExecutor, 'publisher' | 'index'>,
 ): RunClusterExecutor {
   const { log, trust, metrics, logger, sources } = process;
-  const group = `fleetgc-cluster-${identity.clusterInstance}`;
+  const group = executorGroup(identity);
   return {
     identity,
     connection,

@@ -162,5 +162,14 @@ test('signatures are required; only what decides has a key, which systemd gives 
   );
 });
 
+test('nobody else is the user of what has a key: as the same user one reads what the other sees, by /proc', () => {
+  const userOf = (unit: string): string => setting(unit, 'User') || 'root';
+  const unit = 'fleetgc-decide.service';
+  const others = units.filter((each) => each !== unit).map(userOf);
+  expect(userOf(unit)).not.toBe('root');
+  expect(others).not.toContain(userOf(unit));
+  expect(textOf('docs/operating/install.md')).toContain(`nologin ${userOf(unit)}`);
+});
+
 const variableOf = (verb: string, key: string): string =>
   verbNamed(verb).options.find((option) => option.key === key)?.variable ?? '';

@@ -24,9 +24,12 @@ test('every key has a row, and every row is a key', () => {
 });
 
 const limits = Object.entries(DEFAULT_LIMITS).map(([name, value]) => [`limits.${name}`, value] as const);
-test.each([...Object.entries(CLUSTER_POLICY_DEFAULTS), ...limits])('the default of %s is %s', (key, value) => {
-  expect(rows.find(([name]) => name === key)?.[1]).toBe(String(value));
-});
+test.each([...Object.entries(CLUSTER_POLICY_DEFAULTS), ...limits])(
+  'the default of %s is %s',
+  (key, value) => {
+    expect(rows.find(([name]) => name === key)?.[1]).toBe(String(value));
+  },
+);
 
 test('what has no default says so', () => {
   const required = rows.filter(([, standard]) => standard === 'required').map(([key]) => key);

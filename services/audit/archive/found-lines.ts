@@ -1,14 +1,11 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { counted } from '../../../packages/text/counted.ts';
-import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { archivedHead, isOfArchive, standingOf } from '../verify/heads/archive-heads.ts';
 import { type BelievedHeads, headsOf } from '../verify/heads/read-heads.ts';
-import { isCompacted } from './manifest.ts';
+import { comparedWithLog, isOfRecords } from './compare-with-log.ts';
 import type { ManifestLine } from './manifest-entry.ts';
-import { openArchiveLog } from './read-archive.ts';
 
 type Log = Pick<EventLog, 'read'>;
 
@@ -23,7 +20,7 @@ export interface FoundArchive {
 interface Asked {
   readonly log: Log;
   readonly roots: TrustRoots;
-  /** What nobody can compare any more is signed, too. */
+  /** What nobody can compare any more is signed, too; what is otherwise on the log never is. */
   readonly signsFound: boolean;
 }
 
@@ -40,12 +37,13 @@ export async function objectionToFound(
   if (proved === 'contradicted')
     return 'it is not what was signed of it before: "fleetgc audit verify --heads-of" says where';
   const unproved = lines.slice(proved, found).filter(isOfRecords);
-  if (unproved.length === 0 || signsFound) return null;
-  const other = await differingFromLog(directory, unproved, log, signal);
-  return (
-    other &&
-    `it has ${counted(unproved.length, 'line')} from before that no head on the event log names, and ${other} is not what the event log has there, or the event log has it no more. If you know that nobody else wrote to the archive, sign it once with --sign-found`
-  );
+  if (unproved.length === 0) return null;
+  const { other, gone } = await comparedWithLog(directory, unproved, log, signal);
+  const which = `it has ${counted(unproved.length, 'line')} from before that no head on the event log names`;
+  if (other !== null)
+    return `${which}, and ${other} is not what the event log has there: somebody changed the archive, and nobody should sign it. Begin another one`;
+  if (gone === null || signsFound) return null;
+  return `${which}, and the event log has ${gone} no more. If you know that nobody else wrote to the archive, sign it once with --sign-found`;
 }
 
 /** A head tells when it was signed by the clock of the archiver; the log may be so much behind. */
@@ -81,86 +79,3 @@ async function provedSince(
   }
   return proved;
 }
-
-interface Span {
-  readonly topic: TopicName;
-  readonly partition: number;
-  readonly first: bigint;
-  last: bigint;
-}
-
-/** Where the first record lies that the archive and the log do not have alike. */
-async function differingFromLog(
-  directory: string,
-  lines: readonly LineOfRecords[],
-  log: Log,
-  signal: AbortSignal,
-): Promise<string | null> {
-  await using archive = await openArchiveLog(directory);
-  for (const span of spansOf(lines)) {
-    const offset = await differingOffset(span, { archive, log }, signal);
-    if (offset !== null) return `${span.topic}/${span.partition}@${offset}`;
-  }
-  return null;
-}
-
-type LineOfRecords = Extract<ManifestLine, { readonly kind: 'file' | 'gap' }>;
-const isOfRecords = (line: ManifestLine): line is LineOfRecords =>
-  line.kind === 'file' || line.kind === 'gap';
-
-/** Within a partition each line goes on where the one before it ended. */
-function spansOf(lines: readonly LineOfRecords[]): Iterable<Span> {
-  const spans = new Map<string, Span>();
-  for (const { partition, firstOffset, lastOffset, ...line } of lines) {
-    const topic = nameOf(line.topic);
-    if (topic === undefined) continue;
-    const last = BigInt(lastOffset);
-    const span = spans.get(`${topic}/${partition}`);
-    if (span === undefined)
-      spans.set(`${topic}/${partition}`, { topic, partition, first: BigInt(firstOffset), last });
-    else span.last = last;
-  }
-  return spans.values();
-}
-
-const nameOf = (topic: string): TopicName | undefined =>
-  Object.values(TOPICS).find(({ name }) => name === topic)?.name;
-
-async function differingOffset(
-  span: Span,
-  { archive, log }: { readonly archive: Log; readonly log: Log },
-  signal: AbortSignal,
-): Promise<bigint | null> {
-  const there = recordsOf(log, span, signal);
-  let next = await there.next();
-  for await (const copy of recordsOf(archive, span, signal)) {
-    if (next.done || next.value.offset > copy.offset) {
-      // Newer records took its place there.
-      if (isCompacted(span.topic)) continue;
-      return copy.offset;
-    }
-    if (!isSame(next.value, copy)) return next.value.offset;
-    next = await there.next();
-  }
-  return next.done ? null : next.value.offset;
-}
-
-async function* recordsOf(
-  log: Log,
-  { topic, partition, first, last }: Span,
-  signal: AbortSignal,
-): AsyncGenerator<LogRecord, void> {
-  const request = { topic, partition, from: { offset: first }, to: 'end' } as const;
-  for await (const event of log.read(request, signal)) {
-    if (event.kind !== 'record' || event.record.offset < first) continue;
-    if (event.record.offset > last) return;
-    yield event.record;
-  }
-}
-
-const isSame = (one: LogRecord, other: LogRecord): boolean =>
-  one.offset === other.offset &&
-  one.timestampMs === other.timestampMs &&
-  one.key === other.key &&
-  isDeepStrictEqual({ ...one.headers }, { ...other.headers }) &&
-  isDeepStrictEqual(one.value, other.value);

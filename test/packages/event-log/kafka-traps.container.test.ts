@@ -8,6 +8,7 @@ import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.t
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import type { EventLog, EventLogContext, LogRecord } from '../../../packages/event-log/port.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
 import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
 import { kafkaSettings } from '../../support/kafka/kafka-answer.ts';
 import {
@@ -308,23 +309,53 @@ describe('what kafkajs does without a word', () => {
   });
 });
 
-test('a topic that is configured otherwise is reported', async () => {
-  const log = await open();
-  await asAdmin((admin) =>
+/** With the broker's own settings, but for one that keeps what is written here long enough. */
+const configureAnew = (name: TopicName): Promise<void> =>
+  asAdmin((admin) =>
     admin.alterConfigs({
       validateOnly: false,
       resources: [
         {
           type: kafkajs.ConfigResourceTypes.TOPIC,
-          name: 'gc.node.observe',
-          configEntries: [{ name: 'retention.ms', value: '1000' }],
+          name,
+          configEntries: [{ name: 'retention.ms', value: '100000' }],
         },
       ],
     }),
   );
+
+test('a record says whether the broker dated it, to whoever reads and to whoever follows', async () => {
+  const log = await open();
+  const key = uniqueKey();
+  const topic = 'gc.node.commands';
+  const byWriter = ({ isDatedByWriter }: LogRecord): boolean => isDatedByWriter ?? false;
+  const write = () => log.publish([outgoing({ topic, key })]);
+  await write();
+  await configureAnew(topic);
+  const readOnes = () => readAll(log, key, { topic });
+  // A broker takes its time to learn it.
+  await until(
+    'a record with the time of its writer',
+    async () => {
+      await write();
+      return (await readOnes()).some(byWriter);
+    },
+    PATIENCE_MS,
+  );
+  const read = await readOnes();
+  expect([read[0], read.at(-1)].map((record) => record && byWriter(record))).toEqual([false, true]);
+  const seen = collector(key);
+  await log.subscribe(subscriptionOf({ topics: [topic] }), seen.handle);
+  await until('all records', () => seen.records.length === read.length, PATIENCE_MS);
+  expect(seen.records.map(byWriter)).toEqual(read.map(byWriter));
+});
+
+test('a topic that is configured otherwise is reported', async () => {
+  const log = await open();
+  await configureAnew('gc.node.observe');
   const found = (await log.checkTopics()).filter(({ topic }) => topic === 'gc.node.observe');
   expect(found.map(({ kind, found: value }) => `${kind} ${value}`)).toEqual(
-    expect.arrayContaining(['config retention.ms=1000', 'config message.timestamp.type=CreateTime']),
+    expect.arrayContaining(['config retention.ms=100000', 'config message.timestamp.type=CreateTime']),
   );
 });
 

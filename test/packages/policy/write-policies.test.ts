@@ -5,7 +5,7 @@ import { deleteKeys, writePause, writePolicies } from '../../../packages/policy/
 import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { type PolicyRecordOf, pauseKey } from '../../../schemas/policy/policy.ts';
+import { PolicyRecord, type PolicyRecordOf, pauseKey } from '../../../schemas/policy/policy.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { EVERY_NODE, policy } from '../../fixtures/policy.ts';
 import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
@@ -67,6 +67,13 @@ test('what stands there and does not count is written again as it is', async () 
   expect(changes).toEqual([{ kind: 'written-again', record: held }]);
   await writePolicies({ signer: UNSIGNED_STATE, log, publication: PUBLICATION }, changes);
   expect(published).toEqual([`${TOPICS.policyVersions.name} ${held.hash}`, `${TOPICS.policies.name} a`]);
+});
+
+test('what somebody put there with the highest number of all is replaced by what can be read', () => {
+  const held = { ...toPolicyRecord(written('a')), policyVersion: Number.MAX_SAFE_INTEGER };
+  const other = { ...written('a'), policy: policy({ name: 'a', priority: 7 }) };
+  const [change] = policyChanges([other], new Map([['a', held]]), new Set(['a']));
+  expect(PolicyRecord.safeParse(change?.record)).toMatchObject({ success: true });
 });
 
 test('pauses and deletions have versions too, which come first', async () => {

@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 
 /** Kafka's numbers of requests. */
 const API = { fetch: 1, listOffsets: 2, metadata: 3, apiVersions: 18 } as const;
@@ -11,13 +12,9 @@ const VERSIONS: readonly (readonly [number, number])[] = [
   [API.apiVersions, 0],
   [32, 0],
 ];
-const PARTITIONS: Readonly<Record<string, number>> = {
-  'gc.policies': 1,
-  'gc.policy-versions': 1,
-  'gc.keys': 1,
-  'gc.heads': 1,
-};
-const NODE_PARTITIONS = 32;
+const PARTITIONS = new Map<string, number>(
+  Object.values(TOPICS).map(({ name, partitions }) => [name, partitions]),
+);
 /** So much lies in each partition, as it tells, though nobody ever gets any of it. */
 const END_OFFSET = 3n;
 
@@ -146,25 +143,11 @@ function answerTo(request: Buffer, port: number): Buffer | null {
 }
 
 const partitionsOf = (topic: string): readonly number[] =>
-  Array.from({ length: PARTITIONS[topic] ?? NODE_PARTITIONS }, (_, number) => number);
-
-const ALL = [
-  'gc.node.disk-stats',
-  'gc.node.inventory',
-  'gc.node.observe',
-  'gc.node.commands',
-  'gc.node.results',
-  'gc.node.decisions',
-  'gc.policies',
-  'gc.policy-versions',
-  'gc.keys',
-  'gc.heads',
-  'gc.dead-letters',
-];
+  Array.from({ length: PARTITIONS.get(topic) ?? 1 }, (_, number) => number);
 
 function metadata(body: Reader, port: number): Buffer {
   const asked = body.list(() => body.text());
-  const topics = asked.length === 0 ? ALL : asked;
+  const topics = asked.length === 0 ? [...PARTITIONS.keys()] : asked;
   return Buffer.concat([
     list([Buffer.concat([int32(0), text('127.0.0.1'), int32(port), int16(-1)])]),
     int32(0),

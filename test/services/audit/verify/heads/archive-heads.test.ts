@@ -152,6 +152,7 @@ test('what an archiver found under no head it signs as it is on the log, and not
       /no head on the event log names, and gc\.node\.inventory\/\d+@\d+ is not what/,
     ),
   });
+  expect(await pass(true)).toMatchObject({ kind: 'failed', why: expect.stringMatching(/somebody changed/) });
   await rewriteFile(
     directory,
     fileLine(directory, INVENTORY).file,
@@ -172,9 +173,12 @@ test('an older archive, of which the log has not all any more, is signed when so
     read: logOf(records.filter(({ topic, offset }) => topic !== INVENTORY || offset > 0n)).read,
   };
   const pass = async (signsFound: boolean) =>
-    (await archived(young, directory, { signer: { ...signerWith(young), signsFound } })).signed?.kind;
-  expect(await pass(false)).toBe('failed');
-  expect(await pass(true)).toBe('signed');
+    (await archived(young, directory, { signer: { ...signerWith(young), signsFound } })).signed;
+  expect(await pass(false)).toMatchObject({
+    kind: 'failed',
+    why: expect.stringMatching(/the event log has gc\.node\.inventory\/\d+@0 no more\. If you know/),
+  });
+  expect(await pass(true)).toMatchObject({ kind: 'signed' });
 });
 
 /** The log without some of its heads, or with others in their place. */
