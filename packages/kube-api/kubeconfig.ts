@@ -29,12 +29,18 @@ const User = z.object({
   'auth-provider': z.unknown().optional(),
   username: z.unknown().optional(),
 });
+/** `kubectl` writes `null` for a list without entries. */
 const Kubeconfig = z.object({
-  clusters: z.array(z.object({ name: z.string(), cluster: Cluster })),
+  clusters: z.array(z.object({ name: z.string(), cluster: Cluster })).nullish(),
   users: z.array(z.object({ name: z.string(), user: User.nullish() })).nullish(),
-  contexts: z.array(
-    z.object({ name: z.string(), context: z.object({ cluster: z.string(), user: z.string() }) }),
-  ),
+  contexts: z
+    .array(
+      z.object({
+        name: z.string(),
+        context: z.object({ cluster: z.string(), user: z.string().default('') }),
+      }),
+    )
+    .nullish(),
   'current-context': z.string().optional(),
 });
 type UserEntry = z.infer<typeof User>;
@@ -42,14 +48,10 @@ type UserEntry = z.infer<typeof User>;
 /** `context`: `null` for the current one. Throws `CONFIG_INVALID`, which says what the file lacks. */
 export function kubeconfigAccess(file: string, context: string | null): ApiAccess {
   const config = readKubeconfig(file);
-  const name = context ?? config['current-context'];
-  const chosen = config.contexts.find((each) => each.name === name)?.context;
-  const cluster = config.clusters.find((each) => each.name === chosen?.cluster)?.cluster;
-  if (chosen === undefined || cluster === undefined)
-    throw invalid(
-      file,
-      `it has no ${name === undefined ? 'current context' : `context "${name}" with its cluster`}`,
-    );
+  const chosen = chosenContext(config, file, context);
+  const cluster = config.clusters?.find((each) => each.name === chosen.cluster)?.cluster;
+  if (cluster === undefined)
+    throw invalid(file, `it has no cluster "${chosen.cluster}", which its context names`);
   const user = config.users?.find((each) => each.name === chosen.user)?.user ?? {};
   const inFile = fileReader(file);
   if (cluster['insecure-skip-tls-verify'] === true)
@@ -63,16 +65,32 @@ export function kubeconfigAccess(file: string, context: string | null): ApiAcces
   };
 }
 
+function chosenContext(config: z.infer<typeof Kubeconfig>, file: string, context: string | null) {
+  const name = context ?? config['current-context'] ?? '';
+  const chosen = config.contexts?.find((each) => each.name === name)?.context;
+  if (chosen !== undefined) return chosen;
+  const names = (config.contexts ?? []).map((each) => each.name).join(', ');
+  const has = names === '' ? 'it has no contexts at all' : `those it has: ${names.slice(0, 300)}`;
+  throw invalid(
+    file,
+    name === '' ? `it has no current context; ${has}` : `it has no context "${name}"; ${has}`,
+  );
+}
+
 function readKubeconfig(file: string): z.infer<typeof Kubeconfig> {
   let value: unknown;
   try {
     value = parse(readFileSync(file, 'utf8'), { maxAliasCount: 0 });
   } catch (cause) {
-    throw invalid(file, `it cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`);
+    const [why] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
+    throw invalid(file, `it cannot be read: ${why}`);
   }
   const parsed = Kubeconfig.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw invalid(file, z.prettifyError(parsed.error));
+  const problems = parsed.error.issues.map(
+    ({ path, message }) => `${path.join('.') || 'all of it'}: ${message}`,
+  );
+  throw invalid(file, problems.join('; '));
 }
 
 const invalid = (file: string, what: string): FleetGcError =>

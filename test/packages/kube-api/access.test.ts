@@ -64,7 +64,25 @@ describe('a kubeconfig', () => {
   });
 
   test.each<[string, () => string, string | null, RegExp]>([
-    ['lacks the context', () => fileWith({}), 'third', /no context "third"/],
+    ['lacks the context', () => fileWith({}), 'third', /no context "third"; those it has: first, second$/],
+    [
+      'names nothing',
+      () => fileWith({}, { config: { clusters: null, contexts: null, 'current-context': '' } }),
+      null,
+      /no current context; it has no contexts at all$/,
+    ],
+    [
+      'has a context without its cluster',
+      () => fileWith({}, { config: { clusters: undefined } }),
+      null,
+      /no cluster "one", which its context names$/,
+    ],
+    [
+      'is no kubeconfig',
+      () => fileWith({}, { config: { contexts: 'all' } }),
+      null,
+      /cannot be used: contexts: [^\n]*$/,
+    ],
     [
       'has no current context',
       () => fileWith({}, { config: { 'current-context': undefined } }),
