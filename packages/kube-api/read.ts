@@ -1,8 +1,8 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
 import { AS_METADATA } from './list.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
-import { type ApiObjectName, type ApiResource, objectPath } from './resources.ts';
-import { jsonOf, refusalText, statusOf } from './status.ts';
+import { type ApiKind, type ApiObjectName, objectPath } from './resources.ts';
+import { type ApiStatus, jsonOf, refusalText, statusOf } from './status.ts';
 
 export type LiveObject =
   | { readonly kind: 'found'; readonly object: ObjectMetadata }
@@ -17,7 +17,7 @@ export type LiveObject =
  */
 export async function readObject(
   connection: ApiConnection,
-  resource: ApiResource,
+  resource: ApiKind,
   named: ApiObjectName,
 ): Promise<LiveObject> {
   const answer = await connection.call({
@@ -25,18 +25,48 @@ export async function readObject(
     path: objectPath(resource, named),
     accept: AS_METADATA,
   });
-  return liveObject(answer, named);
+  return liveObject(answer, resource, named);
 }
 
-export function liveObject(answer: ApiAnswer, { name }: ApiObjectName): LiveObject {
+export function liveObject(answer: ApiAnswer, resource: ApiKind, named: ApiObjectName): LiveObject {
   const unknown = (message: string): LiveObject => ({ kind: 'unknown', answer, message });
   const body = jsonOf(answer.body);
   if (answer.status === 200) {
-    const object = readMetadata(body);
-    return object?.name === name ? { kind: 'found', object } : unknown('the answer is no such object');
+    const object = isOfKind(body, resource) ? readMetadata(body) : null;
+    return object !== null && isAt(object, resource, named)
+      ? { kind: 'found', object }
+      : unknown('the answer is no such object');
   }
   if (answer.status !== 404) return unknown(refusalText(answer));
   const status = statusOf(body);
-  const isOfThis = status?.reason === 'NotFound' && status.details?.name === name;
-  return isOfThis ? { kind: 'absent' } : unknown(`a 404 that names no object: ${refusalText(answer)}`);
+  return status !== null && isAbout(status, resource, named)
+    ? { kind: 'absent' }
+    : unknown(`a 404 that does not name the object: ${refusalText(answer)}`);
+}
+
+/** As it was asked for, or whole where a server knows only that. */
+const isOfKind = (body: unknown, { kind }: ApiKind): boolean =>
+  typeof body === 'object' &&
+  body !== null &&
+  'kind' in body &&
+  (body.kind === METADATA_KIND || body.kind === kind);
+
+const METADATA_KIND = 'PartialObjectMetadata';
+
+const isAt = ({ name, namespace }: ObjectMetadata, { namespaced }: ApiKind, named: ApiObjectName): boolean =>
+  name === named.name && namespace === (namespaced ? named.namespace : '');
+
+/** Some servers leave away what kind it is, or write the kind in place of the resource. */
+function isAbout(
+  { reason, details }: ApiStatus,
+  { group, resource, kind }: ApiKind,
+  { name }: ApiObjectName,
+) {
+  const told = details?.kind ?? '';
+  return (
+    reason === 'NotFound' &&
+    details?.name === name &&
+    ['', resource, kind].includes(told) &&
+    ['', group].includes(details?.group ?? '')
+  );
 }

@@ -8,6 +8,12 @@ export interface ApiResource {
   readonly namespaced: boolean;
 }
 
+/** One whose objects can be told from others by what their answers say. */
+export interface ApiKind extends ApiResource {
+  /** `ReplicaSet`. */
+  readonly kind: string;
+}
+
 export interface ApiObjectName {
   /** Empty for cluster-scoped objects. */
   readonly namespace: string;

@@ -14,7 +14,7 @@ import type { RemovalCounts } from '../checks/removal-counts.ts';
 import { failed, later, refused, type Stop, settled } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
 import type { ClusterIndex, ClusterPolicyInForce, IndexSource } from '../ports.ts';
-import { type Conflict, carryOut } from './carry-out.ts';
+import { type Conflict, carryOut, type Deed } from './carry-out.ts';
 import type { DoneBefore } from './done-before.ts';
 
 export interface Attempting {
@@ -73,8 +73,8 @@ export class Attempt {
   /** The policy under which it may be done now. */
   #permission(): ClusterPolicyRecord | Stop {
     const { command, received } = this.#order;
-    const { policy, objectionTo } = this.#parts;
-    const late = this.#lateness();
+    const { policy, objectionTo, nowMs } = this.#parts;
+    const late = latenessOf(this.#order, this.#connection, nowMs());
     if (late !== null) return late;
     const distrust = objectionTo(received.signedBy);
     if (distrust !== null) return refused('not-trusted', distrust);
@@ -82,8 +82,11 @@ export class Attempt {
     return 'reason' in record ? refused(record.reason, record.message) : record;
   }
 
-  #lateness(): Stop | null {
-    return latenessOf(this.#order, this.#connection, this.#parts.nowMs());
+  /** Why what was judged under this policy may not be done any more. */
+  #objectionTo({ hash }: ClusterPolicyRecord): Stop | null {
+    const now = this.#permission();
+    if (!('policy' in now)) return now;
+    return now.hash === hash ? null : later('conflict', 'another policy came into force meanwhile', 0);
   }
 
   async #judge(isFresh: boolean): Promise<Judgement | Stop> {
@@ -151,13 +154,18 @@ export class Attempt {
   /** The last look at what may forbid it, and then the deed. */
   async #act(judged: Judgement): Promise<Stop | Conflict> {
     const { kind, object, action, record } = judged;
-    const now = this.#permission();
-    if (!('policy' in now)) return now;
-    if (now.hash !== record.hash) return later('conflict', 'another policy came into force meanwhile', 0);
+    const objection = this.#objectionTo(record);
+    if (objection !== null) return objection;
     if (this.#connection.clock.at(this.#parts.nowMs()) === null)
       return later('unreachable', "the API server's clock cannot be believed now", CLOCK_WAIT_MS);
     if (this.#isDone(object.resourceVersion)) return DONE_BEFORE;
-    const deed = { kind, object, action, rehearse: record.policy.mode === 'rehearse' };
+    const deed: Deed = {
+      kind,
+      object,
+      action,
+      rehearse: record.policy.mode === 'rehearse',
+      objection: () => this.#objectionTo(record),
+    };
     const end =
       action.action === 'delete' && !deed.rehearse
         ? await this.#remove(judged, () => carryOut(this.#connection, deed))
@@ -173,16 +181,18 @@ export class Attempt {
   ): Promise<Stop | Conflict> {
     const { removals, nowMs } = this.#parts;
     const limit = record.policy.limits.removalsPerHour;
+    const { uid } = this.#order;
     const takenAtMs = nowMs();
-    if (!removals.take(takenAtMs, limit))
+    if (!removals.take(uid, takenAtMs, limit))
       return refused('rate-limited', `${limit} objects went in the past hour, as many as the policy allows`);
     const end = await remove();
     if (isDone(end))
       removals.went(
+        uid,
         takenAtMs,
-        leaving.flatMap(({ uid, kind }) => [uid, kindKey(kind)]),
+        leaving.flatMap((owner) => [owner.uid, kindKey(owner.kind)]),
       );
-    else if (end.kind !== 'later' || end.afterMs !== null) removals.giveBack(takenAtMs);
+    else if (end.kind !== 'later' || end.afterMs !== null) removals.stays(uid);
     return end;
   }
 

@@ -18,6 +18,8 @@ export interface Deed {
   readonly object: ObjectMetadata;
   readonly action: ClusterAction;
   readonly rehearse: boolean;
+  /** Why nothing more may be done, asked between two writes. */
+  readonly objection: () => Stop | null;
 }
 
 /** Somebody changed the object since it was judged. */
@@ -51,9 +53,10 @@ async function remove(
 ): Promise<Stop | Conflict> {
   const judged = unblock ? await unblocked(connection, deed) : deed.object;
   if ('kind' in judged) return judged;
-  const target = targetOf({ ...deed, object: judged });
-  const answer = await deleteObject(connection, target, propagation);
-  if (!isSuccess(answer)) return stopOrConflict(answer, target);
+  const objection = unblock ? deed.objection() : null;
+  if (objection !== null) return objection;
+  const answer = await deleteObject(connection, targetOf({ ...deed, object: judged }), propagation);
+  if (!isSuccess(answer)) return stopOrConflict(answer, deed);
   return done(deed, isStillThere(answer) ? 'accepted' : 'removed');
 }
 
@@ -66,17 +69,19 @@ async function unblocked(connection: ApiConnection, deed: Deed): Promise<ObjectM
   };
   const answer = await patched(connection, deed, left);
   if ('kind' in answer) return answer;
-  if (!isSuccess(answer)) return stopOrConflict(answer, targetOf(deed));
+  if (!isSuccess(answer)) return stopOrConflict(answer, deed);
   // What is rehearsed has changed nothing, so the deletion is asked for on the state that is there.
   if (deed.rehearse) return deed.object;
   const object = readMetadata(jsonOf(answer.body));
-  return object ?? later('api-server-error', 'the answer to a patch holds no object');
+  return object?.uid === deed.object.uid
+    ? object
+    : later('api-server-error', 'the answer to a patch does not hold the object');
 }
 
 async function patch(connection: ApiConnection, deed: Deed, left: MetadataLeft): Promise<Stop | Conflict> {
   const answer = await patched(connection, deed, left);
   if ('kind' in answer) return answer;
-  return isSuccess(answer) ? done(deed, 'patched') : stopOrConflict(answer, targetOf(deed));
+  return isSuccess(answer) ? done(deed, 'patched') : stopOrConflict(answer, deed);
 }
 
 /** What was not read whole cannot be written without losing what was cut away. */
@@ -97,8 +102,10 @@ const targetOf = ({ kind, object, rehearse }: Deed): WriteTarget => ({
 const isSuccess = ({ status }: ApiAnswer): boolean => status >= 200 && status < 300;
 
 const CONFLICT = 409;
-const stopOrConflict = (answer: ApiAnswer, { named }: WriteTarget): Stop | Conflict =>
-  answer.status === CONFLICT ? { kind: 'conflict', message: refusalText(answer) } : stopBy(answer, named);
+const stopOrConflict = (answer: ApiAnswer, { kind, object }: Deed): Stop | Conflict =>
+  answer.status === CONFLICT
+    ? { kind: 'conflict', message: refusalText(answer) }
+    : stopBy(answer, kind, object);
 
 /** An object that went at once is told as a status, or without the time of its deletion. */
 const isStillThere = ({ body }: ApiAnswer): boolean =>

@@ -64,14 +64,24 @@ async function factsWithIndex(look: Look, index: ClusterIndex): Promise<LiveFact
     ...reference,
     state: confirmed.states[position] ?? 'pending',
   }));
-  const candidate = { ...known, object: { ...objectFacts(look), keptBy: keptBy(object, known) }, references };
+  const isInKept = known.object.keptBy === 'namespace' || (await keepsItsNamespace(look));
+  if (typeof isInKept !== 'boolean') return isInKept;
+  const candidate = {
+    ...known,
+    object: { ...objectFacts(look), keptBy: keptBy(object, isInKept) },
+    references,
+  };
   return { candidates: [candidate], owners: confirmed.owners };
 }
 
-const keptBy = (
-  { keep }: ObjectMetadata,
-  { object }: OwnershipCandidate,
-): OwnershipCandidate['object']['keptBy'] => (keep ? 'object' : object.keptBy);
+/** Of an object that is to be deleted by an order. The graph may not know its namespace, or be behind. */
+const keepsItsNamespace = async ({ kind, object, reads }: Look): Promise<boolean | Stop> =>
+  kind.namespaced && object.deletionTimestamp === null ? reads.keepsNamespace(object.namespace) : false;
+
+const keptBy = ({ keep }: ObjectMetadata, isInKept: boolean): OwnershipCandidate['object']['keptBy'] => {
+  if (keep) return 'object';
+  return isInKept ? 'namespace' : null;
+};
 
 const objectFacts = ({ kind, object }: Look): Omit<OwnershipCandidate['object'], 'keptBy'> => ({
   ...kind,
@@ -105,17 +115,14 @@ async function factsAlone(look: Look): Promise<LiveFacts | Stop> {
     (reference) => stated.get(reference) ?? statedAs(reference, 'pending', null),
   );
   if ('kind' in confirmed) return confirmed;
-  const isInKept =
-    kind.namespaced && object.deletionTimestamp === null
-      ? await reads.keepsNamespace(object.namespace)
-      : false;
+  const isInKept = await keepsItsNamespace(look);
   if (typeof isInKept !== 'boolean') return isInKept;
   const references = object.ownerReferences.map((reference, position) => ({
     ...(stated.get(reference) ?? statedAs(reference, 'pending', null)),
     state: confirmed.states[position] ?? 'pending',
   }));
   const candidate = {
-    object: { ...objectFacts(look), keptBy: object.keep ? 'object' : isInKept ? 'namespace' : null },
+    object: { ...objectFacts(look), keptBy: keptBy(object, isInKept) },
     references,
     cascade: removedCascade(references, look),
   } as const;

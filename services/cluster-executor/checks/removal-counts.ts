@@ -21,8 +21,13 @@ export class HourlyCount {
   }
 }
 
-/** The owner that was counted longest ago is forgotten beyond so many. */
-const MAX_OWNERS = 50_000;
+interface OpenRemoval {
+  readonly takenAtMs: number;
+  readonly isRepeated: boolean;
+}
+
+/** What was counted longest ago is forgotten beyond so many: owners, and removals of which nobody knows. These stay counted. */
+const MAX_COUNTED = 50_000;
 
 /**
  * What this executor deleted in the past hour: all of it, and by the owners, and kinds of owners, for which it went. An executor that has no graph cannot
@@ -31,39 +36,64 @@ const MAX_OWNERS = 50_000;
 export class RemovalCounts {
   readonly #all = new HourlyCount();
   readonly #byOwner = new Map<string, HourlyCount>();
+  /** By uid: removals of which nobody knows whether they came about. */
+  readonly #open = new Map<string, OpenRemoval>();
 
-  /** False where as many have gone as the limit allows. Otherwise it counts, until it is given back. */
-  take(nowMs: number, limit: number): boolean {
-    if (this.#all.inPastHour(nowMs) >= limit) return false;
+  /**
+   * False where as many have gone as the limit allows. Otherwise the object counts, until it stays. It goes once, so it counts once
+   * however often it is tried: what the API server fails to delete must not use up the limit of the rest.
+   */
+  take(uid: string, nowMs: number, limit: number): boolean {
+    const earlier = this.#open.get(uid);
+    if (earlier !== undefined) this.#all.add(earlier.takenAtMs, -1);
+    if (this.#all.inPastHour(nowMs) >= limit) {
+      if (earlier !== undefined) this.#all.add(earlier.takenAtMs);
+      return false;
+    }
     this.#all.add(nowMs);
+    this.#open.delete(uid);
+    this.#open.set(uid, { takenAtMs: nowMs, isRepeated: earlier !== undefined });
+    forgetOldest(this.#open);
     return true;
   }
 
-  /** It is certain that nothing went. */
-  giveBack(takenAtMs: number): void {
-    this.#all.add(takenAtMs, -1);
+  /** It is certain that this try removed nothing; of an earlier one nobody knows. */
+  stays(uid: string): void {
+    const open = this.#open.get(uid);
+    if (open === undefined || open.isRepeated) return;
+    this.#all.add(open.takenAtMs, -1);
+    this.#open.delete(uid);
+  }
+
+  went(uid: string, atMs: number, owners: readonly string[]): void {
+    this.#open.delete(uid);
+    this.#countFor(owners, atMs);
   }
 
   /** One that went in an earlier life of the executor. */
   wentBefore(atMs: number, ownerUids: readonly string[]): void {
     this.#all.add(atMs);
-    this.went(atMs, ownerUids);
+    this.#countFor(ownerUids, atMs);
   }
 
-  went(atMs: number, owners: readonly string[]): void {
+  #countFor(owners: readonly string[], atMs: number): void {
     for (const owner of new Set(owners)) {
       const count = this.#byOwner.get(owner) ?? new HourlyCount();
       count.add(atMs);
       this.#byOwner.delete(owner);
       this.#byOwner.set(owner, count);
     }
-    for (const oldest of this.#byOwner.keys()) {
-      if (this.#byOwner.size <= MAX_OWNERS) return;
-      this.#byOwner.delete(oldest);
-    }
+    forgetOldest(this.#byOwner);
   }
 
   of(owner: string, nowMs: number): number {
     return this.#byOwner.get(owner)?.inPastHour(nowMs) ?? 0;
+  }
+}
+
+function forgetOldest(counted: Map<string, unknown>): void {
+  for (const oldest of counted.keys()) {
+    if (counted.size <= MAX_COUNTED) return;
+    counted.delete(oldest);
   }
 }

@@ -1,6 +1,6 @@
 import type { ApiAnswer } from '../../../packages/kube-api/connection.ts';
 import { liveObject } from '../../../packages/kube-api/read.ts';
-import type { ApiObjectName } from '../../../packages/kube-api/resources.ts';
+import type { ApiKind, ApiObjectName } from '../../../packages/kube-api/resources.ts';
 import { refusalText, retryAfterMs } from '../../../packages/kube-api/status.ts';
 import type {
   ClusterFailure,
@@ -21,7 +21,7 @@ export type Stop =
 
 /** No longer message fits in a result. */
 const MAX_MESSAGE_LENGTH = 1_000;
-const cut = (message: string): string => message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+export const cut = (message: string): string => message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
 
 export const settled = (outcome: ClusterObjectOutcome): Stop => ({ kind: 'settled', outcome });
 export const refused = (reason: ClusterObjectRefusal, message: string): Stop =>
@@ -47,11 +47,12 @@ const FAILURES: Readonly<Partial<Record<number, ClusterFailure>>> = {
 };
 
 /** What follows from an answer that is no success and no conflict. */
-export function stopBy(answer: ApiAnswer, named: ApiObjectName): Stop {
+export function stopBy(answer: ApiAnswer, kind: ApiKind, named: ApiObjectName): Stop {
   const { status } = answer;
   const message = refusalText(answer);
   if (status === 429) return later('api-server-error', message, retryAfterMs(answer) ?? RETRY_AFTER_MS);
-  if (status === 404 && liveObject(answer, named).kind === 'absent') return settled({ outcome: 'not-found' });
+  if (status === 404 && liveObject(answer, kind, named).kind === 'absent')
+    return settled({ outcome: 'not-found' });
   const reason = FAILURES[status];
   return reason === undefined ? later('api-server-error', message) : failed({ reason, message });
 }

@@ -10,6 +10,7 @@ import {
 } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { CommandRefused } from '../checks/command-checks.ts';
+import { cut } from '../checks/stop.ts';
 import type { ExecutorMetrics } from '../metrics.ts';
 import type { Order, ReceivedCommand } from '../order.ts';
 import type { Outbox } from './outbox.ts';
@@ -88,8 +89,12 @@ export class CommandReports {
     this.#endIfDone(open);
   }
 
-  refuse({ command, trace }: Pick<ReceivedCommand, 'command' | 'trace'>, refusal: CommandRefused): void {
+  refuse(
+    { command, trace }: Pick<ReceivedCommand, 'command' | 'trace'>,
+    { reason, message }: CommandRefused,
+  ): void {
     const { metrics, logger } = this.#parts;
+    const refusal = { reason, message: cut(message) };
     this.#know(command.id);
     metrics.commands.add({ outcome: refusal.reason });
     logger.warn({ commandId: command.id, ...refusal }, 'command refused');

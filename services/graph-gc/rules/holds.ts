@@ -8,10 +8,14 @@ import type { OwnershipSettings } from './settings.ts';
 export function keptByList({ object }: OwnershipCandidate, settings: OwnershipSettings): Outcome | null {
   if (settings.profile === 'kubernetes') return null;
   if (object.keptBy !== null) return keep('S5', { annotationOf: object.keptBy });
-  if (settings.keep.namespaces.has(object.namespace)) return keep('S5', { keptNamespace: object.namespace });
   const kind = kindName(object);
+  // With a namespace goes all that lies in it.
+  const namespace = kind === NAMESPACE ? object.name : object.namespace;
+  if (settings.keep.namespaces.has(namespace)) return keep('S5', { keptNamespace: namespace });
   return settings.keep.kinds.has(kind) ? keep('S5', { keptKind: kind }) : null;
 }
+
+const NAMESPACE = 'Namespace';
 
 /** How owners went that make nobody sure of it. */
 const DOUBTFUL: readonly unknown[] = ['mass-relisted', 'kind-going'];

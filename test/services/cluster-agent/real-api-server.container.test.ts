@@ -16,7 +16,13 @@ import { type ApiServer, startApiServer } from '../../support/nodes/api-server.t
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
-const CONFIG_MAPS = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
+const CONFIG_MAPS = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  resource: 'configmaps',
+  namespaced: true,
+};
 const SEEN_MS = 20_000;
 const PATH = '/api/v1/namespaces/default/configmaps';
 

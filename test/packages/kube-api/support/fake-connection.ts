@@ -57,4 +57,10 @@ export const objectBody = (name: string, over: Readonly<Record<string, unknown>>
   metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: '7', ...over },
 });
 
-export const CONFIG_MAPS = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
+export const CONFIG_MAPS = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  resource: 'configmaps',
+  namespaced: true,
+};
