@@ -71,7 +71,7 @@ test('what stands there and does not count is written again as it is', async () 
 
 test('what somebody put there with the highest number of all is replaced by what can be read', () => {
   const held = { ...toPolicyRecord(written('a')), policyVersion: Number.MAX_SAFE_INTEGER };
-  const other = { ...written('a'), policy: policy({ name: 'a', priority: 7 }) };
+  const other = toPolicyRecord({ ...written('a'), policy: policy({ name: 'a', priority: 7 }) });
   const [change] = policyChanges([other], new Map([['a', held]]), new Set(['a']));
   expect(PolicyRecord.safeParse(change?.record)).toMatchObject({ success: true });
 });
