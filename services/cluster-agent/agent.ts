@@ -1,11 +1,21 @@
 import { readClusterInstance } from '../../packages/kube-api/list.ts';
 import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
-import { type AgentFigures, type AgentParts, type KnownGraph, Session } from './session.ts';
+import type { GoneOwners } from './read-gone-owners.ts';
+import {
+  type AgentFigures,
+  type AgentParts,
+  type KnownGraph,
+  Session,
+  type SessionStart,
+} from './session.ts';
 
 /** For so long after a cluster went back to an older state, nothing that follows from absence is done (cluster S3). */
 const WENT_BACK_FOR_MS = 600_000;
 const BACKOFF: RetryBackoff = { firstMs: 1_000, mostMs: 30_000 };
+
+/** A cluster that was restored has its owners back. */
+const NOBODY: GoneOwners = new Map();
 
 /** Follows one cluster: what of its owner graph may call for something is published. */
 export class ClusterAgent {
@@ -43,7 +53,9 @@ export class ClusterAgent {
     while (!signal.aborted) {
       const clusterInstance = await this.#instance(signal);
       if (clusterInstance === null) return;
-      this.#session = this.#begin(clusterInstance, wentBackUntilMs);
+      const goneBefore =
+        wentBackUntilMs === null ? await this.#parts.goneBefore(clusterInstance, signal) : NOBODY;
+      this.#session = this.#begin({ clusterInstance, wentBackUntilMs, goneBefore });
       if ((await this.#session.run(signal)) === 'went-back') {
         wentBackUntilMs = this.#parts.nowMs() + WENT_BACK_FOR_MS;
         this.#parts.logger.warn(
@@ -53,9 +65,8 @@ export class ClusterAgent {
     }
   }
 
-  #begin(clusterInstance: string, wentBackUntilMs: number | null): Session {
-    const session = this.#parts.newId();
-    return new Session(this.#parts, { cluster: this.#cluster, clusterInstance, session, wentBackUntilMs });
+  #begin(start: Omit<SessionStart, 'cluster' | 'session'>): Session {
+    return new Session(this.#parts, { ...start, cluster: this.#cluster, session: this.#parts.newId() });
   }
 
   /** Asks until the API server answers; `null` when the signal aborted first. */

@@ -1,16 +1,21 @@
 import type { Logger } from 'pino';
 import { clusterOutput } from '../../packages/decision/handler.ts';
+import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
+import type { Trust } from '../../packages/trust/trust.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
+import { readGoneOwners } from './read-gone-owners.ts';
 
 export interface ClusterAgentDeps {
   readonly cluster: string;
   readonly connection: ApiConnection;
   readonly publisher: Publisher;
+  readonly log: Pick<EventLog, 'read'>;
+  readonly trust: Trust;
   readonly sources: Sources;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -18,10 +23,18 @@ export interface ClusterAgentDeps {
 
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
 export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
-  const { cluster, connection, publisher, sources, metrics, logger } = deps;
+  const { cluster, connection, publisher, log, trust, sources, metrics, logger } = deps;
   const agent = new ClusterAgent(cluster, {
     connection,
     publish: (fact) => publisher.publish([clusterOutput('clusterOwnership', fact)]),
+    goneBefore: async (clusterInstance, signal) => {
+      try {
+        return await readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal);
+      } catch (error) {
+        if (signal.aborted) return new Map();
+        throw error;
+      }
+    },
     sleep: sources.wait,
     random: sources.random,
     newId: sources.newId,

@@ -12,12 +12,15 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { ClusterGraph } from './cluster-graph.ts';
+import type { GoneOwners } from './read-gone-owners.ts';
 import { Reflectors } from './watching/reflectors.ts';
 
 export interface AgentParts {
   readonly connection: ApiConnection;
   /** Resolves when the fact is acknowledged. */
   readonly publish: (fact: Ownership) => Promise<void>;
+  /** How owners went while an earlier agent followed this cluster. */
+  readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
   readonly sleep: Sleep;
   readonly random: () => number;
   readonly newId: () => string;
@@ -30,6 +33,7 @@ export interface SessionStart extends ClusterIdentity {
   readonly session: string;
   /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
   readonly wentBackUntilMs: number | null;
+  readonly goneBefore: GoneOwners;
 }
 
 /** How much there is to follow. */
@@ -88,6 +92,7 @@ export class Session {
         this.#over.abort();
       },
     });
+    for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
     this.#reflectors = new Reflectors({ connection, sink: this.#graph, sleep, random, inTurn }, (error) => {

@@ -18,12 +18,14 @@ interface ClusterRun {
 /** Agent and executor of one cluster in one process: the executor asks the agent's owner graph beside the API server. */
 export async function runCluster(run: ClusterRun): Promise<void> {
   const { process, cluster } = run;
-  const { sources, metrics, logger } = process;
+  const { log, trust, sources, metrics, logger } = process;
   const publisher = publisherOf(run);
   const agent = createClusterAgent({
     cluster: cluster.identity.cluster,
     connection: cluster.connection,
     publisher,
+    log,
+    trust,
     sources,
     metrics,
     logger,

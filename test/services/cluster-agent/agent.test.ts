@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Ownership } from '../../../schemas/events/ownership.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
+import type { GoneOwners } from '../../../services/cluster-agent/read-gone-owners.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';
 import { FakeCluster } from './support/fake-cluster.ts';
@@ -24,6 +25,7 @@ const owned = (name: string, ...owners: string[]) => ({
 async function agentOf(
   prepare: (cluster: FakeCluster) => void,
   publish: (fact: Ownership) => Promise<void> = async () => undefined,
+  goneBefore: GoneOwners = new Map(),
 ) {
   const time = manualTime(() => 0);
   const nowMs = (): number => time.now().sinceBootMs;
@@ -38,6 +40,7 @@ async function agentOf(
       await publish(fact);
       facts.push(Ownership.parse(fact));
     },
+    goneBefore: async () => goneBefore,
     sleep: time.sleep,
     random: () => 0,
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
@@ -103,6 +106,26 @@ test('[cluster C14, D10] a dependent of an owner that is deleted is told, with a
       ],
     },
   ]);
+});
+
+test('[cluster S3] how an owner went before the agent began is told as if it had seen it, until the owner is back', async () => {
+  const kind = { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true };
+  const owner = { kind, namespace: 'ns', name: 'o', how: 'kind-going', orphaned: false } as const;
+  const { cluster, pass, facts } = await agentOf(
+    (made) => made.put(owned('d', 'o')),
+    async () => undefined,
+    new Map([['o', owner]]),
+  );
+  const gone = (): unknown[] =>
+    facts
+      .splice(0)
+      .flatMap(({ candidates }) => candidates.flatMap(({ references }) => references[0]?.gone ?? []));
+  expect(gone()).toEqual([{ how: 'kind-going', orphaned: false }]);
+  cluster.put({ resource: 'configmaps', name: 'o' });
+  await pass(1);
+  cluster.remove('o');
+  await pass(1);
+  expect(gone()).toEqual([{ how: 'watched', orphaned: false }]);
 });
 
 test('[cluster A14, I11] what went while no agent ran is found at the start', async () => {

@@ -93,6 +93,7 @@ test('an agent reads all that a real API server serves', async () => {
   const parts = {
     connection,
     publish: async (fact: Ownership) => void facts.push(fact),
+    goneBefore: async () => new Map(),
     sleep: pause,
     random: Math.random,
     newId: () => crypto.randomUUID(),

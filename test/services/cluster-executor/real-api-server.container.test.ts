@@ -55,7 +55,13 @@ beforeAll(async () => {
   connection = apiConnection({ access, clock: new ServerClock(), nowMs, userAgent: 'fleetgc/test' });
   identity = { cluster: 'c1', clusterInstance: await readClusterInstance(connection) };
   const newId = (): string => crypto.randomUUID();
-  agent = new ClusterAgent('c1', { ...common, connection, publish: async () => undefined, newId });
+  agent = new ClusterAgent('c1', {
+    ...common,
+    connection,
+    publish: async () => undefined,
+    goneBefore: async () => new Map(),
+    newId,
+  });
   const executor = (index: ClusterAgent | null): ClusterExecutor =>
     new ClusterExecutor({
       ...common,
