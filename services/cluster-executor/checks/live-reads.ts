@@ -2,12 +2,11 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import { type LiveObject, readObject } from '../../../packages/kube-api/read.ts';
 import type { ApiObjectName } from '../../../packages/kube-api/resources.ts';
-import { retryAfterMs } from '../../../packages/kube-api/status.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
 import type { KindCatalog } from './kind-catalog.ts';
 import { Proofs } from './proofs.ts';
-import { later, refused, type Stop } from './stop.ts';
+import { later, laterAsAsked, refused, type Stop, TOO_MANY_REQUESTS } from './stop.ts';
 
 const NAMESPACES = {
   group: '',
@@ -107,10 +106,8 @@ const unknownNamespace = (unknown: Unknown, name: string): Stop =>
     `whether the namespace ${name} has the annotation that keeps it cannot be read: ${unknown.message}`,
   );
 
-const TOO_MANY_REQUESTS = 429;
-
 /** What a server cannot answer now, it may answer later. */
 function maySoonBeKnown({ answer, message }: Unknown): Stop | null {
-  if (answer.status === TOO_MANY_REQUESTS) return later('api-server-error', message, retryAfterMs(answer));
+  if (answer.status === TOO_MANY_REQUESTS) return laterAsAsked(answer);
   return answer.status >= 500 ? later('api-server-error', message) : null;
 }

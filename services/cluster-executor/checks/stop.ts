@@ -34,8 +34,14 @@ export const later = (reason: ClusterFailure, message: string, afterMs: number |
   afterMs,
 });
 
-/** An API server that says 429 and no time. */
+/** After a 429 nobody waits less, whatever the API server says. */
 const RETRY_AFTER_MS = 1_000;
+
+export const TOO_MANY_REQUESTS = 429;
+
+/** It asks to wait, which is no failure (cluster F4). */
+export const laterAsAsked = (answer: ApiAnswer): Stop =>
+  later('api-server-error', refusalText(answer), Math.max(RETRY_AFTER_MS, retryAfterMs(answer) ?? 0));
 
 const FAILURES: Readonly<Partial<Record<number, ClusterFailure>>> = {
   400: 'invalid',
@@ -50,7 +56,7 @@ const FAILURES: Readonly<Partial<Record<number, ClusterFailure>>> = {
 export function stopBy(answer: ApiAnswer, kind: ApiKind, named: ApiObjectName): Stop {
   const { status } = answer;
   const message = refusalText(answer);
-  if (status === 429) return later('api-server-error', message, retryAfterMs(answer) ?? RETRY_AFTER_MS);
+  if (status === TOO_MANY_REQUESTS) return laterAsAsked(answer);
   if (status === 404 && liveObject(answer, kind, named).kind === 'absent')
     return settled({ outcome: 'not-found' });
   const reason = FAILURES[status];

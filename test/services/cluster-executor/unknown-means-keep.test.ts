@@ -140,6 +140,23 @@ describe('the limit of removals an hour', () => {
   });
 });
 
+test.each([
+  ['GET', '/configmaps/gone'],
+  ['DELETE', '/secrets/x'],
+])(
+  'an API server that says 429 to %s %s and to wait no time is not asked at once again',
+  async (method, path) => {
+    const { api, give, order, pass } = harness();
+    const object = owned(api);
+    const isIt = (request: ApiRequest): boolean => request.method === method && request.path.endsWith(path);
+    api.fault = (request) =>
+      isIt(request) ? { ...status(429, 'TooManyRequests'), headers: { 'retry-after': '0' } } : null;
+    give(order([itemFor(object)]));
+    await pass(5);
+    expect(api.asked.filter(isIt).length).toBeLessThanOrEqual(6);
+  },
+);
+
 test('the refusal of a command can be read however long the reason of a pause is', async () => {
   const reason = 'x'.repeat(5_000);
   const { api, carryOut, results } = harness({
