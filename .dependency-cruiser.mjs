@@ -65,6 +65,9 @@ const ROOMS = {
     'services/image-gc',
   ],
   'services/cluster-agent': [
+    // How owners went while an earlier agent ran stands on the log alone.
+    'packages/event-log',
+    'packages/trust',
     'packages/process',
     'packages/canonical',
     'packages/decision',
