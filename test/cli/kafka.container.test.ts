@@ -30,13 +30,12 @@ test('an operator sets a fleet up and steers it', async () => {
 
   const missing = await run('topics', 'check');
   expect(missing.exitCode).toBe(1);
-  expect(missing.stderr).toMatch(
-    /^fleetgc topics check: 11 topics differ from what this release declares:\n/,
-  );
+  const count = Object.keys(TOPICS).length;
+  expect(missing.stderr).toContain(`check: ${count} topics differ from what this release declares:\n`);
 
   const created = await run('topics', 'create', ...ALONE);
   expect(created).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(created.stdout).toContain(`${TOPICS.commands.name}     created\n`);
+  expect(created.stdout).toMatch(/^gc\.node\.commands +created$/m);
   expect(await run('topics', 'create', ...ALONE)).toMatchObject({ exitCode: 0 });
   expect(await run('topics', 'check', ...ALONE)).toMatchObject({ exitCode: 0, stderr: '' });
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { tableLines } from '../../../cli/framework/output.ts';
@@ -81,10 +81,12 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   await onlookersWork('operator', trusted);
   const archive = join(temporaryDirectory(), 'archive');
   await headsWork({ decide, trusted, archive, archiverKey: keyOf('archiver') });
-  const following = ['audit', 'archive', '--follow', '--to', archive];
+  const following = ['audit', 'archive', '--follow', '--every', '10s', '--to', archive];
   await using again = await startService(['decide', ...signedBy('decider')], environments.decider);
   await using follower = await startService(following, environments.archiver);
   await deadLettersWork();
+  const letters = join(archive, TOPICS.deadLetters.name);
+  await waitUntil('the archiver to keep dead letters', REMOVED_MS, () => existsSync(letters));
   await waitUntil('deciders to outlive their tokens', REMOVED_MS, () => tokenServer.given() > 3);
   for (const service of [again, node, follower]) {
     expect(await service.readiness()).toMatchObject({ ready: true });
@@ -172,6 +174,10 @@ async function deadLettersWork(): Promise<void> {
   expect(redriven.stderr).toMatch(/messages of gc\.node\.commands are not put back/);
 }
 
+/** No agent and no executor of a cluster runs on Kafka yet: their topics are empty there, and nobody asks after who decides for them. */
+const ofClusters = (rule: string): boolean =>
+  rule.startsWith(PRINCIPALS.cluster) || rule.includes(' gc.cluster.') || rule.endsWith(' fleetgc-graph-gc');
+
 /** Before anybody tried what is denied below. */
 test('each rule was needed, and none was missing', () => {
   const log = fleet.broker.authorizerLog();
@@ -179,7 +185,7 @@ test('each rule was needed, and none was missing', () => {
   const unused = ROLES.flatMap((role) =>
     rightsOf(role)
       .map(({ resource: { type, name }, operation }) => `${PRINCIPALS[role]} ${operation} ${type} ${name}`)
-      .filter((rule) => !used.has(rule)),
+      .filter((rule) => !used.has(rule) && !ofClusters(rule)),
   );
   expect(unused).toEqual([]);
   // It was refused rules for others above.
