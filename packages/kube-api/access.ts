@@ -25,7 +25,7 @@ export function inClusterAccess(
   if (host === undefined || port === undefined || !existsSync(`${directory}/token`))
     throw new FleetGcError(
       'CONFIG_INVALID',
-      'this process does not run in a pod with a service account: say with --kubeconfig how the API server is reached',
+      'this process does not run in a pod with a service account: name a file with --kubeconfig that says how the API server is reached',
     );
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
+import { readTextFile } from '../process/options/named-file.ts';
 import type { ApiAccess } from './access.ts';
 
 /*
@@ -45,6 +46,9 @@ const Kubeconfig = z.object({
 });
 type UserEntry = z.infer<typeof User>;
 
+/** A hundred clusters with the certificates of all of them take less. */
+const MAX_BYTES = 1_048_576;
+
 /** `context`: `null` for the current one. Throws `CONFIG_INVALID`, which says what the file lacks. */
 export function kubeconfigAccess(file: string, context: string | null): ApiAccess {
   const config = readKubeconfig(file);
@@ -78,19 +82,23 @@ function chosenContext(config: z.infer<typeof Kubeconfig>, file: string, context
 }
 
 function readKubeconfig(file: string): z.infer<typeof Kubeconfig> {
-  let value: unknown;
-  try {
-    value = parse(readFileSync(file, 'utf8'), { maxAliasCount: 0 });
-  } catch (cause) {
-    const [why] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
-    throw invalid(file, `it cannot be read: ${why}`);
-  }
-  const parsed = Kubeconfig.safeParse(value);
+  const read = readTextFile(file, MAX_BYTES);
+  if (!read.ok) throw invalid(file, read.reason);
+  const parsed = Kubeconfig.safeParse(yamlIn(file, read.text));
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(
     ({ path, message }) => `${path.join('.') || 'all of it'}: ${message}`,
   );
   throw invalid(file, problems.join('; '));
+}
+
+function yamlIn(file: string, text: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
+  } catch {
+    // The parser's own message quotes what it read, which may be a token or a key.
+    throw invalid(file, 'it is no valid YAML');
+  }
 }
 
 const invalid = (file: string, what: string): FleetGcError =>

@@ -45,6 +45,18 @@ describe('a kubeconfig', () => {
     expect(access.token()).toBe('secret');
   });
 
+  test('that is no YAML, or too large, is refused, and nothing of it is told', () => {
+    const file = join(temporaryDirectory(), 'config');
+    for (const text of ['users: {token: SECRET: x}\n- SECRET', 'users: *SECRET', 'a: !SECRET b\n? SECRET']) {
+      writeFileSync(file, text);
+      expect(() => kubeconfigAccess(file, null)).toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining('SECRET') }),
+      );
+    }
+    writeFileSync(file, ' '.repeat(1_048_577));
+    expect(() => kubeconfigAccess(file, null)).toThrow('it has more than the 1048576 bytes that are read');
+  });
+
   test('names files beside itself, and a token that rotates is read anew', () => {
     const file = fileWith(
       { tokenFile: 'token' },
@@ -101,9 +113,9 @@ describe('a kubeconfig', () => {
       'names a file that is not there',
       () => fileWith({}, { cluster: cluster({ 'certificate-authority': 'no' }) }),
       null,
-      /ENOENT/,
+      /there is no such file/,
     ],
-    ['is not there', () => '/nonexistent/config', null, /ENOENT/],
+    ['is not there', () => '/nonexistent/config', null, /there is no such file/],
   ])('that %s is refused with a reason', (_, file, context, message) => {
     expect(() => kubeconfigAccess(file(), context)).toThrow(message);
   });

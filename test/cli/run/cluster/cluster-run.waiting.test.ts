@@ -72,7 +72,7 @@ test('an API server that cannot be reached ends the run at once, and says where 
 test('outside of a pod there is no service account', async () => {
   const { exitCode, stderr } = await run('in-cluster');
   expect(exitCode).toBe(2);
-  expect(stderr).toContain('say with --kubeconfig how the API server is reached');
+  expect(stderr).toContain('name a file with --kubeconfig that says how');
 });
 
 test('a policy that is wrong, or is for nodes, starts nothing', async () => {
