@@ -1,29 +1,11 @@
 import { z } from 'zod';
-import { sha256Hex } from '../../packages/canonical/ids.ts';
 import { clusterOutput } from '../../packages/decision/handler.ts';
+import { REJECTION_REASONS, unreadableCommandId } from '../../packages/decision/rejected-orders.ts';
 import { clusterRejectedResultId } from '../../packages/decision/result-ids.ts';
 import type { OnRejection } from '../../packages/pipeline/decide.ts';
 import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
-import type { ClusterCommandRefusal } from '../../schemas/events/cluster-result.ts';
-import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { EventId } from '../../schemas/events/event-id.ts';
 import { type ClusterIdentity, SUBJECTS } from '../../schemas/events/identity.ts';
-
-const REASON: Readonly<Record<DeadLetterCause, ClusterCommandRefusal>> = {
-  'unknown-version': 'unsupported-version',
-  'key-mismatch': 'malformed',
-  unsigned: 'not-trusted',
-  'bad-signature': 'not-trusted',
-  'untrusted-key': 'not-trusted',
-  'not-json': 'malformed',
-  'wrong-schema': 'malformed',
-  'unknown-type': 'malformed',
-  'header-mismatch': 'malformed',
-  'too-large': 'malformed',
-  'handler-failed': 'malformed',
-  'process-died': 'malformed',
-  'unreadable-batch': 'malformed',
-};
 
 /** What can be told of a command that is none: nothing of it is believed beyond its names. */
 const Named = z.object({
@@ -42,9 +24,9 @@ export const refuseRejected =
   (topic, { cause, message, value }, record) => {
     if (topic !== 'clusterCommands' || record.key !== SUBJECTS.cluster.keyOf(identity)) return [];
     const { id, decisionId } = Named.safeParse(value).data ?? NAMELESS;
-    const commandId = id ?? `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}`;
+    const commandId = id ?? unreadableCommandId(record.value);
     const refusal = {
-      reason: REASON[cause],
+      reason: REJECTION_REASONS[cause],
       message: `${cause}: ${message}`.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
     };
     const event = {

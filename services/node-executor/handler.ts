@@ -1,12 +1,11 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { sha256Hex } from '../../packages/canonical/ids.ts';
 import type { Handler, Input } from '../../packages/decision/handler.ts';
+import { REJECTION_REASONS, unreadableCommandId } from '../../packages/decision/rejected-orders.ts';
 import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { OnRejection } from '../../packages/pipeline/decide.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { type Command, MAX_COMMAND_BYTES } from '../../schemas/events/command.ts';
-import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { EventId } from '../../schemas/events/event-id.ts';
 import { type NodeIdentity, nodeKey } from '../../schemas/events/identity.ts';
 import { type CommandRefusal, CommandResult } from '../../schemas/events/result.ts';
@@ -164,21 +163,7 @@ const resultsPileUp = (): FleetGcError =>
     `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
   );
 
-const REASON: Readonly<Record<DeadLetterCause, CommandRefusal>> = {
-  'unknown-version': 'unsupported-version',
-  'key-mismatch': 'other-node',
-  unsigned: 'not-trusted',
-  'bad-signature': 'not-trusted',
-  'untrusted-key': 'not-trusted',
-  'not-json': 'malformed',
-  'wrong-schema': 'malformed',
-  'unknown-type': 'malformed',
-  'header-mismatch': 'malformed',
-  'too-large': 'malformed',
-  'handler-failed': 'malformed',
-  'process-died': 'malformed',
-  'unreadable-batch': 'malformed',
-};
+const REASON = { ...REJECTION_REASONS, 'key-mismatch': 'other-node' } as const;
 
 /** What can be told of a command that is none: nothing of it is believed beyond its names. */
 const Named = z.object({
@@ -199,7 +184,7 @@ export const refuseRejected =
   (topic, { cause, message, value }, record) => {
     if (topic !== 'commands' || record.key !== nodeKey(receiver.identity)) return [];
     const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;
-    const command = { ...named, id: id ?? `unreadable-${sha256Hex(record.value ?? '').slice(0, 32)}` };
+    const command = { ...named, id: id ?? unreadableCommandId(record.value) };
     const refusal = { reason: REASON[cause], message: `${cause}: ${message}` };
     receiver.metrics.commands.add({ outcome: refusal.reason });
     return [[resultOutput(messageRejected(reporterOf(receiver), command, refusal))]];

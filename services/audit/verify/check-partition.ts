@@ -221,10 +221,8 @@ export class PartitionCheck {
     const { event, value } = result;
     switch (event.type) {
       case 'fleetgc.node.reclaim-continues':
-        this.#keep(record);
-        await this.#takeEffect({ event, value, record });
-        break;
       case 'fleetgc.node.pressure-unrelieved':
+        if (event.type === 'fleetgc.node.reclaim-continues') this.#keep(record);
         await this.#takeEffect({ event, value, record });
         break;
       case 'fleetgc.node.object-result':
