@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
-import { readTextFile } from '../process/options/named-file.ts';
+import { readTextFile, unreadableReason } from '../process/options/named-file.ts';
 import type { ApiAccess } from './access.ts';
 
 /*
@@ -113,10 +113,7 @@ const fileReader =
     try {
       return readFileSync(resolve(dirname(file), path));
     } catch (cause) {
-      throw invalid(
-        file,
-        `what it names cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
-      );
+      throw invalid(file, `${path}, which it names, cannot be read: ${unreadableReason(cause)}`);
     }
   };
 
