@@ -1,3 +1,4 @@
+import { CLUSTER_VERBS } from './cluster-verbs.ts';
 import { type ListedVerb, service, task } from './framework/verb.ts';
 
 interface VerbGroup {
@@ -25,16 +26,7 @@ export const VERB_GROUPS = [
       ),
     ],
   },
-  {
-    heading: 'One Kubernetes cluster:',
-    verbs: [
-      task(
-        'cluster run',
-        'Collect the objects of one cluster whose owners are gone, without Kafka',
-        () => import('./verbs/cluster/run.ts'),
-      ),
-    ],
-  },
+  CLUSTER_VERBS,
   {
     heading: 'Try it out:',
     verbs: [

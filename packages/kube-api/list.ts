@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import type { ApiAnswer, ApiConnection } from './connection.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText, statusOf } from './status.ts';
 
@@ -80,7 +81,7 @@ async function readPage(
   const path = collectionPath(resource, query);
   const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA_LIST }, signal);
   if (answer.status === 410) return incomplete('expired', refusalText(answer));
-  if (answer.status !== 200) return incomplete('refused', refusalText(answer));
+  if (answer.status !== 200) return incomplete('refused', withMissingRight(refusalText(answer), resource));
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
     return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
