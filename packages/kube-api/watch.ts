@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Sleep } from '../process/backoff.ts';
+import { LineTooLong, linesOf } from '../process/lines.ts';
 import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection } from './connection.ts';
-import { LineTooLong, linesOf } from './lines.ts';
 import { AS_METADATA } from './list.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
@@ -64,7 +64,8 @@ export async function watchMetadata(connection: ApiConnection, options: WatchOpt
 }
 
 async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<string> {
-  for await (const line of linesOf(body, MAX_REFUSAL_BYTES)) return refusalText({ status, body: line });
+  for await (const line of linesOf(body, MAX_REFUSAL_BYTES))
+    return refusalText({ status, body: line.toString('utf8') });
   return `status ${status}`;
 }
 const MAX_REFUSAL_BYTES = 64 * 1024;
@@ -78,7 +79,7 @@ async function follow(
   try {
     for await (const line of linesOf(body, MAX_LINE_BYTES)) {
       silence.heard();
-      const event = readLine(line);
+      const event = readLine(line.toString('utf8'));
       if ('why' in event) return event;
       onEvent(event);
     }
