@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   keptGenerations,
-  readDeciderTrust,
   readClusterTrust,
+  readDeciderTrust,
   readNodeTrust,
   readTrust,
 } from '../../../cli/options/trust-options.ts';
