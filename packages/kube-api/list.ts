@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import type { ApiAnswer, ApiConnection } from './connection.ts';
-import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { readMetadata } from './metadata.ts';
+import { isReadWhole, type ObservedObject, readObserved } from './observed.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText, statusOf } from './status.ts';
 
 /** Objects as metadata alone: the API server leaves the rest away. */
-export const AS_METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+const AS_METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 const PAGE_OBJECTS = 500;
 
@@ -32,10 +33,10 @@ export type ListOutcome =
  * A consistent list in pages, of which each is given to `onPage`. The resourceVersion stays unset, so the first page is as new as
  * etcd, and the further ones belong to it. Rejects with what the connection rejects with.
  */
-export async function listMetadata(
+export async function listObjects(
   connection: ApiConnection,
   resource: ApiResource,
-  onPage: (objects: readonly ObjectMetadata[]) => void,
+  onPage: (objects: readonly ObservedObject[]) => void,
   signal: AbortSignal,
 ): Promise<ListOutcome> {
   const seen = new Set<string>();
@@ -58,7 +59,7 @@ export async function listMetadata(
 
 interface ReadPage {
   readonly kind: 'page';
-  readonly objects: readonly ObjectMetadata[];
+  readonly objects: readonly ObservedObject[];
   readonly next: string;
   readonly resourceVersion: string;
 }
@@ -78,15 +79,16 @@ async function readPage(
 ): Promise<ReadPage | Incomplete> {
   const query = { limit: String(PAGE_OBJECTS), ...(next !== '' && { continue: next }) };
   const path = collectionPath(resource, query);
-  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA_LIST }, signal);
+  const accept = isReadWhole(resource) ? WHOLE : AS_METADATA_LIST;
+  const answer = await connection.call({ method: 'GET', path, accept }, signal);
   if (answer.status === 410) return incomplete('expired', refusalText(answer));
   if (answer.status !== 200) return incomplete('refused', refusalText(answer));
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
     return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
-  const objects: ObjectMetadata[] = [];
+  const objects: ObservedObject[] = [];
   for (const item of parsed.data.items ?? []) {
-    const object = readMetadata(item);
+    const object = readObserved(item, resource);
     if (object === null) return incomplete('unreadable', 'an entry of the list is no object');
     objects.push(object);
   }
@@ -118,3 +120,5 @@ function adviceFor(answer: ApiAnswer): string {
 }
 
 export const AS_METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+/** With all that it has. */
+export const WHOLE = 'application/json';

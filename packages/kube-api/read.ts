@@ -1,11 +1,12 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
-import { AS_METADATA } from './list.ts';
+import { AS_METADATA, WHOLE } from './list.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { type ObservedObject, readObserved } from './observed.ts';
 import { type ApiKind, type ApiObjectName, objectPath } from './resources.ts';
 import { type ApiStatus, jsonOf, refusalText, statusOf } from './status.ts';
 
-export type LiveObject =
-  | { readonly kind: 'found'; readonly object: ObjectMetadata }
+export type LiveObject<Seen = ObjectMetadata> =
+  | { readonly kind: 'found'; readonly object: Seen }
   /** The API server says of this very object that it is not there. */
   | { readonly kind: 'absent' }
   /** Anything else, from which nothing follows. */
@@ -20,19 +21,39 @@ export async function readObject(
   resource: ApiKind,
   named: ApiObjectName,
 ): Promise<LiveObject> {
-  const answer = await connection.call({
-    method: 'GET',
-    path: objectPath(resource, named),
-    accept: AS_METADATA,
-  });
+  const path = objectPath(resource, named);
+  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA });
   return liveObject(answer, resource, named);
 }
 
-export function liveObject(answer: ApiAnswer, resource: ApiKind, named: ApiObjectName): LiveObject {
-  const unknown = (message: string): LiveObject => ({ kind: 'unknown', answer, message });
+/** The same of a kind that is read whole, with its details. */
+export async function readWholeObject(
+  connection: ApiConnection,
+  resource: ApiKind,
+  named: ApiObjectName,
+): Promise<LiveObject<ObservedObject>> {
+  const path = objectPath(resource, named);
+  const answer = await connection.call({ method: 'GET', path, accept: WHOLE });
+  return liveAs(answer, { resource, named, read: (body) => readObserved(body, resource) });
+}
+
+export const liveObject = (answer: ApiAnswer, resource: ApiKind, named: ApiObjectName): LiveObject =>
+  liveAs(answer, { resource, named, read: readMetadata });
+
+interface Reading<Seen> {
+  readonly resource: ApiKind;
+  readonly named: ApiObjectName;
+  readonly read: (body: unknown) => Seen | null;
+}
+
+function liveAs<Seen extends ObjectMetadata>(
+  answer: ApiAnswer,
+  { resource, named, read }: Reading<Seen>,
+): LiveObject<Seen> {
+  const unknown = (message: string): LiveObject<Seen> => ({ kind: 'unknown', answer, message });
   const body = jsonOf(answer.body);
   if (answer.status === 200) {
-    const object = isOfKind(body, resource) ? readMetadata(body) : null;
+    const object = isOfKind(body, resource) ? read(body) : null;
     return object !== null && isAt(object, resource, named)
       ? { kind: 'found', object }
       : unknown('the answer is no such object');

@@ -3,14 +3,14 @@ import type { Sleep } from '../process/backoff.ts';
 import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection } from './connection.ts';
 import { LineTooLong, linesOf } from './lines.ts';
-import { AS_METADATA } from './list.ts';
-import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { AS_METADATA, WHOLE } from './list.ts';
+import { isReadWhole, type ObservedObject, readObserved } from './observed.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText } from './status.ts';
 
 export type WatchEvent =
-  | { readonly kind: 'put'; readonly object: ObjectMetadata }
-  | { readonly kind: 'gone'; readonly object: ObjectMetadata }
+  | { readonly kind: 'put'; readonly object: ObservedObject }
+  | { readonly kind: 'gone'; readonly object: ObservedObject }
   /** Nothing happened up to here. */
   | { readonly kind: 'bookmark'; readonly resourceVersion: string };
 
@@ -41,8 +41,8 @@ const SILENCE_LOOK_MS = 60_000;
 const MAX_SILENT_LOOKS = 4;
 const SHORTEST_WATCH_SECONDS = 300;
 
-/** Watches metadata until something ends it. Rejects with what the connection rejects with, and when the signal aborts. */
-export async function watchMetadata(connection: ApiConnection, options: WatchOptions): Promise<WatchEnd> {
+/** Watches one kind until something ends it. Rejects with what the connection rejects with, and when the signal aborts. */
+export async function watchObjects(connection: ApiConnection, options: WatchOptions): Promise<WatchEnd> {
   const { resource, from, signal, random } = options;
   const seconds = Math.floor(SHORTEST_WATCH_SECONDS * (1 + random()));
   const path = collectionPath(resource, {
@@ -53,7 +53,8 @@ export async function watchMetadata(connection: ApiConnection, options: WatchOpt
   });
   const stop = new LinkedController(signal);
   try {
-    const stream = await connection.stream({ method: 'GET', path, accept: AS_METADATA }, stop.signal);
+    const accept = isReadWhole(resource) ? WHOLE : AS_METADATA;
+    const stream = await connection.stream({ method: 'GET', path, accept }, stop.signal);
     if (stream.status === 410) return { why: 'expired', message: 'status 410' };
     if (stream.status !== 200)
       return { why: 'refused', message: await refusalOf(stream.status, stream.body) };
@@ -72,13 +73,13 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 async function follow(
   body: AsyncIterable<Buffer>,
   stop: LinkedController,
-  { onEvent, signal, sleep }: WatchOptions,
+  { resource, onEvent, signal, sleep }: WatchOptions,
 ): Promise<WatchEnd> {
   const silence = silenceTimer(stop, sleep);
   try {
     for await (const line of linesOf(body, MAX_LINE_BYTES)) {
       silence.heard();
-      const event = readLine(line);
+      const event = readLine(line, resource);
       if ('why' in event) return event;
       onEvent(event);
     }
@@ -136,7 +137,7 @@ const Line = z.object({
 const Bookmark = z.object({ metadata: z.object({ resourceVersion: z.string().min(1).max(128) }) });
 const Gone = z.object({ code: z.literal(410) });
 
-function readLine(text: string): WatchEvent | WatchEnd {
+function readLine(text: string, resource: ApiResource): WatchEvent | WatchEnd {
   const line = Line.safeParse(jsonOf(text));
   if (!line.success) return unreadable('a line is no event');
   const { type, object } = line.data;
@@ -150,7 +151,7 @@ function readLine(text: string): WatchEvent | WatchEnd {
     if (!bookmark.success) return unreadable('a bookmark has no resourceVersion');
     return { kind: 'bookmark', resourceVersion: bookmark.data.metadata.resourceVersion };
   }
-  const read = readMetadata(object);
+  const read = readObserved(object, resource);
   if (read === null) return unreadable('an event has no object');
   return { kind: type === 'DELETED' ? 'gone' : 'put', object: read };
 }

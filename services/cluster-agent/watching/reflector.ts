@@ -1,7 +1,7 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import { listMetadata } from '../../../packages/kube-api/list.ts';
-import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
-import { type WatchEvent, watchMetadata } from '../../../packages/kube-api/watch.ts';
+import { listObjects } from '../../../packages/kube-api/list.ts';
+import type { ObservedObject } from '../../../packages/kube-api/observed.ts';
+import { type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import { backoffMs, type RetryBackoff, type Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
@@ -10,11 +10,11 @@ import { isOlder } from './resource-versions.ts';
 /** What becomes of what is read of one kind. */
 export interface ReflectorSink {
   beginList(kind: ResourceKind): void;
-  listed(kind: ResourceKind, objects: readonly ObjectMetadata[]): void;
+  listed(kind: ResourceKind, objects: readonly ObservedObject[]): void;
   /** The list was read whole. `isWatched`: what happens after it will be told; else it only looks so (cluster I8). */
   endList(kind: ResourceKind, isWatched: boolean): void;
-  put(kind: ResourceKind, object: ObjectMetadata): void;
-  gone(kind: ResourceKind, object: ObjectMetadata): void;
+  put(kind: ResourceKind, object: ObservedObject): void;
+  gone(kind: ResourceKind, object: ObservedObject): void;
   /** It cannot be listed or watched, and why. */
   failed(kind: ResourceKind, reason: string): void;
   /** Its newest list is older than what was seen before: the cluster was restored. */
@@ -87,12 +87,7 @@ class Reflector {
     const { connection, sink, inTurn } = this.#options;
     const outcome = await inTurn(() => {
       sink.beginList(this.#kind);
-      return listMetadata(
-        connection,
-        this.#kind,
-        (objects) => sink.listed(this.#kind, objects),
-        this.#signal,
-      );
+      return listObjects(connection, this.#kind, (objects) => sink.listed(this.#kind, objects), this.#signal);
     });
     if (outcome.kind === 'incomplete') return outcome.message;
     const { resourceVersion } = outcome.end;
@@ -113,7 +108,7 @@ class Reflector {
       this.#seen(event);
     };
     const watching = { resource: this.#kind, from, onEvent, signal: this.#signal, sleep, random };
-    const end = await watchMetadata(connection, watching);
+    const end = await watchObjects(connection, watching);
     if (end.why !== 'closed') this.#from = null;
     this.#isWatchRefused = end.why === 'refused' && events === 0;
     if (end.why === 'refused') return end.message;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listMetadata, readClusterInstance } from '../../../packages/kube-api/list.ts';
+import { listObjects, readClusterInstance } from '../../../packages/kube-api/list.ts';
 import {
   CONFIG_MAPS,
   type FakeAnswer,
@@ -14,7 +14,7 @@ async function listed(pages: Readonly<Record<string, FakeAnswer>>) {
     return pages[token] ?? { status: 500 };
   });
   const names: string[] = [];
-  const outcome = await listMetadata(
+  const outcome = await listObjects(
     connection,
     CONFIG_MAPS,
     (objects) => names.push(...objects.map(({ name }) => name)),
