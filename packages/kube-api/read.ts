@@ -1,11 +1,10 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
-import { AS_METADATA, WHOLE } from './list.ts';
-import { type ObjectMetadata, readMetadata } from './metadata.ts';
-import { type ObservedObject, readObserved } from './observed.ts';
+import { METADATA_FORM, type ObjectForm } from './form.ts';
+import type { ObjectMetadata } from './metadata.ts';
 import { type ApiKind, type ApiObjectName, objectPath } from './resources.ts';
 import { type ApiStatus, jsonOf, refusalText, statusOf } from './status.ts';
 
-export type LiveObject<Seen = ObjectMetadata> =
+export type LiveObject<Seen extends ObjectMetadata = ObjectMetadata> =
   | { readonly kind: 'found'; readonly object: Seen }
   /** The API server says of this very object that it is not there. */
   | { readonly kind: 'absent' }
@@ -16,44 +15,34 @@ export type LiveObject<Seen = ObjectMetadata> =
  * Reads one object from etcd, not from a cache. Absent is only what a `Status` names: a 404 for a path that is not served names no
  * object (cluster D4, D9). Rejects with what the connection rejects with.
  */
-export async function readObject(
+export async function readObject<Seen extends ObjectMetadata>(
   connection: ApiConnection,
   resource: ApiKind,
   named: ApiObjectName,
-): Promise<LiveObject> {
-  const path = objectPath(resource, named);
-  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA });
-  return liveObject(answer, resource, named);
+  form: ObjectForm<Seen>,
+): Promise<LiveObject<Seen>> {
+  const answer = await connection.call({
+    method: 'GET',
+    path: objectPath(resource, named),
+    accept: form.accept,
+  });
+  return answeredObject(answer, resource, named, form);
 }
 
-/** The same of a kind that is read whole, with its details. */
-export async function readWholeObject(
-  connection: ApiConnection,
-  resource: ApiKind,
-  named: ApiObjectName,
-): Promise<LiveObject<ObservedObject>> {
-  const path = objectPath(resource, named);
-  const answer = await connection.call({ method: 'GET', path, accept: WHOLE });
-  return liveAs(answer, { resource, named, read: (body) => readObserved(body, resource) });
-}
-
+/** What an answer about an object says of it. */
 export const liveObject = (answer: ApiAnswer, resource: ApiKind, named: ApiObjectName): LiveObject =>
-  liveAs(answer, { resource, named, read: readMetadata });
+  answeredObject(answer, resource, named, METADATA_FORM);
 
-interface Reading<Seen> {
-  readonly resource: ApiKind;
-  readonly named: ApiObjectName;
-  readonly read: (body: unknown) => Seen | null;
-}
-
-function liveAs<Seen extends ObjectMetadata>(
+function answeredObject<Seen extends ObjectMetadata>(
   answer: ApiAnswer,
-  { resource, named, read }: Reading<Seen>,
+  resource: ApiKind,
+  named: ApiObjectName,
+  form: ObjectForm<Seen>,
 ): LiveObject<Seen> {
   const unknown = (message: string): LiveObject<Seen> => ({ kind: 'unknown', answer, message });
   const body = jsonOf(answer.body);
   if (answer.status === 200) {
-    const object = isOfKind(body, resource) ? read(body) : null;
+    const object = isOfKind(body, resource) ? form.read(body) : null;
     return object !== null && isAt(object, resource, named)
       ? { kind: 'found', object }
       : unknown('the answer is no such object');

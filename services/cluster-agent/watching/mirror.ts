@@ -1,5 +1,5 @@
-import type { ObservedObject } from '../../../packages/kube-api/observed.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
+import { isResource, type ObservedObject } from './observed-object.ts';
 import type { ReflectorSink } from './reflector.ts';
 
 interface MirrorOptions<Row> {
@@ -87,7 +87,7 @@ export class Mirror<Row> implements ReflectorSink {
     else this.#rows.set(object.uid, row);
   }
 
-  #isOf({ group, resource }: ResourceKind): boolean {
-    return group === this.#options.of.group && resource === this.#options.of.resource;
+  #isOf(kind: ResourceKind): boolean {
+    return isResource(kind, this.#options.of);
   }
 }

@@ -1,10 +1,10 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { listObjects } from '../../../packages/kube-api/list.ts';
-import type { ObservedObject } from '../../../packages/kube-api/observed.ts';
 import { type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import { backoffMs, type RetryBackoff, type Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { formOf, type ObservedObject } from './observed-object.ts';
 import { isOlder } from './resource-versions.ts';
 
 /** What becomes of what is read of one kind. */
@@ -87,7 +87,12 @@ class Reflector {
     const { connection, sink, inTurn } = this.#options;
     const outcome = await inTurn(() => {
       sink.beginList(this.#kind);
-      return listObjects(connection, this.#kind, (objects) => sink.listed(this.#kind, objects), this.#signal);
+      return listObjects(
+        connection,
+        { resource: this.#kind, form: formOf(this.#kind) },
+        (objects) => sink.listed(this.#kind, objects),
+        this.#signal,
+      );
     });
     if (outcome.kind === 'incomplete') return outcome.message;
     const { resourceVersion } = outcome.end;
@@ -103,11 +108,12 @@ class Reflector {
   async #watch(from: string): Promise<string | null> {
     const { connection, sleep, random } = this.#options;
     let events = 0;
-    const onEvent = (event: WatchEvent): void => {
+    const onEvent = (event: WatchEvent<ObservedObject>): void => {
       events++;
       this.#seen(event);
     };
-    const watching = { resource: this.#kind, from, onEvent, signal: this.#signal, sleep, random };
+    const what = { resource: this.#kind, form: formOf(this.#kind) };
+    const watching = { ...what, from, onEvent, signal: this.#signal, sleep, random };
     const end = await watchObjects(connection, watching);
     if (end.why !== 'closed') this.#from = null;
     this.#isWatchRefused = end.why === 'refused' && events === 0;
@@ -117,7 +123,7 @@ class Reflector {
     return null;
   }
 
-  #seen(event: WatchEvent): void {
+  #seen(event: WatchEvent<ObservedObject>): void {
     const { sink } = this.#options;
     const version = event.kind === 'bookmark' ? event.resourceVersion : event.object.resourceVersion;
     this.#from = version;

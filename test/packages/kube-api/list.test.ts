@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { listObjects, readClusterInstance } from '../../../packages/kube-api/list.ts';
 import {
   CONFIG_MAPS,
@@ -16,7 +17,7 @@ async function listed(pages: Readonly<Record<string, FakeAnswer>>) {
   const names: string[] = [];
   const outcome = await listObjects(
     connection,
-    CONFIG_MAPS,
+    { resource: CONFIG_MAPS, form: METADATA_FORM },
     (objects) => names.push(...objects.map(({ name }) => name)),
     new AbortController().signal,
   );

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';
@@ -15,6 +16,7 @@ async function watched(...texts: string[]) {
   const events: WatchEvent[] = [];
   const end = await watchObjects(connection, {
     resource: CONFIG_MAPS,
+    form: METADATA_FORM,
     from: '5',
     onEvent: (event) => events.push(event),
     signal: new AbortController().signal,
@@ -66,6 +68,7 @@ test.each([
   const connection = fakeConnection(() => ({ status, body: statusBody(status, 'Why') }));
   const end = await watchObjects(connection, {
     resource: CONFIG_MAPS,
+    form: METADATA_FORM,
     from: '5',
     onEvent: () => undefined,
     signal: new AbortController().signal,
@@ -97,6 +100,7 @@ test('a watch that says nothing, not even a bookmark, ends after minutes', async
   let events = 0;
   const end = watchObjects(connection, {
     resource: CONFIG_MAPS,
+    form: METADATA_FORM,
     from: '5',
     onEvent: () => events++,
     signal: new AbortController().signal,
@@ -120,6 +124,7 @@ test('a signal that aborts ends it with its reason', async () => {
   );
   const end = watchObjects(connection, {
     resource: CONFIG_MAPS,
+    form: METADATA_FORM,
     from: '5',
     onEvent: () => undefined,
     signal: stop.signal,

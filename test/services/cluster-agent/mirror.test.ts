@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import { type ObservedObject, readObserved } from '../../../packages/kube-api/observed.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { Mirror } from '../../../services/cluster-agent/watching/mirror.ts';
+import type { ObservedObject } from '../../../services/cluster-agent/watching/observed-object.ts';
 
 const PODS = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true };
 const OTHERS = { ...PODS, group: 'example.com' };
 
 function object(uid: string): ObservedObject {
   const metadata = { name: uid, namespace: 'ns', uid, resourceVersion: '1' };
-  const read = readObserved({ metadata }, PODS);
+  const read = METADATA_FORM.read({ metadata });
   if (read === null) throw new Error('no object');
   return read;
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod';
+import { ApiTime } from './times.ts';
 
-/** What a decision about a pod needs beside its metadata. */
-export interface PodDetails {
-  readonly of: 'pod';
+/** What rules about pods read of a pod beside its metadata. */
+export interface PodFacts {
   /** Empty where the pod has none. */
   readonly phase: string;
   readonly isEvicted: boolean;
   /** Empty for a pod that is bound to no node. */
   readonly nodeName: string;
-  readonly createdMs: number;
+  readonly createdAtMs: number;
   /** Since when it has been bound to its node; `null` where the pod does not say so. */
-  readonly boundMs: number | null;
+  readonly boundAtMs: number | null;
   /** What is left to it while it is being deleted. */
   readonly graceSeconds: number | null;
 }
@@ -18,10 +18,9 @@ export interface PodDetails {
 const MAX_PHASE_LENGTH = 64;
 const MAX_NODE_NAME_LENGTH = 253;
 
-const Time = z.string().max(64);
 const Pod = z.object({
   metadata: z.object({
-    creationTimestamp: Time,
+    creationTimestamp: ApiTime,
     deletionGracePeriodSeconds: z.int().nonnegative().nullish(),
   }),
   spec: z.object({ nodeName: z.string().max(MAX_NODE_NAME_LENGTH).nullish() }).nullish(),
@@ -30,30 +29,27 @@ const Pod = z.object({
       phase: z.string().max(MAX_PHASE_LENGTH).nullish(),
       reason: z.string().nullish(),
       conditions: z
-        .array(z.object({ type: z.string(), status: z.string(), lastTransitionTime: Time.nullish() }))
+        .array(z.object({ type: z.string(), status: z.string(), lastTransitionTime: ApiTime }))
         .nullish(),
     })
     .nullish(),
 });
 
-/** `null` where a part of it is not as pods have it. */
-export function readPodDetails(object: unknown): PodDetails | null {
-  const parsed = Pod.safeParse(object);
+/** `null` where a part of it is not as pods have it: nothing may be concluded from it. */
+export function readPod(value: unknown): PodFacts | null {
+  const parsed = Pod.safeParse(value);
   if (!parsed.success) return null;
   const { metadata, spec, status } = parsed.data;
-  const createdMs = Date.parse(metadata.creationTimestamp);
   const phase = status?.phase ?? '';
   const nodeName = spec?.nodeName ?? '';
-  if (Number.isNaN(createdMs) || !phase.isWellFormed() || !nodeName.isWellFormed()) return null;
+  if (metadata.creationTimestamp === null || !phase.isWellFormed() || !nodeName.isWellFormed()) return null;
   const bound = status?.conditions?.find((each) => each.type === 'PodScheduled' && each.status === 'True');
-  const boundMs = Date.parse(bound?.lastTransitionTime ?? '');
   return {
-    of: 'pod',
     phase: interned(phase),
     isEvicted: phase === 'Failed' && status?.reason === 'Evicted',
     nodeName,
-    createdMs,
-    boundMs: Number.isNaN(boundMs) ? null : boundMs,
+    createdAtMs: metadata.creationTimestamp,
+    boundAtMs: bound?.lastTransitionTime ?? null,
     graceSeconds: metadata.deletionGracePeriodSeconds ?? null,
   };
 }

@@ -1,16 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readObserved } from '../../../packages/kube-api/observed.ts';
+import { readNode } from '../../../packages/kube-api/whole/node.ts';
+import { readPod } from '../../../packages/kube-api/whole/pod.ts';
 
-const PODS = { group: '', resource: 'pods' };
-const NODES = { group: '', resource: 'nodes' };
 const CREATED = '2026-01-02T03:04:05Z';
 const CREATED_MS = Date.parse(CREATED);
 
 const metadata = { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '1', creationTimestamp: CREATED };
 const pod = (over: object = {}, meta: object = {}) =>
-  readObserved({ metadata: { ...metadata, ...meta }, ...over }, PODS)?.details;
-const node = (over: object = {}) => readObserved({ metadata, ...over }, NODES)?.details;
+  readPod({ metadata: { ...metadata, ...meta }, ...over });
+const node = (over: object = {}) => readNode({ metadata, ...over });
 
 describe('of a pod', () => {
   test('[cluster J3, J6, J11] phase, node, times and grace are read, and nothing else', () => {
@@ -28,18 +27,17 @@ describe('of a pod', () => {
       { deletionGracePeriodSeconds: 30 },
     );
     expect(read).toEqual({
-      of: 'pod',
       phase: 'Running',
       isEvicted: false,
       nodeName: 'n',
-      createdMs: CREATED_MS,
-      boundMs: CREATED_MS,
+      createdAtMs: CREATED_MS,
+      boundAtMs: CREATED_MS,
       graceSeconds: 30,
     });
   });
 
   test('[cluster J3] a pod without a phase has an empty one, and only one that failed is evicted', () => {
-    expect(pod()).toMatchObject({ phase: '', nodeName: '', boundMs: null, graceSeconds: null });
+    expect(pod()).toMatchObject({ phase: '', nodeName: '', boundAtMs: null, graceSeconds: null });
     expect(pod({ status: { phase: 'Failed', reason: 'Evicted' } })).toMatchObject({ isEvicted: true });
     expect(pod({ status: { phase: 'Running', reason: 'Evicted' } })).toMatchObject({ isEvicted: false });
     expect(pod({ status: { phase: 'Failed', reason: 'Error' } })).toMatchObject({ isEvicted: false });
@@ -52,11 +50,8 @@ describe('of a pod', () => {
     ['a node name beyond all bounds', { spec: { nodeName: 'x'.repeat(254) } }, {}],
     ['a node name that is no text', { spec: { nodeName: 7 } }, {}],
     ['a grace that is no number', {}, { deletionGracePeriodSeconds: 'none' }],
-  ])('with %s it is known, and nothing may be concluded from it', (_, over, meta) => {
-    expect(readObserved({ metadata: { ...metadata, ...meta }, ...over }, PODS)).toMatchObject({
-      uid: 'u',
-      details: null,
-    });
+  ])('nothing may be concluded from one with %s', (_, over, meta) => {
+    expect(pod(over, meta)).toBe(null);
   });
 });
 
@@ -64,10 +59,9 @@ describe('of a node', () => {
   test('[cluster J5] it is ready only if it says so itself, and out of service by the key of a taint alone', () => {
     const status = (value: string) => ({ status: { conditions: [{ type: 'Ready', status: value }] } });
     expect(node(status('True'))).toEqual({
-      of: 'node',
       isReady: true,
       isOutOfService: false,
-      createdMs: CREATED_MS,
+      createdAtMs: CREATED_MS,
     });
     expect(node(status('Unknown'))).toMatchObject({ isReady: false });
     expect(node()).toMatchObject({ isReady: false });
@@ -79,19 +73,10 @@ describe('of a node', () => {
   });
 });
 
-test('of other kinds metadata alone is read', () => {
-  const read = readObserved(
-    { metadata, status: { phase: 'Failed' } },
-    { group: 'example.com', resource: 'pods' },
-  );
-  expect(read).toMatchObject({ uid: 'u', details: null });
-});
-
 test('whatever a pod or node says, reading it throws nothing and keeps little', () => {
   fc.assert(
-    fc.property(fc.constantFrom(PODS, NODES), fc.jsonValue(), fc.jsonValue(), (resource, spec, status) => {
-      const read = readObserved({ metadata, spec, status }, resource);
-      expect(JSON.stringify(read?.details).length).toBeLessThan(1_000);
+    fc.property(fc.constantFrom(readPod, readNode), fc.jsonValue(), fc.jsonValue(), (read, spec, status) => {
+      expect(JSON.stringify(read({ metadata, spec, status })).length).toBeLessThan(1_000);
     }),
   );
 });
