@@ -1,6 +1,6 @@
 import { task, type VerbGroup } from './framework/verb.ts';
 
-/** The rows of verbs that ask the log what happened, and of those for messages that nobody could process. */
+/** Of the list of verbs, those that ask the event log, and those about messages that could not be processed. */
 export const ASKING_VERBS = [
   {
     heading: 'Ask the event log:',

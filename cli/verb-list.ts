@@ -1,9 +1,11 @@
 import { ASKING_VERBS } from './asking-verbs.ts';
+import { CLUSTER_VERBS } from './cluster-verbs.ts';
 import { type ListedVerb, service, task, type VerbGroup } from './framework/verb.ts';
 
 /**
  * Every verb, in the order in which help shows them: its name, its line of help, and where the rest of it is, which is
- * read only when it is used. To add a verb, add a row here (or in `asking-verbs.ts`, of verbs that ask the log) and its file in `cli/verbs/`, where its name says.
+ * read only when it is used. To add a verb, add a row here, or in what it
+ * takes in, and its file in `cli/verbs/`, where its name says.
  */
 export const VERB_GROUPS = [
   {
@@ -21,16 +23,7 @@ export const VERB_GROUPS = [
       ),
     ],
   },
-  {
-    heading: 'One Kubernetes cluster:',
-    verbs: [
-      task(
-        'cluster run',
-        'Collect the objects of one cluster whose owners are gone, without Kafka',
-        () => import('./verbs/cluster/run.ts'),
-      ),
-    ],
-  },
+  ...CLUSTER_VERBS,
   {
     heading: 'Try it out:',
     verbs: [

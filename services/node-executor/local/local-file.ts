@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { exceededYamlBound } from '../../../packages/process/options/yaml-bounds.ts';
 import { Globs } from '../../../schemas/policy/glob.ts';
 
 /** A larger file is no list of patterns but a mistake. */
@@ -82,6 +83,8 @@ type Parsed =
   | { readonly ok: false; readonly problem: string };
 
 function parseYaml(text: string): Parsed {
+  const exceeded = exceededYamlBound(text);
+  if (exceeded !== null) return { ok: false, problem: exceeded };
   try {
     return { ok: true, value: parse(text, { strict: true, uniqueKeys: true, logLevel: 'error' }) };
   } catch (error) {
