@@ -1,9 +1,5 @@
-import { type ListedVerb, service, task } from './framework/verb.ts';
-
-interface VerbGroup {
-  readonly heading: string;
-  readonly verbs: readonly ListedVerb[];
-}
+import { CLUSTER_VERBS } from './cluster-verbs.ts';
+import { type ListedVerb, service, task, type VerbGroup } from './framework/verb.ts';
 
 /**
  * Every verb, in the order in which help shows them: its name, its line of help, and where the rest of it is, which is
@@ -25,16 +21,7 @@ export const VERB_GROUPS = [
       ),
     ],
   },
-  {
-    heading: 'One Kubernetes cluster:',
-    verbs: [
-      task(
-        'cluster run',
-        'Collect the objects of one cluster whose owners are gone, without Kafka',
-        () => import('./verbs/cluster/run.ts'),
-      ),
-    ],
-  },
+  ...CLUSTER_VERBS,
   {
     heading: 'Try it out:',
     verbs: [

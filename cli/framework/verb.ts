@@ -64,6 +64,12 @@ export const service = <const Name extends string>(name: Name, summary: string, 
 export const task = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
   ({ name, summary, kind: 'task', load }) as const;
 
+/** Verbs that help shows together. */
+export interface VerbGroup {
+  readonly heading: string;
+  readonly verbs: readonly ListedVerb[];
+}
+
 export const loadVerb = async ({ load, ...listed }: ListedVerb): Promise<Verb> => ({
   ...listed,
   ...(await load()).verb,

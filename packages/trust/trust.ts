@@ -104,6 +104,12 @@ export function signs(role: KeyRole, topic: TopicId): boolean {
   return signers !== 'unsigned' && signers.roles.includes(role);
 }
 
+/** Whether whoever has this role only tells what it sees: nobody may ask who signed that. */
+export const signsFactsAlone = (role: KeyRole): boolean =>
+  Object.keys(SIGNERS)
+    .filter(isTopicId)
+    .every((topic) => !signs(role, topic) || isFact(topic));
+
 const isTopicId = (id: string): id is TopicId => id in TOPICS;
 /** The names of the topics whose records need one. */
 export const SIGNED_TOPICS: readonly string[] = Object.keys(TOPICS)
