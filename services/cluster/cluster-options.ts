@@ -26,6 +26,15 @@ export const clusterOptions = {
   ...apiServerOptions,
 };
 
+/** What only the removing half needs, where it runs by itself. */
+export const clusterExecutorOptions = {
+  stateDirectory: withMeta(FilePath.optional(), {
+    placeholder: 'DIRECTORY',
+    description:
+      'Where it keeps which keys and policies it has seen; cluster-NAME in /var/lib/fleetgc when not given. Each executor has its own.',
+  }),
+};
+
 const ApiServerOptions = z.object(apiServerOptions);
 export type ApiServerOptions = z.infer<typeof ApiServerOptions>;
 const ClusterOptions = z.object(clusterOptions);

@@ -71,11 +71,11 @@ export const verb = defineVerb({
   },
 });
 
-async function kindsFor(options: RbacOptions, { environment }: VerbContext): Promise<KnownKinds> {
+async function kindsFor(options: RbacOptions, { environment, signal }: VerbContext): Promise<KnownKinds> {
   if (options.kubeconfig === undefined) return [EVERY_KIND];
   using server = await openApiServer(
     { kubeconfig: options.kubeconfig, context: options.context },
-    { environment, sources: systemSources },
+    { environment, sources: systemSources, signal },
   );
   const groups = (await discover(server.connection, null))?.groups ?? [];
   requireWhole(groups);
