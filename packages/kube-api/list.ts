@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import type { ApiAnswer, ApiConnection } from './connection.ts';
+import { AS_METADATA, type ObjectForm } from './form.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText, statusOf } from './status.ts';
-
-/** Objects as metadata alone: the API server leaves the rest away. */
-export const AS_METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 const PAGE_OBJECTS = 500;
 
@@ -28,21 +27,27 @@ export type ListOutcome =
   | { readonly kind: 'complete'; readonly end: ListEnd }
   | { readonly kind: 'incomplete'; readonly problem: ListProblem; readonly message: string };
 
+/** What is listed, and in which form. */
+export interface Listed<Seen extends ObjectMetadata> {
+  readonly resource: ApiResource;
+  readonly form: ObjectForm<Seen>;
+}
+
 /**
  * A consistent list in pages, of which each is given to `onPage`. The resourceVersion stays unset, so the first page is as new as
  * etcd, and the further ones belong to it. Rejects with what the connection rejects with.
  */
-export async function listMetadata(
+export async function listObjects<Seen extends ObjectMetadata>(
   connection: ApiConnection,
-  resource: ApiResource,
-  onPage: (objects: readonly ObjectMetadata[]) => void,
+  what: Listed<Seen>,
+  onPage: (objects: readonly Seen[]) => void,
   signal: AbortSignal,
 ): Promise<ListOutcome> {
   const seen = new Set<string>();
   let next = '';
   let resourceVersion = '';
   do {
-    const page = await readPage(connection, resource, next, signal);
+    const page = await readPage(connection, what, next, signal);
     if (page.kind === 'incomplete') return page;
     onPage(page.objects);
     seen.add(next);
@@ -56,9 +61,9 @@ export async function listMetadata(
     : { kind: 'complete', end: { resourceVersion } };
 }
 
-interface ReadPage {
+interface ReadPage<Seen> {
   readonly kind: 'page';
-  readonly objects: readonly ObjectMetadata[];
+  readonly objects: readonly Seen[];
   readonly next: string;
   readonly resourceVersion: string;
 }
@@ -70,23 +75,23 @@ const incomplete = (problem: ListProblem, message: string): Incomplete => ({
   message,
 });
 
-async function readPage(
+async function readPage<Seen extends ObjectMetadata>(
   connection: ApiConnection,
-  resource: ApiResource,
+  { resource, form }: Listed<Seen>,
   next: string,
   signal: AbortSignal,
-): Promise<ReadPage | Incomplete> {
+): Promise<ReadPage<Seen> | Incomplete> {
   const query = { limit: String(PAGE_OBJECTS), ...(next !== '' && { continue: next }) };
   const path = collectionPath(resource, query);
-  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA_LIST }, signal);
+  const answer = await connection.call({ method: 'GET', path, accept: form.acceptList }, signal);
   if (answer.status === 410) return incomplete('expired', refusalText(answer));
-  if (answer.status !== 200) return incomplete('refused', refusalText(answer));
+  if (answer.status !== 200) return incomplete('refused', withMissingRight(refusalText(answer), resource));
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
     return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
-  const objects: ObjectMetadata[] = [];
+  const objects: Seen[] = [];
   for (const item of parsed.data.items ?? []) {
-    const object = readMetadata(item);
+    const object = form.read(item);
     if (object === null) return incomplete('unreadable', 'an entry of the list is no object');
     objects.push(object);
   }
@@ -95,9 +100,9 @@ async function readPage(
 }
 
 /** The uid of the namespace `kube-system`, by which a cluster is known. Throws `API_REFUSED`, which says what to do. */
-export async function readClusterInstance(connection: ApiConnection): Promise<string> {
+export async function readClusterInstance(connection: ApiConnection, signal?: AbortSignal): Promise<string> {
   const path = '/api/v1/namespaces/kube-system';
-  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA });
+  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA }, signal);
   const object = answer.status === 200 ? readMetadata(jsonOf(answer.body)) : null;
   if (object?.name === 'kube-system') return object.uid;
   throw new FleetGcError(
@@ -116,5 +121,3 @@ function adviceFor(answer: ApiAnswer): string {
     ? `${told}. What answers is no API server of Kubernetes: check the address`
     : told;
 }
-
-export const AS_METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';

@@ -1,19 +1,15 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stringify } from 'yaml';
-import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
-import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { readObject } from '../../../packages/kube-api/read.ts';
-import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { deleteObject, patchMetadata } from '../../../packages/kube-api/write.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import type { Ownership, OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const CONFIG_MAPS = {
@@ -28,6 +24,7 @@ const PATH = '/api/v1/namespaces/default/configmaps';
 
 let network: TestNetwork;
 let server: ApiServer;
+let accounts: ClusterAccounts;
 let connection: ApiConnection;
 const facts: Ownership[] = [];
 const stop = new AbortController();
@@ -36,10 +33,13 @@ let ended: Promise<void> = Promise.resolve();
 beforeAll(async () => {
   network = await createNetwork();
   server = await startApiServer(network);
+  accounts = new ClusterAccounts(server);
+  connection = accounts.connection(accounts.admin);
 });
 afterAll(async () => {
   stop.abort();
   await ended;
+  accounts?.[Symbol.dispose]();
   await server?.[Symbol.asyncDispose]();
   await network?.[Symbol.asyncDispose]();
 });
@@ -81,17 +81,9 @@ async function told(
 const states = ({ references }: OwnershipCandidate): string => references.map(({ state }) => state).join(' ');
 
 test('an agent reads all that a real API server serves', async () => {
-  const file = join(temporaryDirectory(), 'kubeconfig');
-  writeFileSync(file, stringify(server.localKubeconfig));
   const nowMs = (): number => performance.now();
-  connection = apiConnection({
-    access: kubeconfigAccess(file, null),
-    clock: new ServerClock(),
-    nowMs,
-    userAgent: 'fleetgc/test',
-  });
   const parts = {
-    connection,
+    connection: accounts.connection(await accounts.account('agent')),
     publish: async (fact: Ownership) => void facts.push(fact),
     goneBefore: async () => new Map(),
     sleep: pause,
@@ -134,19 +126,29 @@ test('[cluster C14, D15] an owner that is deleted leaves a candidate, which goes
     'Background',
   );
   expect([patched.status, stale.status, other.status]).toEqual([200, 409, 409]);
-  const now = await readObject(connection, CONFIG_MAPS, named);
+  const now = await readObject(connection, CONFIG_MAPS, named, METADATA_FORM);
   if (now.kind !== 'found') throw new Error('the dependent is gone');
   const current = { ...target, judged: now.object };
   expect((await deleteObject(connection, { ...current, rehearse: true }, 'Background')).status).toBe(200);
-  expect((await readObject(connection, CONFIG_MAPS, named)).kind).toBe('found');
+  expect((await readObject(connection, CONFIG_MAPS, named, METADATA_FORM)).kind).toBe('found');
   expect((await deleteObject(connection, current, 'Background')).status).toBe(200);
-  expect((await readObject(connection, CONFIG_MAPS, named)).kind).toBe('absent');
+  expect((await readObject(connection, CONFIG_MAPS, named, METADATA_FORM)).kind).toBe('absent');
 });
 
 test('[cluster D4, D9] what is not served is not absent', async () => {
   const named = { namespace: 'default', name: 'x' };
-  const notServed = await readObject(connection, { ...CONFIG_MAPS, resource: 'others' }, named);
-  const noGroup = await readObject(connection, { ...CONFIG_MAPS, group: 'example.com' }, named);
+  const notServed = await readObject(
+    connection,
+    { ...CONFIG_MAPS, resource: 'others' },
+    named,
+    METADATA_FORM,
+  );
+  const noGroup = await readObject(
+    connection,
+    { ...CONFIG_MAPS, group: 'example.com' },
+    named,
+    METADATA_FORM,
+  );
   expect([notServed.kind, noGroup.kind]).toEqual(['unknown', 'unknown']);
 });
 
@@ -165,8 +167,8 @@ test('[cluster D18, E1, E3] an owner that orphans goes when its dependents have 
   const { object, dependents } = await told('orphaning', (each) => each.dependents.count === 0);
   expect([object.finalizers, dependents.count]).toEqual([['orphan'], 0]);
   await patchMetadata(connection, target(object), { finalizers: [] });
-  expect((await readObject(connection, CONFIG_MAPS, object)).kind).toBe('absent');
-  expect((await readObject(connection, CONFIG_MAPS, child.object)).kind).toBe('found');
+  expect((await readObject(connection, CONFIG_MAPS, object, METADATA_FORM)).kind).toBe('absent');
+  expect((await readObject(connection, CONFIG_MAPS, child.object, METADATA_FORM)).kind).toBe('found');
 });
 
 test('[cluster D17, G7] an owner that waits is told when nobody blocks it', async () => {
