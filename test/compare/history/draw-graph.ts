@@ -80,7 +80,7 @@ const orphans = (earlier: readonly PlayedObject[], { uidOf }: PlayedReference): 
 
 const alone = (reference: PlayedReference): PlayedReference => withOneController([reference])[0] ?? reference;
 
-/** More than one is refused (cluster A9). */
+/** More than one is refused. */
 function withOneController(references: readonly PlayedReference[]): readonly PlayedReference[] {
   const first = references.findIndex(({ controller }) => controller === true);
   return references.map((reference, at) =>

@@ -199,7 +199,7 @@ class Drawing {
 
 const isHeld = ({ finalizers }: PlayedObject): boolean => finalizers.includes(FOREIGN_FINALIZER);
 
-/** As the API server decides (cluster G1, G2). */
+/** As the API server decides: what is asked for, then a finalizer, then the kind. */
 const willOrphan = ({ kind, finalizers }: PlayedObject, propagation: AskedPropagation): boolean => {
   if (propagation !== null) return propagation === 'Orphan';
   if (finalizers.includes('orphan')) return true;

@@ -4,7 +4,7 @@ import type { ApiKind } from '../../../packages/kube-api/resources.ts';
 export interface PlayedKind extends ApiKind {
   /** Every version that is served, the preferred one first: references may name any of them (cluster H5). */
   readonly versions: readonly string[];
-  /** An API server deletes it so if nobody says how (cluster G2). */
+  /** An API server deletes it so if nobody says how. */
   readonly orphansByDefault: boolean;
   /** All that the API server wants of such an object beside its metadata. */
   readonly body: Readonly<Record<string, unknown>>;
