@@ -65,7 +65,7 @@ class Drawing {
     const bursts: Step[][] = [this.#graph()];
     const rings = this.#rings();
     if (rings.length > 0) bursts.push(rings);
-    for (let left = between(this.#random, 2, 4); left > 0; left--) bursts.push(this.#burst());
+    for (let left = between(this.#random, 3, 6); left > 0; left--) bursts.push(this.#burst());
     if (this.#random() < 0.5) bursts.push(this.#releases());
     return { seed: this.#seed, isWild: this.#isWild, bursts: bursts.filter(({ length }) => length > 0) };
   }
@@ -119,7 +119,7 @@ class Drawing {
 
   #burst(): Step[] {
     this.#going = { orphaning: new Set(), others: new Set() };
-    const count = between(this.#random, 1, 5);
+    const count = between(this.#random, 2, 8);
     return Array.from({ length: count }).flatMap(() => this.#deed(weighted<Deed>(this.#random, DEEDS)));
   }
 
