@@ -20,8 +20,10 @@ test.each(SUBJECT_NAMES)(
       deeds,
       tell: (text: string) => void told.push(text),
     };
-    const outcomes = await compareAll(campaign, { seeds: SEEDS, batch: 10, lanes: 1 });
-    const account = accountOf(name, outcomes, deeds);
+    const extent = { seeds: SEEDS, batch: 10, lanes: 1 };
+    const found = await compareAll(campaign, extent, new AbortController().signal);
+    const account = accountOf(name, found, deeds);
+    expect(found.problems).toEqual([]);
     expect(account.different, told.join('\n')).toEqual([]);
     expect(account.seeds).toBe(SEEDS.length);
     // Else there was nothing to compare.

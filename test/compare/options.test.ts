@@ -22,12 +22,14 @@ test('what is asked for is played', () => {
       lanes: 2,
     },
   );
+  expect(parseOptions(['--seeds', '7-9'])).toMatchObject({ seeds: [7, 8, 9] });
   expect(parseOptions(['--help'])).toBeNull();
 });
 
 test.each([
   [['--seeds', '0'], '--seeds is 0; it must be a whole number above 0'],
   [['--seed', 'x'], '--seed is x; it must be a whole number above 0'],
+  [['--seeds', '9-7'], '--seeds is 9-7; the first number must not be the larger one'],
   [['--seeds', '2', '--seed', '1'], 'give either --seeds or --seed'],
   [['--only', 'nodes'], '--only is nodes; it must be one of ownership'],
 ])('%j is refused with a reason', (args, message) => {
