@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Ended } from '../phase.ts';
-import type { ObjectState } from './state.ts';
+import { groupedByUid, type ObjectState } from './state.ts';
 import { judged, type SeedEndings } from './verdict.ts';
 
 const SEED = { seed: 7, isWild: false, objects: 3 };
@@ -61,6 +61,26 @@ test('a reference that says false is another than one that says nothing', () => 
     object(1, { references: [{ ...reference, blockOwnerDeletion }] });
   const fleetgc = [ended('fleetgc-1', says(null))];
   expect(judgedOf({ kcm: [ended('kcm-1', says(false))], fleetgc }).verdict).toBe('different');
+});
+
+test('[cluster D11] the order of references counts, but for an owner that is listed twice', () => {
+  const to = (uidOf: number | null, controller: boolean | null = null) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    name: `o${uidOf}`,
+    uidOf,
+    controller,
+    blockOwnerDeletion: null,
+  });
+  expect(groupedByUid([to(1), to(2), to(1, true), to(null), to(3)])).toEqual([
+    to(1),
+    to(1, true),
+    to(2),
+    to(null),
+    to(3),
+  ]);
+  expect(groupedByUid([to(null), to(1), to(null, true)])).toEqual([to(null), to(1), to(null, true)]);
+  expect(groupedByUid([to(2), to(1)])).toEqual([to(2), to(1)]);
 });
 
 test('one of our runs that differs is enough', () => {
