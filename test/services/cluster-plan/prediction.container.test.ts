@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { Propagation } from '../../../schemas/events/cluster-command.ts';
 import { ClusterCascade } from '../../../schemas/reports/cluster-cascade.ts';
@@ -22,7 +23,6 @@ let accounts: ClusterAccounts;
 let admin: ApiConnection;
 /** Reads, and changes nothing. */
 let reader: string;
-let policy: string;
 
 beforeAll(async () => {
   network = await createNetwork();
@@ -30,11 +30,6 @@ beforeAll(async () => {
   accounts = new ClusterAccounts(server);
   admin = accounts.connection(accounts.admin);
   reader = await accounts.account('agent');
-  policy = join(temporaryDirectory(), 'policy.yaml');
-  writeFileSync(
-    policy,
-    'kind: ClusterPolicy\nname: p\nmode: enforce\ncollectors: [garbage-collector-controller]\n',
-  );
 });
 afterAll(async () => {
   admin?.[Symbol.dispose]();
@@ -67,22 +62,46 @@ async function family(of: string): Promise<void> {
   await made(`${of}-kept`, owned, { annotations: { 'fleetgc.io/keep': '' } });
 }
 
+function policyFile(): string {
+  const file = join(temporaryDirectory(), 'policy.yaml');
+  const ours = 'collectors: [garbage-collector-controller]';
+  writeFileSync(file, `kind: ClusterPolicy\nname: p\nmode: enforce\n${ours}\n`);
+  return file;
+}
+
 async function asked(...args: readonly string[]): Promise<unknown> {
-  const ended = await inProcess([...args, '--kubeconfig', reader, '--policy', policy, '--output', 'json']);
+  const ended = await inProcess([
+    ...args,
+    '--kubeconfig',
+    reader,
+    '--policy',
+    policyFile(),
+    '--output',
+    'json',
+  ]);
   expect([ended.exitCode, ended.stderr]).toEqual([0, '']);
   return JSON.parse(ended.stdout);
 }
 
-/** What there is of each object in the end. */
-async function states(): Promise<Readonly<Record<string, string>>> {
+const Listed = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({
+        name: z.string(),
+        deletionTimestamp: z.string().optional(),
+        ownerReferences: z.array(z.unknown()).default([]),
+      }),
+    }),
+  ),
+});
+
+/** What there is of each object. */
+async function states(): Promise<ReadonlyMap<string, string>> {
   const { body } = await admin.call({ method: 'GET', path: PATH });
-  const items: readonly { metadata: Record<string, unknown> & { name: string } }[] = JSON.parse(body).items;
-  return Object.fromEntries(
-    items.map(({ metadata }) => [
-      metadata.name,
-      metadata['deletionTimestamp'] === undefined
-        ? `there, ${Array.isArray(metadata['ownerReferences']) ? metadata['ownerReferences'].length : 0} owners`
-        : 'waits',
+  return new Map(
+    Listed.parse(JSON.parse(body)).items.map(({ metadata: { name, deletionTimestamp, ownerReferences } }) => [
+      name,
+      deletionTimestamp === undefined ? `there, ${ownerReferences.length} owners` : 'waits',
     ]),
   );
 }
@@ -102,7 +121,7 @@ test('[cluster D10, D11, D14, D17, E1, E3, S5] what cascade tells is what happen
   expect(await states()).toEqual(before);
   const running = spawnVerb(
     ...['cluster', 'run', '--cluster', 'c1', '--kubeconfig', await accounts.account('run')],
-    ...['--policy', policy, '--log-path', join(temporaryDirectory(), 'log.db')],
+    ...['--policy', policyFile(), '--log-path', join(temporaryDirectory(), 'log.db')],
   );
   for (const mode of Propagation.options) {
     const path = `${PATH}/${mode.toLowerCase()}-deployment`;
@@ -110,7 +129,7 @@ test('[cluster D10, D11, D14, D17, E1, E3, S5] what cascade tells is what happen
   }
   const happened = async (): Promise<Map<string, string>> => {
     const now = await states();
-    return new Map([...predicted.keys()].map((name) => [name, fateOf(before[name], now[name])]));
+    return new Map([...predicted.keys()].map((name) => [name, fateOf(before.get(name), now.get(name))]));
   };
   await waitUntil('what was told to happen', DONE_MS, async () =>
     [...(await happened())].every(([name, fate]) => predicted.get(name) === fate),
@@ -135,5 +154,5 @@ test('[cluster D14] what plan tells is what is left over, with the waves in whic
   expect(told).toContain('child delete D14 1');
   expect(told).toContain('grandchild delete D14 2');
   expect(plan.unreadKinds).toEqual([]);
-  expect((await states())['child']).toBe('there, 1 owners');
+  expect((await states()).get('child')).toBe('there, 1 owners');
 });
