@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   mkdirSync,
   readdirSync,
@@ -174,9 +175,10 @@ describe('room', () => {
     const path = newPath();
     openFixedFile(path, 9_000, z.string()).write('kept');
     const { ino } = statSync(path);
-    openFixedFile(path, 9_000, z.string());
-    openFixedFile(path, 100, z.string());
-    expect(statSync(path).ino).toBe(ino);
+    for (const bytes of [9_000, 100]) {
+      openFixedFile(path, bytes, z.string());
+      expect(statSync(path).ino).toBe(ino);
+    }
     writeFileSync(path, Buffer.alloc(8_192, 7));
     const larger = openFixedFile(path, 20_000, z.string());
     expect(() => larger.read()).toThrow(expect.objectContaining({ code: 'STATE_UNREADABLE' }));
@@ -238,6 +240,21 @@ describe('of two copies', () => {
     expect(found(fileOf(long))).toBeNull();
     expect(found(older)).toBeNull();
     expect(found(Buffer.alloc(0))).toBeNull();
+  });
+
+  test('one whose length is more than its place holds is none, though its hash is right', () => {
+    const copy = Buffer.alloc(SLOT, 'x');
+    encodeCopy(8n, Buffer.alloc(0)).copy(copy);
+    copy.writeUInt32BE(SLOT, 16);
+    createHash('sha256').update(copy.subarray(0, 24)).update(copy.subarray(56)).digest().copy(copy, 24);
+    expect(found(fileOf(copy))).toBeNull();
+    expect(found(fileOf(older, copy))).toMatchObject({ slot: 0, value: 'older' });
+  });
+
+  test('one that is all header holds an empty value', () => {
+    const [first, second] = [encodeCopy(1n, Buffer.alloc(0)), encodeCopy(2n, Buffer.alloc(0))];
+    expect(found(Buffer.concat([first, second]))).toEqual({ slot: 1, sequence: 2n, value: '' });
+    expect(found(Buffer.concat([first, second]).subarray(0, -2))).toBeNull();
   });
 
   test('a write goes to the older one', () => {
