@@ -57,7 +57,11 @@ test('a file that is not there holds nothing; what cannot be read is no such fil
   expect(read()).toBeNull();
   mkdirSync(path);
   expect(read).toThrow(
-    expect.objectContaining({ code: 'STATE_UNREADABLE', message: expect.stringContaining('EISDIR') }),
+    expect.objectContaining({
+      code: 'STATE_UNREADABLE',
+      message: expect.stringContaining('EISDIR'),
+      cause: expect.objectContaining({ code: 'EISDIR' }),
+    }),
   );
 });
 
@@ -66,7 +70,10 @@ test('a link that somebody else put in its place leads nowhere: what it names is
   const log = Buffer.alloc(1_000_000, 'a line of a log\n');
   writeFileSync(other, log);
   symlinkSync(other, path);
-  const link = { code: 'STATE_UNREADABLE', message: expect.stringContaining('symbolic link') };
+  const link = {
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('it is a symbolic link, which no state file is'),
+  };
   expect(() => openFixedFile(path, 100, z.string()).write('mine')).toThrow(expect.objectContaining(link));
   expect(() => openReadOnlyFile(path, z.string()).read()).toThrow(expect.objectContaining(link));
   expect(readFileSync(other).equals(log)).toBe(true);
@@ -81,7 +88,10 @@ test('a link that takes the place of a file which is in use is not written throu
   rmSync(path);
   symlinkSync(other, path);
   expect(() => file.write('after')).toThrow(
-    expect.objectContaining({ code: 'STATE_UNWRITABLE', message: expect.stringContaining('symbolic link') }),
+    expect.objectContaining({
+      code: 'STATE_UNWRITABLE',
+      message: expect.stringContaining('it is a symbolic link, which no state file is'),
+    }),
   );
   expect(readFileSync(other).equals(log)).toBe(true);
 });
