@@ -68,7 +68,7 @@ class Drawing {
     const rings = this.#rings();
     if (rings.length > 0) bursts.push(rings);
     for (let left = between(this.#random, 3, 6); left > 0; left--) bursts.push(this.#burst());
-    if (this.#random() < 0.5) bursts.push(this.#releases());
+    if (this.#random() < 0.3) bursts.push(this.#releases());
     return { seed: this.#seed, isWild: this.#isWild, bursts: bursts.filter(({ length }) => length > 0) };
   }
 
