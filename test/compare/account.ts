@@ -1,5 +1,5 @@
 import type { Compared } from './campaign.ts';
-import { type SeedOutcome, VERDICTS, type Verdict } from './judge/verdict.ts';
+import type { SeedOutcome, Verdict } from './judge/verdict.ts';
 import type { Deeds } from './sides/fleetgc.ts';
 
 /** What a comparison came to. */
@@ -38,10 +38,12 @@ export function accountOf(
   return {
     subject,
     seeds: bySeed.length,
-    verdicts: Object.fromEntries(VERDICTS.map((verdict) => [verdict, of(verdict).length])) as Record<
-      Verdict,
-      number
-    >,
+    verdicts: {
+      equal: of('equal').length,
+      'kcm-differs': of('kcm-differs').length,
+      listed: of('listed').length,
+      different: of('different').length,
+    },
     effective: bySeed.filter(({ isEffective }) => isEffective).length / Math.max(1, bySeed.length),
     objects: {
       fewest: sizes.at(0) ?? 0,
@@ -78,6 +80,7 @@ export function accountLines(account: Account): readonly string[] {
     ['ended differently than without any collector', percent(account.effective)],
     ['ended the same', String(verdicts.equal)],
     ['kube-controller-manager differs with itself', String(verdicts['kcm-differs'])],
+    ['ended differently as it is meant to', String(verdicts.listed)],
     ['ended differently', String(verdicts.different)],
   ];
   const width = Math.max(...rows.map(([what]) => what.length));

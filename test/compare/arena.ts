@@ -59,7 +59,7 @@ export async function openArena(): Promise<Arena> {
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices';
 
-const definitionOf = ({ group, kind, resource, namespaced, versions }: PlayedKind): object => ({
+const definitionOf = ({ group, kind, resource, namespaced, versions }: PlayedKind) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: `${resource}.${group}` },

@@ -11,6 +11,8 @@ export interface Campaign {
   /** The command that is compared. */
   readonly program: string;
   readonly deeds: Deeds;
+  /** Of seeds that end differently, one is looked at again. */
+  readonly isOneEnough: boolean;
   readonly tell: (text: string) => void;
 }
 
@@ -30,14 +32,15 @@ export async function playBatch(
     fleetgc: await withFleetGc(campaign, arena, chosen, names.fleetgc),
   });
   const first = await played(histories, namesOf('', KCM_RUNS, 1));
-  const doubtful = histories.filter((history) => isDoubtful(endingsOf(history, [first])));
+  const doubtful = histories
+    .filter((history) => history.listed === undefined && isDoubtful(endingsOf(history, [first])))
+    .slice(0, campaign.isOneEnough ? 1 : histories.length);
   const again =
     doubtful.length === 0 ? [] : [await played(doubtful, namesOf('again-', AGAIN_RUNS, KCM_RUNS))];
   const none = await timed(campaign, 'without a collector', () => playAlone(arena, histories, 'none'));
   return histories.map((history) => {
-    const { seed, isWild } = history;
     const endings = { ...endingsOf(history, [first, ...again]), none: endingOf(history, none) };
-    return judged({ seed, isWild, objects: objectsOf(history) }, endings);
+    return judged(history, endings);
   });
 }
 
@@ -102,9 +105,6 @@ async function withFleetGc(
   );
 }
 
-const objectsOf = ({ bursts }: History): number =>
-  bursts.flat().filter((step) => step.do === 'create').length;
-
 export interface Extent {
   readonly seeds: readonly number[];
   readonly batch: number;
@@ -123,16 +123,17 @@ export async function compareAll(
   { seeds, batch, lanes }: Extent,
   signal: AbortSignal,
 ): Promise<Compared> {
-  const batches = Array.from({ length: Math.ceil(seeds.length / batch) }, (_, index) =>
-    seeds.slice(index * batch, (index + 1) * batch),
+  const played = seeds.filter((seed) => seed <= campaign.subject.lastSeed);
+  const batches = Array.from({ length: Math.ceil(played.length / batch) }, (_, index) =>
+    played.slice(index * batch, (index + 1) * batch),
   ).values();
   const outcomes: SeedOutcome[] = [];
   const problems: string[] = [];
   const play = async (each: readonly number[]): Promise<void> => {
-    const played = await playBatch(campaign, each);
-    outcomes.push(...played);
-    for (const outcome of played) campaign.tell(lineOf(outcome));
-    campaign.tell(`${outcomes.length} of ${seeds.length} seeds`);
+    const ended = await playBatch(campaign, each);
+    outcomes.push(...ended);
+    for (const outcome of ended) campaign.tell(lineOf(outcome));
+    campaign.tell(`${outcomes.length} of ${played.length} seeds`);
   };
   const lane = async (): Promise<void> => {
     for (const each of batches) {

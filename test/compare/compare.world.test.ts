@@ -18,6 +18,7 @@ test.each(SUBJECT_NAMES)(
       subject: SUBJECTS[name],
       program: PROGRAM,
       deeds,
+      isOneEnough: false,
       tell: (text: string) => void told.push(text),
     };
     const extent = { seeds: SEEDS, batch: 10, lanes: 1 };

@@ -23,7 +23,8 @@ async function compared(
   const accounts: Account[] = [];
   for (const name of options.subjects) {
     const deeds = new Deeds();
-    const campaign = { subject: SUBJECTS[name], program, deeds, tell };
+    const isOneEnough = options.planted !== null;
+    const campaign = { subject: SUBJECTS[name], program, deeds, isOneEnough, tell };
     const found = await compareAll(campaign, options, signal);
     accounts.push(accountOf(name, found, deeds));
   }

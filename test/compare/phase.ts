@@ -50,7 +50,7 @@ async function played(
       await run.begin();
       for (const burst of history.bursts) {
         await run.play(burst);
-        if (isCollected) stalledAt.push(...(await settled(observer, run.name)));
+        if (isCollected) stalledAt.push(...(await settled(observer, run.name, stalledAt)));
       }
       return { run, seed: history.seed, side, stalledAt };
     }),

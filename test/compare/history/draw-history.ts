@@ -56,6 +56,10 @@ class Drawing {
   /** May go as soon as they are made, or a moment later. */
   readonly #doomed = new Set<number>();
   #going: Going = { orphaning: new Set(), others: new Set() };
+  /** Objects that get other owners in this burst. */
+  #referred = new Set<number>();
+  /** Objects that are made in it. */
+  #late = new Set<number>();
 
   constructor(seed: number) {
     this.#seed = seed;
@@ -134,6 +138,8 @@ class Drawing {
 
   #burst(): Step[] {
     this.#going = { orphaning: new Set(), others: new Set() };
+    this.#referred = new Set();
+    this.#late = new Set();
     const count = between(this.#random, 2, 8);
     return Array.from({ length: count }).flatMap(() => this.#deed(weighted<Deed>(this.#random, DEEDS)));
   }
@@ -145,7 +151,7 @@ class Drawing {
       case 'delete-again':
         return this.#delete(this.#objects.filter(({ id }) => this.#deleted.has(id)));
       case 'create':
-        return this.#late();
+        return this.#newcomer();
       case 'refer':
         return this.#refer();
       case 'release':
@@ -174,6 +180,13 @@ class Drawing {
     const orphaning = new Set(this.#going.orphaning);
     const others = new Set(this.#going.others);
     (willOrphan(object, propagation) ? orphaning : others).add(object.id);
+    // Whether it goes before or after an object below it gets other owners would be a matter of chance.
+    if ([...this.#below([object.id])].some((id) => this.#referred.has(id))) return false;
+    // As it would be whether a new dependent comes before its owner orphans.
+    if (
+      [...orphaning].some((id) => [...(this.#dependents.get(id) ?? [])].some((each) => this.#late.has(each)))
+    )
+      return false;
     if (!this.#isWild && ![...orphaning].every((id) => this.#isApart(id, orphaning, others))) return false;
     this.#going = { orphaning, others };
     return true;
@@ -186,12 +199,14 @@ class Drawing {
   }
 
   /** A dependent that shows up while owners go, and after. */
-  #late(): Step[] {
+  #newcomer(): Step[] {
     const object = this.#draw();
     const { orphaning } = this.#going;
     // Whether it comes before or after its owner orphans would be a matter of chance.
     const isChance = object.references.some(({ uidOf }) => uidOf !== null && orphaning.has(uidOf));
-    return isChance ? [] : [this.#create(object)];
+    if (isChance) return [];
+    this.#late.add(object.id);
+    return [this.#create(object)];
   }
 
   /** Other owners for an object that nothing in this burst touches. */
@@ -204,6 +219,7 @@ class Drawing {
     const drawn = [drawReference(this.#random, object, earlier, 'none')];
     const references = drawn.filter((each) => each !== null);
     this.#link(object.id, references);
+    this.#referred.add(object.id);
     return [{ do: 'refer', id: object.id, references }];
   }
 

@@ -43,6 +43,8 @@ export interface History {
   /** Deletions of one burst may touch each other: what comes of it can depend on who comes first. */
   readonly isWild: boolean;
   readonly bursts: readonly (readonly Step[])[];
+  /** These objects are meant to end differently, by this rule. */
+  readonly listed?: { readonly rule: string; readonly ids: readonly number[] };
 }
 
 export const FOREIGN_FINALIZER = 'compare.fleetgc.io/held';

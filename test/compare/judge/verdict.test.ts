@@ -3,7 +3,7 @@ import type { Ended } from '../phase.ts';
 import { groupedByUid, type ObjectState } from './state.ts';
 import { judged, type SeedEndings } from './verdict.ts';
 
-const SEED = { seed: 7, isWild: false, objects: 3 };
+const SEED = { seed: 7, isWild: false, bursts: [] };
 const object = (id: number, over: Partial<ObjectState> = {}): ObjectState => ({
   id,
   kind: 'configMap',
@@ -86,6 +86,19 @@ test('[cluster D11] the order of references counts, but for an owner that is lis
 test('one of our runs that differs is enough', () => {
   const fleetgc = [ended('fleetgc-1', object(1)), ended('fleetgc-2', object(2))];
   expect(judgedOf({ fleetgc })).toMatchObject({ verdict: 'different', isOneOfKcms: false });
+});
+
+test('what is meant to end differently has to, in all of these objects and in no other', () => {
+  const verdictFor = (ids: readonly number[]) =>
+    judged(
+      { ...SEED, listed: { rule: 'C17', ids } },
+      { kcm: [ended('kcm-1', object(1), object(2))], fleetgc: [ended('fleetgc-1', object(1))], none: NONE },
+    ).verdict;
+  expect([verdictFor([2]), verdictFor([1, 2]), verdictFor([1])]).toEqual([
+    'listed',
+    'different',
+    'different',
+  ]);
 });
 
 test('where its own runs differ there is nothing to compare with', () => {

@@ -1,13 +1,13 @@
+import type { History } from '../history/history.ts';
 import type { Ended } from '../phase.ts';
 import { type Difference, differences } from './differences.ts';
 import { stateText } from './state.ts';
 
-export const VERDICTS = ['equal', 'kcm-differs', 'different'] as const;
 /**
  * `kcm-differs`: its own runs ended differently, so that there is nothing to compare with. `different`: its runs agree, and ours is
- * another.
+ * another. `listed`: it is so in just those objects for which it is meant to be, and in all of them.
  */
-export type Verdict = (typeof VERDICTS)[number];
+export type Verdict = 'equal' | 'kcm-differs' | 'listed' | 'different';
 
 /** How a seed ended with each collector, and with none. */
 export interface SeedEndings {
@@ -47,20 +47,33 @@ const distinct = (endings: readonly Ended[]): readonly Ended[] => [
   ...new Map(endings.toReversed().map((ended) => [stateText(ended.state), ended])).values(),
 ];
 
+function verdictOf(
+  { kcm, fleetgc }: Pick<SeedEndings, 'kcm' | 'fleetgc'>,
+  listed: History['listed'],
+): Verdict {
+  if (texts(kcm).size > 1) return 'kcm-differs';
+  const [first] = kcm;
+  const differing = new Set(
+    fleetgc.flatMap((ours) => (first === undefined ? [] : differences(first, ours).map(({ id }) => id))),
+  );
+  if (listed === undefined) return differing.size === 0 ? 'equal' : 'different';
+  return differing.size === listed.ids.length && listed.ids.every((id) => differing.has(id))
+    ? 'listed'
+    : 'different';
+}
+
 export function judged(
-  { seed, isWild, objects }: Pick<SeedOutcome, 'seed' | 'isWild' | 'objects'>,
+  { seed, isWild, listed, bursts }: History,
   { kcm, fleetgc, none }: SeedEndings,
 ): SeedOutcome {
   const [first] = kcm;
   const [ours] = fleetgc;
   if (first === undefined || ours === undefined) throw new RangeError(`seed ${seed} was not played`);
-  const kcms = texts(kcm);
-  const verdict = kcms.size > 1 ? 'kcm-differs' : texts([first, ...fleetgc]).size > 1 ? 'different' : 'equal';
   return {
     seed,
     isWild,
-    objects,
-    verdict,
+    objects: bursts.flat().filter((step) => step.do === 'create').length,
+    verdict: verdictOf({ kcm, fleetgc }, listed),
     isEffective: !texts([none]).has(stateText(ours.state)),
     survivors: { kcm: first.state.size, fleetgc: ours.state.size, none: none.state.size },
     differences: distinct([...kcm, ...fleetgc]).flatMap((other) => differences(first, other)),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../packages/kube-api/connection.ts';
 import { collectionPath, objectPath } from '../../../packages/kube-api/resources.ts';
 import { refusalText } from '../../../packages/kube-api/status.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { AskedPropagation } from '../history/history.ts';
 import { apiVersionOf, type PlayedKind } from '../history/kinds.ts';
 
@@ -31,6 +32,11 @@ export type Metadata = z.infer<typeof Metadata>;
 const Whole = z.object({ metadata: Metadata });
 const List = z.object({ items: z.array(Whole).nullish() });
 
+/** An object that is to be made. */
+interface Made {
+  readonly metadata: { readonly name: string };
+}
+
 /** What of an object's metadata is written. */
 export interface Written {
   readonly finalizers?: readonly string[];
@@ -46,6 +52,10 @@ const AS_METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k
 /** Requests of all runs together that are under way. */
 const AT_ONCE = 24;
 const MOST_CONFLICTS = 20;
+const MOST_TRIES = 5;
+
+const isBrokenOff = (error: unknown): boolean =>
+  error instanceof FleetGcError && error.code === 'API_UNREACHABLE';
 
 /** What histories ask of an API server. An answer that no history foresees is an error. */
 export class Api {
@@ -56,18 +66,31 @@ export class Api {
     this.#connection = connection;
   }
 
-  /** Resolves to the answer, whatever its status. */
+  /** Resolves to the answer, whatever its status. A connection that broke off is no answer: it is asked again. */
   ask(request: ApiRequest): Promise<ApiAnswer> {
-    return this.#inTurn(() => this.#connection.call(request));
+    return this.#inTurn(async () => {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await this.#connection.call(request);
+        } catch (error) {
+          if (tries === MOST_TRIES || !isBrokenOff(error)) throw error;
+        }
+      }
+    });
   }
 
   async createNamespace(name: string): Promise<void> {
     await this.post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
 
-  async post(path: string, object: object): Promise<Metadata> {
+  async post(path: string, object: Made): Promise<Metadata> {
     const request: ApiRequest = { method: 'POST', path, body: JSON.stringify(object) };
-    return Whole.parse(this.#bodyOf(request, await this.ask(request), [201])).metadata;
+    const answer = await this.ask(request);
+    const body = this.#bodyOf(request, answer, [201, 409]);
+    if (answer.status === 201) return Whole.parse(body).metadata;
+    // Made by a try whose answer did not come: names are given once.
+    const read: ApiRequest = { method: 'GET', path: `${path}/${object.metadata.name}` };
+    return Whole.parse(this.#bodyOf(read, await this.ask(read), [200])).metadata;
   }
 
   /** Resolves to its uid. */

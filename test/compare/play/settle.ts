@@ -6,13 +6,21 @@ import { type Look, type Observer, stateOf } from './observer.ts';
 /** A collector that has changed nothing for so long, though something is left to do, is not waited for any longer. */
 const STALLED_MS = 4_000;
 
-/** Waits until nothing is left to do in this run; resolves to what is left of it when the collector has stalled. */
-export async function settled(observer: Observer, run: string): Promise<readonly Left[]> {
+/**
+ * Waits until nothing is left to do in this run but what the collector has stalled at before; resolves to what it stalls at now.
+ */
+export async function settled(
+  observer: Observer,
+  run: string,
+  before: readonly Left[],
+): Promise<readonly Left[]> {
+  const isKnown = (left: Left): boolean =>
+    before.some(({ id, what }) => id === left.id && what === left.what);
   let text: string | null = null;
   let changedMs = performance.now();
   for (;;) {
     const state = stateOf(await observer.look(), run);
-    const left = leftToDo(state);
+    const left = leftToDo(state).filter((each) => !isKnown(each));
     if (left.length === 0) return [];
     const now = stateText(state);
     if (now !== text) changedMs = performance.now();
