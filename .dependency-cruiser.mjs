@@ -74,6 +74,8 @@ const ROOMS = {
     'packages/pipeline',
     'packages/kube-api',
     'packages/owner-graph',
+    // What nothing calls for is not published; 'the-cluster-agent-asks-the-rules' says how.
+    'services/pod-gc',
   ],
   'services/cluster': [
     'packages/process',
@@ -93,6 +95,7 @@ const ROOMS = {
     'packages/work-queue',
     // What goes is what the rules let go; 'the-cluster-executor-judges-by-the-rules' says how.
     'services/graph-gc',
+    'services/pod-gc',
     'services/cluster-agent',
   ],
   'services/cri-proxy': ['packages/process', 'packages/cri'],
@@ -109,6 +112,7 @@ const ROOMS = {
   'services/container-gc': DECISION_SERVICE,
   'services/image-gc': DECISION_SERVICE,
   'services/graph-gc': DECISION_SERVICE,
+  'services/pod-gc': DECISION_SERVICE,
   'services/deciders': [
     'packages/process',
     'packages/pipeline',
@@ -116,6 +120,7 @@ const ROOMS = {
     'packages/service',
     ...NODE_DECIDERS,
     'services/graph-gc',
+    'services/pod-gc',
   ],
   'services/plan': [
     ...PLATFORM,
@@ -346,26 +351,33 @@ export default {
     {
       name: 'the-cluster-executor-judges-by-the-rules',
       comment:
-        'Of graph-gc it knows the rules alone, by which it judges anew; of the agent, how discovery is read.',
+        'Of graph-gc and pod-gc it knows the rules alone, by which it judges anew; of the agent, how discovery is read.',
       severity: 'error',
       from: { path: '^services/cluster-executor/' },
       to: {
-        path: '^services/(graph-gc|cluster-agent)/',
-        pathNot: '^services/(graph-gc/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
+        path: '^services/(graph-gc|pod-gc|cluster-agent)/',
+        pathNot: '^services/((graph-gc|pod-gc)/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
       },
+    },
+    {
+      name: 'the-cluster-agent-asks-the-rules',
+      comment: 'Which pods may have to go it asks the rules of pod-gc, so that it publishes no others; it knows nothing else of it.',
+      severity: 'error',
+      from: { path: '^services/cluster-agent/' },
+      to: { path: '^services/pod-gc/', pathNot: '^services/pod-gc/rules/' },
     },
     {
       name: 'decide-is-pure',
       comment:
         'decide.ts and its rules know schemas, what deciders share, and their own folder: no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc)/(decide|rules/.*)\\.ts$' },
+      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc|pod-gc)/(decide|rules/.*)\\.ts$' },
       to: { pathNot: ['^schemas/', '^packages/decision/', '^services/$1/'] },
     },
     {
       name: 'decide-does-not-reach-its-handler',
       severity: 'error',
-      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc)/(decide\\.ts$|rules/)' },
+      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc|pod-gc)/(decide\\.ts$|rules/)' },
       to: { path: '/(handler|main)\\.ts$' },
     },
     {

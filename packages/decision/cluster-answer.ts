@@ -22,6 +22,7 @@ const WORDS: Readonly<Record<ClusterVerdict['action'], string>> = {
   delete: 'to delete',
   'drop-references': 'to lose references',
   finish: 'to lose a finalizer',
+  'remove-pod': 'to remove',
   keep: 'kept',
   hold: 'held',
 };

@@ -11,6 +11,12 @@ export interface JudgedState {
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
+export interface DeletionOptions {
+  readonly propagationPolicy: Propagation;
+  /** For kinds that end by and by; the kind's own where it is not given. */
+  readonly gracePeriodSeconds?: number;
+}
+
 /** With `rehearse` the API server does all but the deed. */
 export interface WriteTarget {
   readonly resource: ApiResource;
@@ -23,7 +29,7 @@ export interface WriteTarget {
 export function deleteObject(
   connection: ApiConnection,
   { resource, named, judged, rehearse }: WriteTarget,
-  propagationPolicy: Propagation,
+  how: DeletionOptions,
 ): Promise<ApiAnswer> {
   const { uid, resourceVersion } = judged;
   return connection.call({
@@ -34,7 +40,7 @@ export function deleteObject(
       kind: 'DeleteOptions',
       apiVersion: 'v1',
       preconditions: { uid, resourceVersion },
-      propagationPolicy,
+      ...how,
       ...(rehearse && { dryRun: ['All'] }),
     }),
   });
@@ -81,3 +87,42 @@ function readable(text: string): string {
   if (text === UNREADABLE) throw new RangeError('what was not read whole cannot be written');
   return text;
 }
+
+/** A condition that is set in the status of a pod; others of it stay as they are. */
+export interface PodCondition {
+  readonly type: string;
+  readonly status: 'True';
+  readonly reason: string;
+  readonly message: string;
+  /** Since when it is so. */
+  readonly atMs: number;
+}
+
+/** What changes in the status of a pod. */
+export interface PodStatusChange {
+  readonly phase: string;
+  readonly condition: PodCondition | null;
+}
+
+/** A strategic merge patch, which merges conditions by their types; a compare and swap as all other writes. */
+export const patchPodStatus = (
+  connection: ApiConnection,
+  { resource, named, judged, rehearse }: WriteTarget,
+  { phase, condition }: PodStatusChange,
+): Promise<ApiAnswer> =>
+  connection.call({
+    method: 'PATCH',
+    path: `${objectPath(resource, named, 'status')}${rehearse ? '?dryRun=All' : ''}`,
+    accept: AS_METADATA,
+    contentType: 'application/strategic-merge-patch+json',
+    body: JSON.stringify({
+      metadata: { uid: judged.uid, resourceVersion: judged.resourceVersion },
+      status: { phase, ...(condition !== null && { conditions: [writtenCondition(condition)] }) },
+    }),
+  });
+
+/** In whole seconds, as all times of an API server. */
+const writtenCondition = ({ atMs, ...condition }: PodCondition) => ({
+  ...condition,
+  lastTransitionTime: new Date(atMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+});

@@ -1,19 +1,26 @@
 import type { Logger } from 'pino';
-import { clusterOutput } from '../../packages/decision/handler.ts';
+import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
+import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
+import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
+import type { AgentFact } from './publishing/fact-publishing.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
 
 export interface ClusterAgentDeps {
   readonly cluster: string;
   readonly connection: ApiConnection;
   readonly publisher: Publisher;
+  /** Throws `POLICIES_UNREADABLE` while nobody can tell. */
+  readonly policies: () => PolicySetOf<'cluster'>;
   readonly log: Pick<EventLog, 'read'>;
   readonly trust: Trust;
   readonly sources: Sources;
@@ -23,10 +30,11 @@ export interface ClusterAgentDeps {
 
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
 export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
-  const { cluster, connection, publisher, log, trust, sources, metrics, logger } = deps;
+  const { cluster, connection, publisher, policies, log, trust, sources, metrics, logger } = deps;
   const agent = new ClusterAgent(cluster, {
     connection,
-    publish: (fact) => publisher.publish([clusterOutput('clusterOwnership', fact)]),
+    publish: (fact) => publisher.publish([outputOf(fact)]),
+    policy: () => policyInForce(policies, cluster),
     goneBefore: async (clusterInstance, signal) => {
       try {
         return await readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal);
@@ -43,4 +51,26 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   });
   addAgentMetrics(metrics, { agent, clock: connection.clock, nowMs: sources.monotonicNow });
   return agent;
+}
+
+function outputOf(fact: AgentFact): Output {
+  switch (fact.type) {
+    case 'fleetgc.cluster.ownership':
+      return clusterOutput('clusterOwnership', fact);
+    case 'fleetgc.cluster.pods':
+      return clusterOutput('clusterPods', fact);
+  }
+}
+
+/** `null` where none holds, or nobody can tell: it is followed only to publish less. */
+function policyInForce(policies: ClusterAgentDeps['policies'], cluster: string): ClusterPolicyRecord | null {
+  let current: PolicySetOf<'cluster'>;
+  try {
+    current = policies();
+  } catch (error) {
+    if (toFleetGcError(error).code === 'POLICIES_UNREADABLE') return null;
+    throw error;
+  }
+  const selection = selectPolicy(current, { cluster });
+  return selection.kind === 'policy' ? selection.record : null;
 }

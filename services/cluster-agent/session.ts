@@ -1,36 +1,31 @@
 import pLimit from 'p-limit';
-import type { Logger } from 'pino';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
-import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
-import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { ClusterGraph } from './cluster-graph.ts';
+import { type PodTotals, PodWatch } from './pods/pod-watch.ts';
+import { publishPods } from './pods/publish-pods.ts';
+import { type FactOrigin, FactPublishing, type PublishingParts } from './publishing/fact-publishing.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
+import { everySink } from './watching/every-sink.ts';
 import { Reflectors } from './watching/reflectors.ts';
 
-export interface AgentParts {
+export interface AgentParts extends PublishingParts {
   readonly connection: ApiConnection;
-  /** Resolves when the fact is acknowledged. */
-  readonly publish: (fact: Ownership) => Promise<void>;
   /** How owners went while an earlier agent followed this cluster. */
   readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
-  readonly sleep: Sleep;
-  readonly random: () => number;
-  readonly newId: () => string;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-  readonly logger: Logger;
+  /** The policy in force, which an agent follows only to publish less; `null` where none is, or nobody can tell. */
+  readonly policy: () => ClusterPolicyRecord | null;
 }
 
-export interface SessionStart extends ClusterIdentity {
-  readonly session: string;
+export interface SessionStart extends FactOrigin {
   /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
   readonly wentBackUntilMs: number | null;
   readonly goneBefore: GoneOwners;
@@ -51,6 +46,14 @@ export interface KnownGraph {
   candidate(uid: string): OwnershipCandidate | null;
   /** The cluster was restored to an older state a short time ago (cluster S3). */
   readonly wentBack: boolean;
+  readonly pods: KnownPods;
+}
+
+export interface KnownPods {
+  /** `null` while nothing may be concluded from pods and nodes. */
+  totals(): PodTotals | null;
+  /** For how long pods have named a node of that name while there is none; 0 for one that is there. */
+  missingForMs(nodeName: string): number;
 }
 
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
@@ -61,7 +64,6 @@ const DISCOVER_GAP_MS = 1_000;
 const LOOK_EVERY_MS = 1_000;
 const LOOK_AT_ALL_EVERY_MS = 30_000;
 const LISTS_AT_ONCE = 4;
-const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 const MAX_REASON_LENGTH = 500;
 
 /** Follows one cluster until the signal aborts, or until it went back to an older state. */
@@ -69,6 +71,8 @@ export class Session {
   readonly #parts: AgentParts;
   readonly #start: SessionStart;
   readonly #graph: ClusterGraph;
+  readonly #podWatch: PodWatch;
+  readonly #facts: FactPublishing;
   readonly #reflectors: Reflectors;
   readonly #work: ReturnType<typeof createWakeSignal>;
   readonly #definitions: ReturnType<typeof createWakeSignal>;
@@ -76,7 +80,6 @@ export class Session {
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
-  #seq = 0;
 
   constructor(parts: AgentParts, start: SessionStart) {
     this.#parts = parts;
@@ -92,10 +95,16 @@ export class Session {
         this.#over.abort();
       },
     });
+    this.#podWatch = new PodWatch({
+      isKeptNamespace: (namespace) => this.#graph.isKeptNamespace(namespace),
+      nowMs: parts.nowMs,
+    });
+    this.#facts = new FactPublishing(parts, start);
     for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
-    this.#reflectors = new Reflectors({ connection, sink: this.#graph, sleep, random, inTurn }, (error) => {
+    const sink = everySink([this.#graph, this.#podWatch.pods, this.#podWatch.nodes]);
+    this.#reflectors = new Reflectors({ connection, sink, sleep, random, inTurn }, (error) => {
       this.#failure = error;
       this.#over.abort();
     });
@@ -113,6 +122,7 @@ export class Session {
       object: (uid) => graph.index.get(uid),
       candidate: (uid) => graph.candidate(uid),
       wentBack: this.#wentBackLately,
+      pods: this.#podWatch,
     };
   }
 
@@ -130,7 +140,14 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      await runTogether([(each) => this.#discoverOn(each), (each) => this.#publishOn(each)], either.signal);
+      await runTogether(
+        [
+          (each) => this.#discoverOn(each),
+          (each) => this.#publishOn(each),
+          (each) => this.#publishPodsOn(each),
+        ],
+        either.signal,
+      );
     } finally {
       await this.#reflectors.stopAll();
     }
@@ -184,33 +201,26 @@ export class Session {
 
   /** Whether there was anything to publish. */
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
-    const takenAt = this.#takenAt();
+    const takenAt = this.#facts.takenAt();
     if (takenAt === null || !this.isReady) return false;
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
-    await this.#publishUntilDone(this.#fact(batch, takenAt), signal);
+    await this.#facts.untilDone(this.#fact(batch, takenAt), signal);
     return true;
   }
 
-  /** What cannot be published waits, and so does what comes after it. */
-  async #publishUntilDone(fact: Ownership, signal: AbortSignal): Promise<void> {
-    for (let attempt = 0; !signal.aborted; attempt++) {
-      try {
-        await this.#parts.publish(fact);
-        return;
-      } catch (error) {
-        const foreseen = toFleetGcError(error);
-        if (!foreseen.retry) throw foreseen;
-        this.#parts.logger.warn({ err: foreseen }, 'candidates cannot be published; they wait');
-        await this.#parts.sleep(backoffMs(BACKOFF, attempt, this.#parts.random), signal);
-      }
-    }
-  }
-
-  /** `null` while the API server's time is not known: then nothing is published. */
-  #takenAt(): ClusterInstant | null {
-    const time = this.#parts.connection.clock.at(this.#parts.nowMs());
-    return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
+  #publishPodsOn(signal: AbortSignal): Promise<void> {
+    const { nowMs, sleep, policy } = this.#parts;
+    const publishing = {
+      facts: new FactPublishing(this.#parts, this.#start),
+      watch: this.#podWatch,
+      isReady: () => this.isReady,
+      wentBack: () => this.#wentBackLately,
+      policy,
+      nowMs,
+      sleep,
+    };
+    return publishPods(publishing, signal);
   }
 
   get #wentBackLately(): boolean {
@@ -219,17 +229,10 @@ export class Session {
   }
 
   #fact(batch: Batch, takenAt: ClusterInstant): Ownership {
-    const { cluster, clusterInstance, session } = this.#start;
     const { kinds, index } = this.#graph;
     return {
       type: 'fleetgc.cluster.ownership',
-      version: 1,
-      id: this.#parts.newId(),
-      cluster,
-      clusterInstance,
-      session,
-      seq: this.#seq++,
-      takenAt,
+      ...this.#facts.header(takenAt),
       unsyncedKinds: kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({
         group,
         kind,

@@ -24,6 +24,7 @@ export async function runCluster(run: ClusterRun): Promise<void> {
     cluster: cluster.identity.cluster,
     connection: cluster.connection,
     publisher,
+    policies: run.policies.current.cluster,
     log,
     trust,
     sources,

@@ -10,6 +10,7 @@ import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import { startContainerGc } from '../container-gc/main.ts';
 import { startGraphGc } from '../graph-gc/main.ts';
 import { startImageGc } from '../image-gc/main.ts';
+import { startPodGc } from '../pod-gc/main.ts';
 import { startPressure } from '../pressure/main.ts';
 
 /** What all decision services of a process share; each has the policies of its own kind of subject. */
@@ -36,6 +37,7 @@ const STARTS: Readonly<Record<AnyDeciderName, StartDecider>> = {
   'container-gc': about('node', DECIDERS['container-gc']),
   'image-gc': about('node', DECIDERS['image-gc']),
   'graph-gc': about('cluster', startGraphGc),
+  'pod-gc': about('cluster', startPodGc),
 };
 
 interface DeciderRun {

@@ -1,6 +1,6 @@
 import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
-import type { ClusterConclusion } from '../../packages/decision/cluster-record.ts';
-import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
+import type { CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
+import type { ClusterCommandItem, OwnershipAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
@@ -14,14 +14,8 @@ export const DECIDER = { name: 'graph-gc', version: '1' } as const;
 /** Whose work this is where FleetGC does not do it. */
 const COLLECTOR: Collector = 'garbage-collector-controller';
 
-/** With a verdict on every candidate, whatever the outcome. */
-export interface OwnershipConclusion extends ClusterConclusion {
-  /** They become a command only if the outcome is `commanded`. */
-  readonly items: readonly ClusterCommandItem[];
-}
-
-/** What becomes of the candidates of a fact. Each is judged by what is said of itself alone. */
-export function decide(fact: Ownership, policy: ClusterPolicy): OwnershipConclusion {
+/** What becomes of the candidates of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
+export function decide(fact: Ownership, policy: ClusterPolicy): CommandingConclusion {
   const settings = settingsOf(policy);
   const outcomes = fact.candidates.map((candidate) =>
     conclude(candidate, settings, { wentBack: fact.wentBack }),
@@ -43,7 +37,7 @@ const factsOf = ({ facts, act, confirm }: Extract<Outcome, { kind: 'act' }>): Cl
 });
 
 /** What the command would say, since a dry run has none. */
-function actionFacts(act: ClusterAction): ClusterVerdict['facts'] {
+function actionFacts(act: OwnershipAction): ClusterVerdict['facts'] {
   switch (act.action) {
     case 'delete':
       return { propagation: act.propagation };

@@ -2,9 +2,13 @@ import { counted } from '../../../packages/text/counted.ts';
 import type { ClusterDecision, ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import { type ClusterObject, kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
-import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 
 type Named = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'>;
+
+/** What a fact tells of an object, as far as lines name it. */
+export interface Candidate {
+  readonly object: Named;
+}
 
 const MOST_NAMES = 3;
 
@@ -14,7 +18,7 @@ const MOST_NAMES = 3;
  */
 export function decisionLines(
   decision: ClusterDecision,
-  candidates: readonly OwnershipCandidate[] | null,
+  candidates: readonly Candidate[] | null,
 ): readonly string[] {
   const { decider, outcome, verdicts } = decision;
   const objectsOf = (chosen: readonly ClusterVerdict[]): string =>
@@ -60,6 +64,7 @@ const ACTIONS: readonly ActionRow[] = [
   { action: 'delete', words: (objects) => `delete ${objects}` },
   { action: 'drop-references', words: (objects) => `take references to owners from ${objects}` },
   { action: 'finish', words: (objects) => `let go ${objects}, which waited for dependents` },
+  { action: 'remove-pod', words: (objects) => `remove ${objects}` },
 ];
 
 const groupsOf = (verdicts: readonly ClusterVerdict[]): readonly [string, readonly ClusterVerdict[]][] => [
@@ -135,6 +140,7 @@ const PATCHED: Readonly<Record<ObjectResult['action'], string>> = {
   delete: 'blocks its owners no more',
   'drop-references': 'references to owners taken away',
   finish: 'finalizer taken away',
+  'remove-pod': 'marked as failed',
 };
 
 /** Only that a whole command was refused is news beside its objects. */

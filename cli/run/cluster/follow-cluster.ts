@@ -5,7 +5,7 @@ import { printableLine } from '../../../packages/text/printable.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { type EventOf, TOPICS } from '../../../schemas/events/topics.ts';
 import { eventsOf } from '../follow.ts';
-import { commandLine, decisionLines, resultLines } from './cluster-lines.ts';
+import { type Candidate, commandLine, decisionLines, resultLines } from './cluster-lines.ts';
 
 export interface FollowingCluster {
   readonly log: Pick<EventLog, 'read'>;
@@ -50,16 +50,21 @@ export async function followClusterAsJson(
   await Promise.all(topics.map(follow));
 }
 
+/** Facts that are decided on. */
+const FACTS = ['clusterOwnership', 'clusterPods'] as const;
+
 /** Of the fact that was decided on, which lies where the decision says; `null` where it does not. */
 async function candidatesOf(
-  { input: { partition, offset } }: ClusterDecision,
+  { input: { topic, partition, offset } }: ClusterDecision,
   log: FollowingCluster['log'],
   signal: AbortSignal,
-): Promise<EventOf<'clusterOwnership'>['candidates'] | null> {
-  const topic = TOPICS.clusterOwnership.name;
+): Promise<readonly Candidate[] | null> {
+  const id = FACTS.find((each) => TOPICS[each].name === topic);
+  if (id === undefined) return null;
+  const from = { offset: BigInt(offset) };
   try {
-    const record = await firstRecord(log, { topic, partition, from: { offset: BigInt(offset) } }, signal);
-    const parsed = record && parseRecord('clusterOwnership', record);
+    const record = await firstRecord(log, { topic: TOPICS[id].name, partition, from }, signal);
+    const parsed = record && parseRecord(id, record);
     return parsed?.ok ? parsed.event.candidates : null;
   } catch (error) {
     if (signal.aborted) return null;

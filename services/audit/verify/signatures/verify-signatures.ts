@@ -50,6 +50,7 @@ const FACTS = [
   'inventory',
   'results',
   'clusterOwnership',
+  'clusterPods',
   'clusterResults',
 ] as const satisfies readonly TopicId[];
 
