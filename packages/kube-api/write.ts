@@ -11,12 +11,6 @@ export interface JudgedState {
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
-export interface DeletionOptions {
-  readonly propagationPolicy: Propagation;
-  /** For kinds that end by and by; the kind's own where it is not given. */
-  readonly gracePeriodSeconds?: number;
-}
-
 /** With `rehearse` the API server does all but the deed. */
 export interface WriteTarget {
   readonly resource: ApiResource;
@@ -29,7 +23,9 @@ export interface WriteTarget {
 export function deleteObject(
   connection: ApiConnection,
   { resource, named, judged, rehearse }: WriteTarget,
-  how: DeletionOptions,
+  propagationPolicy: Propagation,
+  /** For kinds that end by and by; the kind's own where it is not given. */
+  gracePeriodSeconds?: number,
 ): Promise<ApiAnswer> {
   const { uid, resourceVersion } = judged;
   return connection.call({
@@ -40,7 +36,8 @@ export function deleteObject(
       kind: 'DeleteOptions',
       apiVersion: 'v1',
       preconditions: { uid, resourceVersion },
-      ...how,
+      propagationPolicy,
+      gracePeriodSeconds,
       ...(rehearse && { dryRun: ['All'] }),
     }),
   });

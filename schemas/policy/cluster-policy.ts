@@ -30,8 +30,11 @@ export const ClusterPolicy = z.strictObject({
     cascadeOfKind: z.int().positive(),
     removalsPerHour: z.int().positive(),
   }),
-  /** Pods that have ended and may stay, by the name that kube-controller-manager gives it; 0 lets all stay (cluster J3). */
-  terminatedPodGCThreshold: z.int().nonnegative(),
+  /**
+   * Pods that have ended and may stay, by the name that kube-controller-manager gives it; 0 lets all stay (cluster J3), and so does a
+   * policy that was applied before there was this key.
+   */
+  terminatedPodGCThreshold: z.int().nonnegative().optional(),
   /** Kinds that are held, as `apps/ReplicaSet` (cluster S2). */
   heldKinds: Names,
   /** What stays (cluster S5). */

@@ -36,9 +36,7 @@ async function remove(
   if ('kind' in judged) return judged;
   const objection = unblock ? deed.objection() : null;
   if (objection !== null) return objection;
-  const answer = await deleteObject(connection, targetOf({ ...deed, object: judged }), {
-    propagationPolicy: propagation,
-  });
+  const answer = await deleteObject(connection, targetOf({ ...deed, object: judged }), propagation);
   if (!isSuccess(answer)) return stopOrConflict(answer, deed);
   return done(deed, isStillThere(answer) ? 'accepted' : 'removed');
 }

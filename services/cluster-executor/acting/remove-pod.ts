@@ -14,10 +14,12 @@ export async function removePod(connection: ApiConnection, deed: Deed<PodRemoval
   if ('kind' in judged) return judged;
   const objection = mark === null ? null : deed.objection();
   if (objection !== null) return objection;
-  const answer = await deleteObject(connection, targetOf({ ...deed, object: judged }), {
-    propagationPolicy: propagationOf(judged),
-    gracePeriodSeconds: 0,
-  });
+  const answer = await deleteObject(
+    connection,
+    targetOf({ ...deed, object: judged }),
+    propagationOf(judged),
+    0,
+  );
   if (!isSuccess(answer)) return stopOrConflict(answer, deed);
   // What went at once is told as it was, with the time of its deletion: only finalizers hold a pod without grace.
   const left = readMetadata(jsonOf(answer.body))?.finalizers ?? [];

@@ -22,7 +22,7 @@ export const podSettingsOf = ({
   keep,
 }: ClusterPolicy): PodSettings => ({
   profile,
-  terminatedPodGcThreshold: terminatedPodGCThreshold,
+  terminatedPodGcThreshold: terminatedPodGCThreshold ?? 0,
   mostOnMissingNodes: limits.cascadeOfKind,
   holdsPods: heldKinds.includes('Pod'),
   keep: { namespaces: new Set(keep.namespaces), kinds: new Set(keep.kinds) },

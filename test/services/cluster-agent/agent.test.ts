@@ -37,9 +37,11 @@ async function agentOf(
   const agent = new ClusterAgent('c1', {
     connection: cluster.connection(),
     publish: async (fact) => {
+      if (fact.type !== 'fleetgc.cluster.ownership') return;
       await publish(fact);
       facts.push(Ownership.parse(fact));
     },
+    policy: () => null,
     goneBefore: async () => goneBefore,
     sleep: time.sleep,
     random: () => 0,

@@ -60,6 +60,7 @@ beforeAll(async () => {
     ...common,
     connection,
     publish: async () => undefined,
+    policy: () => null,
     goneBefore: async () => new Map(),
     newId,
   });
