@@ -1,15 +1,15 @@
 import pLimit from 'p-limit';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
-import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
-import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
-import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
+import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { ClusterGraph } from './cluster-graph.ts';
+import type { KnownGraph } from './known-graph.ts';
 import { type PodTotals, PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
 import { type FactOrigin, FactPublishing, type PublishingParts } from './publishing/fact-publishing.ts';
@@ -37,23 +37,8 @@ export interface AgentFigures {
   readonly kinds: number;
   readonly unsyncedKinds: number;
   readonly candidates: number;
-}
-
-/** For who judges beside the agent, in the same process. */
-export interface KnownGraph {
-  object(uid: string): GraphObject | undefined;
-  /** As it would be published now; `null` for an object that is no candidate. */
-  candidate(uid: string): OwnershipCandidate | null;
-  /** The cluster was restored to an older state a short time ago (cluster S3). */
-  readonly wentBack: boolean;
-  readonly pods: KnownPods;
-}
-
-export interface KnownPods {
   /** `null` while nothing may be concluded from pods and nodes. */
-  totals(): PodTotals | null;
-  /** For how long pods have named a node of that name while there is none; 0 for one that is there. */
-  missingForMs(nodeName: string): number;
+  readonly pods: PodTotals | null;
 }
 
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
@@ -90,6 +75,8 @@ export class Session {
       nowMs: parts.nowMs,
       onWork: () => this.#work.wake(),
       onDefinition: () => this.#definitions.wake(),
+      onUnreadable: (kind, reason) =>
+        parts.logger.error(`nothing is concluded of ${kindName(kind)}, which cannot be read: ${reason}`),
       onWentBack: () => {
         this.#wentBack = true;
         this.#over.abort();
@@ -133,6 +120,7 @@ export class Session {
       kinds: kinds.watched.length,
       unsyncedKinds: kinds.unsynced.length,
       candidates: publishedCandidates,
+      pods: this.#podWatch.totals(),
     };
   }
 

@@ -127,5 +127,6 @@ const mayBeCalledFor = ({ row, node }: PlacedPod): boolean =>
 const isCalledFor = (pod: PodCandidate, settings: PodSettings, circumstances: PodCircumstances): boolean =>
   conclude(pod, settings, circumstances).kind !== 'keep';
 
-const onceEach = (pods: readonly PodCandidate[]): readonly PodCandidate[] =>
-  [...new Map(pods.toReversed().map((pod) => [pod.object.uid, pod])).values()].toReversed();
+const onceEach = (pods: readonly PodCandidate[]): readonly PodCandidate[] => [
+  ...new Map(pods.map((pod) => [pod.object.uid, pod])).values(),
+];

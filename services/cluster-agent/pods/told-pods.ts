@@ -7,7 +7,6 @@ interface Told {
 
 /** Told again after so long, so that what was lost or has expired heals. */
 const AGAIN_AFTER_MS = 600_000;
-const NEVER_MS = -1;
 
 /** Which pods were told, so that nothing is told again that has not changed. */
 export class ToldPods {
@@ -44,7 +43,7 @@ export class ToldPods {
   }
 
   #toldAtMs({ object }: PodCandidate): number {
-    return this.#told.get(object.uid)?.atMs ?? NEVER_MS;
+    return this.#told.get(object.uid)?.atMs ?? -1;
   }
 }
 

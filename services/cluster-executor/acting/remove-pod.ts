@@ -45,7 +45,7 @@ async function marked(
     : later('api-server-error', 'the answer to a patch does not hold the pod');
 }
 
-/** As its own finalizers say (cluster D14, G1). */
+/** As its own finalizers say (cluster D14). */
 const propagationOf = ({ finalizers }: ObjectMetadata): 'Orphan' | 'Foreground' | 'Background' => {
   if (finalizers.includes(ORPHAN)) return 'Orphan';
   return finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background';

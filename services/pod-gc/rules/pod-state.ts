@@ -1,4 +1,5 @@
 import type { PodCandidate } from '../../../schemas/events/pods.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 
 const STILL_AT_WORK: readonly string[] = ['Pending', 'Running', 'Unknown'];
 
@@ -21,12 +22,7 @@ export const isStuck = (pod: Pick<PodCandidate, 'object' | 'phase' | 'graceSecon
 export function compareTerminated(one: PodCandidate, other: PodCandidate): number {
   if (one.isEvicted !== other.isEvicted) return one.isEvicted ? -1 : 1;
   if (one.createdAtMs !== other.createdAtMs) return one.createdAtMs - other.createdAtMs;
-  return compareTexts(nameOf(one), nameOf(other));
+  return compareText(nameOf(one), nameOf(other));
 }
 
 const nameOf = ({ object }: PodCandidate): string => `${object.name} ${object.namespace} ${object.uid}`;
-
-const compareTexts = (one: string, other: string): number => {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
-};

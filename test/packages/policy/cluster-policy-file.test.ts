@@ -37,6 +37,7 @@ test('what is left out has a default, and FleetGC stands in for no collector', (
         mode: 'dry-run',
         profile: 'fleetgc',
         collectors: [],
+        terminatedPodGCThreshold: 12_500,
         limits: { cascade: 1_000, cascadeOfKind: 5_000, removalsPerHour: 10_000 },
         heldKinds: [...HELD_KINDS],
         keep: { namespaces: [], kinds: [] },
@@ -117,7 +118,7 @@ test.each<{ name: string; text: string; says: string[] }>([
   {
     name: 'a collector that nobody can give away',
     text: `${SMALLEST}collectors: [pod-gc]\n`,
-    says: ['p.yaml:4:14: collectors[0]: must be the name of a collector: garbage-collector-controller'],
+    says: [`p.yaml:4:14: collectors[0]: must be the name of a collector: ${Collector.options.join(', ')}`],
   },
 ])('refuses $name, with the place and what to write', ({ text, says }) => {
   expect(problemsOf(text)).toEqual(says);

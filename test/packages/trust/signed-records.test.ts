@@ -145,6 +145,7 @@ describe('what leaves a process', () => {
           'commands',
           'results',
           'clusterOwnership',
+          'clusterPods',
           'clusterCommands',
           'clusterResults',
           'policies',

@@ -166,7 +166,7 @@ test('[cluster I10] an agent is ready when everything was listed, and not while 
     made.put(owned('d', 'o'));
   });
   expect(agent.problem()).toBeNull();
-  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0 });
+  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0, pods: null });
   cluster.remove('o');
   await pass(1);
   expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1 });

@@ -8,12 +8,14 @@ import { arbitraryPolicy } from '../../../fixtures/arbitrary-node.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { ownership } from '../../../fixtures/ownership.ts';
+import { pods } from '../../../fixtures/pods.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR } from '../../../fixtures/time.ts';
 import { arbitraryContainerNode, arbitraryContainerPolicy } from '../../container-gc/arbitrary.ts';
 import { AnyCandidate } from '../../graph-gc/support/any-candidate.ts';
 import { arbitraryCase } from '../../image-gc/support/arbitrary-case.ts';
 import { nodeWithLayers } from '../../image-gc/support/arbitrary-layers.ts';
+import { AnyPods } from '../../pod-gc/support/any-pod.ts';
 import { someNode, somePolicy } from '../../pressure/arbitrary.ts';
 import type { CorpusCase } from './corpus.ts';
 
@@ -75,7 +77,7 @@ const ofPolicy = fc.oneof(
   ),
 );
 
-type NodeTopic = Exclude<CorpusCase['topic'], 'clusterOwnership'>;
+type NodeTopic = Exclude<CorpusCase['topic'], 'clusterOwnership' | 'clusterPods'>;
 
 const isValid = ({ topic, event }: Unnamed): boolean =>
   (topic === 'inventory' ? Inventory : DiskStats).safeParse(JSON.parse(JSON.stringify(event))).success;
@@ -92,6 +94,8 @@ const cases = (
       ...surrounded({ ...settings, ...otherwise, mode }),
     }))
     .filter(isValid);
+
+const PAUSES = fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]);
 
 const ownershipCases: fc.Arbitrary<Unnamed> = fc
   .record({
@@ -110,13 +114,47 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
       { keep: { namespaces: ['ns'], kinds: [] } },
       { selector: { clusters: ['another'] } },
     ),
-    pauses: fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]),
+    pauses: PAUSES,
   })
   .map(({ candidates, wentBack, over, otherwise, pauses }) => ({
     topic: 'clusterOwnership',
     event: ownership({ candidates, wentBack }),
     policies: [
       clusterPolicyRecord({ ...over, ...otherwise }),
+      clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
+    ],
+    pauses: [...pauses],
+  }));
+
+const podCases: fc.Arbitrary<Unnamed> = fc
+  .record({
+    candidates: AnyPods,
+    terminated: fc.constantFrom(0, 1, 3, 8),
+    onMissingNodes: fc.constantFrom(1, 1, 1, 9),
+    wentBack: fc.constantFrom(false, false, false, true),
+    over: fc.record({
+      mode: fc.constantFrom('enforce', 'enforce', 'rehearse', 'dry-run'),
+      profile: fc.constantFrom('fleetgc', 'fleetgc', 'kubernetes'),
+      terminatedPodGCThreshold: fc.constantFrom(1, 1, 2, 0),
+    }),
+    otherwise: fc.constantFrom<Partial<ClusterPolicy>>(
+      {},
+      {},
+      {},
+      { collectors: [] },
+      { heldKinds: ['Pod'] },
+      { limits: { cascade: 1, cascadeOfKind: 5, removalsPerHour: 1 } },
+      { keep: { namespaces: ['ns'], kinds: [] } },
+      { keep: { namespaces: [], kinds: ['Pod'] } },
+      { selector: { clusters: ['another'] } },
+    ),
+    pauses: PAUSES,
+  })
+  .map(({ candidates, terminated, onMissingNodes, wentBack, over, otherwise, pauses }) => ({
+    topic: 'clusterPods',
+    event: pods({ candidates: [...candidates], totals: { terminated, onMissingNodes }, wentBack }),
+    policies: [
+      clusterPolicyRecord({ collectors: ['pod-garbage-collector-controller'], ...over, ...otherwise }),
       clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
     ],
     pauses: [...pauses],
@@ -134,4 +172,5 @@ export const ARBITRARY_CASES: Readonly<Record<CorpusCase['topic'], readonly fc.A
   ],
   diskStats: [cases('diskStats', fc.record({ event: someNode, settings: somePolicy }))],
   clusterOwnership: [ownershipCases],
+  clusterPods: [podCases],
 };
