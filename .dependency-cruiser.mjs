@@ -89,6 +89,16 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  // It asks the decider itself, on the graph that an agent would have.
+  'services/cluster-plan': [
+    'packages/process',
+    'packages/decision',
+    'packages/kube-api',
+    'packages/owner-graph',
+    'services/cluster-agent',
+    'services/graph-gc',
+    'services/pod-gc',
+  ],
   'services/cluster-executor': [
     ...MESSAGES,
     'packages/process',
@@ -271,6 +281,7 @@ const ROOMS = {
     'services/audit',
     'services/cluster',
     'services/cluster-access',
+    'services/cluster-plan',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',
@@ -368,7 +379,8 @@ export default {
     },
     {
       name: 'the-cluster-agent-asks-the-rules',
-      comment: 'Which pods may have to go it asks the rules of pod-gc, so that it publishes no others; it knows nothing else of it.',
+      comment:
+        'Which pods may have to go it asks the rules of pod-gc, so that it publishes no others; it knows nothing else of it.',
       severity: 'error',
       from: { path: '^services/cluster-agent/' },
       to: { path: '^services/pod-gc/', pathNot: '^services/pod-gc/rules/' },

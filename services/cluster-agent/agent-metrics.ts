@@ -30,21 +30,21 @@ export function addAgentMetrics(metrics: Metrics, { agent, clock, nowMs }: Obser
     [],
     () => readings(agent.figures?.candidates ?? null),
   );
-  const pods = (name: string, help: string, count: (totals: PodTotals) => number): void =>
-    metrics.gauge(name, help, [], () => {
-      const totals = agent.figures?.pods ?? null;
-      return readings(totals && count(totals));
-    });
-  pods('cluster_agent_pods_terminated', 'Pods that have ended.', ({ terminated }) => terminated);
-  pods(
-    'cluster_agent_pods_on_missing_nodes',
-    'Pods whose node is missing.',
-    ({ onMissingNodes }) => onMissingNodes,
+  const pods = (count: (totals: PodTotals) => number): readonly Reading[] => {
+    const totals = agent.figures?.pods ?? null;
+    return readings(totals && count(totals));
+  };
+  metrics.gauge('cluster_agent_pods_terminated', 'Pods that have ended.', [], () =>
+    pods(({ terminated }) => terminated),
   );
-  pods(
+  metrics.gauge('cluster_agent_pods_on_missing_nodes', 'Pods whose node is missing.', [], () =>
+    pods(({ onMissingNodes }) => onMissingNodes),
+  );
+  metrics.gauge(
     'cluster_agent_pods_of_earlier_nodes',
     'Pods that were bound before the node of that name was there; they stay.',
-    ({ onReplacedNodes }) => onReplacedNodes,
+    [],
+    () => pods(({ onReplacedNodes }) => onReplacedNodes),
   );
   metrics.gauge('cluster_api_silent_seconds', 'Time since the last answer of the API server.', [], () => {
     const silentMs = clock.silentForMs(nowMs());

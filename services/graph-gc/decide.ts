@@ -15,7 +15,10 @@ export const DECIDER = { name: 'graph-gc', version: '1' } as const;
 const COLLECTOR: Collector = 'garbage-collector-controller';
 
 /** What becomes of the candidates of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
-export function decide(fact: Ownership, policy: ClusterPolicy): CommandingConclusion {
+export function decide(
+  fact: Pick<Ownership, 'candidates' | 'wentBack'>,
+  policy: ClusterPolicy,
+): CommandingConclusion {
   const settings = settingsOf(policy);
   const outcomes = fact.candidates.map((candidate) =>
     conclude(candidate, settings, { wentBack: fact.wentBack }),

@@ -15,7 +15,10 @@ export const DECIDER = { name: 'pod-gc', version: '1' } as const;
 const COLLECTOR: Collector = 'pod-garbage-collector-controller';
 
 /** What becomes of the pods of a fact: each by what is said of itself, and of all that have ended as many as are too many. */
-export function decide(fact: Pods, policy: ClusterPolicy): CommandingConclusion {
+export function decide(
+  fact: Pick<Pods, 'candidates' | 'totals' | 'wentBack'>,
+  policy: ClusterPolicy,
+): CommandingConclusion {
   const settings = podSettingsOf(policy);
   const { wentBack, totals } = fact;
   const excess = new Set(

@@ -169,7 +169,7 @@ test('[cluster I10] an agent is ready when everything was listed, and not while 
   expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0, pods: null });
   cluster.remove('o');
   await pass(1);
-  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1 });
+  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1, pods: null });
   const known = agent.current();
   expect([known?.object('o'), known?.object('d')?.name, known?.wentBack]).toEqual([undefined, 'd', false]);
   expect(known?.candidate('d')?.references[0]?.state).toBe('gone');

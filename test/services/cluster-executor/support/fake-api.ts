@@ -17,6 +17,27 @@ export const SERVED: readonly ServedKind[] = [
     namespaced: false,
   },
 ];
+
+/** Kinds that are read whole. */
+export const POD: ServedKind = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true };
+export const NODE: ServedKind = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  resource: 'nodes',
+  namespaced: false,
+};
+
+/** What stands in an object beside its metadata. */
+export interface WholeObject {
+  readonly spec?: object;
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly Condition[] };
+}
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+}
+
 export const kindNamed = (name: string): ServedKind => {
   const found = SERVED.find(({ kind }) => kind === name);
   if (found === undefined) throw new Error(`nobody serves ${name}`);
@@ -43,6 +64,9 @@ export interface StoredObject {
   readonly finalizers: readonly string[];
   readonly ownerReferences: readonly FakeReference[];
   readonly keep: boolean;
+  /** Of kinds that are read whole. */
+  readonly whole?: WholeObject;
+  readonly graceSeconds?: number;
 }
 
 type Made = Pick<StoredObject, 'kind' | 'name'> & Partial<StoredObject>;
@@ -135,12 +159,12 @@ export class FakeApi {
     const url = new URL(request.path, 'http://x');
     if (url.pathname === '/api') return ok(this.#discovery(({ group }) => group === ''));
     if (url.pathname === '/apis') return ok(this.#discovery(({ group }) => group !== ''));
-    const place = placeOf(url.pathname, this.served);
+    const place = placeOf(url.pathname.replace(/\/status$/, ''), this.served);
     if (place === null) return { status: 404, body: '404 page not found' };
     if (request.method !== 'GET') this.beforeWrite(request);
     const object = this.#objects.get(keyOf(place.kind, place.namespace, place.name));
     if (object === undefined) return refusal(404, 'NotFound', { name: place.name });
-    if (request.method === 'GET') return ok(bodyOf(object));
+    if (request.method === 'GET') return ok(bodyOf(object, request.accept === 'application/json'));
     return this.#write(request, url, object);
   }
 
@@ -154,8 +178,12 @@ export class FakeApi {
     const write = { request, before: object, isDryRun };
     this.writes.push(write);
     this.onWrite(write);
-    return request.method === 'DELETE'
-      ? this.#delete(object, body.propagationPolicy, isDryRun)
+    if (request.method === 'DELETE')
+      return object.kind === POD
+        ? this.#deletePod(object, isDryRun)
+        : this.#delete(object, body.propagationPolicy, isDryRun);
+    return url.pathname.endsWith('/status')
+      ? this.#patchStatus(object, body.status, isDryRun)
       : this.#patch(object, body.metadata, isDryRun);
   }
 
@@ -169,6 +197,30 @@ export class FakeApi {
     }
     const left = { ...object, finalizers, deletionTimestamp: DELETED_AT };
     return ok(bodyOf(isDryRun ? left : this.put(left)));
+  }
+
+  /** Without grace only finalizers hold a pod; the answer has the time of its deletion in any case. */
+  #deletePod(object: StoredObject, isDryRun: boolean): Partial<ApiAnswer> {
+    const left = { ...object, deletionTimestamp: DELETED_AT, graceSeconds: 0 };
+    if (isDryRun) return ok(bodyOf(left));
+    if (object.finalizers.length > 0) return ok(bodyOf(this.put(left)));
+    this.remove(object);
+    return ok(bodyOf(left));
+  }
+
+  /** Conditions are merged by their types. */
+  #patchStatus(
+    object: StoredObject,
+    { conditions = [], ...status }: NonNullable<WholeObject['status']>,
+    isDryRun: boolean,
+  ): Partial<ApiAnswer> {
+    const before = object.whole?.status ?? {};
+    const others = (before.conditions ?? []).filter(({ type }) =>
+      conditions.every((each) => each.type !== type),
+    );
+    const merged = { ...before, ...status, conditions: [...others, ...conditions] };
+    const left = { ...object, whole: { ...object.whole, status: merged } };
+    return ok(bodyOf(isDryRun ? { ...left, resourceVersion: 'never' } : this.put(left)));
   }
 
   #patch(
@@ -215,13 +267,21 @@ const refusal = (status: number, reason: string, details: object): Partial<ApiAn
   body: JSON.stringify(statusBody(status, reason, details)),
 });
 
-const bodyOf = ({ keep, kind: _, ...metadata }: StoredObject) => ({
-  kind: 'PartialObjectMetadata',
+const CREATED_AT = '2026-01-01T00:00:00Z';
+
+const bodyOf = (
+  { keep, kind, whole, graceSeconds, ...metadata }: StoredObject,
+  isWhole = false,
+): Readonly<Record<string, unknown>> => ({
+  kind: isWhole ? kind.kind : 'PartialObjectMetadata',
   metadata: {
     ...metadata,
+    creationTimestamp: CREATED_AT,
     deletionTimestamp: metadata.deletionTimestamp ?? undefined,
+    deletionGracePeriodSeconds: graceSeconds,
     ...(keep && { annotations: { 'fleetgc.io/keep': '' } }),
   },
+  ...(isWhole && whole),
 });
 
 function placeOf(
