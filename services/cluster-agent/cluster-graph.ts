@@ -70,6 +70,11 @@ export class ClusterGraph implements ReflectorSink {
     });
   }
 
+  /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
+  isKeptNamespace(namespace: string): boolean {
+    return this.#keptNamespaces.has(namespace);
+  }
+
   /** Whether anything may be published (cluster I10). */
   get isReady(): boolean {
     return this.kinds.isSettled || this.#options.nowMs() - this.#startedMs >= MAX_SYNC_MS;
@@ -89,7 +94,7 @@ export class ClusterGraph implements ReflectorSink {
     if (candidacy === null) return null;
     return candidateFacts(candidacy, {
       widths: this.#widths,
-      isKeptNamespace: (namespace) => this.#keptNamespaces.has(namespace),
+      isKeptNamespace: (namespace) => this.isKeptNamespace(namespace),
     });
   }
 

@@ -1,3 +1,5 @@
+import { MAX_EXPIRING } from '../../schemas/events/expiry.ts';
+import { expiry, expiryCandidate, requestFacts } from '../fixtures/expiry.ts';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { MAX_LETTER_VALUE_BYTES } from '../../packages/pipeline/dead-letters/dead-letters.ts';
@@ -150,6 +152,14 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
     settled: many(MAX_CANDIDATES, () => ({ ...clusterObject(LONG_NAMES), how: 'gone' })),
     candidates: many(MAX_CANDIDATES, () =>
       candidate({ object: LONG_NAMES, references: [owner('o'), owner('p')] }),
+    ),
+  }),
+  clusterExpiry: expiry({
+    candidates: many(MAX_EXPIRING, () =>
+      expiryCandidate({
+        object: LONG_NAMES,
+        facts: requestFacts({ conditions: many(4, () => ({ type: text(20), updatedAtMs: 1 })) }),
+      }),
     ),
   }),
   clusterCommands: clusterCommand({ items: many(MAX_CLUSTER_COMMAND_ITEMS, () => LARGE_ITEM) }),

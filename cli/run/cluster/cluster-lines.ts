@@ -2,9 +2,13 @@ import { counted } from '../../../packages/text/counted.ts';
 import type { ClusterDecision, ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import { type ClusterObject, kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
-import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 
 type Named = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'>;
+
+/** What a fact says of an object that was decided on. */
+export interface Judged {
+  readonly object: Named;
+}
 
 const MOST_NAMES = 3;
 
@@ -14,7 +18,7 @@ const MOST_NAMES = 3;
  */
 export function decisionLines(
   decision: ClusterDecision,
-  candidates: readonly OwnershipCandidate[] | null,
+  candidates: readonly Judged[] | null,
 ): readonly string[] {
   const { decider, outcome, verdicts } = decision;
   const objectsOf = (chosen: readonly ClusterVerdict[]): string =>
@@ -58,6 +62,7 @@ interface ActionRow {
 
 const ACTIONS: readonly ActionRow[] = [
   { action: 'delete', words: (objects) => `delete ${objects}` },
+  { action: 'expire', words: (objects) => `delete ${objects}, whose time is over` },
   { action: 'drop-references', words: (objects) => `take references to owners from ${objects}` },
   { action: 'finish', words: (objects) => `let go ${objects}, which waited for dependents` },
 ];
@@ -133,6 +138,7 @@ function resultLine({ action, rule, result }: ObjectResult, objects: string): st
 
 const PATCHED: Readonly<Record<ObjectResult['action'], string>> = {
   delete: 'blocks its owners no more',
+  expire: 'changed',
   'drop-references': 'references to owners taken away',
   finish: 'finalizer taken away',
 };

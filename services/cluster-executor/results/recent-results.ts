@@ -1,3 +1,4 @@
+import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
 import type { ResultEvent } from './outbox.ts';
 
@@ -58,10 +59,11 @@ type ObjectResults = Extract<ResultEvent, { type: 'fleetgc.cluster.object-result
 
 function removalOf(
   { at }: ObjectResults,
-  { action, result, owners }: ObjectResults['objects'][number],
+  told: ObjectResults['objects'][number],
 ): readonly EarlierRemoval[] {
+  const { result, owners } = told;
   const hasGone = result.outcome === 'removed' || result.outcome === 'accepted';
-  if (action !== 'delete' || !hasGone || at === null) return [];
+  if (!isRemoval(told) || !hasGone || at === null) return [];
   const ownerUids = owners
     .filter(({ found }) => found === 'absent' || found === 'waiting')
     .map(({ uid }) => uid);

@@ -1,3 +1,4 @@
+import type { KeepList } from '../../../packages/decision/kept-objects.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 
 /** What of a policy the rules about owners read. */
@@ -12,10 +13,7 @@ export interface OwnershipSettings {
   };
   /** Kinds that are held, as `apps/ReplicaSet` (cluster S2). */
   readonly heldKinds: ReadonlySet<string>;
-  readonly keep: {
-    readonly namespaces: ReadonlySet<string>;
-    readonly kinds: ReadonlySet<string>;
-  };
+  readonly keep: KeepList;
   /** What somebody has approved: owners by uid, and kinds of owners. */
   readonly approved: { readonly owners: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };
 }

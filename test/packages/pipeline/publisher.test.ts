@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { expiry } from '../../fixtures/expiry.ts';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../../packages/canonical/ids.ts';
 import { nodeOutput, type Output } from '../../../packages/decision/handler.ts';
@@ -148,6 +149,7 @@ describe('the text of an event on the log', () => {
       results: [objectResult(), refusedCommand(), reclaimGoesOn(), pressureUnrelieved()],
       decisions: [decision(), pressureUnrelieved()],
       clusterOwnership: [ownership()],
+      clusterExpiry: [expiry()],
       clusterCommands: [clusterCommand()],
       clusterResults: [clusterObjectResults(), clusterCommandResult()],
       clusterDecisions: [clusterDecision()],

@@ -145,6 +145,7 @@ describe('what leaves a process', () => {
           'commands',
           'results',
           'clusterOwnership',
+          'clusterExpiry',
           'clusterCommands',
           'clusterResults',
           'policies',

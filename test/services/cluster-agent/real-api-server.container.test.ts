@@ -12,6 +12,7 @@ import { deleteObject, patchMetadata } from '../../../packages/kube-api/write.ts
 import { pause } from '../../../packages/process/backoff.ts';
 import type { Ownership, OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
+import type { AgentFact } from '../../../services/cluster-agent/session.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -93,7 +94,9 @@ test('an agent reads all that a real API server serves', async () => {
   });
   const parts = {
     connection,
-    publish: async (fact: Ownership) => void facts.push(fact),
+    publish: async (fact: AgentFact) => {
+      if (fact.type === 'fleetgc.cluster.ownership') facts.push(fact);
+    },
     goneBefore: async () => new Map(),
     sleep: pause,
     random: Math.random,

@@ -50,6 +50,7 @@ const FACTS = [
   'inventory',
   'results',
   'clusterOwnership',
+  'clusterExpiry',
   'clusterResults',
 ] as const satisfies readonly TopicId[];
 
