@@ -80,6 +80,7 @@ const ROOMS = {
   ],
   'services/cluster': [
     'packages/process',
+    'packages/machine',
     'packages/pipeline',
     'packages/policy',
     'packages/service',

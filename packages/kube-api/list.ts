@@ -99,9 +99,9 @@ async function readPage<Seen extends ObjectMetadata>(
 }
 
 /** The uid of the namespace `kube-system`, by which a cluster is known. Throws `API_REFUSED`, which says what to do. */
-export async function readClusterInstance(connection: ApiConnection): Promise<string> {
+export async function readClusterInstance(connection: ApiConnection, signal?: AbortSignal): Promise<string> {
   const path = '/api/v1/namespaces/kube-system';
-  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA });
+  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA }, signal);
   const object = answer.status === 200 ? readMetadata(jsonOf(answer.body)) : null;
   if (object?.name === 'kube-system') return object.uid;
   throw new FleetGcError(

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Sleep } from '../process/backoff.ts';
+import { LineTooLong, linesOf } from '../process/lines.ts';
 import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection } from './connection.ts';
 import type { ObjectForm } from './form.ts';
-import { LineTooLong, linesOf } from './lines.ts';
 import type { ObjectMetadata } from './metadata.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText } from './status.ts';
@@ -68,7 +68,8 @@ export async function watchObjects<Seen extends ObjectMetadata>(
 }
 
 async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<string> {
-  for await (const line of linesOf(body, MAX_REFUSAL_BYTES)) return refusalText({ status, body: line });
+  for await (const line of linesOf(body, MAX_REFUSAL_BYTES))
+    return refusalText({ status, body: line.toString('utf8') });
   return `status ${status}`;
 }
 const MAX_REFUSAL_BYTES = 64 * 1024;
@@ -82,7 +83,7 @@ async function follow<Seen extends ObjectMetadata>(
   try {
     for await (const line of linesOf(body, MAX_LINE_BYTES)) {
       silence.heard();
-      const event = readLine(line, form);
+      const event = readLine(line.toString('utf8'), form);
       if ('why' in event) return event;
       onEvent(event);
     }

@@ -34,14 +34,8 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   const agent = new ClusterAgent(cluster, {
     connection,
     publish: (fact) => publisher.publish([outputOf(fact)]),
-    goneBefore: async (clusterInstance, signal) => {
-      try {
-        return await readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal);
-      } catch (error) {
-        if (signal.aborted) return new Map();
-        throw error;
-      }
-    },
+    goneBefore: (clusterInstance, signal) =>
+      readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
     sleep: sources.wait,
     random: sources.random,
     newId: sources.newId,

@@ -21,5 +21,14 @@ export const clusterOptions = {
   }),
 };
 
+/** What only the removing half needs, where it runs by itself. */
+export const clusterExecutorOptions = {
+  stateDirectory: withMeta(FilePath.optional(), {
+    placeholder: 'DIRECTORY',
+    description:
+      'Where it keeps which keys and policies it has seen; cluster-NAME in /var/lib/fleetgc when not given. Each executor has its own.',
+  }),
+};
+
 const ClusterOptions = z.object(clusterOptions);
 export type ClusterOptions = z.infer<typeof ClusterOptions>;

@@ -20,15 +20,16 @@ interface Opening {
   /** Where a pod finds the API server. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly sources: Pick<Sources, 'monotonicNow'>;
+  readonly signal: AbortSignal;
 }
 
 /**
  * Asks the API server at once, so that a wrong address or account is told before anything begins. Throws `CONFIG_INVALID`,
- * `API_UNREACHABLE` or `API_REFUSED`.
+ * `API_UNREACHABLE` or `API_REFUSED`, and `INTERRUPTED` where the signal aborted first.
  */
 export async function openCluster(
   { cluster, kubeconfig, context }: ClusterOptions,
-  { environment, sources }: Opening,
+  { environment, sources, signal }: Opening,
 ): Promise<OpenCluster> {
   const access =
     kubeconfig === IN_CLUSTER ? inClusterAccess(environment) : kubeconfigAccess(kubeconfig, context ?? null);
@@ -41,7 +42,7 @@ export async function openCluster(
       userAgent: `fleetgc/${PRODUCT_VERSION}`,
     }),
   );
-  const clusterInstance = await firstAnswer(connection, kubeconfig);
+  const clusterInstance = await firstAnswer(connection, kubeconfig, signal);
   const open = opening.move();
   return {
     identity: { cluster, clusterInstance },
@@ -51,10 +52,15 @@ export async function openCluster(
   };
 }
 
-async function firstAnswer(connection: ApiConnection, kubeconfig: string): Promise<string> {
+async function firstAnswer(
+  connection: ApiConnection,
+  kubeconfig: string,
+  signal: AbortSignal,
+): Promise<string> {
   try {
-    return await readClusterInstance(connection);
+    return await readClusterInstance(connection, signal);
   } catch (error) {
+    if (signal.aborted) throw new FleetGcError('INTERRUPTED', 'stopped before the API server answered');
     if (!(error instanceof FleetGcError) || error.code !== 'API_UNREACHABLE') throw error;
     const where = kubeconfig === IN_CLUSTER ? 'that this pod may reach it' : `the address in ${kubeconfig}`;
     throw new FleetGcError(error.code, `${error.message}. Check ${where}`, { cause: error });

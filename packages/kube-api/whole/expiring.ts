@@ -23,21 +23,30 @@ const READERS: Readonly<Record<string, (value: unknown) => ExpiryFacts | null>> 
 
 const Created = z.object({ metadata: z.object({ creationTimestamp: ApiTime }) });
 
+/** Reads of whole objects of a kind what rules about time go by; `null` for kinds that no such rule knows. */
+export function expiringReader(
+  kind: Pick<ServedKind, 'group' | 'kind'>,
+): ((value: unknown) => Expiring | null) | null {
+  const name = kindName(kind);
+  const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
+  if (read === undefined) return null;
+  return (value) => {
+    const facts = read(value);
+    return facts && { createdAtMs: Created.safeParse(value).data?.metadata.creationTimestamp ?? null, facts };
+  };
+}
+
 /** An object with what rules about time read of it; `null` where that is beyond all bounds: then it is kept. */
 export interface ExpiringObject extends ObjectMetadata {
   readonly expiring: Expiring | null;
 }
 
-/** In which form objects of a kind are read that rules about time know; `null` for all other kinds. */
+/** In which form one object is read for rules about time; `null` for kinds that no such rule knows. */
 export function expiringForm(kind: Pick<ServedKind, 'group' | 'kind'>): ObjectForm<ExpiringObject> | null {
-  const name = kindName(kind);
-  const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
-  if (read === undefined) return null;
+  const read = expiringReader(kind);
+  if (read === null) return null;
   return wholeForm((value) => {
     const object = METADATA_FORM.read(value);
-    return object && { ...object, expiring: expiringOf(value, read(value)) };
+    return object && { ...object, expiring: read(value) };
   });
 }
-
-const expiringOf = (value: unknown, facts: ExpiryFacts | null): Expiring | null =>
-  facts && { createdAtMs: Created.safeParse(value).data?.metadata.creationTimestamp ?? null, facts };
