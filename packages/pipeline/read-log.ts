@@ -27,7 +27,14 @@ export interface RecordedEvent {
 /** What lies in the partition of a subject, causes before effects: facts, orders, decisions, commands, results. */
 export const SUBJECT_TOPICS = {
   node: ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results', 'deadLetters'],
-  cluster: ['clusterOwnership', 'clusterExpiry', 'clusterDecisions', 'clusterCommands', 'clusterResults', 'deadLetters'],
+  cluster: [
+    'clusterOwnership',
+    'clusterExpiry',
+    'clusterDecisions',
+    'clusterCommands',
+    'clusterResults',
+    'deadLetters',
+  ],
 } as const satisfies { readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'deadLetters')[] };
 
 export type SubjectTopic = (typeof SUBJECT_TOPICS)[SubjectKind][number];

@@ -25,7 +25,10 @@ export async function publishUntilDone(
 }
 
 /** `null` while the API server's time is not known: then nothing is published. */
-export function takenAt({ connection, nowMs }: Pick<AgentParts, 'connection' | 'nowMs'>): ClusterInstant | null {
+export function takenAt({
+  connection,
+  nowMs,
+}: Pick<AgentParts, 'connection' | 'nowMs'>): ClusterInstant | null {
   const time = connection.clock.at(nowMs());
   return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
 }

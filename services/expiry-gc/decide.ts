@@ -24,7 +24,9 @@ export function decide({ candidates, takenAt }: Expiry, policy: ClusterPolicy): 
   }));
   const isGiven = ({ collector }: Pick<Act, 'collector'>): boolean => policy.collectors.includes(collector);
   const isOurs = concluded.some(({ outcome }) => outcome.kind === 'act' && isGiven(outcome));
-  const ours = isOurs ? concluded.map((each) => ({ ...each, outcome: oursAlone(each.outcome, isGiven) })) : concluded;
+  const ours = isOurs
+    ? concluded.map((each) => ({ ...each, outcome: oursAlone(each.outcome, isGiven) }))
+    : concluded;
   const verdicts = ours.map(({ outcome }, position) => verdictOf(outcome, position));
   const answer = clusterAnswer(policy, workOf(ours), verdicts);
   return { ...answer, verdicts, items: ours.flatMap(itemOf) };

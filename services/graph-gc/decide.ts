@@ -1,6 +1,6 @@
 import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
 import type { CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
-import type { OwnershipAction, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
+import type { ClusterCommandItem, OwnershipAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';

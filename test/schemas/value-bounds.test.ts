@@ -1,5 +1,3 @@
-import { MAX_EXPIRING } from '../../schemas/events/expiry.ts';
-import { expiry, expiryCandidate, requestFacts } from '../fixtures/expiry.ts';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { MAX_LETTER_VALUE_BYTES } from '../../packages/pipeline/dead-letters/dead-letters.ts';
@@ -11,6 +9,7 @@ import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import type { Verdict } from '../../schemas/events/decision.ts';
 import type { Bucket } from '../../schemas/events/disk-stats.ts';
 import { MAX_EVENT_ID_LENGTH } from '../../schemas/events/event-id.ts';
+import { MAX_EXPIRING } from '../../schemas/events/expiry.ts';
 import { LARGEST_UINT64 } from '../../schemas/events/filesystem.ts';
 import { MOST_SUMS } from '../../schemas/events/head.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../schemas/events/inventory.ts';
@@ -30,6 +29,7 @@ import {
 } from '../fixtures/cluster.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
+import { expiry, expiryCandidate, requestFacts } from '../fixtures/expiry.ts';
 import { container, image, inventory } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { decision } from '../fixtures/outputs.ts';

@@ -3,7 +3,7 @@ import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { firstRecord } from '../../../packages/pipeline/read-log.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
-import { type EventOf, type TopicId, TOPICS } from '../../../schemas/events/topics.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { eventsOf } from '../follow.ts';
 import { commandLine, decisionLines, type Judged, resultLines } from './cluster-lines.ts';
 

@@ -57,10 +57,7 @@ class RecentReading implements RecentResults {
 
 type ObjectResults = Extract<ResultEvent, { type: 'fleetgc.cluster.object-results' }>;
 
-function removalOf(
-  { at }: ObjectResults,
-  told: ObjectResults['objects'][number],
-): readonly EarlierRemoval[] {
+function removalOf({ at }: ObjectResults, told: ObjectResults['objects'][number]): readonly EarlierRemoval[] {
   const { result, owners } = told;
   const hasGone = result.outcome === 'removed' || result.outcome === 'accepted';
   if (!isRemoval(told) || !hasGone || at === null) return [];

@@ -27,11 +27,7 @@ export type ExpirySettings = Pick<ClusterPolicy, 'profile' | 'keep' | 'heldKinds
  * What becomes of one object, by what it says itself. `nowMs` is what the API server's clock showed at least, so that nothing is too
  * early (cluster K4, L1).
  */
-export function conclude(
-  candidate: ExpiryCandidate,
-  settings: ExpirySettings,
-  nowMs: number,
-): ExpiryOutcome {
+export function conclude(candidate: ExpiryCandidate, settings: ExpirySettings, nowMs: number): ExpiryOutcome {
   const { object, facts } = candidate;
   const row = EXPIRING[facts.of];
   const keep = (told: Facts): ExpiryOutcome => ({ kind: 'keep', rule: row.stays, facts: told });
@@ -53,7 +49,10 @@ export function conclude(
 }
 
 /** Why an object stays though its time is over, in profile `fleetgc` (cluster S2, S5). */
-function spared({ object }: ExpiryCandidate, { profile, keep, heldKinds }: ExpirySettings): ExpiryOutcome | null {
+function spared(
+  { object }: ExpiryCandidate,
+  { profile, keep, heldKinds }: ExpirySettings,
+): ExpiryOutcome | null {
   if (profile === 'kubernetes') return null;
   const because = keptBecause(object, {
     namespaces: new Set(keep.namespaces),

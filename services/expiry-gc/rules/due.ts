@@ -75,10 +75,7 @@ function* ofApproval(
   else if (profile === 'fleetgc') yield after('L7', updatedAtMs, OPEN_FOR_MS);
 }
 
-const whileOpen = (
-  { conditions }: CertificateRequestFacts,
-  createdAtMs: number | null,
-): readonly Due[] =>
+const whileOpen = ({ conditions }: CertificateRequestFacts, createdAtMs: number | null): readonly Due[] =>
   conditions.length > 0 || createdAtMs === null ? [] : [after('L5', createdAtMs, OPEN_FOR_MS)];
 
 const after = (rule: DueRule, sinceMs: number, forMs: number): Due => ({

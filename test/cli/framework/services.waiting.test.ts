@@ -6,7 +6,11 @@ import { embeddedLog, readiness } from '../service-options.ts';
 import { spawnVerb, startVerb } from '../service-process.ts';
 
 test.each([
-  { verb: 'decide', start: spawnVerb, parts: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'expiry-gc'] },
+  {
+    verb: 'decide',
+    start: spawnVerb,
+    parts: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'expiry-gc'],
+  },
   { verb: 'pressure', start: startVerb, parts: ['pressure'] },
   { verb: 'container-gc', start: startVerb, parts: ['container-gc'] },
   { verb: 'image-gc', start: startVerb, parts: ['image-gc'] },

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { expiry } from '../../fixtures/expiry.ts';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../../packages/canonical/ids.ts';
 import { nodeOutput, type Output } from '../../../packages/decision/handler.ts';
@@ -22,6 +21,7 @@ import {
   clusterPolicyRecord,
 } from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
+import { expiry } from '../../fixtures/expiry.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { command, decision } from '../../fixtures/outputs.ts';

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
-import { conclude, type ExpiryOutcome, type ExpirySettings } from '../../../services/expiry-gc/rules/conclude.ts';
+import {
+  conclude,
+  type ExpiryOutcome,
+  type ExpirySettings,
+} from '../../../services/expiry-gc/rules/conclude.ts';
 import {
   expiryCandidate,
   HOUR_MS,
@@ -29,7 +33,8 @@ function words(outcome: ExpiryOutcome): string {
 }
 const of = (candidate: ExpiryCandidate, by: ExpirySettings = settings(), nowMs = NOW_MS): string =>
   words(conclude(candidate, by, nowMs));
-const ofJob = (over: Parameters<typeof jobFacts>[0]): string => of(expiryCandidate({ facts: jobFacts(over) }));
+const ofJob = (over: Parameters<typeof jobFacts>[0]): string =>
+  of(expiryCandidate({ facts: jobFacts(over) }));
 
 describe('a Job', () => {
   test('[cluster K1] goes only if it has a TTL, is finished, and is not being deleted', () => {

@@ -30,10 +30,7 @@ test('[cluster K6] each object gets its verdict, and what goes becomes an item w
     ['job', 'K4', { action: 'expire', propagation: 'Foreground' }],
     ['request', 'L3', { action: 'expire', propagation: 'Background' }],
   ]);
-  expect([outcome, reason]).toEqual([
-    'commanded',
-    '2 to delete as their time is over (K4, L3), 1 kept (K4)',
-  ]);
+  expect([outcome, reason]).toEqual(['commanded', '2 to delete as their time is over (K4, L3), 1 kept (K4)']);
 });
 
 test('what is the work of a collector that the policy does not give stays beside what goes', () => {

@@ -184,7 +184,11 @@ export async function whyImpossible(decision: RecordedDecision, from: ReadFromLo
   return 'nothing lies there or behind it, and older messages are there';
 }
 
-const KEPT_AS_DECISIONS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.clusterOwnership.name, TOPICS.clusterExpiry.name];
+const KEPT_AS_DECISIONS: readonly TopicName[] = [
+  TOPICS.inventory.name,
+  TOPICS.clusterOwnership.name,
+  TOPICS.clusterExpiry.name,
+];
 
 /** What is kept for a shorter time than decisions may be gone when an archive comes to it, unless later ones were archived. */
 async function wouldBeThere(

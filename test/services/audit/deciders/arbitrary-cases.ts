@@ -124,6 +124,8 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
     pauses: [...pauses],
   }));
 
+const HELD = ['batch/Job', 'certificates.k8s.io/CertificateSigningRequest'];
+
 const expiryCases: fc.Arbitrary<Unnamed> = fc
   .record({
     candidates: fc.array(AnyExpiring, { minLength: 1, maxLength: 8 }),
@@ -136,7 +138,8 @@ const expiryCases: fc.Arbitrary<Unnamed> = fc
       {},
       {},
       {},
-      { heldKinds: ['batch/Job'] },
+      { heldKinds: HELD },
+      { heldKinds: HELD },
       { keep: { namespaces: ['ns'], kinds: [] } },
       { keep: { namespaces: [], kinds: ['certificates.k8s.io/CertificateSigningRequest'] } },
       { selector: { clusters: ['another'] } },

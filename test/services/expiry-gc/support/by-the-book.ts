@@ -7,7 +7,8 @@ export function upstreamDeletes(
   { object, createdAtMs, facts }: Pick<ExpiryCandidate, 'object' | 'createdAtMs' | 'facts'>,
   nowMs: number,
 ): 'Background' | 'Foreground' | null {
-  const isOver = (sinceMs: number | null, forMs: number): boolean => sinceMs !== null && nowMs - sinceMs > forMs;
+  const isOver = (sinceMs: number | null, forMs: number): boolean =>
+    sinceMs !== null && nowMs - sinceMs > forMs;
   if (object.deletionTimestamp !== null) return null;
   switch (facts.of) {
     case 'Job':
