@@ -5,6 +5,7 @@ import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection } from './connection.ts';
 import type { ObjectForm } from './form.ts';
 import type { ObjectMetadata } from './metadata.ts';
+import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText } from './status.ts';
 
@@ -60,12 +61,14 @@ export async function watchObjects<Seen extends ObjectMetadata>(
     const stream = await connection.stream({ method: 'GET', path, accept: form.accept }, stop.signal);
     if (stream.status === 410) return { why: 'expired', message: 'status 410' };
     if (stream.status !== 200)
-      return { why: 'refused', message: await refusalOf(stream.status, stream.body) };
+      return refused(withMissingRight(await refusalOf(stream.status, stream.body), resource));
     return await follow(stream.body, stop, options);
   } finally {
     stop.abort();
   }
 }
+
+const refused = (message: string): WatchEnd => ({ why: 'refused', message });
 
 async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<string> {
   for await (const line of linesOf(body, MAX_REFUSAL_BYTES))
@@ -151,7 +154,7 @@ function readLine<Seen extends ObjectMetadata>(
   if (type === 'ERROR') {
     return Gone.safeParse(object).success
       ? { why: 'expired', message: 'the API server says 410' }
-      : { why: 'refused', message: refusalText({ status: 0, body: text.slice(0, 2_000) }) };
+      : refused(refusalText({ status: 0, body: text.slice(0, 2_000) }));
   }
   if (type === 'BOOKMARK') {
     const bookmark = Bookmark.safeParse(object);

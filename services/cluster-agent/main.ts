@@ -8,8 +8,8 @@ import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
+import type { AgentFact } from './agent-parts.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
-import type { AgentFact } from './session.ts';
 
 export interface ClusterAgentDeps {
   readonly cluster: string;

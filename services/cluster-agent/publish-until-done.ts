@@ -1,7 +1,7 @@
 import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
-import type { AgentFact, AgentParts } from './session.ts';
+import type { AgentFact, AgentParts } from './agent-parts.ts';
 
 const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 

@@ -1,16 +1,13 @@
 import pLimit from 'p-limit';
-import type { Logger } from 'pino';
-import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
-import type { Sleep } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
-import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
-import type { Expiry } from '../../schemas/events/expiry.ts';
+import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
@@ -19,23 +16,6 @@ import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 import { everySink } from './watching/every-sink.ts';
 import { Reflectors } from './watching/reflectors.ts';
-
-/** What an agent tells of its cluster. */
-export type AgentFact = Ownership | Expiry;
-
-export interface AgentParts {
-  readonly connection: ApiConnection;
-  /** Resolves when the fact is acknowledged. */
-  readonly publish: (fact: AgentFact) => Promise<void>;
-  /** How owners went while an earlier agent followed this cluster. */
-  readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
-  readonly sleep: Sleep;
-  readonly random: () => number;
-  readonly newId: () => string;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-  readonly logger: Logger;
-}
 
 export interface SessionStart extends ClusterIdentity {
   readonly session: string;
@@ -95,6 +75,8 @@ export class Session {
       nowMs: parts.nowMs,
       onWork: () => this.#work.wake(),
       onDefinition: () => this.#definitions.wake(),
+      onUnreadable: (kind, reason) =>
+        parts.logger.error(`nothing is concluded of ${kindName(kind)}, which cannot be read: ${reason}`),
       onWentBack: () => {
         this.#wentBack = true;
         this.#over.abort();

@@ -5,12 +5,8 @@ import { ClusterName } from '../../schemas/events/identity.ts';
 /** In place of a file: the service account of the pod in which this process runs. */
 export const IN_CLUSTER = 'in-cluster';
 
-/** Which cluster, and how its API server is reached. */
-export const clusterOptions = {
-  cluster: withMeta(ClusterName, {
-    placeholder: 'NAME',
-    description: 'Name of the cluster, by which policies and pauses select it.',
-  }),
+/** How an API server is reached. */
+export const apiServerOptions = {
   kubeconfig: withMeta(FilePath, {
     placeholder: `FILE|${IN_CLUSTER}`,
     description: `How the API server is reached; ${IN_CLUSTER} for the service account of the pod.`,
@@ -19,6 +15,15 @@ export const clusterOptions = {
     placeholder: 'NAME',
     description: 'Context in the kubeconfig; its current one when not given.',
   }),
+};
+
+/** Which cluster, and how its API server is reached. */
+export const clusterOptions = {
+  cluster: withMeta(ClusterName, {
+    placeholder: 'NAME',
+    description: 'Name of the cluster, by which policies and pauses select it.',
+  }),
+  ...apiServerOptions,
 };
 
 /** What only the removing half needs, where it runs by itself. */
@@ -30,5 +35,7 @@ export const clusterExecutorOptions = {
   }),
 };
 
+const ApiServerOptions = z.object(apiServerOptions);
+export type ApiServerOptions = z.infer<typeof ApiServerOptions>;
 const ClusterOptions = z.object(clusterOptions);
 export type ClusterOptions = z.infer<typeof ClusterOptions>;

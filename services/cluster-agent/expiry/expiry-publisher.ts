@@ -1,7 +1,7 @@
 import type { Expiry } from '../../../schemas/events/expiry.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
+import type { AgentParts } from '../agent-parts.ts';
 import { publishUntilDone, takenAt } from '../publish-until-done.ts';
-import type { AgentParts } from '../session.ts';
 import type { ExpiryBook } from './expiry-book.ts';
 
 export interface ExpiryPublishing {

@@ -7,28 +7,33 @@ export function upstreamDeletes(
   { object, createdAtMs, facts }: Pick<ExpiryCandidate, 'object' | 'createdAtMs' | 'facts'>,
   nowMs: number,
 ): 'Background' | 'Foreground' | null {
-  const isOver = (sinceMs: number | null, forMs: number): boolean =>
-    sinceMs !== null && nowMs - sinceMs > forMs;
   if (object.deletionTimestamp !== null) return null;
   switch (facts.of) {
     case 'Job':
       return isPastTtl(facts, nowMs) ? 'Foreground' : null;
-    case 'CertificateSigningRequest': {
-      const { conditions, certificate } = facts;
-      const isIssued = certificate.is !== 'missing';
-      const hasEnded = certificate.is === 'there' && nowMs > certificate.notAfterMs;
-      const goes =
-        (conditions.length === 0 && isOver(createdAtMs, 24 * HOUR_MS)) ||
-        conditions.some(
-          ({ type, updatedAtMs }) =>
-            (type === 'Approved' && isIssued && (hasEnded || isOver(updatedAtMs, HOUR_MS))) ||
-            (['Denied', 'Failed'].includes(type) && isOver(updatedAtMs, HOUR_MS)),
-        );
-      return goes ? 'Background' : null;
-    }
+    case 'CertificateSigningRequest':
+      return isDone(facts, createdAtMs, nowMs) ? 'Background' : null;
     case 'PodCertificateRequest':
       return createdAtMs !== null && nowMs >= createdAtMs + HOUR_MS / 4 ? 'Background' : null;
   }
+}
+
+function isDone(
+  { conditions, certificate }: Extract<ExpiryFacts, { of: 'CertificateSigningRequest' }>,
+  createdAtMs: number | null,
+  nowMs: number,
+): boolean {
+  const isOver = (sinceMs: number | null, forMs: number): boolean =>
+    sinceMs !== null && nowMs - sinceMs > forMs;
+  if (conditions.length === 0) return isOver(createdAtMs, 24 * HOUR_MS);
+  const isIssued = certificate.is !== 'missing';
+  const hasEnded = certificate.is === 'there' && nowMs > certificate.notAfterMs;
+  const after: Readonly<Record<string, (updatedAtMs: number | null) => boolean>> = {
+    Approved: (updatedAtMs) => isIssued && (hasEnded || isOver(updatedAtMs, HOUR_MS)),
+    Denied: (updatedAtMs) => isOver(updatedAtMs, HOUR_MS),
+    Failed: (updatedAtMs) => isOver(updatedAtMs, HOUR_MS),
+  };
+  return conditions.some(({ type, updatedAtMs }) => after[type]?.(updatedAtMs) === true);
 }
 
 function isPastTtl(
