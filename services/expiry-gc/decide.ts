@@ -1,6 +1,6 @@
 import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
-import type { CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
-import type { ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
+import type { CommandItem, CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
+import type { ExpireAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Expiry, ExpiryCandidate } from '../../schemas/events/expiry.ts';
@@ -17,7 +17,10 @@ interface Concluded {
 }
 
 /** What becomes of the objects of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
-export function decide({ candidates, takenAt }: Expiry, policy: ClusterPolicy): CommandingConclusion {
+export function decide(
+  { candidates, takenAt }: Pick<Expiry, 'candidates' | 'takenAt'>,
+  policy: ClusterPolicy,
+): CommandingConclusion<ExpireAction> {
   const concluded = candidates.map((candidate) => ({
     candidate,
     outcome: conclude(candidate, policy, takenAt.serverMs),
@@ -52,7 +55,7 @@ const verdictOf = (outcome: ExpiryOutcome, position: number): ClusterVerdict => 
   facts: outcome.facts,
 });
 
-function itemOf({ candidate: { object }, outcome }: Concluded): ClusterCommandItem[] {
+function itemOf({ candidate: { object }, outcome }: Concluded): CommandItem<ExpireAction>[] {
   if (outcome.kind !== 'act') return [];
   return [{ object: ClusterObject.parse(object), rule: outcome.rule, act: outcome.act }];
 }

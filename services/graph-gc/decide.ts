@@ -1,6 +1,6 @@
 import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
-import type { CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
-import type { ClusterCommandItem, OwnershipAction } from '../../schemas/events/cluster-command.ts';
+import type { CommandItem, CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
+import type { OwnershipAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
@@ -15,7 +15,10 @@ export const DECIDER = { name: 'graph-gc', version: '1' } as const;
 const COLLECTOR: Collector = 'garbage-collector-controller';
 
 /** What becomes of the candidates of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
-export function decide(fact: Ownership, policy: ClusterPolicy): CommandingConclusion {
+export function decide(
+  fact: Pick<Ownership, 'candidates' | 'wentBack'>,
+  policy: ClusterPolicy,
+): CommandingConclusion<OwnershipAction> {
   const settings = settingsOf(policy);
   const outcomes = fact.candidates.map((candidate) =>
     conclude(candidate, settings, { wentBack: fact.wentBack }),
@@ -59,7 +62,10 @@ const ownerFacts = (confirmation: Confirmation | undefined): ClusterVerdict['fac
         ownerIs: confirmation.is,
       };
 
-function itemOf({ object }: OwnershipCandidate, outcome: Outcome | undefined): ClusterCommandItem[] {
+function itemOf(
+  { object }: OwnershipCandidate,
+  outcome: Outcome | undefined,
+): CommandItem<OwnershipAction>[] {
   if (outcome?.kind !== 'act') return [];
   return [{ object: ClusterObject.parse(object), rule: outcome.rule, act: outcome.act }];
 }

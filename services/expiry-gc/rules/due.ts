@@ -4,6 +4,7 @@ import type {
   ExpiryFacts,
   JobFacts,
 } from '../../../schemas/events/expiry.ts';
+import type { Collector } from '../../../schemas/policy/cluster-policy.ts';
 
 export type DueRule = 'K4' | 'L2' | 'L3' | 'L4' | 'L5' | 'L6' | 'L7' | 'L9';
 
@@ -83,6 +84,13 @@ const after = (rule: DueRule, sinceMs: number, forMs: number): Due => ({
   atMs: sinceMs + forMs + GREATER_MS,
 });
 
+export type ExpiryCollector = Extract<
+  Collector,
+  | 'ttl-after-finished-controller'
+  | 'certificatesigningrequest-cleaner-controller'
+  | 'podcertificaterequest-cleaner-controller'
+>;
+
 /** What differs by what the facts are of. */
 interface FactsRow {
   /** The kind whose objects have such facts. */
@@ -91,10 +99,7 @@ interface FactsRow {
   readonly stays: 'K1' | 'L1' | 'L9';
   readonly propagation: 'Background' | 'Foreground';
   /** Whose work it is where FleetGC does not do it. */
-  readonly collector:
-    | 'ttl-after-finished-controller'
-    | 'certificatesigningrequest-cleaner-controller'
-    | 'podcertificaterequest-cleaner-controller';
+  readonly collector: ExpiryCollector;
 }
 
 /** The one table of facts about time. */
