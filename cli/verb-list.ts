@@ -70,7 +70,7 @@ export const VERB_GROUPS = [
     verbs: [
       service(
         'decide',
-        'Run pressure, container-gc, image-gc, graph-gc and pod-gc in one process',
+        'Run pressure, container-gc, image-gc, graph-gc, expiry-gc and pod-gc in one process',
         () => import('./verbs/decide.ts'),
       ),
       service('pressure', 'Watch disk usage and begin reclaims', () => import('./verbs/pressure.ts')),
@@ -89,6 +89,11 @@ export const VERB_GROUPS = [
         'pod-gc',
         'Decide which pods go that ended, or whose nodes are gone',
         () => import('./verbs/pod-gc.ts'),
+      ),
+      service(
+        'expiry-gc',
+        'Decide which Kubernetes objects go whose time is over',
+        () => import('./verbs/expiry-gc.ts'),
       ),
     ],
   },

@@ -1,4 +1,4 @@
-import type { ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
+import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
 import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import {
@@ -12,9 +12,12 @@ import { type ClosedGate, gateFor } from './gate.ts';
 import type { DecidedOutputs, Input, PureHandler } from './handler.ts';
 
 /** A conclusion with what is to be done, which becomes a command only if its outcome is `commanded`. */
-export interface CommandingConclusion extends ClusterConclusion {
-  readonly items: readonly ClusterCommandItem[];
+export interface CommandingConclusion<Act extends ClusterAction = ClusterAction> extends ClusterConclusion {
+  readonly items: readonly CommandItem<Act>[];
 }
+
+/** An object of a command with what one decider may order about it. */
+export type CommandItem<Act extends ClusterAction> = Omit<ClusterCommandItem, 'act'> & { readonly act: Act };
 
 /** What a service brings that decides on facts about clusters; all else is the same for each of them. */
 export interface ClusterDecider<Fact extends DecidableFact> {

@@ -81,6 +81,7 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   decisions: 'unsigned',
   clusterOwnership: CLUSTER_FACT,
   clusterPods: CLUSTER_FACT,
+  clusterExpiry: CLUSTER_FACT,
   clusterCommands: ORDER,
   clusterResults: CLUSTER_FACT,
   clusterDecisions: 'unsigned',

@@ -34,16 +34,24 @@ export const OwnershipAction = z.discriminatedUnion('action', [
 ]);
 export type OwnershipAction = z.infer<typeof OwnershipAction>;
 
+/** It is deleted as its time is over (cluster sections K and L). */
+export const ExpireAction = z.strictObject({ action: z.literal('expire'), propagation: Propagation });
+export type ExpireAction = z.infer<typeof ExpireAction>;
+
 /** A pod goes at once and without its grace; one that has not ended is marked as failed first (cluster J2). */
 export const RemovePodAction = z.strictObject({ action: z.literal('remove-pod'), because: PodRemovalCause });
 export type RemovePodAction = z.infer<typeof RemovePodAction>;
 
 /** What is to be done about one object. */
-export const ClusterAction = z.discriminatedUnion('action', [...OwnershipAction.options, RemovePodAction]);
+export const ClusterAction = z.discriminatedUnion('action', [
+  ...OwnershipAction.options,
+  ExpireAction,
+  RemovePodAction,
+]);
 export type ClusterAction = z.infer<typeof ClusterAction>;
 
 /** Actions after which an object is gone: they count among what may go in an hour. */
-const REMOVALS: readonly ClusterAction['action'][] = ['delete', 'remove-pod'];
+const REMOVALS: readonly ClusterAction['action'][] = ['delete', 'expire', 'remove-pod'];
 export const isRemoval = ({ action }: Pick<ClusterAction, 'action'>): boolean => REMOVALS.includes(action);
 
 export const ClusterCommandItem = z.strictObject({

@@ -12,7 +12,7 @@ import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
-import type { AgentFact } from './publishing/fact-publishing.ts';
+import type { AgentFact } from './agent-parts.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
 
 export interface ClusterAgentDeps {
@@ -51,6 +51,8 @@ function outputOf(fact: AgentFact): Output {
   switch (fact.type) {
     case 'fleetgc.cluster.ownership':
       return clusterOutput('clusterOwnership', fact);
+    case 'fleetgc.cluster.expiry':
+      return clusterOutput('clusterExpiry', fact);
     case 'fleetgc.cluster.pods':
       return clusterOutput('clusterPods', fact);
   }

@@ -1,31 +1,26 @@
 import pLimit from 'p-limit';
-import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
-import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
+import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { ClusterGraph } from './cluster-graph.ts';
+import { ExpiryBook } from './expiry/expiry-book.ts';
+import { publishExpiry } from './expiry/expiry-publisher.ts';
 import type { KnownGraph } from './known-graph.ts';
 import { type PodTotals, PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
-import { type FactOrigin, FactPublishing, type PublishingParts } from './publishing/fact-publishing.ts';
+import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 import { everySink } from './watching/every-sink.ts';
 import { Reflectors } from './watching/reflectors.ts';
 
-export interface AgentParts extends PublishingParts {
-  readonly connection: ApiConnection;
-  /** How owners went while an earlier agent followed this cluster. */
-  readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
-  /** The policy in force, which an agent follows only to publish less; `null` where none is, or nobody can tell. */
-  readonly policy: () => ClusterPolicyRecord | null;
-}
-
-export interface SessionStart extends FactOrigin {
+export interface SessionStart extends ClusterIdentity {
+  readonly session: string;
   /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
   readonly wentBackUntilMs: number | null;
   readonly goneBefore: GoneOwners;
@@ -56,8 +51,8 @@ export class Session {
   readonly #parts: AgentParts;
   readonly #start: SessionStart;
   readonly #graph: ClusterGraph;
-  readonly #podWatch: PodWatch;
-  readonly #facts: FactPublishing;
+  readonly #expiry: ExpiryBook;
+  readonly #pods: PodWatch;
   readonly #reflectors: Reflectors;
   readonly #work: ReturnType<typeof createWakeSignal>;
   readonly #definitions: ReturnType<typeof createWakeSignal>;
@@ -65,6 +60,7 @@ export class Session {
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
+  #seq = 0;
 
   constructor(parts: AgentParts, start: SessionStart) {
     this.#parts = parts;
@@ -82,15 +78,13 @@ export class Session {
         this.#over.abort();
       },
     });
-    this.#podWatch = new PodWatch({
-      isKeptNamespace: (namespace) => this.#graph.isKeptNamespace(namespace),
-      nowMs: parts.nowMs,
-    });
-    this.#facts = new FactPublishing(parts, start);
     for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
+    const isKeptNamespace = (name: string): boolean => this.#graph.isKeptNamespace(name);
+    this.#expiry = new ExpiryBook({ isKeptNamespace });
+    this.#pods = new PodWatch({ isKeptNamespace, nowMs: parts.nowMs });
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
-    const sink = everySink([this.#graph, this.#podWatch.pods, this.#podWatch.nodes]);
+    const sink = everySink([this.#graph, this.#expiry, this.#pods.pods, this.#pods.nodes]);
     this.#reflectors = new Reflectors({ connection, sink, sleep, random, inTurn }, (error) => {
       this.#failure = error;
       this.#over.abort();
@@ -109,7 +103,7 @@ export class Session {
       object: (uid) => graph.index.get(uid),
       candidate: (uid) => graph.candidate(uid),
       wentBack: this.#wentBackLately,
-      pods: this.#podWatch,
+      pods: this.#pods,
     };
   }
 
@@ -120,7 +114,7 @@ export class Session {
       kinds: kinds.watched.length,
       unsyncedKinds: kinds.unsynced.length,
       candidates: publishedCandidates,
-      pods: this.#podWatch.totals(),
+      pods: this.#pods.totals(),
     };
   }
 
@@ -128,14 +122,10 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      await runTogether(
-        [
-          (each) => this.#discoverOn(each),
-          (each) => this.#publishOn(each),
-          (each) => this.#publishPodsOn(each),
-        ],
-        either.signal,
+      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#publishPods].map(
+        (loop) => (each: AbortSignal) => loop.call(this, each),
       );
+      await runTogether(loops, either.signal);
     } finally {
       await this.#reflectors.stopAll();
     }
@@ -170,7 +160,10 @@ export class Session {
   #takeOver(discovery: Discovery): void {
     const { added, withdrawn, moved } = this.#graph.kinds.update(discovery);
     for (const kind of [...withdrawn, ...moved]) this.#reflectors.stop(kind);
-    for (const kind of withdrawn) this.#graph.withdraw(kind);
+    for (const kind of withdrawn) {
+      this.#graph.withdraw(kind);
+      this.#expiry.withdraw(kind);
+    }
     for (const kind of [...added, ...moved]) this.#reflectors.start(kind);
     if (added.length + withdrawn.length + moved.length > 0) this.#graph.lookAtAll();
   }
@@ -189,26 +182,23 @@ export class Session {
 
   /** Whether there was anything to publish. */
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
-    const takenAt = this.#facts.takenAt();
-    if (takenAt === null || !this.isReady) return false;
+    const instant = takenAt(this.#parts);
+    if (instant === null || !this.isReady) return false;
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
-    await this.#facts.untilDone(this.#fact(batch, takenAt), signal);
+    await publishUntilDone(this.#parts, this.#fact(batch, instant), signal);
     return true;
   }
 
-  #publishPodsOn(signal: AbortSignal): Promise<void> {
-    const { nowMs, sleep, policy } = this.#parts;
-    const publishing = {
-      facts: new FactPublishing(this.#parts, this.#start),
-      watch: this.#podWatch,
-      isReady: () => this.isReady,
-      wentBack: () => this.#wentBackLately,
-      policy,
-      nowMs,
-      sleep,
-    };
-    return publishPods(publishing, signal);
+  #publishExpiry(signal: AbortSignal): Promise<void> {
+    const publishing = { parts: this.#parts, identity: this.#start, book: this.#expiry };
+    return publishExpiry({ ...publishing, isReady: () => this.isReady }, signal);
+  }
+
+  #publishPods(signal: AbortSignal): Promise<void> {
+    const publishing = { parts: this.#parts, identity: this.#start, watch: this.#pods };
+    const now = { isReady: () => this.isReady, wentBack: () => this.#wentBackLately };
+    return publishPods({ ...publishing, ...now }, signal);
   }
 
   get #wentBackLately(): boolean {
@@ -217,10 +207,17 @@ export class Session {
   }
 
   #fact(batch: Batch, takenAt: ClusterInstant): Ownership {
+    const { cluster, clusterInstance, session } = this.#start;
     const { kinds, index } = this.#graph;
     return {
       type: 'fleetgc.cluster.ownership',
-      ...this.#facts.header(takenAt),
+      version: 1,
+      id: this.#parts.newId(),
+      cluster,
+      clusterInstance,
+      session,
+      seq: this.#seq++,
+      takenAt,
       unsyncedKinds: kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({
         group,
         kind,

@@ -1,4 +1,5 @@
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
+import type { PodCandidate } from '../../schemas/events/pods.ts';
 import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
 import type { CollectorPlan } from '../../schemas/reports/cluster-plan.ts';
 import type { ClusterGraph } from '../cluster-agent/cluster-graph.ts';
@@ -7,14 +8,19 @@ import { decide } from '../pod-gc/decide.ts';
 import { QUARANTINE_MS } from '../pod-gc/rules/conclude.ts';
 import { podSettingsOf } from '../pod-gc/rules/settings.ts';
 import type { ClusterLook, ListedKind } from './look.ts';
-import { plannedAction } from './planned-action.ts';
+
+interface Looked {
+  readonly look: ClusterLook;
+  readonly graph: ClusterGraph;
+}
+
+interface JudgedPods {
+  readonly outcome: CollectorPlan['outcome'];
+  readonly judged: readonly { readonly pod: PodCandidate; readonly verdict: ClusterVerdict }[];
+}
 
 /** What would become of pods if nodes that are missing stay so. Without lists of pods and nodes nothing is said. */
-export function planPods(
-  look: ClusterLook,
-  graph: ClusterGraph,
-  policy: ClusterPolicy,
-): Omit<CollectorPlan, 'collector'> {
+export function judgePods({ look, graph }: Looked, policy: ClusterPolicy): JudgedPods {
   let nowMs = 0;
   const watch = new PodWatch({
     isKeptNamespace: (namespace) => graph.isKeptNamespace(namespace),
@@ -24,14 +30,16 @@ export function planPods(
   watch.look(podSettingsOf(policy), false);
   nowMs = QUARANTINE_MS;
   const found = watch.look(podSettingsOf(policy), false);
-  if (found === null) return { outcome: 'nothing-to-do', objects: [] };
-  const candidates = [...found.due];
-  const { outcome, verdicts } = decide({ candidates, totals: found.totals, wentBack: false }, policy);
-  const planned = (verdict: ClusterVerdict) => {
-    const pod = candidates[verdict.position];
-    return pod === undefined ? [] : [plannedAction(pod.object, verdict, 0)];
-  };
-  return { outcome, objects: verdicts.flatMap(planned) };
+  if (found === null) return { outcome: 'nothing-to-do', judged: [] };
+  const { outcome, verdicts } = decide(
+    { candidates: [...found.due], totals: found.totals, wentBack: false },
+    policy,
+  );
+  const judged = verdicts.flatMap((verdict) => {
+    const pod = found.due[verdict.position];
+    return pod === undefined ? [] : [{ pod, verdict }];
+  });
+  return { outcome, judged };
 }
 
 function take({ kind, objects }: ListedKind, watch: PodWatch): void {

@@ -6,14 +6,17 @@ import type { ClusterPolicy, ClusterPolicyRecord, Collector } from '../../schema
 import type {
   ClusterPlan,
   CollectorPlan,
+  NamedObject,
   PlannedAction,
   UnreadKind,
 } from '../../schemas/reports/cluster-plan.ts';
 import type { ClusterGraph } from '../cluster-agent/cluster-graph.ts';
+import type { ExpiryCollector } from '../expiry-gc/rules/due.ts';
 import type { ClusterLook } from './look.ts';
 import { graphOf } from './looked-at-graph.ts';
-import { planPods } from './plan-pods.ts';
-import { plannedAction } from './planned-action.ts';
+import { judgeExpired } from './plan-expiry.ts';
+import { judgePods } from './plan-pods.ts';
+import { ruleWords } from './rule-words.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 
 /** What is asked, about which cluster. */
@@ -23,16 +26,18 @@ export interface Asking {
   readonly record: ClusterPolicyRecord;
 }
 
-type Planner = (
-  graph: ClusterGraph,
-  policy: ClusterPolicy,
-  look: ClusterLook,
-) => Omit<CollectorPlan, 'collector'>;
+/** What a plan is made of. */
+interface Planning {
+  readonly look: ClusterLook;
+  readonly graph: ClusterGraph;
+  readonly policy: ClusterPolicy;
+}
+type Planner = (planning: Planning) => Omit<CollectorPlan, 'collector'>;
 
 const OWNERS = 'garbage-collector-controller';
 
 /** What is deleted sets free what it owned: so it goes on until nothing is left to do. */
-const planOwners: Planner = (graph, policy) => {
+const planOwners: Planner = ({ graph, policy }) => {
   const told = new Map<string, { readonly planned: PlannedAction; readonly verdict: ClusterVerdict }>();
   new SimulatedCluster(graph, policy).settle((judged, wave) => {
     const { uid } = judged.candidate.object;
@@ -56,13 +61,34 @@ const planOwners: Planner = (graph, policy) => {
 const isDone = (planned: PlannedAction | undefined): boolean =>
   planned !== undefined && planned.action !== 'keep' && planned.action !== 'hold';
 
+/** What goes by its own time sets nothing free that would go by it too. */
+const planExpiry =
+  (collector: ExpiryCollector): Planner =>
+  ({ look, graph, policy }) => {
+    const judged = judgeExpired(collector, { look, graph }, policy);
+    const { outcome } = clusterAnswer(
+      policy,
+      collector,
+      judged.map(({ verdict }) => verdict),
+    );
+    const objects = judged.map(({ candidate, verdict }) => plannedAction(candidate.object, verdict, 1));
+    return { outcome, objects: objects.toSorted(inOrder) };
+  };
+
+/** What a pod leaves behind is the work of others. */
+const planPods: Planner = ({ look, graph, policy }) => {
+  const { outcome, judged } = judgePods({ look, graph }, policy);
+  const objects = judged.map(({ pod, verdict }) => plannedAction(pod.object, verdict, 1));
+  return { outcome, objects: objects.toSorted(inOrder) };
+};
+
 /** Each collector is asked itself. */
 const PLANNERS: Readonly<Record<Collector, Planner>> = {
   [OWNERS]: planOwners,
-  'pod-garbage-collector-controller': (graph, policy, look) => {
-    const { outcome, objects } = planPods(look, graph, policy);
-    return { outcome, objects: objects.toSorted(inOrder) };
-  },
+  'ttl-after-finished-controller': planExpiry('ttl-after-finished-controller'),
+  'certificatesigningrequest-cleaner-controller': planExpiry('certificatesigningrequest-cleaner-controller'),
+  'podcertificaterequest-cleaner-controller': planExpiry('podcertificaterequest-cleaner-controller'),
+  'pod-garbage-collector-controller': planPods,
 };
 
 const isCollector = (name: string): name is Collector => Object.hasOwn(PLANNERS, name);
@@ -79,7 +105,7 @@ export function clusterPlan({ look, clusterInstance, record }: Asking): ClusterP
     totals: { kinds: kinds.watched.length, objects: index.size },
     collectors: Object.keys(PLANNERS)
       .filter(isCollector)
-      .map((collector) => ({ collector, ...PLANNERS[collector](graph, record.policy, look) })),
+      .map((collector) => ({ collector, ...PLANNERS[collector]({ look, graph, policy: record.policy }) })),
     ...unread(graph),
   };
 }
@@ -99,13 +125,27 @@ export const unread = ({
   failedGroups: [...kinds.failedGroups],
 });
 
+const plannedAction = (object: NamedObject, verdict: ClusterVerdict, wave: number): PlannedAction => ({
+  group: object.group,
+  kind: object.kind,
+  namespace: object.namespace,
+  name: object.name,
+  uid: object.uid,
+  action: verdict.action,
+  rule: verdict.rule,
+  because: ruleWords(verdict),
+  facts: verdict.facts,
+  wave,
+});
+
 const ORDER: Readonly<Record<ClusterVerdict['action'], number>> = {
   delete: 0,
-  'remove-pod': 1,
-  'drop-references': 2,
-  finish: 3,
-  hold: 4,
-  keep: 5,
+  expire: 1,
+  'remove-pod': 2,
+  'drop-references': 3,
+  finish: 4,
+  hold: 5,
+  keep: 6,
 };
 
 const inOrder = (a: PlannedAction, b: PlannedAction): number =>

@@ -39,6 +39,7 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   decisions: false,
   clusterOwnership: true,
   clusterPods: true,
+  clusterExpiry: true,
   clusterCommands: false,
   clusterResults: true,
   clusterDecisions: false,

@@ -1,6 +1,6 @@
 import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
-import type { CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
-import type { ClusterCommandItem, OwnershipAction } from '../../schemas/events/cluster-command.ts';
+import type { CommandItem, CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
+import type { OwnershipAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
@@ -18,7 +18,7 @@ const COLLECTOR: Collector = 'garbage-collector-controller';
 export function decide(
   fact: Pick<Ownership, 'candidates' | 'wentBack'>,
   policy: ClusterPolicy,
-): CommandingConclusion {
+): CommandingConclusion<OwnershipAction> {
   const settings = settingsOf(policy);
   const outcomes = fact.candidates.map((candidate) =>
     conclude(candidate, settings, { wentBack: fact.wentBack }),
@@ -62,7 +62,10 @@ const ownerFacts = (confirmation: Confirmation | undefined): ClusterVerdict['fac
         ownerIs: confirmation.is,
       };
 
-function itemOf({ object }: OwnershipCandidate, outcome: Outcome | undefined): ClusterCommandItem[] {
+function itemOf(
+  { object }: OwnershipCandidate,
+  outcome: Outcome | undefined,
+): CommandItem<OwnershipAction>[] {
   if (outcome?.kind !== 'act') return [];
   return [{ object: ClusterObject.parse(object), rule: outcome.rule, act: outcome.act }];
 }

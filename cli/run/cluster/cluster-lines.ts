@@ -1,10 +1,10 @@
 import type { ClusterDecision, ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
-import { type NamedObject, objectsText } from '../../views/cluster/object-text.ts';
+import { type Named, objectsText } from '../../views/cluster/object-text.ts';
 
-/** What a fact tells of an object, as far as lines name it. */
-export interface Candidate {
-  readonly object: NamedObject;
+/** What a fact says of an object that was decided on. */
+export interface Judged {
+  readonly object: Named;
 }
 
 /**
@@ -13,7 +13,7 @@ export interface Candidate {
  */
 export function decisionLines(
   decision: ClusterDecision,
-  candidates: readonly Candidate[] | null,
+  candidates: readonly Judged[] | null,
 ): readonly string[] {
   const { decider, outcome, verdicts } = decision;
   const objectsOf = (chosen: readonly ClusterVerdict[]): string =>
@@ -57,6 +57,7 @@ interface ActionRow {
 
 const ACTIONS: readonly ActionRow[] = [
   { action: 'delete', words: (objects) => `delete ${objects}` },
+  { action: 'expire', words: (objects) => `delete ${objects}, whose time is over` },
   { action: 'drop-references', words: (objects) => `take references to owners from ${objects}` },
   { action: 'finish', words: (objects) => `let go ${objects}, which waited for dependents` },
   { action: 'remove-pod', words: (objects) => `remove ${objects}` },
@@ -116,6 +117,7 @@ function resultLine({ action, rule, result }: ObjectResult, objects: string): st
 
 const PATCHED: Readonly<Record<ObjectResult['action'], string>> = {
   delete: 'blocks its owners no more',
+  expire: 'changed',
   'drop-references': 'references to owners taken away',
   finish: 'finalizer taken away',
   'remove-pod': 'marked as failed',

@@ -3,9 +3,9 @@ import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { firstRecord } from '../../../packages/pipeline/read-log.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
-import { type EventOf, TOPICS } from '../../../schemas/events/topics.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { eventsOf } from '../follow.ts';
-import { type Candidate, commandLine, decisionLines, resultLines } from './cluster-lines.ts';
+import { commandLine, decisionLines, type Judged, resultLines } from './cluster-lines.ts';
 
 export interface FollowingCluster {
   readonly log: Pick<EventLog, 'read'>;
@@ -50,20 +50,20 @@ export async function followClusterAsJson(
   await Promise.all(topics.map(follow));
 }
 
-/** Facts that are decided on. */
-const FACTS = ['clusterOwnership', 'clusterPods'] as const;
+/** Topics of facts that are decided on. */
+const FACTS = ['clusterOwnership', 'clusterExpiry', 'clusterPods'] as const satisfies readonly TopicId[];
 
 /** Of the fact that was decided on, which lies where the decision says; `null` where it does not. */
 async function candidatesOf(
-  { input: { topic, partition, offset } }: ClusterDecision,
+  { input: { topic: name, partition, offset } }: ClusterDecision,
   log: FollowingCluster['log'],
   signal: AbortSignal,
-): Promise<readonly Candidate[] | null> {
-  const id = FACTS.find((each) => TOPICS[each].name === topic);
+): Promise<readonly Judged[] | null> {
+  const id = FACTS.find((each) => TOPICS[each].name === name);
   if (id === undefined) return null;
-  const from = { offset: BigInt(offset) };
+  const topic = TOPICS[id].name;
   try {
-    const record = await firstRecord(log, { topic: TOPICS[id].name, partition, from }, signal);
+    const record = await firstRecord(log, { topic, partition, from: { offset: BigInt(offset) } }, signal);
     const parsed = record && parseRecord(id, record);
     return parsed?.ok ? parsed.event.candidates : null;
   } catch (error) {

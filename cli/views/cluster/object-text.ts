@@ -1,12 +1,12 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { type ClusterObject, kindName } from '../../../schemas/events/cluster-objects.ts';
 
-export type NamedObject = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'>;
+export type Named = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'>;
 
 const MOST_NAMES = 3;
 
 /** `3 ConfigMap (ns/a, ns/b, ns/c)`, `12 objects (ConfigMap ns/a, Secret ns/b, Secret ns/c and 9 more)` */
-export function objectsText(count: number, objects: readonly NamedObject[]): string {
+export function objectsText(count: number, objects: readonly Named[]): string {
   const kinds = new Set(objects.map(kindName));
   const [kind] = kinds;
   const isOneKind = kind !== undefined && kinds.size === 1;
@@ -20,5 +20,5 @@ export function objectsText(count: number, objects: readonly NamedObject[]): str
     : `${isOneKind ? `${count} ${kind}` : counted(count, 'object')} (${names.join(', ')}${more})`;
 }
 
-export const nameOf = ({ namespace, name }: Pick<NamedObject, 'namespace' | 'name'>): string =>
+export const nameOf = ({ namespace, name }: Pick<Named, 'namespace' | 'name'>): string =>
   namespace === '' ? name : `${namespace}/${name}`;

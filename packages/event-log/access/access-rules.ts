@@ -37,6 +37,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   decisions: { readers: ONLOOKERS, writers: ['decider'] },
   clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterPods: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
+  clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
   clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterDecisions: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },

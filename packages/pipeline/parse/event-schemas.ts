@@ -64,6 +64,7 @@ export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>
   decisions: eventSchemas(TOPICS.decisions.schemas),
   clusterOwnership: eventSchemas(TOPICS.clusterOwnership.schemas),
   clusterPods: eventSchemas(TOPICS.clusterPods.schemas),
+  clusterExpiry: eventSchemas(TOPICS.clusterExpiry.schemas),
   clusterCommands: eventSchemas(TOPICS.clusterCommands.schemas),
   clusterResults: eventSchemas(TOPICS.clusterResults.schemas),
   clusterDecisions: eventSchemas(TOPICS.clusterDecisions.schemas),

@@ -1,18 +1,19 @@
+import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { Pods } from '../../../schemas/events/pods.ts';
-import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import { type PodSettings, podSettingsOf } from '../../pod-gc/rules/settings.ts';
-import type { FactPublishing, PublishingParts } from '../publishing/fact-publishing.ts';
+import type { AgentParts } from '../agent-parts.ts';
+import { publishUntilDone, takenAt } from '../publish-until-done.ts';
 import type { PodWatch } from './pod-watch.ts';
 import { ToldPods } from './told-pods.ts';
 
-export interface PublishingPods extends Pick<PublishingParts, 'nowMs' | 'sleep'> {
-  readonly facts: FactPublishing;
+export interface PodPublishing {
+  readonly parts: Omit<AgentParts, 'goneBefore'>;
+  readonly identity: ClusterIdentity & { readonly session: string };
   readonly watch: PodWatch;
-  /** Whether anything may be published yet (cluster I10). */
+  /** Whether anything may be published (cluster I10). */
   readonly isReady: () => boolean;
+  /** The cluster was restored to an older state a short time ago (cluster S3). */
   readonly wentBack: () => boolean;
-  /** The policy in force, which is followed only to publish less; `null` where none is, or nobody can tell. */
-  readonly policy: () => ClusterPolicyRecord | null;
 }
 
 /** As often as upstream looks (cluster J1, N10). */
@@ -30,35 +31,44 @@ const WITHOUT_POLICY: PodSettings = {
 };
 
 /** Tells which pods may have to go, until the signal aborts. */
-export async function publishPods(publishing: PublishingPods, signal: AbortSignal): Promise<void> {
+export async function publishPods(publishing: PodPublishing, signal: AbortSignal): Promise<void> {
+  const { parts } = publishing;
   const told = new ToldPods();
-  while (!signal.aborted) {
-    const hasLooked = await publishOnce(publishing, told, signal);
-    await publishing.sleep(hasLooked ? LOOK_EVERY_MS : WAIT_MS, signal);
+  for (let seq = 0; !signal.aborted; ) {
+    const found = factOf(publishing, told, seq);
+    if (found !== 'nothing-known' && found !== 'no-news') {
+      seq++;
+      await publishUntilDone(parts, found, signal);
+    }
+    await parts.sleep(found === 'nothing-known' ? WAIT_MS : LOOK_EVERY_MS, signal);
   }
 }
 
-/** Whether anything could be concluded. */
-async function publishOnce(
-  { facts, watch, isReady, wentBack, policy, nowMs }: PublishingPods,
-  before: ToldPods,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const takenAt = facts.takenAt();
-  if (takenAt === null || !isReady()) return false;
-  const record = policy();
+function factOf(
+  { parts, identity, watch, isReady, wentBack }: PodPublishing,
+  told: ToldPods,
+  seq: number,
+): Pods | 'nothing-known' | 'no-news' {
+  const instant = takenAt(parts);
+  if (instant === null || !isReady()) return 'nothing-known';
+  const record = parts.policy();
   const isRestored = wentBack();
   const look = watch.look(record === null ? WITHOUT_POLICY : podSettingsOf(record.policy), isRestored);
-  if (look === null) return false;
-  const news = before.take(look.due, nowMs(), `${record?.hash ?? ''} ${isRestored}`);
-  if (news.length === 0) return true;
-  const told: Pods = {
+  if (look === null) return 'nothing-known';
+  const news = told.take(look.due, parts.nowMs(), `${record?.hash ?? ''} ${isRestored}`);
+  if (news.length === 0) return 'no-news';
+  const { cluster, clusterInstance, session } = identity;
+  return {
     type: 'fleetgc.cluster.pods',
-    ...facts.header(takenAt),
+    version: 1,
+    id: parts.newId(),
+    cluster,
+    clusterInstance,
+    session,
+    seq,
+    takenAt: instant,
     totals: look.totals,
     wentBack: isRestored,
     candidates: [...news],
   };
-  await facts.untilDone(told, signal);
-  return true;
 }

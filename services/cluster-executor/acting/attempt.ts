@@ -3,6 +3,7 @@ import { hasPath } from '../../../packages/kube-api/resources.ts';
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import { policyFor, timeRefusal } from '../checks/command-checks.ts';
+import { judgeExpiry } from '../checks/judge-expiry.ts';
 import { judgeOwnership } from '../checks/judge-ownership.ts';
 import { judgePod } from '../checks/judge-pod.ts';
 import { type Asked, clockUnbelieved, type Judgement, kindKey } from '../checks/judgement.ts';
@@ -98,6 +99,8 @@ export class Attempt {
   #byItsRules(asked: Asked): Promise<Judgement | Stop> {
     const { act } = this.#order.item;
     switch (act.action) {
+      case 'expire':
+        return judgeExpiry(asked, act);
       case 'remove-pod':
         return judgePod(asked, act);
       case 'delete':

@@ -16,6 +16,8 @@ export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | 
       return remove(connection, deed, action);
     case 'remove-pod':
       return removePod(connection, { ...deed, action });
+    case 'expire':
+      return remove(connection, deed, { ...action, unblock: false });
     case 'drop-references': {
       const left = ownerReferences.filter(({ uid }) => !action.ownerUids.includes(uid));
       return patch(connection, deed, { ownerReferences: left });

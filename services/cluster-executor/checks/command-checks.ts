@@ -75,6 +75,7 @@ const COLLECTOR_OF: Readonly<Record<ClusterAction['action'], Collector | null>> 
   delete: 'garbage-collector-controller',
   'drop-references': 'garbage-collector-controller',
   finish: 'garbage-collector-controller',
+  expire: null,
   'remove-pod': 'pod-garbage-collector-controller',
 };
 

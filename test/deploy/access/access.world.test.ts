@@ -178,8 +178,7 @@ async function deadLettersWork(): Promise<void> {
 const ofClusters = (rule: string): boolean =>
   rule.startsWith(PRINCIPALS.cluster) ||
   rule.includes(' gc.cluster.') ||
-  rule.endsWith(' fleetgc-graph-gc') ||
-  rule.endsWith(' fleetgc-pod-gc');
+  / fleetgc-(graph|expiry|pod)-gc$/.test(rule);
 
 /** Before anybody tried what is denied below. */
 test('each rule was needed, and none was missing', () => {

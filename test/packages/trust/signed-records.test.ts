@@ -157,6 +157,7 @@ describe('what leaves a process', () => {
           'results',
           'clusterOwnership',
           'clusterPods',
+          'clusterExpiry',
           'clusterCommands',
           'clusterResults',
           'policies',

@@ -5,7 +5,6 @@ import { Pods } from '../../../schemas/events/pods.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { PodWatch } from '../../../services/cluster-agent/pods/pod-watch.ts';
 import { publishPods } from '../../../services/cluster-agent/pods/publish-pods.ts';
-import { FactPublishing } from '../../../services/cluster-agent/publishing/fact-publishing.ts';
 import { formOf } from '../../../services/cluster-agent/watching/observed-object.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { DELETED_AT } from '../../fixtures/pods.ts';
@@ -59,6 +58,10 @@ const OUT_OF_SERVICE = {
 };
 const DELETED = { deletionTimestamp: DELETED_AT, deletionGracePeriodSeconds: 30 };
 
+const nobody = async (): Promise<never> => {
+  throw new Error('nobody asks');
+};
+
 function watched(policy: Partial<ClusterPolicy> | null = { terminatedPodGCThreshold: 1 }) {
   const time = manualTime(() => 0);
   const nowMs = (): number => time.now().sinceBootMs;
@@ -79,7 +82,8 @@ function watched(policy: Partial<ClusterPolicy> | null = { terminatedPodGCThresh
   let record = policy && clusterPolicyRecord(policy);
   let wentBack = false;
   const parts = {
-    connection: { clock },
+    connection: { clock, call: nobody, stream: nobody, [Symbol.dispose]: () => undefined },
+    policy: () => record,
     publish: async (fact: unknown) => void facts.push(Pods.parse(fact)),
     sleep: time.sleep,
     random: () => 0,
@@ -87,18 +91,10 @@ function watched(policy: Partial<ClusterPolicy> | null = { terminatedPodGCThresh
     nowMs,
     logger: pino({ level: 'silent' }),
   };
-  const origin = { cluster: 'c1', clusterInstance: 'i', session: '55555555-5555-4555-8555-555555555555' };
+  const identity = { cluster: 'c1', clusterInstance: 'i', session: '55555555-5555-4555-8555-555555555555' };
   const stop = new AbortController();
   const ended = publishPods(
-    {
-      facts: new FactPublishing(parts, origin),
-      watch,
-      isReady: () => true,
-      wentBack: () => wentBack,
-      policy: () => record,
-      nowMs,
-      sleep: time.sleep,
-    },
+    { parts, identity, watch, isReady: () => true, wentBack: () => wentBack },
     stop.signal,
   );
   onTestFinished(async () => {
@@ -225,9 +221,9 @@ test('[cluster J6] pods of a node that is missing are told when it has been miss
   list([podOf('a', { nodeName: 'n' }), podOf('b', { nodeName: 'ok' })], [nodeOf('n'), nodeOf('ok')]);
   await pass(2);
   watch.nodes.gone(NODE, nodeOf('n'));
-  await pass(59);
+  await pass(50);
   expect(told()).toEqual([]);
-  await pass(21);
+  await pass(22);
   expect(facts).toMatchObject([
     {
       totals: { onMissingNodes: 1 },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ClusterCommandItem, OwnershipAction } from '../../../schemas/events/cluster-command.ts';
+import type { ClusterAction, ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
 import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import { conclude } from '../../../services/graph-gc/rules/conclude.ts';
 import type { Outcome } from '../../../services/graph-gc/rules/outcome.ts';
@@ -66,7 +66,7 @@ const Made = fc.record({
 });
 type Made = typeof Made extends fc.Arbitrary<infer Value> ? Value : never;
 
-const Action: fc.Arbitrary<OwnershipAction> = fc.oneof(
+const Action: fc.Arbitrary<ClusterAction> = fc.oneof(
   fc.record({
     action: fc.constant('delete' as const),
     propagation: fc.constantFrom('Background', 'Foreground', 'Orphan'),
@@ -218,7 +218,7 @@ function ordered(
 }
 
 /** What a write does, as an action. */
-function actionOf({ request, before }: Write): OwnershipAction | 'unblock' {
+function actionOf({ request, before }: Write): ClusterAction | 'unblock' {
   const body = JSON.parse(request.body ?? '{}');
   if (request.method === 'DELETE')
     return { action: 'delete', propagation: body.propagationPolicy, unblock: false };
@@ -236,12 +236,15 @@ function actionOf({ request, before }: Write): OwnershipAction | 'unblock' {
 }
 
 /** Whether a write is what was concluded, or a part of it. */
-function follows(does: ReturnType<typeof actionOf>, act: OwnershipAction): boolean {
+function follows(does: ReturnType<typeof actionOf>, act: ClusterAction): boolean {
   switch (act.action) {
     case 'delete':
       return does === 'unblock'
         ? act.unblock
         : does.action === 'delete' && does.propagation === act.propagation;
+    case 'expire':
+    case 'remove-pod':
+      return false;
     case 'finish':
       return does !== 'unblock' && does.action === 'finish' && does.finalizer === act.finalizer;
     case 'drop-references':

@@ -51,7 +51,13 @@ interface Made extends Partial<Omit<StoredObject, 'kind' | 'whole'>> {
   readonly nodeName?: string;
 }
 const put = (api: FakeApi, { phase = 'Running', nodeName = 'n', ...over }: Made = {}): StoredObject =>
-  api.put({ kind: POD, name: 'p', ...over, whole: { spec: { nodeName }, status: { phase } } });
+  api.put({
+    kind: POD,
+    name: 'p',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    ...over,
+    whole: { spec: { nodeName }, status: { phase } },
+  });
 const putNode = (api: FakeApi, { isReady = true, isOutOfService = false } = {}): StoredObject =>
   api.put({
     kind: NODE,
@@ -230,7 +236,7 @@ test('[cluster J5] the taint and the readiness of the node are read right then',
     const [outcome = ''] = await carryOut([orderOf(put(api, pod), 'out-of-service')]);
     return outcome;
   };
-  const deleted = { deletionTimestamp: DELETED_AT, graceSeconds: 30 };
+  const deleted = { deletionTimestamp: DELETED_AT, deletionGracePeriodSeconds: 30 };
   const off = { isReady: false, isOutOfService: true };
   expect(await order(off, deleted)).toBe('removed');
   expect(await order({ ...off, isReady: true }, deleted)).toBe('refused kept-by-own-judgement');
@@ -239,7 +245,7 @@ test('[cluster J5] the taint and the readiness of the node are read right then',
 });
 
 test('[cluster J9] a pod that got a node meanwhile stays', async () => {
-  const deleted = { deletionTimestamp: DELETED_AT, graceSeconds: 30 };
+  const deleted = { deletionTimestamp: DELETED_AT, deletionGracePeriodSeconds: 30 };
   const { api, carryOut } = podHarness();
   const pod = put(api, { ...deleted, nodeName: '' });
   api.touch('p', { whole: { spec: { nodeName: 'n' }, status: { phase: 'Pending' } } });
@@ -295,7 +301,12 @@ describe('what policy and order have to agree on', () => {
 
   test('[cluster J11] what finalizers alone hold is left alone', async () => {
     const { api, carryOut } = podHarness();
-    const stuck = { phase: 'Failed', deletionTimestamp: DELETED_AT, graceSeconds: 0, finalizers: ['f'] };
+    const stuck = {
+      phase: 'Failed',
+      deletionTimestamp: DELETED_AT,
+      deletionGracePeriodSeconds: 0,
+      finalizers: ['f'],
+    };
     expect(await carryOut([orderOf(put(api, stuck), 'node-gone')])).toEqual([
       'refused kept-by-own-judgement',
     ]);
@@ -314,7 +325,7 @@ const AnyTruth = fc.record({
   ),
   isDeleting: fc.boolean(),
   finalizers: fc.subarray(['f']),
-  graceSeconds: fc.constantFrom(0, 30),
+  deletionGracePeriodSeconds: fc.constantFrom(0, 30),
   keep: fc.boolean(),
   keepsNamespace: fc.boolean(),
   policy: fc.constantFrom<Partial<ClusterPolicy>>(
@@ -339,7 +350,10 @@ function isKept({ keep, keepsNamespace, policy }: Truth): boolean {
 const hasEnded = ({ phase }: Truth): boolean => phase === 'Succeeded' || phase === 'Failed';
 
 const isStuck = (truth: Truth): boolean =>
-  truth.isDeleting && truth.graceSeconds === 0 && truth.finalizers.length > 0 && hasEnded(truth);
+  truth.isDeleting &&
+  truth.deletionGracePeriodSeconds === 0 &&
+  truth.finalizers.length > 0 &&
+  hasEnded(truth);
 
 function isCalledFor(truth: Truth): boolean {
   const { phase, nodeName, node, isDeleting, policy } = truth;
@@ -360,10 +374,10 @@ test('[cluster J3, J5, J7, J8, J9] whatever an order says, no pod is touched tha
         const forged = podHarness(policy);
         if (keepsNamespace) forged.api.put({ kind: kindNamed('Namespace'), name: 'ns', keep: true });
         if (node !== null) putNode(forged.api, node);
-        const { graceSeconds, ...rest } = pod;
+        const { deletionGracePeriodSeconds, ...rest } = pod;
         const stored = put(forged.api, {
           ...rest,
-          ...(isDeleting && { deletionTimestamp: DELETED_AT, graceSeconds }),
+          ...(isDeleting && { deletionTimestamp: DELETED_AT, deletionGracePeriodSeconds }),
         });
         const item = { ...itemFor(stored, { action: 'remove-pod', because }), rule };
         const command = forged.order([item]);

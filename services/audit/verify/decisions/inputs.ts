@@ -22,6 +22,7 @@ export const DECIDES_ON: Readonly<Record<AnyDeciderName, readonly TopicName[]>> 
   pressure: [TOPICS.diskStats.name, TOPICS.results.name],
   'graph-gc': [TOPICS.clusterOwnership.name],
   'pod-gc': [TOPICS.clusterPods.name],
+  'expiry-gc': [TOPICS.clusterExpiry.name],
 };
 
 /** Of a decider that nobody knows, nobody knows either on which of the topics it decides: `null`. */
@@ -187,6 +188,7 @@ export async function whyImpossible(decision: RecordedDecision, from: ReadFromLo
 const KEPT_AS_DECISIONS: readonly TopicName[] = [
   TOPICS.inventory.name,
   TOPICS.clusterOwnership.name,
+  TOPICS.clusterExpiry.name,
   TOPICS.clusterPods.name,
 ];
 

@@ -52,6 +52,7 @@ const FACTS = [
   'results',
   'clusterOwnership',
   'clusterPods',
+  'clusterExpiry',
   'clusterResults',
 ] as const satisfies readonly TopicId[];
 

@@ -145,6 +145,7 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   decisions: nodeKeyOf,
   clusterOwnership: clusterKeyOf,
   clusterPods: clusterKeyOf,
+  clusterExpiry: clusterKeyOf,
   clusterCommands: clusterKeyOf,
   clusterResults: clusterKeyOf,
   clusterDecisions: clusterKeyOf,

@@ -33,6 +33,7 @@ type Verified = Extract<
   | 'results'
   | 'clusterOwnership'
   | 'clusterPods'
+  | 'clusterExpiry'
   | 'clusterCommands'
   | 'clusterResults'
 >;

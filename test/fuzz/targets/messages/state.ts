@@ -187,6 +187,7 @@ const GOES_BACK: readonly TopicName[] = [
   TOPICS.results.name,
   TOPICS.clusterOwnership.name,
   TOPICS.clusterPods.name,
+  TOPICS.clusterExpiry.name,
   TOPICS.clusterResults.name,
 ];
 

@@ -28,7 +28,10 @@ test('the groups are those that the deciders join', () => {
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'cluster', writes: ['clusterOwnership', 'clusterPods', 'clusterResults', 'deadLetters'] },
+  {
+    role: 'cluster',
+    writes: ['clusterOwnership', 'clusterPods', 'clusterExpiry', 'clusterResults', 'deadLetters'],
+  },
   {
     role: 'decider',
     writes: [
@@ -55,6 +58,7 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'results',
       'clusterOwnership',
       'clusterPods',
+      'clusterExpiry',
       'clusterResults',
     ],
   },

@@ -18,6 +18,7 @@ const PARSERS = {
   diskStats: 'schemas/events/disk-stats.ts',
   clusterOwnership: 'schemas/events/ownership.ts',
   clusterPods: 'schemas/events/pods.ts',
+  clusterExpiry: 'schemas/events/expiry.ts',
 } as const;
 
 async function bundleOf(file: string): Promise<string> {

@@ -23,6 +23,7 @@ const EMPTY: Recording = {
   decisions: [],
   clusterOwnership: [],
   clusterPods: [],
+  clusterExpiry: [],
   clusterCommands: [],
   clusterResults: [],
   clusterDecisions: [],

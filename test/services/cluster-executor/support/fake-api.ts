@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../../packages/kube-api/connection.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
@@ -9,6 +10,14 @@ export const SERVED: readonly ServedKind[] = [
   { group: '', version: 'v1', kind: 'Secret', resource: 'secrets', namespaced: true },
   { group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces', namespaced: false },
   { group: 'apps', version: 'v1', kind: 'ReplicaSet', resource: 'replicasets', namespaced: true },
+  { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true },
+  {
+    group: 'certificates.k8s.io',
+    version: 'v1',
+    kind: 'CertificateSigningRequest',
+    resource: 'certificatesigningrequests',
+    namespaced: false,
+  },
   {
     group: 'rbac.authorization.k8s.io',
     version: 'v1',
@@ -18,7 +27,7 @@ export const SERVED: readonly ServedKind[] = [
   },
 ];
 
-/** Kinds that are read whole. */
+/** Served where a test wants pods. */
 export const POD: ServedKind = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true };
 export const NODE: ServedKind = {
   group: '',
@@ -28,15 +37,10 @@ export const NODE: ServedKind = {
   namespaced: false,
 };
 
-/** What stands in an object beside its metadata. */
-export interface WholeObject {
-  readonly spec?: object;
-  readonly status?: { readonly phase?: string; readonly conditions?: readonly Condition[] };
-}
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-}
+const PodStatus = z.looseObject({
+  phase: z.string().optional(),
+  conditions: z.array(z.looseObject({ type: z.string() })).default([]),
+});
 
 export const kindNamed = (name: string): ServedKind => {
   const found = SERVED.find(({ kind }) => kind === name);
@@ -64,9 +68,10 @@ export interface StoredObject {
   readonly finalizers: readonly string[];
   readonly ownerReferences: readonly FakeReference[];
   readonly keep: boolean;
-  /** Of kinds that are read whole. */
-  readonly whole?: WholeObject;
-  readonly graceSeconds?: number;
+  /** What a whole object has beside its metadata. */
+  readonly whole?: Readonly<Record<string, unknown>>;
+  readonly creationTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
 }
 
 type Made = Pick<StoredObject, 'kind' | 'name'> & Partial<StoredObject>;
@@ -164,7 +169,7 @@ export class FakeApi {
     if (request.method !== 'GET') this.beforeWrite(request);
     const object = this.#objects.get(keyOf(place.kind, place.namespace, place.name));
     if (object === undefined) return refusal(404, 'NotFound', { name: place.name });
-    if (request.method === 'GET') return ok(bodyOf(object, request.accept === 'application/json'));
+    if (request.method === 'GET') return ok(bodyOf(object, request.accept));
     return this.#write(request, url, object);
   }
 
@@ -201,7 +206,7 @@ export class FakeApi {
 
   /** Without grace only finalizers hold a pod; the answer has the time of its deletion in any case. */
   #deletePod(object: StoredObject, isDryRun: boolean): Partial<ApiAnswer> {
-    const left = { ...object, deletionTimestamp: DELETED_AT, graceSeconds: 0 };
+    const left = { ...object, deletionTimestamp: DELETED_AT, deletionGracePeriodSeconds: 0 };
     if (isDryRun) return ok(bodyOf(left));
     if (object.finalizers.length > 0) return ok(bodyOf(this.put(left)));
     this.remove(object);
@@ -209,17 +214,14 @@ export class FakeApi {
   }
 
   /** Conditions are merged by their types. */
-  #patchStatus(
-    object: StoredObject,
-    { conditions = [], ...status }: NonNullable<WholeObject['status']>,
-    isDryRun: boolean,
-  ): Partial<ApiAnswer> {
-    const before = object.whole?.status ?? {};
-    const others = (before.conditions ?? []).filter(({ type }) =>
-      conditions.every((each) => each.type !== type),
+  #patchStatus(object: StoredObject, patch: unknown, isDryRun: boolean): Partial<ApiAnswer> {
+    const before = PodStatus.parse(object.whole?.status);
+    const change = PodStatus.parse(patch);
+    const others = before.conditions.filter(({ type }) =>
+      change.conditions.every((each) => each.type !== type),
     );
-    const merged = { ...before, ...status, conditions: [...others, ...conditions] };
-    const left = { ...object, whole: { ...object.whole, status: merged } };
+    const status = { ...before, ...change, conditions: [...others, ...change.conditions] };
+    const left = { ...object, whole: { ...object.whole, status } };
     return ok(bodyOf(isDryRun ? { ...left, resourceVersion: 'never' } : this.put(left)));
   }
 
@@ -267,21 +269,13 @@ const refusal = (status: number, reason: string, details: object): Partial<ApiAn
   body: JSON.stringify(statusBody(status, reason, details)),
 });
 
-const CREATED_AT = '2026-01-01T00:00:00Z';
-
-const bodyOf = (
-  { keep, kind, whole, graceSeconds, ...metadata }: StoredObject,
-  isWhole = false,
-): Readonly<Record<string, unknown>> => ({
-  kind: isWhole ? kind.kind : 'PartialObjectMetadata',
+const bodyOf = ({ keep, kind, whole, ...metadata }: StoredObject, accept?: string) => ({
+  ...(accept === 'application/json' ? { kind: kind.kind, ...whole } : { kind: 'PartialObjectMetadata' }),
   metadata: {
     ...metadata,
-    creationTimestamp: CREATED_AT,
     deletionTimestamp: metadata.deletionTimestamp ?? undefined,
-    deletionGracePeriodSeconds: graceSeconds,
     ...(keep && { annotations: { 'fleetgc.io/keep': '' } }),
   },
-  ...(isWhole && whole),
 });
 
 function placeOf(
