@@ -27,7 +27,14 @@ export interface RecordedEvent {
 /** What lies in the partition of a subject, causes before effects: facts, orders, decisions, commands, results. */
 export const SUBJECT_TOPICS = {
   node: ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results', 'deadLetters'],
-  cluster: ['clusterOwnership', 'clusterDecisions', 'clusterCommands', 'clusterResults', 'deadLetters'],
+  cluster: [
+    'clusterOwnership',
+    'clusterDecisions',
+    'clusterCommands',
+    'clusterResults',
+    'clusterCensus',
+    'deadLetters',
+  ],
 } as const satisfies { readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'deadLetters')[] };
 
 export type SubjectTopic = (typeof SUBJECT_TOPICS)[SubjectKind][number];
@@ -91,6 +98,7 @@ const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   deadLetters: 0,
   results: 1,
   clusterResults: 1,
+  clusterCensus: 1,
   commands: 2,
   clusterCommands: 2,
   inventory: 3,

@@ -27,6 +27,7 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   const agent = new ClusterAgent(cluster, {
     connection,
     publish: (fact) => publisher.publish([clusterOutput('clusterOwnership', fact)]),
+    publishCensus: (census) => publisher.publish([clusterOutput('clusterCensus', census)]),
     goneBefore: (clusterInstance, signal) =>
       readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
     sleep: sources.wait,

@@ -3,15 +3,18 @@ import type { Logger } from 'pino';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
-import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process/backoff.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
+import type { Census } from '../../schemas/events/census.ts';
 import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
+import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
+import { publishUntilDone } from './publish-until-done.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 import { Reflectors } from './watching/reflectors.ts';
 
@@ -19,6 +22,7 @@ export interface AgentParts {
   readonly connection: ApiConnection;
   /** Resolves when the fact is acknowledged. */
   readonly publish: (fact: Ownership) => Promise<void>;
+  readonly publishCensus: (census: Census) => Promise<void>;
   /** How owners went while an earlier agent followed this cluster. */
   readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
   readonly sleep: Sleep;
@@ -61,7 +65,6 @@ const DISCOVER_GAP_MS = 1_000;
 const LOOK_EVERY_MS = 1_000;
 const LOOK_AT_ALL_EVERY_MS = 30_000;
 const LISTS_AT_ONCE = 4;
-const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 const MAX_REASON_LENGTH = 500;
 
 /** Follows one cluster until the signal aborts, or until it went back to an older state. */
@@ -132,7 +135,10 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      await runTogether([(each) => this.#discoverOn(each), (each) => this.#publishOn(each)], either.signal);
+      await runTogether(
+        [(each) => this.#discoverOn(each), (each) => this.#publishOn(each), (each) => this.#keepCensus(each)],
+        either.signal,
+      );
     } finally {
       await this.#reflectors.stopAll();
     }
@@ -190,23 +196,15 @@ export class Session {
     if (takenAt === null || !this.isReady) return false;
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
-    await this.#publishUntilDone(this.#fact(batch, takenAt), signal);
+    const fact = this.#fact(batch, takenAt);
+    const { publish } = this.#parts;
+    await publishUntilDone(() => publish(fact), { ...this.#parts, what: 'candidates' }, signal);
     return true;
   }
 
-  /** What cannot be published waits, and so does what comes after it. */
-  async #publishUntilDone(fact: Ownership, signal: AbortSignal): Promise<void> {
-    for (let attempt = 0; !signal.aborted; attempt++) {
-      try {
-        await this.#parts.publish(fact);
-        return;
-      } catch (error) {
-        const foreseen = toFleetGcError(error);
-        if (!foreseen.retry) throw foreseen;
-        this.#parts.logger.warn({ err: foreseen }, 'candidates cannot be published; they wait');
-        await this.#parts.sleep(backoffMs(BACKOFF, attempt, this.#parts.random), signal);
-      }
-    }
+  #keepCensus(signal: AbortSignal): Promise<void> {
+    const takenAt = (): ClusterInstant | null => (this.isReady ? this.#takenAt() : null);
+    return keepCensus({ parts: this.#parts, identity: this.#start, graph: this.#graph, takenAt }, signal);
   }
 
   /** `null` while the API server's time is not known: then nothing is published. */

@@ -158,6 +158,7 @@ describe('what leaves a process', () => {
           'clusterOwnership',
           'clusterCommands',
           'clusterResults',
+          'clusterCensus',
           'policies',
           'policyVersions',
           'keys',

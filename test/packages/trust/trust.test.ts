@@ -139,7 +139,7 @@ describe('where the log did not say when it took a record', () => {
 });
 
 const FACTS = ['diskStats', 'inventory', 'results'] as const;
-const OF_CLUSTERS = ['clusterOwnership', 'clusterCommands', 'clusterResults'] as const;
+const OF_CLUSTERS = ['clusterOwnership', 'clusterCommands', 'clusterResults', 'clusterCensus'] as const;
 const SIGNED = [...FACTS, ...OF_CLUSTERS, 'observe', 'commands', 'policies', 'keys', 'heads'] as const;
 
 const fact = (topic: TopicId, { key = stranger, timestampMs = SIGNED_AT_MS, at = 'eu/web-1' } = {}) =>
@@ -377,6 +377,7 @@ test('no role but the one that may sign a topic is believed on it', () => {
     clusterOwnership: ['cluster'],
     clusterCommands: ['decider'],
     clusterResults: ['cluster'],
+    clusterCensus: ['cluster'],
     heads: ['archiver', 'decider'],
   };
   for (const role of KeyRole.options) {

@@ -85,6 +85,7 @@ test('an agent reads all that a real API server serves', async () => {
   const parts = {
     connection: accounts.connection(await accounts.account('agent')),
     publish: async (fact: Ownership) => void facts.push(fact),
+    publishCensus: async () => undefined,
     goneBefore: async () => new Map(),
     sleep: pause,
     random: Math.random,

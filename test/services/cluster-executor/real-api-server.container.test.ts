@@ -53,6 +53,7 @@ beforeAll(async () => {
     ...common,
     connection: accounts.connection(ofAgent),
     publish: async () => undefined,
+    publishCensus: async () => undefined,
     goneBefore: async () => new Map(),
     newId,
   });

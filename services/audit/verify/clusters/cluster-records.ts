@@ -38,6 +38,8 @@ export class ClusterRecords {
     },
     clusterCommands: (record) => this.#takeCommand(record),
     clusterResults: (record) => this.#takeResult(record),
+    // Nobody decides on it: it has to be one, and that is all.
+    clusterCensus: (record) => void this.#parts.reader.read('clusterCensus', record),
   };
 
   constructor(parts: ClusterRecordsParts) {

@@ -52,6 +52,7 @@ const FACTS = [
   'results',
   'clusterOwnership',
   'clusterResults',
+  'clusterCensus',
 ] as const satisfies readonly TopicId[];
 
 interface Question {

@@ -34,6 +34,7 @@ type Verified = Extract<
   | 'clusterOwnership'
   | 'clusterCommands'
   | 'clusterResults'
+  | 'clusterCensus'
 >;
 
 /** What `audit verify` says of who signed a message, long after it came. */

@@ -187,6 +187,7 @@ const GOES_BACK: readonly TopicName[] = [
   TOPICS.results.name,
   TOPICS.clusterOwnership.name,
   TOPICS.clusterResults.name,
+  TOPICS.clusterCensus.name,
 ];
 
 /** What `fleetgc dead-letters` shows, and would put back. */

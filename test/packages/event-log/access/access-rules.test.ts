@@ -28,7 +28,7 @@ test('the groups are those that the deciders join', () => {
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'cluster', writes: ['clusterOwnership', 'clusterResults', 'deadLetters'] },
+  { role: 'cluster', writes: ['clusterOwnership', 'clusterResults', 'clusterCensus', 'deadLetters'] },
   {
     role: 'decider',
     writes: [
@@ -55,6 +55,7 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'results',
       'clusterOwnership',
       'clusterResults',
+      'clusterCensus',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {

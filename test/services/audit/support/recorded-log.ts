@@ -25,6 +25,7 @@ const EMPTY: Recording = {
   clusterCommands: [],
   clusterResults: [],
   clusterDecisions: [],
+  clusterCensus: [],
   policies: [],
   policyVersions: [],
   keys: [],
