@@ -5,6 +5,9 @@ import { ClusterName } from '../../schemas/events/identity.ts';
 /** In place of a file: the service account of the pod in which this process runs. */
 export const IN_CLUSTER = 'in-cluster';
 
+/** In place of a namespace: without a Lease. */
+export const NO_LEASE = 'none';
+
 /** Which cluster, and how its API server is reached. */
 export const clusterOptions = {
   cluster: withMeta(ClusterName, {
@@ -21,6 +24,14 @@ export const clusterOptions = {
   }),
 };
 
+/** For a half that runs by itself, in more than one replica. */
+export const turnOptions = {
+  leaseNamespace: withMeta(Text.optional(), {
+    placeholder: `NAMESPACE|${NO_LEASE}`,
+    description: `Namespace of the Lease by which replicas take turns; that of the pod, or kube-system outside of one, when not given. ${NO_LEASE}: all of them work.`,
+  }),
+};
+
 /** What only the removing half needs, where it runs by itself. */
 export const clusterExecutorOptions = {
   stateDirectory: withMeta(FilePath.optional(), {
@@ -30,5 +41,7 @@ export const clusterExecutorOptions = {
   }),
 };
 
+const TurnOptions = z.object(turnOptions);
+export type TurnOptions = z.infer<typeof TurnOptions>;
 const ClusterOptions = z.object(clusterOptions);
 export type ClusterOptions = z.infer<typeof ClusterOptions>;
