@@ -10,6 +10,16 @@ export const CLUSTER_VERBS = [
         'Collect the objects of one cluster whose owners are gone, without Kafka',
         () => import('./verbs/cluster/run.ts'),
       ),
+      task(
+        'cluster rbac',
+        'Print the account, the rights and the limits that cluster run needs',
+        () => import('./verbs/cluster/rbac.ts'),
+      ),
+      task(
+        'cluster guard',
+        'Print what denies the collector of kube-controller-manager what a policy holds or keeps',
+        () => import('./verbs/cluster/guard.ts'),
+      ),
     ],
   },
   {

@@ -42,6 +42,12 @@ export interface ListedVerb extends VerbTitle {
   readonly load: LoadVerb;
 }
 
+/** Verbs that help shows together. */
+export interface VerbGroup {
+  readonly heading: string;
+  readonly verbs: readonly ListedVerb[];
+}
+
 interface VerbTitle {
   /** Words separated by spaces, e.g. `policy apply`. */
   readonly name: string;
@@ -63,12 +69,6 @@ export const service = <const Name extends string>(name: Name, summary: string, 
   ({ name, summary, kind: 'service', load }) as const;
 export const task = <const Name extends string>(name: Name, summary: string, load: LoadVerb) =>
   ({ name, summary, kind: 'task', load }) as const;
-
-/** Verbs that help shows together. */
-export interface VerbGroup {
-  readonly heading: string;
-  readonly verbs: readonly ListedVerb[];
-}
 
 export const loadVerb = async ({ load, ...listed }: ListedVerb): Promise<Verb> => ({
   ...listed,

@@ -22,6 +22,8 @@ export interface ClusterGraphOptions {
   readonly onWork: () => void;
   /** What is served may have changed. */
   readonly onDefinition: () => void;
+  /** A kind cannot be listed or watched, of which nothing is concluded then; told once until it can be. */
+  readonly onUnreadable: (kind: ResourceKind, reason: string) => void;
   /** The cluster was restored to an older state. */
   readonly onWentBack: (kind: ResourceKind) => void;
 }
@@ -163,7 +165,7 @@ export class ClusterGraph implements ReflectorSink {
 
   failed(kind: ResourceKind, reason: string): void {
     this.#listings.delete(kind);
-    this.kinds.failed(kind, reason);
+    if (this.kinds.failed(kind, reason)) this.#options.onUnreadable(kind, reason);
   }
 
   wentBack(kind: ResourceKind): void {

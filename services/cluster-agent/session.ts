@@ -7,7 +7,7 @@ import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
-import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
+import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
@@ -87,6 +87,8 @@ export class Session {
       nowMs: parts.nowMs,
       onWork: () => this.#work.wake(),
       onDefinition: () => this.#definitions.wake(),
+      onUnreadable: (kind, reason) =>
+        parts.logger.error(`nothing is concluded of ${kindName(kind)}, which cannot be read: ${reason}`),
       onWentBack: () => {
         this.#wentBack = true;
         this.#over.abort();

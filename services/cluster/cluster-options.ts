@@ -8,12 +8,8 @@ export const IN_CLUSTER = 'in-cluster';
 /** In place of a namespace: without a Lease. */
 export const NO_LEASE = 'none';
 
-/** Which cluster, and how its API server is reached. */
-export const clusterOptions = {
-  cluster: withMeta(ClusterName, {
-    placeholder: 'NAME',
-    description: 'Name of the cluster, by which policies and pauses select it.',
-  }),
+/** How an API server is reached. */
+export const apiServerOptions = {
   kubeconfig: withMeta(FilePath, {
     placeholder: `FILE|${IN_CLUSTER}`,
     description: `How the API server is reached; ${IN_CLUSTER} for the service account of the pod.`,
@@ -32,6 +28,15 @@ export const turnOptions = {
   }),
 };
 
+/** Which cluster, and how its API server is reached. */
+export const clusterOptions = {
+  cluster: withMeta(ClusterName, {
+    placeholder: 'NAME',
+    description: 'Name of the cluster, by which policies and pauses select it.',
+  }),
+  ...apiServerOptions,
+};
+
 /** What only the removing half needs, where it runs by itself. */
 export const clusterExecutorOptions = {
   stateDirectory: withMeta(FilePath.optional(), {
@@ -43,5 +48,7 @@ export const clusterExecutorOptions = {
 
 const TurnOptions = z.object(turnOptions);
 export type TurnOptions = z.infer<typeof TurnOptions>;
+const ApiServerOptions = z.object(apiServerOptions);
+export type ApiServerOptions = z.infer<typeof ApiServerOptions>;
 const ClusterOptions = z.object(clusterOptions);
 export type ClusterOptions = z.infer<typeof ClusterOptions>;

@@ -255,7 +255,7 @@ describe('where signatures are not required yet', () => {
     const told: unknown[] = [];
     const warning = new WarningTrust(unread, (_, distrust) => told.push(distrust));
     expect(warning.authenticate('policies', policyOf(5)).ok).toBe(true);
-    expect(told).toEqual([{ cause: 'untrusted-key', message: 'not read yet' }]);
+    expect(told).toEqual([{ cause: 'untrusted-key', reason: 'keys-unreadable', message: 'not read yet' }]);
   });
 });
 
