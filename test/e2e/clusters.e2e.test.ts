@@ -140,7 +140,6 @@ test(
       (await fleet.events('clusterResults')).some(
         (event) =>
           event.type === 'fleetgc.cluster.command-result' &&
-          event.commandId === 'forged' &&
           event.result.outcome === 'refused' &&
           event.result.reason === 'not-trusted',
       ),
