@@ -129,3 +129,24 @@ describe('rights of a part', () => {
     for (const rule of rules) if ('apiGroups' in rule) expect(rule.apiGroups).toHaveLength(1);
   });
 });
+
+test('what is deleted by its time needs the right to delete that kind alone, whether or not it is known what is served', () => {
+  const served = discoveredKinds([
+    {
+      group: 'batch',
+      versions: [{ version: 'v1', isStale: false, resources: [resource('Job', ALL, 'batch')] }],
+    },
+    {
+      group: 'apps',
+      versions: [{ version: 'v1', isStale: false, resources: [resource('ReplicaSet', ALL, 'apps')] }],
+    },
+  ]);
+  const policy = clusterPolicy({ collectors: ['ttl-after-finished-controller'] });
+  const rules = rulesFor('executor', wanted({ kinds: served, policy }));
+  expect(verbsOn('jobs', rules)).toEqual(['delete', 'get']);
+  expect(verbsOn('replicasets', rules)).toEqual(['get']);
+  expect(verbsOn('jobs', rulesFor('executor', wanted({ kinds: [EVERY_KIND], policy })))).toEqual(['delete']);
+  const kept = { ...policy, keep: { namespaces: [], kinds: ['batch/Job'] } };
+  expect(verbsOn('jobs', rulesFor('executor', wanted({ kinds: served, policy: kept })))).toEqual(['get']);
+  expect(verbsOn('jobs', rulesFor('executor', wanted({ policy })))).toEqual([]);
+});
