@@ -29,6 +29,7 @@ export const SUBJECT_TOPICS = {
   node: ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results', 'deadLetters'],
   cluster: [
     'clusterOwnership',
+    'clusterExpiry',
     'clusterDecisions',
     'clusterCommands',
     'clusterResults',
@@ -107,6 +108,7 @@ const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   clusterDecisions: 5,
   diskStats: 6,
   clusterOwnership: 6,
+  clusterExpiry: 6,
   policyVersions: 7,
   policies: 8,
   keys: 9,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { clusterOutput } from '../../packages/decision/handler.ts';
+import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
@@ -8,6 +8,7 @@ import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
+import type { AgentFact } from './agent-parts.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
 
 export interface ClusterAgentDeps {
@@ -21,13 +22,24 @@ export interface ClusterAgentDeps {
   readonly logger: Logger;
 }
 
+/** Each on the topic of its type. */
+function outputOf(fact: AgentFact): Output {
+  switch (fact.type) {
+    case 'fleetgc.cluster.ownership':
+      return clusterOutput('clusterOwnership', fact);
+    case 'fleetgc.cluster.expiry':
+      return clusterOutput('clusterExpiry', fact);
+    case 'fleetgc.cluster.census':
+      return clusterOutput('clusterCensus', fact);
+  }
+}
+
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
 export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   const { cluster, connection, publisher, log, trust, sources, metrics, logger } = deps;
   const agent = new ClusterAgent(cluster, {
     connection,
-    publish: (fact) => publisher.publish([clusterOutput('clusterOwnership', fact)]),
-    publishCensus: (census) => publisher.publish([clusterOutput('clusterCensus', census)]),
+    publish: (fact) => publisher.publish([outputOf(fact)]),
     goneBefore: (clusterInstance, signal) =>
       readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
     sleep: sources.wait,

@@ -1,23 +1,14 @@
-import type { Logger } from 'pino';
-import type { Sleep } from '../../../packages/process/backoff.ts';
-import type { Census } from '../../../schemas/events/census.ts';
-import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
+import type { AgentParts } from '../agent-parts.ts';
 import type { ClusterGraph } from '../cluster-graph.ts';
-import { publishUntilDone } from '../publish-until-done.ts';
+import { publishUntilDone, takenAt } from '../publish-until-done.ts';
 import { type CensusOptions, CensusTaker } from './census-taker.ts';
 
 interface KeepingCensus {
-  readonly parts: Omit<CensusOptions, 'identity'> & {
-    /** Resolves when it is acknowledged. */
-    readonly publishCensus: (census: Census) => Promise<void>;
-    readonly sleep: Sleep;
-    readonly random: () => number;
-    readonly logger: Logger;
-  };
+  readonly parts: AgentParts;
   readonly identity: CensusOptions['identity'];
   readonly graph: ClusterGraph;
-  /** `null` while nothing may be concluded from the graph, or the time is not known. */
-  readonly takenAt: () => ClusterInstant | null;
+  /** Whether anything may be concluded from the graph. */
+  readonly isReady: () => boolean;
 }
 
 /** It goes through all objects. */
@@ -28,17 +19,17 @@ const FIRST_AFTER_MS = 5_000;
 
 /** Takes a census now and then, and publishes those that are news, until the signal aborts. */
 export async function keepCensus(
-  { parts, identity, graph, takenAt }: KeepingCensus,
+  { parts, identity, graph, isReady }: KeepingCensus,
   signal: AbortSignal,
 ): Promise<void> {
-  const taker = new CensusTaker({ ...parts, identity });
-  while (takenAt() === null && !signal.aborted) await parts.sleep(LOOK_EVERY_MS, signal);
-  await parts.sleep(FIRST_AFTER_MS, signal);
+  const { sleep, newId, nowMs } = parts;
+  const taker = new CensusTaker({ identity, newId, nowMs });
+  while (!isReady() && !signal.aborted) await sleep(LOOK_EVERY_MS, signal);
+  await sleep(FIRST_AFTER_MS, signal);
   while (!signal.aborted) {
-    const at = takenAt();
-    const census = at && taker.take(graph, at);
-    if (census !== null)
-      await publishUntilDone(() => parts.publishCensus(census), { ...parts, what: 'a census' }, signal);
-    await parts.sleep(CENSUS_EVERY_MS, signal);
+    const instant = isReady() ? takenAt(parts) : null;
+    const census = instant && taker.take(graph, instant);
+    if (census !== null) await publishUntilDone(parts, census, signal);
+    await sleep(CENSUS_EVERY_MS, signal);
   }
 }

@@ -39,10 +39,10 @@ async function agentOf(
   const agent = new ClusterAgent('c1', {
     connection: cluster.connection(),
     publish: async (fact) => {
-      await publish(fact);
-      facts.push(Ownership.parse(fact));
+      if (fact.type === 'fleetgc.cluster.ownership') await publish(fact);
+      if (fact.type === 'fleetgc.cluster.ownership') facts.push(Ownership.parse(fact));
+      if (fact.type === 'fleetgc.cluster.census') censuses.push(Census.parse(fact));
     },
-    publishCensus: async (census) => void censuses.push(Census.parse(census)),
     goneBefore: async () => goneBefore,
     sleep: time.sleep,
     random: () => 0,

@@ -53,7 +53,6 @@ beforeAll(async () => {
     ...common,
     connection: accounts.connection(ofAgent),
     publish: async () => undefined,
-    publishCensus: async () => undefined,
     goneBefore: async () => new Map(),
     newId,
   });

@@ -51,6 +51,7 @@ const FACTS = [
   'inventory',
   'results',
   'clusterOwnership',
+  'clusterExpiry',
   'clusterResults',
   'clusterCensus',
 ] as const satisfies readonly TopicId[];

@@ -44,6 +44,7 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
   results: { may: 'node', other: 'decider' },
   decisions: null,
   clusterOwnership: { may: 'cluster', other: 'node' },
+  clusterExpiry: { may: 'cluster', other: 'node' },
   clusterCommands: { may: 'decider', other: 'cluster' },
   clusterResults: { may: 'cluster', other: 'decider' },
   clusterDecisions: null,
@@ -62,6 +63,7 @@ const FACTS: readonly TopicId[] = [
   'inventory',
   'results',
   'clusterOwnership',
+  'clusterExpiry',
   'clusterResults',
   'clusterCensus',
 ];

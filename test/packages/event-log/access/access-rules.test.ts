@@ -28,7 +28,10 @@ test('the groups are those that the deciders join', () => {
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'cluster', writes: ['clusterOwnership', 'clusterResults', 'clusterCensus', 'deadLetters'] },
+  {
+    role: 'cluster',
+    writes: ['clusterOwnership', 'clusterExpiry', 'clusterResults', 'clusterCensus', 'deadLetters'],
+  },
   {
     role: 'decider',
     writes: [
@@ -54,6 +57,7 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'inventory',
       'results',
       'clusterOwnership',
+      'clusterExpiry',
       'clusterResults',
       'clusterCensus',
     ],
