@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Sleep } from '../../packages/process/backoff.ts';
+import type { Census } from '../../schemas/events/census.ts';
 import type { Expiry } from '../../schemas/events/expiry.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { Pods } from '../../schemas/events/pods.ts';
@@ -8,7 +9,7 @@ import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts
 import type { GoneOwners } from './read-gone-owners.ts';
 
 /** What an agent tells of its cluster. */
-export type AgentFact = Ownership | Expiry | Pods;
+export type AgentFact = Ownership | Expiry | Pods | Census;
 
 export interface AgentParts {
   readonly connection: ApiConnection;

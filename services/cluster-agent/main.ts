@@ -53,6 +53,8 @@ function outputOf(fact: AgentFact): Output {
       return clusterOutput('clusterOwnership', fact);
     case 'fleetgc.cluster.expiry':
       return clusterOutput('clusterExpiry', fact);
+    case 'fleetgc.cluster.census':
+      return clusterOutput('clusterCensus', fact);
     case 'fleetgc.cluster.pods':
       return clusterOutput('clusterPods', fact);
   }

@@ -8,6 +8,7 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
+import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
@@ -122,7 +123,7 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#publishPods].map(
+      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#publishPods, this.#keepCensus].map(
         (loop) => (each: AbortSignal) => loop.call(this, each),
       );
       await runTogether(loops, either.signal);
@@ -199,6 +200,11 @@ export class Session {
     const publishing = { parts: this.#parts, identity: this.#start, watch: this.#pods };
     const now = { isReady: () => this.isReady, wentBack: () => this.#wentBackLately };
     return publishPods({ ...publishing, ...now }, signal);
+  }
+
+  #keepCensus(signal: AbortSignal): Promise<void> {
+    const keeping = { parts: this.#parts, identity: this.#start, graph: this.#graph };
+    return keepCensus({ ...keeping, isReady: () => this.isReady }, signal);
   }
 
   get #wentBackLately(): boolean {

@@ -9,6 +9,7 @@ import type { ClusterAgent } from '../cluster-agent/agent.ts';
 import { createClusterAgent } from '../cluster-agent/main.ts';
 import { executorGroup, type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
 import type { OpenCluster } from './open-cluster.ts';
+import type { Turns } from './turns.ts';
 
 interface ClusterRun {
   readonly process: ServiceProcess;
@@ -32,19 +33,31 @@ export async function runCluster(run: ClusterRun): Promise<void> {
   await runTogether([(stop) => agent.run(stop), executing], run.signal);
 }
 
+/** One of several replicas, or the only one. */
+interface InTurn {
+  /** `null` where each replica works. */
+  readonly turns: Pick<Turns, 'run'> | null;
+}
+
+const inTurn = async (
+  { turns }: InTurn,
+  work: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> => (turns === null ? work(signal) : turns.run(work, signal));
+
 /** The reading half alone. */
-export async function runAgentOnly(run: ClusterRun): Promise<void> {
+export async function runAgentOnly(run: ClusterRun, taking: InTurn): Promise<void> {
   reportCluster(run);
-  await agentOf(run, publisherOf(run)).run(run.signal);
+  await inTurn(taking, (signal) => agentOf(run, publisherOf(run)).run(signal), run.signal);
 }
 
 /** The removing half alone: it judges by what the API server says right then, since it has no graph. */
-export async function runExecutorOnly(run: RemovingAlone): Promise<void> {
+export async function runExecutorOnly(run: RemovingAlone, taking: InTurn): Promise<void> {
   reportCluster(run);
   const { process, cluster, state } = run;
   const marks = openCrashMarks(state.path, `in-hand-${executorGroup(cluster.identity)}`, process.logger);
   const deps = executorDeps(run, { publisher: publisherOf(run), index: null, marks });
-  await runClusterExecutor(deps, run.signal);
+  await inTurn(taking, (signal) => runClusterExecutor(deps, signal), run.signal);
 }
 
 const reportCluster = ({ process, cluster: { identity, server } }: ClusterRun): void =>

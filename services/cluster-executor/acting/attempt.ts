@@ -81,6 +81,8 @@ export class Attempt {
     if (!('policy' in record)) return record;
     const { item } = this.#order;
     if (this.#isDone(item.object.resourceVersion)) return DONE_BEFORE;
+    const elsewhere = await this.#reads.otherInstance();
+    if (elsewhere !== null) return elsewhere;
     const kind = await this.#reads.kinds.of(item.object);
     if (kind === null) return refused('changed', `the API server serves no ${item.object.kind} as it says`);
     if (!hasPath(kind, item.object)) return refused('changed', 'no object can have such a name');

@@ -160,6 +160,7 @@ describe('what leaves a process', () => {
           'clusterExpiry',
           'clusterCommands',
           'clusterResults',
+          'clusterCensus',
           'policies',
           'policyVersions',
           'keys',

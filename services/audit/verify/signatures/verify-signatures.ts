@@ -54,6 +54,7 @@ const FACTS = [
   'clusterPods',
   'clusterExpiry',
   'clusterResults',
+  'clusterCensus',
 ] as const satisfies readonly TopicId[];
 
 interface Question {

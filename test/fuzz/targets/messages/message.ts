@@ -149,6 +149,7 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   clusterCommands: clusterKeyOf,
   clusterResults: clusterKeyOf,
   clusterDecisions: clusterKeyOf,
+  clusterCensus: clusterKeyOf,
   policies: policyKeyOf,
   policyVersions: (event) => ('hash' in event ? textOf(event.hash) : hashOr(() => contentHash(event))),
   keys: ({ keyId }) => textOf(keyId),

@@ -189,6 +189,7 @@ const GOES_BACK: readonly TopicName[] = [
   TOPICS.clusterPods.name,
   TOPICS.clusterExpiry.name,
   TOPICS.clusterResults.name,
+  TOPICS.clusterCensus.name,
 ];
 
 /** What `fleetgc dead-letters` shows, and would put back. */

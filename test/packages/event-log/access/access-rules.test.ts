@@ -30,7 +30,14 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
   {
     role: 'cluster',
-    writes: ['clusterOwnership', 'clusterPods', 'clusterExpiry', 'clusterResults', 'deadLetters'],
+    writes: [
+      'clusterOwnership',
+      'clusterPods',
+      'clusterExpiry',
+      'clusterResults',
+      'clusterCensus',
+      'deadLetters',
+    ],
   },
   {
     role: 'decider',
@@ -60,6 +67,7 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'clusterPods',
       'clusterExpiry',
       'clusterResults',
+      'clusterCensus',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {

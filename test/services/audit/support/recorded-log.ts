@@ -27,6 +27,7 @@ const EMPTY: Recording = {
   clusterCommands: [],
   clusterResults: [],
   clusterDecisions: [],
+  clusterCensus: [],
   policies: [],
   policyVersions: [],
   keys: [],
