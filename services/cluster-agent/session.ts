@@ -123,9 +123,13 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#publishPods, this.#keepCensus].map(
-        (loop) => (each: AbortSignal) => loop.call(this, each),
-      );
+      const loops = [
+        this.#discoverOn,
+        this.#publishOn,
+        this.#publishExpiry,
+        this.#publishPods,
+        this.#keepCensus,
+      ].map((loop) => (each: AbortSignal) => loop.call(this, each));
       await runTogether(loops, either.signal);
     } finally {
       await this.#reflectors.stopAll();
