@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import type { ApiAnswer, ApiConnection } from './connection.ts';
+import { AS_METADATA, type ObjectForm } from './form.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText, statusOf } from './status.ts';
-
-/** Objects as metadata alone: the API server leaves the rest away. */
-export const AS_METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 const PAGE_OBJECTS = 500;
 
@@ -28,21 +26,27 @@ export type ListOutcome =
   | { readonly kind: 'complete'; readonly end: ListEnd }
   | { readonly kind: 'incomplete'; readonly problem: ListProblem; readonly message: string };
 
+/** What is listed, and in which form. */
+export interface Listed<Seen extends ObjectMetadata> {
+  readonly resource: ApiResource;
+  readonly form: ObjectForm<Seen>;
+}
+
 /**
  * A consistent list in pages, of which each is given to `onPage`. The resourceVersion stays unset, so the first page is as new as
  * etcd, and the further ones belong to it. Rejects with what the connection rejects with.
  */
-export async function listMetadata(
+export async function listObjects<Seen extends ObjectMetadata>(
   connection: ApiConnection,
-  resource: ApiResource,
-  onPage: (objects: readonly ObjectMetadata[]) => void,
+  what: Listed<Seen>,
+  onPage: (objects: readonly Seen[]) => void,
   signal: AbortSignal,
 ): Promise<ListOutcome> {
   const seen = new Set<string>();
   let next = '';
   let resourceVersion = '';
   do {
-    const page = await readPage(connection, resource, next, signal);
+    const page = await readPage(connection, what, next, signal);
     if (page.kind === 'incomplete') return page;
     onPage(page.objects);
     seen.add(next);
@@ -56,9 +60,9 @@ export async function listMetadata(
     : { kind: 'complete', end: { resourceVersion } };
 }
 
-interface ReadPage {
+interface ReadPage<Seen> {
   readonly kind: 'page';
-  readonly objects: readonly ObjectMetadata[];
+  readonly objects: readonly Seen[];
   readonly next: string;
   readonly resourceVersion: string;
 }
@@ -70,23 +74,23 @@ const incomplete = (problem: ListProblem, message: string): Incomplete => ({
   message,
 });
 
-async function readPage(
+async function readPage<Seen extends ObjectMetadata>(
   connection: ApiConnection,
-  resource: ApiResource,
+  { resource, form }: Listed<Seen>,
   next: string,
   signal: AbortSignal,
-): Promise<ReadPage | Incomplete> {
+): Promise<ReadPage<Seen> | Incomplete> {
   const query = { limit: String(PAGE_OBJECTS), ...(next !== '' && { continue: next }) };
   const path = collectionPath(resource, query);
-  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA_LIST }, signal);
+  const answer = await connection.call({ method: 'GET', path, accept: form.acceptList }, signal);
   if (answer.status === 410) return incomplete('expired', refusalText(answer));
   if (answer.status !== 200) return incomplete('refused', refusalText(answer));
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
     return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
-  const objects: ObjectMetadata[] = [];
+  const objects: Seen[] = [];
   for (const item of parsed.data.items ?? []) {
-    const object = readMetadata(item);
+    const object = form.read(item);
     if (object === null) return incomplete('unreadable', 'an entry of the list is no object');
     objects.push(object);
   }
@@ -116,5 +120,3 @@ function adviceFor(answer: ApiAnswer): string {
     ? `${told}. What answers is no API server of Kubernetes: check the address`
     : told;
 }
-
-export const AS_METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';

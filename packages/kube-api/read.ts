@@ -1,11 +1,11 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
-import { AS_METADATA } from './list.ts';
-import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { METADATA_FORM, type ObjectForm } from './form.ts';
+import type { ObjectMetadata } from './metadata.ts';
 import { type ApiKind, type ApiObjectName, objectPath } from './resources.ts';
 import { type ApiStatus, jsonOf, refusalText, statusOf } from './status.ts';
 
-export type LiveObject =
-  | { readonly kind: 'found'; readonly object: ObjectMetadata }
+export type LiveObject<Seen extends ObjectMetadata = ObjectMetadata> =
+  | { readonly kind: 'found'; readonly object: Seen }
   /** The API server says of this very object that it is not there. */
   | { readonly kind: 'absent' }
   /** Anything else, from which nothing follows. */
@@ -15,24 +15,34 @@ export type LiveObject =
  * Reads one object from etcd, not from a cache. Absent is only what a `Status` names: a 404 for a path that is not served names no
  * object (cluster D4, D9). Rejects with what the connection rejects with.
  */
-export async function readObject(
+export async function readObject<Seen extends ObjectMetadata>(
   connection: ApiConnection,
   resource: ApiKind,
   named: ApiObjectName,
-): Promise<LiveObject> {
+  form: ObjectForm<Seen>,
+): Promise<LiveObject<Seen>> {
   const answer = await connection.call({
     method: 'GET',
     path: objectPath(resource, named),
-    accept: AS_METADATA,
+    accept: form.accept,
   });
-  return liveObject(answer, resource, named);
+  return answeredObject(answer, resource, named, form);
 }
 
-export function liveObject(answer: ApiAnswer, resource: ApiKind, named: ApiObjectName): LiveObject {
-  const unknown = (message: string): LiveObject => ({ kind: 'unknown', answer, message });
+/** What an answer about an object says of it. */
+export const liveObject = (answer: ApiAnswer, resource: ApiKind, named: ApiObjectName): LiveObject =>
+  answeredObject(answer, resource, named, METADATA_FORM);
+
+function answeredObject<Seen extends ObjectMetadata>(
+  answer: ApiAnswer,
+  resource: ApiKind,
+  named: ApiObjectName,
+  form: ObjectForm<Seen>,
+): LiveObject<Seen> {
+  const unknown = (message: string): LiveObject<Seen> => ({ kind: 'unknown', answer, message });
   const body = jsonOf(answer.body);
   if (answer.status === 200) {
-    const object = isOfKind(body, resource) ? readMetadata(body) : null;
+    const object = isOfKind(body, resource) ? form.read(body) : null;
     return object !== null && isAt(object, resource, named)
       ? { kind: 'found', object }
       : unknown('the answer is no such object');

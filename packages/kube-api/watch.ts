@@ -2,15 +2,15 @@ import { z } from 'zod';
 import type { Sleep } from '../process/backoff.ts';
 import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection } from './connection.ts';
+import type { ObjectForm } from './form.ts';
 import { LineTooLong, linesOf } from './lines.ts';
-import { AS_METADATA } from './list.ts';
-import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import type { ObjectMetadata } from './metadata.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText } from './status.ts';
 
-export type WatchEvent =
-  | { readonly kind: 'put'; readonly object: ObjectMetadata }
-  | { readonly kind: 'gone'; readonly object: ObjectMetadata }
+export type WatchEvent<Seen extends ObjectMetadata = ObjectMetadata> =
+  | { readonly kind: 'put'; readonly object: Seen }
+  | { readonly kind: 'gone'; readonly object: Seen }
   /** Nothing happened up to here. */
   | { readonly kind: 'bookmark'; readonly resourceVersion: string };
 
@@ -23,10 +23,11 @@ export interface WatchEnd {
   readonly message: string;
 }
 
-export interface WatchOptions {
+export interface WatchOptions<Seen extends ObjectMetadata = ObjectMetadata> {
   readonly resource: ApiResource;
+  readonly form: ObjectForm<Seen>;
   readonly from: string;
-  readonly onEvent: (event: WatchEvent) => void;
+  readonly onEvent: (event: WatchEvent<Seen>) => void;
   readonly signal: AbortSignal;
   readonly sleep: Sleep;
   /** Between 0 and 1: so that not all watches end at once. */
@@ -41,9 +42,12 @@ const SILENCE_LOOK_MS = 60_000;
 const MAX_SILENT_LOOKS = 4;
 const SHORTEST_WATCH_SECONDS = 300;
 
-/** Watches metadata until something ends it. Rejects with what the connection rejects with, and when the signal aborts. */
-export async function watchMetadata(connection: ApiConnection, options: WatchOptions): Promise<WatchEnd> {
-  const { resource, from, signal, random } = options;
+/** Watches objects until something ends it. Rejects with what the connection rejects with, and when the signal aborts. */
+export async function watchObjects<Seen extends ObjectMetadata>(
+  connection: ApiConnection,
+  options: WatchOptions<Seen>,
+): Promise<WatchEnd> {
+  const { resource, form, from, signal, random } = options;
   const seconds = Math.floor(SHORTEST_WATCH_SECONDS * (1 + random()));
   const path = collectionPath(resource, {
     watch: 'true',
@@ -53,7 +57,7 @@ export async function watchMetadata(connection: ApiConnection, options: WatchOpt
   });
   const stop = new LinkedController(signal);
   try {
-    const stream = await connection.stream({ method: 'GET', path, accept: AS_METADATA }, stop.signal);
+    const stream = await connection.stream({ method: 'GET', path, accept: form.accept }, stop.signal);
     if (stream.status === 410) return { why: 'expired', message: 'status 410' };
     if (stream.status !== 200)
       return { why: 'refused', message: await refusalOf(stream.status, stream.body) };
@@ -69,16 +73,16 @@ async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<s
 }
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-async function follow(
+async function follow<Seen extends ObjectMetadata>(
   body: AsyncIterable<Buffer>,
   stop: LinkedController,
-  { onEvent, signal, sleep }: WatchOptions,
+  { form, onEvent, signal, sleep }: WatchOptions<Seen>,
 ): Promise<WatchEnd> {
   const silence = silenceTimer(stop, sleep);
   try {
     for await (const line of linesOf(body, MAX_LINE_BYTES)) {
       silence.heard();
-      const event = readLine(line);
+      const event = readLine(line, form);
       if ('why' in event) return event;
       onEvent(event);
     }
@@ -136,7 +140,10 @@ const Line = z.object({
 const Bookmark = z.object({ metadata: z.object({ resourceVersion: z.string().min(1).max(128) }) });
 const Gone = z.object({ code: z.literal(410) });
 
-function readLine(text: string): WatchEvent | WatchEnd {
+function readLine<Seen extends ObjectMetadata>(
+  text: string,
+  form: ObjectForm<Seen>,
+): WatchEvent<Seen> | WatchEnd {
   const line = Line.safeParse(jsonOf(text));
   if (!line.success) return unreadable('a line is no event');
   const { type, object } = line.data;
@@ -150,7 +157,7 @@ function readLine(text: string): WatchEvent | WatchEnd {
     if (!bookmark.success) return unreadable('a bookmark has no resourceVersion');
     return { kind: 'bookmark', resourceVersion: bookmark.data.metadata.resourceVersion };
   }
-  const read = readMetadata(object);
+  const read = form.read(object);
   if (read === null) return unreadable('an event has no object');
   return { kind: type === 'DELETED' ? 'gone' : 'put', object: read };
 }

@@ -1,5 +1,5 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
-import { AS_METADATA } from './list.ts';
+import { AS_METADATA } from './form.ts';
 import { type ApiOwnerReference, UNREADABLE } from './metadata.ts';
 import { type ApiObjectName, type ApiResource, objectPath } from './resources.ts';
 

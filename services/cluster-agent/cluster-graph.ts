@@ -10,9 +10,9 @@ import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import { candidateFacts } from './candidates/candidate-facts.ts';
 import { type Batch, CandidateTracker } from './candidates/candidate-tracker.ts';
 import { FirstSeen } from './candidates/first-seen.ts';
+import { graphObject } from './graph-object-of.ts';
 import { Definitions } from './kinds/definitions.ts';
 import { KindRegistry } from './kinds/kind-registry.ts';
-import { graphObject } from './observed-object.ts';
 import type { ReflectorSink } from './watching/reflector.ts';
 
 export interface ClusterGraphOptions {

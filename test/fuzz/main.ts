@@ -3,11 +3,13 @@
  * Ends with 1 where something was found, and with 2 for wrong options.
  */
 import { campaign, tellTable } from './campaign.ts';
+import { rememberVerified } from './engine/remember-verified.ts';
 import { optionsIn } from './options.ts';
 import { plantedCampaign } from './planted/find-planted.ts';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
+rememberVerified();
 const options = optionsIn(process.argv.slice(2), say);
 if (options === null) process.exitCode = 2;
 else if (options.table) tellTable(options);

@@ -1,20 +1,20 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import { listMetadata } from '../../../packages/kube-api/list.ts';
-import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
-import { type WatchEvent, watchMetadata } from '../../../packages/kube-api/watch.ts';
+import { listObjects } from '../../../packages/kube-api/list.ts';
+import { type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import { backoffMs, type RetryBackoff, type Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { formOf, type ObservedObject } from './observed-object.ts';
 import { isOlder } from './resource-versions.ts';
 
 /** What becomes of what is read of one kind. */
 export interface ReflectorSink {
   beginList(kind: ResourceKind): void;
-  listed(kind: ResourceKind, objects: readonly ObjectMetadata[]): void;
+  listed(kind: ResourceKind, objects: readonly ObservedObject[]): void;
   /** The list was read whole. `isWatched`: what happens after it will be told; else it only looks so (cluster I8). */
   endList(kind: ResourceKind, isWatched: boolean): void;
-  put(kind: ResourceKind, object: ObjectMetadata): void;
-  gone(kind: ResourceKind, object: ObjectMetadata): void;
+  put(kind: ResourceKind, object: ObservedObject): void;
+  gone(kind: ResourceKind, object: ObservedObject): void;
   /** It cannot be listed or watched, and why. */
   failed(kind: ResourceKind, reason: string): void;
   /** Its newest list is older than what was seen before: the cluster was restored. */
@@ -87,9 +87,9 @@ class Reflector {
     const { connection, sink, inTurn } = this.#options;
     const outcome = await inTurn(() => {
       sink.beginList(this.#kind);
-      return listMetadata(
+      return listObjects(
         connection,
-        this.#kind,
+        { resource: this.#kind, form: formOf(this.#kind) },
         (objects) => sink.listed(this.#kind, objects),
         this.#signal,
       );
@@ -108,12 +108,13 @@ class Reflector {
   async #watch(from: string): Promise<string | null> {
     const { connection, sleep, random } = this.#options;
     let events = 0;
-    const onEvent = (event: WatchEvent): void => {
+    const onEvent = (event: WatchEvent<ObservedObject>): void => {
       events++;
       this.#seen(event);
     };
-    const watching = { resource: this.#kind, from, onEvent, signal: this.#signal, sleep, random };
-    const end = await watchMetadata(connection, watching);
+    const what = { resource: this.#kind, form: formOf(this.#kind) };
+    const watching = { ...what, from, onEvent, signal: this.#signal, sleep, random };
+    const end = await watchObjects(connection, watching);
     if (end.why !== 'closed') this.#from = null;
     this.#isWatchRefused = end.why === 'refused' && events === 0;
     if (end.why === 'refused') return end.message;
@@ -122,7 +123,7 @@ class Reflector {
     return null;
   }
 
-  #seen(event: WatchEvent): void {
+  #seen(event: WatchEvent<ObservedObject>): void {
     const { sink } = this.#options;
     const version = event.kind === 'bookmark' ? event.resourceVersion : event.object.resourceVersion;
     this.#from = version;

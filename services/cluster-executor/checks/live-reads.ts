@@ -1,4 +1,5 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { METADATA_FORM, type ObjectForm } from '../../../packages/kube-api/form.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import { type LiveObject, readObject } from '../../../packages/kube-api/read.ts';
 import type { ApiObjectName } from '../../../packages/kube-api/resources.ts';
@@ -58,8 +59,16 @@ export class LiveReads {
     };
   }
 
-  object({ kind, named }: Place): Promise<LiveObject> {
-    return readObject(this.#connection, kind, named);
+  object(place: Place): Promise<LiveObject> {
+    return this.whole(place, METADATA_FORM);
+  }
+
+  /** With what such a form reads beside metadata. */
+  whole<Seen extends ObjectMetadata>(
+    { kind, named }: Place,
+    form: ObjectForm<Seen>,
+  ): Promise<LiveObject<Seen>> {
+    return readObject(this.#connection, kind, named, form);
   }
 
   /** An owner by its uid: under its name another object may be by now, and then it is absent (cluster D5, D9). */

@@ -179,4 +179,15 @@ export const PLANTED: readonly ReadingBug[] = [
       },
     ],
   },
+  {
+    name: 'keep-list-of-clusters-not-asked-again',
+    target: 'clusterCommands',
+    edits: [
+      {
+        file: 'services/cluster-executor/checks/own-judgement.ts',
+        old: 'return refusedBy(kept, isUnchanged);',
+        now: "return kept.rule === 'S5' ? act : refusedBy(kept, isUnchanged);",
+      },
+    ],
+  },
 ];

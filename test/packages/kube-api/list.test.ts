@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { listMetadata, readClusterInstance } from '../../../packages/kube-api/list.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
+import { listObjects, readClusterInstance } from '../../../packages/kube-api/list.ts';
 import {
   CONFIG_MAPS,
   type FakeAnswer,
@@ -14,9 +15,9 @@ async function listed(pages: Readonly<Record<string, FakeAnswer>>) {
     return pages[token] ?? { status: 500 };
   });
   const names: string[] = [];
-  const outcome = await listMetadata(
+  const outcome = await listObjects(
     connection,
-    CONFIG_MAPS,
+    { resource: CONFIG_MAPS, form: METADATA_FORM },
     (objects) => names.push(...objects.map(({ name }) => name)),
     new AbortController().signal,
   );

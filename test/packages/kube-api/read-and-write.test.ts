@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { readObject } from '../../../packages/kube-api/read.ts';
 import { collectionPath, objectPath } from '../../../packages/kube-api/resources.ts';
 import { retryAfterMs } from '../../../packages/kube-api/status.ts';
@@ -18,6 +19,7 @@ const read = async (answer: FakeAnswer): Promise<string> =>
       fakeConnection(() => answer),
       CONFIG_MAPS,
       NAMED,
+      METADATA_FORM,
     )
   ).kind;
 

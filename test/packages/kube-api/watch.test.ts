@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type WatchEvent, watchMetadata } from '../../../packages/kube-api/watch.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
+import { type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';
 import { CONFIG_MAPS, chunks, fakeConnection, objectBody, statusBody } from './support/fake-connection.ts';
@@ -13,8 +14,9 @@ async function watched(...texts: string[]) {
     () => chunks(...texts),
   );
   const events: WatchEvent[] = [];
-  const end = await watchMetadata(connection, {
+  const end = await watchObjects(connection, {
     resource: CONFIG_MAPS,
+    form: METADATA_FORM,
     from: '5',
     onEvent: (event) => events.push(event),
     signal: new AbortController().signal,
@@ -64,8 +66,9 @@ test.each([
   [503, 'refused'],
 ])('a watch that is not begun with status %i: %s', async (status, why) => {
   const connection = fakeConnection(() => ({ status, body: statusBody(status, 'Why') }));
-  const end = await watchMetadata(connection, {
+  const end = await watchObjects(connection, {
     resource: CONFIG_MAPS,
+    form: METADATA_FORM,
     from: '5',
     onEvent: () => undefined,
     signal: new AbortController().signal,
@@ -95,8 +98,9 @@ test('a watch that says nothing, not even a bookmark, ends after minutes', async
     (signal) => silentAfter([BOOKMARK], signal),
   );
   let events = 0;
-  const end = watchMetadata(connection, {
+  const end = watchObjects(connection, {
     resource: CONFIG_MAPS,
+    form: METADATA_FORM,
     from: '5',
     onEvent: () => events++,
     signal: new AbortController().signal,
@@ -118,8 +122,9 @@ test('a signal that aborts ends it with its reason', async () => {
     () => ({}),
     (signal) => silentAfter([], signal),
   );
-  const end = watchMetadata(connection, {
+  const end = watchObjects(connection, {
     resource: CONFIG_MAPS,
+    form: METADATA_FORM,
     from: '5',
     onEvent: () => undefined,
     signal: stop.signal,

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { readObject } from '../../../packages/kube-api/read.ts';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
@@ -134,19 +135,29 @@ test('[cluster C14, D15] an owner that is deleted leaves a candidate, which goes
     'Background',
   );
   expect([patched.status, stale.status, other.status]).toEqual([200, 409, 409]);
-  const now = await readObject(connection, CONFIG_MAPS, named);
+  const now = await readObject(connection, CONFIG_MAPS, named, METADATA_FORM);
   if (now.kind !== 'found') throw new Error('the dependent is gone');
   const current = { ...target, judged: now.object };
   expect((await deleteObject(connection, { ...current, rehearse: true }, 'Background')).status).toBe(200);
-  expect((await readObject(connection, CONFIG_MAPS, named)).kind).toBe('found');
+  expect((await readObject(connection, CONFIG_MAPS, named, METADATA_FORM)).kind).toBe('found');
   expect((await deleteObject(connection, current, 'Background')).status).toBe(200);
-  expect((await readObject(connection, CONFIG_MAPS, named)).kind).toBe('absent');
+  expect((await readObject(connection, CONFIG_MAPS, named, METADATA_FORM)).kind).toBe('absent');
 });
 
 test('[cluster D4, D9] what is not served is not absent', async () => {
   const named = { namespace: 'default', name: 'x' };
-  const notServed = await readObject(connection, { ...CONFIG_MAPS, resource: 'others' }, named);
-  const noGroup = await readObject(connection, { ...CONFIG_MAPS, group: 'example.com' }, named);
+  const notServed = await readObject(
+    connection,
+    { ...CONFIG_MAPS, resource: 'others' },
+    named,
+    METADATA_FORM,
+  );
+  const noGroup = await readObject(
+    connection,
+    { ...CONFIG_MAPS, group: 'example.com' },
+    named,
+    METADATA_FORM,
+  );
   expect([notServed.kind, noGroup.kind]).toEqual(['unknown', 'unknown']);
 });
 
@@ -165,8 +176,8 @@ test('[cluster D18, E1, E3] an owner that orphans goes when its dependents have 
   const { object, dependents } = await told('orphaning', (each) => each.dependents.count === 0);
   expect([object.finalizers, dependents.count]).toEqual([['orphan'], 0]);
   await patchMetadata(connection, target(object), { finalizers: [] });
-  expect((await readObject(connection, CONFIG_MAPS, object)).kind).toBe('absent');
-  expect((await readObject(connection, CONFIG_MAPS, child.object)).kind).toBe('found');
+  expect((await readObject(connection, CONFIG_MAPS, object, METADATA_FORM)).kind).toBe('absent');
+  expect((await readObject(connection, CONFIG_MAPS, child.object, METADATA_FORM)).kind).toBe('found');
 });
 
 test('[cluster D17, G7] an owner that waits is told when nobody blocks it', async () => {

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { readClusterInstance } from '../../../packages/kube-api/list.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
@@ -108,12 +109,12 @@ async function made(
   return live(name);
 }
 async function live(name: string): Promise<ObjectMetadata> {
-  const found = await readObject(connection, KIND, { namespace: 'default', name });
+  const found = await readObject(connection, KIND, { namespace: 'default', name }, METADATA_FORM);
   if (found.kind !== 'found') throw new Error(`${name} is ${found.kind}`);
   return found.object;
 }
 const isThere = async (name: string): Promise<boolean> =>
-  (await readObject(connection, KIND, { namespace: 'default', name })).kind === 'found';
+  (await readObject(connection, KIND, { namespace: 'default', name }, METADATA_FORM)).kind === 'found';
 const ownerOf = ({ name, uid }: Pick<ObjectMetadata, 'name' | 'uid'>, over: object = {}) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

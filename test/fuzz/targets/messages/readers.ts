@@ -36,6 +36,7 @@ import { newKey, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { arbitraryForgery } from '../../../pipeline/support/attacker.ts';
 import { someNode } from '../../../services/pressure/arbitrary.ts';
 import { auditReader, decisionsReader, headReader, namesReader } from './audit.ts';
+import { clusterCommandsOfNow, clusterExecutorReader } from './cluster-orders.ts';
 import { decidingReader, toTheSameNode } from './deciding.ts';
 import { heldNodesReader, measuredReader } from './facts.ts';
 import { archivedHeadsReader, archiveHead, decisionHead, headsReader } from './heads.ts';
@@ -207,8 +208,9 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
     },
   },
   clusterCommands: {
-    events: () => [clusterCommand()],
+    events: () => [clusterCommand(), ...clusterCommandsOfNow()],
     readers: {
+      'cluster-executor': clusterExecutorReader,
       audit: auditReader('clusterCommands'),
       'signatures of verify': signaturesReader('clusterCommands'),
       'trust that warns': warnedReader('clusterCommands'),

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import type { JobFacts } from '../../../schemas/events/expiry.ts';
+import { ApiTime } from './times.ts';
+
+const Job = z.object({
+  spec: z.object({ ttlSecondsAfterFinished: z.int().nonnegative().nullish() }),
+  status: z
+    .object({
+      conditions: z
+        .array(z.object({ type: z.string(), status: z.string(), lastTransitionTime: ApiTime }))
+        .nullish(),
+    })
+    .nullish(),
+});
+
+const FINISHED: readonly string[] = ['Complete', 'Failed'];
+
+/** `null` for what is no Job. The first condition that says that it is finished counts (cluster K2). */
+export function readJob(value: unknown): JobFacts | null {
+  const parsed = Job.safeParse(value);
+  if (!parsed.success) return null;
+  const { spec, status } = parsed.data;
+  const finished = status?.conditions?.find(
+    (condition) => FINISHED.includes(condition.type) && condition.status === 'True',
+  );
+  return {
+    of: 'Job',
+    ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished ?? null,
+    finished: finished === undefined ? null : { atMs: finished.lastTransitionTime },
+  };
+}

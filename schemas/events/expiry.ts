@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
+import { ClusterIdentity } from './identity.ts';
+
+/** One fact holds at most so many objects. */
+export const MAX_EXPIRING = 500;
+/** A certificate request with more is kept without a look at it. */
+export const MAX_CONDITIONS = 50;
+
+/** Epoch milliseconds as an object states them. */
+const StatedMs = z.int().nonnegative();
+
+export const JobFacts = z.object({
+  of: z.literal('Job'),
+  ttlSecondsAfterFinished: z.int().nonnegative().nullable(),
+  /** `null` for a Job that goes on; `atMs` is `null` where the time cannot be read (cluster K2). */
+  finished: z.object({ atMs: StatedMs.nullable() }).nullable(),
+});
+export type JobFacts = z.infer<typeof JobFacts>;
+
+export const CertificateRequestFacts = z.object({
+  of: z.literal('CertificateSigningRequest'),
+  /** Whatever their status (cluster L8). */
+  conditions: z.array(z.object({ type: ObjectText, updatedAtMs: StatedMs.nullable() })).max(MAX_CONDITIONS),
+  certificate: z.discriminatedUnion('is', [
+    z.object({ is: z.literal('missing') }),
+    z.object({ is: z.literal('unreadable') }),
+    z.object({ is: z.literal('there'), notAfterMs: z.int() }),
+  ]),
+});
+export type CertificateRequestFacts = z.infer<typeof CertificateRequestFacts>;
+
+export const PodCertificateRequestFacts = z.object({ of: z.literal('PodCertificateRequest') });
+
+/** What the rules about time read of an object, by its kind. */
+export const ExpiryFacts = z.discriminatedUnion('of', [
+  JobFacts,
+  CertificateRequestFacts,
+  PodCertificateRequestFacts,
+]);
+export type ExpiryFacts = z.infer<typeof ExpiryFacts>;
+
+/** An object whose time has come, by the agent. */
+export const ExpiryCandidate = z.object({
+  object: z.object({
+    ...ClusterObject.shape,
+    /** As the API server wrote it; `null` for what is not being deleted. */
+    deletionTimestamp: z.string().max(64).nullable(),
+    /** What bears the annotation that keeps it. */
+    keptBy: z.enum(['object', 'namespace']).nullable(),
+  }),
+  createdAtMs: StatedMs.nullable(),
+  facts: ExpiryFacts,
+});
+export type ExpiryCandidate = z.infer<typeof ExpiryCandidate>;
+
+/** Fact: objects of one cluster whose time has come. */
+export const Expiry = z.object({
+  type: z.literal('fleetgc.cluster.expiry'),
+  version: z.literal(1),
+  id: z.string().min(1).max(200),
+  ...ClusterIdentity.shape,
+  /** As of facts about owners. */
+  session: z.uuid(),
+  /** Counts the facts of this kind of a session. */
+  seq: z.int().nonnegative(),
+  takenAt: ClusterInstant,
+  candidates: z.array(ExpiryCandidate).min(1).max(MAX_EXPIRING),
+});
+export type Expiry = z.infer<typeof Expiry>;

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { expiringReader } from '../../../packages/kube-api/whole/expiring.ts';
+import { timeMs } from '../../../packages/kube-api/whole/times.ts';
+import { CERTIFICATE } from '../../fixtures/certificate.ts';
+
+const CREATED = { metadata: { creationTimestamp: '2026-11-25T10:00:00Z' } };
+const CREATED_MS = Date.UTC(2026, 10, 25, 10);
+
+const read = (group: string, kind: string, value: object): unknown =>
+  expiringReader({ group, kind })?.({ ...CREATED, ...value });
+const readJob = (value: object): unknown => read('batch', 'Job', value);
+const readRequest = (status: unknown): unknown =>
+  read('certificates.k8s.io', 'CertificateSigningRequest', { status });
+
+const condition = (type: string, over: object = {}) => ({
+  type,
+  status: 'True',
+  lastTransitionTime: '2026-11-25T11:00:00Z',
+  ...over,
+});
+
+test('[cluster K2] of a Job the first condition counts that says that it is finished', () => {
+  const conditions = [
+    condition('Suspended'),
+    condition('Complete', { status: 'False' }),
+    condition('Failed', { lastTransitionTime: '2026-11-25T12:00:00Z' }),
+    condition('Complete'),
+  ];
+  expect(readJob({ spec: { ttlSecondsAfterFinished: 0 }, status: { conditions } })).toEqual({
+    createdAtMs: CREATED_MS,
+    facts: {
+      of: 'Job',
+      ttlSecondsAfterFinished: 0,
+      finished: { atMs: Date.UTC(2026, 10, 25, 12) },
+    },
+  });
+});
+
+test('[cluster K2] a finish without a time that can be read is one of which nothing follows', () => {
+  for (const lastTransitionTime of [null, undefined, 'soon', '0001-01-01T00:00:00Z', 7])
+    expect(
+      readJob({ spec: {}, status: { conditions: [condition('Complete', { lastTransitionTime })] } }),
+    ).toMatchObject({ facts: { ttlSecondsAfterFinished: null, finished: { atMs: null } } });
+  expect(readJob({ spec: {} })).toMatchObject({ facts: { finished: null } });
+});
+
+test('what is no Job has no facts', () => {
+  for (const value of [
+    {},
+    { spec: { ttlSecondsAfterFinished: -1 } },
+    { spec: {}, status: { conditions: [{}] } },
+  ])
+    expect(readJob(value)).toBeNull();
+});
+
+test('[cluster L8] of certificate requests types of conditions are read, and not their status', () => {
+  const conditions = [
+    { type: 'Approved', status: 'False', lastUpdateTime: '2026-11-25T11:00:00Z' },
+    { type: 'Denied' },
+  ];
+  expect(readRequest({ conditions })).toMatchObject({
+    facts: {
+      conditions: [
+        { type: 'Approved', updatedAtMs: Date.UTC(2026, 10, 25, 11) },
+        { type: 'Denied', updatedAtMs: null },
+      ],
+      certificate: { is: 'missing' },
+    },
+  });
+});
+
+test('[cluster L6] of a certificate the end of the first one is read, and one that cannot be parsed has none', () => {
+  const certificate = Buffer.from(CERTIFICATE).toString('base64');
+  expect(readRequest({ certificate })).toMatchObject({
+    facts: { certificate: { is: 'there', notAfterMs: Date.UTC(2026, 10, 26, 18, 46, 10) } },
+  });
+  for (const unreadable of ['bm8=', 'no base64 at all', 'a'.repeat(100_000)])
+    expect(readRequest({ certificate: unreadable })).toMatchObject({
+      facts: { certificate: { is: 'unreadable' } },
+    });
+});
+
+test('a request with conditions beyond all bounds has no facts', () => {
+  expect(readRequest({ conditions: Array.from({ length: 51 }, () => ({ type: 'Approved' })) })).toBeNull();
+});
+
+test('kinds of which no rule about time knows are read as metadata alone', () => {
+  expect(expiringReader({ group: '', kind: 'ConfigMap' })).toBeNull();
+  expect(expiringReader({ group: '', kind: 'toString' })).toBeNull();
+});
+
+test('a time is what an API server writes', () => {
+  expect(timeMs('2026-11-25T10:00:00.123456789+01:00')).toBe(Date.UTC(2026, 10, 25, 9, 0, 0, 123));
+  for (const none of [null, undefined, '', '2026', '2026-13-45T99:00:00Z', '0001-01-01T00:00:00Z', '1e9'])
+    expect(timeMs(none)).toBeNull();
+});
