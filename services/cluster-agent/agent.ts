@@ -2,13 +2,8 @@ import { readClusterInstance } from '../../packages/kube-api/list.ts';
 import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
-import {
-  type AgentFigures,
-  type AgentParts,
-  type KnownGraph,
-  Session,
-  type SessionStart,
-} from './session.ts';
+import { Session } from './session.ts';
+import type { AgentFigures, AgentParts, KnownGraph, SessionStart } from './session-parts.ts';
 
 /** For so long after a cluster went back to an older state, nothing that follows from absence is done (cluster S3). */
 const WENT_BACK_FOR_MS = 600_000;

@@ -3,11 +3,15 @@ import { clusterOutput } from '../../packages/decision/handler.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
+import { whatHolds } from './candidates/what-holds.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
 
 export interface ClusterAgentDeps {
@@ -15,6 +19,8 @@ export interface ClusterAgentDeps {
   readonly connection: ApiConnection;
   readonly publisher: Publisher;
   readonly log: Pick<EventLog, 'read'>;
+  /** Throws `POLICIES_UNREADABLE` while nobody can tell. */
+  readonly policies: () => PolicySetOf<'cluster'>;
   readonly trust: Trust;
   readonly sources: Sources;
   readonly metrics: Metrics;
@@ -35,6 +41,7 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
         throw error;
       }
     },
+    holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),
     sleep: sources.wait,
     random: sources.random,
     newId: sources.newId,
@@ -43,4 +50,17 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   });
   addAgentMetrics(metrics, { agent, clock: connection.clock, nowMs: sources.monotonicNow });
   return agent;
+}
+
+function holdsNow(
+  policies: ClusterAgentDeps['policies'],
+  identity: ClusterIdentity,
+  atMs: number,
+): string | null {
+  try {
+    return whatHolds(policies(), identity, atMs);
+  } catch (error) {
+    if (toFleetGcError(error).code === 'POLICIES_UNREADABLE') return null;
+    throw error;
+  }
 }

@@ -1,57 +1,16 @@
 import pLimit from 'p-limit';
-import type { Logger } from 'pino';
-import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
-import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
-import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process/backoff.ts';
+import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
-import type { ClusterIdentity } from '../../schemas/events/identity.ts';
-import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
+import { HoldsWatch } from './candidates/what-holds.ts';
 import { ClusterGraph } from './cluster-graph.ts';
-import type { GoneOwners } from './read-gone-owners.ts';
+import type { AgentFigures, AgentParts, KnownGraph, SessionStart } from './session-parts.ts';
 import { Reflectors } from './watching/reflectors.ts';
-
-export interface AgentParts {
-  readonly connection: ApiConnection;
-  /** Resolves when the fact is acknowledged. */
-  readonly publish: (fact: Ownership) => Promise<void>;
-  /** How owners went while an earlier agent followed this cluster. */
-  readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
-  readonly sleep: Sleep;
-  readonly random: () => number;
-  readonly newId: () => string;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-  readonly logger: Logger;
-}
-
-export interface SessionStart extends ClusterIdentity {
-  readonly session: string;
-  /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
-  readonly wentBackUntilMs: number | null;
-  readonly goneBefore: GoneOwners;
-}
-
-/** How much there is to follow. */
-export interface AgentFigures {
-  readonly objects: number;
-  readonly kinds: number;
-  readonly unsyncedKinds: number;
-  readonly candidates: number;
-}
-
-/** For who judges beside the agent, in the same process. */
-export interface KnownGraph {
-  object(uid: string): GraphObject | undefined;
-  /** As it would be published now; `null` for an object that is no candidate. */
-  candidate(uid: string): OwnershipCandidate | null;
-  /** The cluster was restored to an older state a short time ago (cluster S3). */
-  readonly wentBack: boolean;
-}
 
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
 const DISCOVER_EVERY_MS = 30_000;
@@ -73,6 +32,7 @@ export class Session {
   readonly #work: ReturnType<typeof createWakeSignal>;
   readonly #definitions: ReturnType<typeof createWakeSignal>;
   readonly #over = new AbortController();
+  readonly #holds = new HoldsWatch();
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
@@ -186,6 +146,7 @@ export class Session {
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
     const takenAt = this.#takenAt();
     if (takenAt === null || !this.isReady) return false;
+    if (this.#hasNews(takenAt)) this.#graph.tellAgain();
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
     await this.#publishUntilDone(this.#fact(batch, takenAt), signal);
@@ -211,6 +172,10 @@ export class Session {
   #takenAt(): ClusterInstant | null {
     const time = this.#parts.connection.clock.at(this.#parts.nowMs());
     return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
+  }
+
+  #hasNews({ serverMs, spreadMs }: ClusterInstant): boolean {
+    return this.#holds.isChanged(this.#parts.holds(this.#start, serverMs + spreadMs), this.#parts.nowMs());
   }
 
   get #wentBackLately(): boolean {

@@ -25,6 +25,7 @@ export async function runCluster(run: ClusterRun): Promise<void> {
     connection: cluster.connection,
     publisher,
     log,
+    policies: run.policies.current.cluster,
     trust,
     sources,
     metrics,

@@ -3,6 +3,7 @@ import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/clu
 import { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
 import { conclude } from './rules/conclude.ts';
 import type { Confirmation, Outcome } from './rules/outcome.ts';
@@ -19,9 +20,13 @@ export interface OwnershipConclusion extends ClusterConclusion {
   readonly items: readonly ClusterCommandItem[];
 }
 
-/** What becomes of the candidates of a fact. Each is judged by what is said of itself alone. */
-export function decide(fact: Ownership, policy: ClusterPolicy): OwnershipConclusion {
-  const settings = settingsOf(policy);
+/** What becomes of the candidates of a fact; `approvals`: those in force for its cluster. Each is judged by what is said of itself alone. */
+export function decide(
+  fact: Ownership,
+  policy: ClusterPolicy,
+  approvals: readonly ApprovalRecord[],
+): OwnershipConclusion {
+  const settings = settingsOf(policy, approvals);
   const outcomes = fact.candidates.map((candidate) =>
     conclude(candidate, settings, { wentBack: fact.wentBack }),
   );

@@ -4,38 +4,31 @@ import { hasPath } from '../../../packages/kube-api/resources.ts';
 import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
 import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObject, ServedKind } from '../../../schemas/events/cluster-objects.ts';
-import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import { settingsOf } from '../../graph-gc/rules/settings.ts';
-import { policyFor, timeRefusal } from '../checks/command-checks.ts';
 import { type Look, leavingOwners, liveFacts } from '../checks/live-facts.ts';
 import { LiveReads, type SharedReads } from '../checks/live-reads.ts';
 import { ownJudgement } from '../checks/own-judgement.ts';
 import type { RemovalCounts } from '../checks/removal-counts.ts';
 import { failed, later, refused, type Stop, settled } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
-import type { ClusterIndex, ClusterPolicyInForce, IndexSource } from '../ports.ts';
+import type { ClusterIndex, IndexSource } from '../ports.ts';
 import { type Conflict, carryOut, type Deed } from './carry-out.ts';
 import type { DoneBefore } from './done-before.ts';
+import { type Permission, type Permitting, permissionFor, samePermission } from './permission.ts';
 
-export interface Attempting {
+export interface Attempting extends Permitting {
   readonly reads: SharedReads;
   /** `null` where the process has no graph of the cluster. */
   readonly index: IndexSource | null;
-  readonly policy: () => ClusterPolicyInForce;
-  /** Whether the key that signed an order still counts; why not, in a sentence. */
-  readonly objectionTo: (keyId: string | null) => string | null;
   readonly removals: RemovalCounts;
   readonly doneBefore: DoneBefore;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
 }
 
 /** What follows from the live state: this, to this object. */
-interface Judgement {
+interface Judgement extends Permission {
   readonly kind: ServedKind;
   readonly object: ObjectMetadata;
   readonly action: ClusterAction;
-  readonly record: ClusterPolicyRecord;
   /** Owners that let it go, and their kinds. */
   readonly leaving: readonly { readonly uid: string; readonly kind: string }[];
 }
@@ -63,35 +56,28 @@ export class Attempt {
   async run(): Promise<Stop> {
     for (let conflicts = 0; ; conflicts++) {
       const judged = await this.#judge(conflicts > 0 || this.#order.attempts > 1);
-      if (!('record' in judged)) return judged;
+      if (!('action' in judged)) return judged;
       const end = await this.#act(judged);
       if (end.kind !== 'conflict') return end;
       if (conflicts >= MOST_CONFLICTS) return later('conflict', end.message);
     }
   }
 
-  /** The policy under which it may be done now. */
-  #permission(): ClusterPolicyRecord | Stop {
-    const { command, received } = this.#order;
-    const { policy, objectionTo, nowMs } = this.#parts;
-    const late = latenessOf(this.#order, this.#connection, nowMs());
-    if (late !== null) return late;
-    const distrust = objectionTo(received.signedBy);
-    if (distrust !== null) return refused('not-trusted', distrust);
-    const record = policyFor(command, policy());
-    return 'reason' in record ? refused(record.reason, record.message) : record;
+  #permission(): Permission | Stop {
+    return permissionFor(this.#order, this.#connection, this.#parts);
   }
 
-  /** Why what was judged under this policy may not be done any more. */
-  #objectionTo({ hash }: ClusterPolicyRecord): Stop | null {
+  /** Why what was judged under this may not be done any more. */
+  #objectionTo(before: Permission): Stop | null {
     const now = this.#permission();
-    if (!('policy' in now)) return now;
-    return now.hash === hash ? null : later('conflict', 'another policy came into force meanwhile', 0);
+    if (!('record' in now)) return now;
+    const isSame = samePermission(now, before);
+    return isSame ? null : later('conflict', 'another policy or approval came into force meanwhile', 0);
   }
 
   async #judge(isFresh: boolean): Promise<Judgement | Stop> {
-    const record = this.#permission();
-    if (!('policy' in record)) return record;
+    const objection = this.#permission();
+    if (!('record' in objection)) return objection;
     const { item } = this.#order;
     if (this.#isDone(item.object.resourceVersion)) return DONE_BEFORE;
     const kind = await this.#reads.kinds.of(item.object);
@@ -100,24 +86,26 @@ export class Attempt {
     if (index === 'not-ready') return later('api-server-error', 'the owner graph is not read yet');
     const object = await this.#object(kind, isFresh ? null : index);
     if ('kind' in object) return object;
-    return this.#conclude({ kind, object, reads: this.#reads, index, removed: this.#removed() }, record);
+    return this.#conclude({ kind, object, reads: this.#reads, index, removed: this.#removed() });
   }
 
-  async #conclude(look: Look, record: ClusterPolicyRecord): Promise<Judgement | Stop> {
+  async #conclude(look: Look): Promise<Judgement | Stop> {
     const { item } = this.#order;
     const { kind, object, index } = look;
     const facts = await liveFacts(look);
     if ('kind' in facts) return facts;
     this.#order.owners = facts.owners;
+    const permission = this.#permission();
+    if (!('record' in permission)) return permission;
     const action = ownJudgement(item, {
       facts,
-      settings: settingsOf(record.policy),
+      settings: settingsOf(permission.record.policy, permission.approvals),
       wentBack: index?.wentBack ?? false,
       isUnchanged: object.resourceVersion === item.object.resourceVersion,
     });
     if ('kind' in action) return action;
     const leaving = leavingOwners(facts.candidates[0]?.references ?? []);
-    return { kind, object, action, record, leaving };
+    return { ...permission, kind, object, action, leaving };
   }
 
   #index(): ClusterIndex | 'not-ready' | null {
@@ -154,7 +142,7 @@ export class Attempt {
   /** The last look at what may forbid it, and then the deed. */
   async #act(judged: Judgement): Promise<Stop | Conflict> {
     const { kind, object, action, record } = judged;
-    const objection = this.#objectionTo(record);
+    const objection = this.#objectionTo(judged);
     if (objection !== null) return objection;
     if (this.#connection.clock.at(this.#parts.nowMs()) === null)
       return later('unreachable', "the API server's clock cannot be believed now", CLOCK_WAIT_MS);
@@ -164,7 +152,7 @@ export class Attempt {
       object,
       action,
       rehearse: record.policy.mode === 'rehearse',
-      objection: () => this.#objectionTo(record),
+      objection: () => this.#objectionTo(judged),
     };
     const end =
       action.action === 'delete' && !deed.rehearse
@@ -227,21 +215,6 @@ const isWhere = (
   ordered: ClusterObject,
   { namespaced }: ServedKind,
 ): boolean => known.name === ordered.name && (!namespaced || known.namespace === ordered.namespace);
-
-/** The order came too late; what went wrong before says more than that. */
-export function latenessOf(
-  { command, received, lastFailure }: Order,
-  { clock }: Pick<ApiConnection, 'clock'>,
-  nowMs: number,
-): Stop | null {
-  const refusal = timeRefusal(command, clock.at(nowMs));
-  const waitedMs = nowMs - received.receivedAtMs;
-  if (refusal === null && waitedMs < command.lifetimeMs) return null;
-  if (lastFailure !== null && refusal?.reason !== 'taken-in-the-future') return failed(lastFailure);
-  return refusal === null
-    ? refused('expired', `the command waited ${waitedMs} ms, and lives ${command.lifetimeMs} ms`)
-    : refused(refusal.reason, refusal.message);
-}
 
 const FORBIDDEN = 403;
 const unreadable = (status: number, message: string): Stop =>

@@ -22,12 +22,12 @@ export function commandRefusal(
   command: ClusterCommand,
   { identity, time, inForce }: CommandCircumstances,
 ): CommandRefused | null {
-  const record = policyFor(command, inForce);
+  const permitted = policyFor(command, inForce);
   return (
     instanceRefusal(command, identity) ??
     doubledObject(command) ??
     timeRefusal(command, time) ??
-    ('reason' in record ? record : null)
+    ('reason' in permitted ? permitted : null)
   );
 }
 
@@ -72,11 +72,13 @@ export function timeRefusal(
 
 const COLLECTOR: Collector = 'garbage-collector-controller';
 
-/** The record of the policy in force, if it is that of the command and gives this work to FleetGC. */
+type PolicyInForce = Extract<ClusterPolicyInForce, { kind: 'policy' }>;
+
+/** The policy in force, if it is that of the command and gives this work to FleetGC. */
 export function policyFor(
   { policy: named }: Pick<ClusterCommand, 'policy'>,
   inForce: ClusterPolicyInForce,
-): ClusterPolicyRecord | CommandRefused {
+): PolicyInForce | CommandRefused {
   switch (inForce.kind) {
     case 'paused':
       return { reason: 'paused', message: `fleetgc pause is in force: ${inForce.reason}` };
@@ -88,18 +90,16 @@ export function policyFor(
         message: `whether the cluster is paused cannot be read, so nothing is done: ${inForce.message}`,
       };
     case 'policy':
-      return named.hash === inForce.record.hash
-        ? withItsWork(inForce.record)
-        : otherPolicy(named, inForce.record);
+      return named.hash === inForce.record.hash ? withItsWork(inForce) : otherPolicy(named, inForce.record);
   }
 }
 
-function withItsWork(record: ClusterPolicyRecord): ClusterPolicyRecord | CommandRefused {
-  const { name, mode, collectors } = record.policy;
+function withItsWork(inForce: PolicyInForce): PolicyInForce | CommandRefused {
+  const { name, mode, collectors } = inForce.record.policy;
   const reason = 'policy-not-in-force';
   if (mode === 'dry-run') return { reason, message: `policy ${name} says dry-run for this cluster` };
   return collectors.includes(COLLECTOR)
-    ? record
+    ? inForce
     : { reason, message: `policy ${name} does not give ${COLLECTOR} to FleetGC` };
 }
 

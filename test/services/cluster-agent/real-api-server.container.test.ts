@@ -95,6 +95,7 @@ test('an agent reads all that a real API server serves', async () => {
     connection,
     publish: async (fact: Ownership) => void facts.push(fact),
     goneBefore: async () => new Map(),
+    holds: () => null,
     sleep: pause,
     random: Math.random,
     newId: () => crypto.randomUUID(),

@@ -61,6 +61,7 @@ beforeAll(async () => {
     connection,
     publish: async () => undefined,
     goneBefore: async () => new Map(),
+    holds: () => null,
     newId,
   });
   const executor = (index: ClusterAgent | null): ClusterExecutor =>
@@ -69,7 +70,7 @@ beforeAll(async () => {
       identity,
       connection,
       index,
-      policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy) }),
+      policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy), approvals: [] }),
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void results.push(...events.map(({ event }) => checked(event))),
