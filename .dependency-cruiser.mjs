@@ -77,6 +77,7 @@ const ROOMS = {
   ],
   'services/cluster': [
     'packages/process',
+    'packages/machine',
     'packages/pipeline',
     'packages/policy',
     'packages/service',
@@ -84,6 +85,8 @@ const ROOMS = {
     'services/cluster-agent',
     'services/cluster-executor',
   ],
+  // What is printed for others to apply; it reads discovery as the agent does.
+  'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
   'services/cluster-executor': [
     ...MESSAGES,
     'packages/process',
@@ -184,6 +187,7 @@ const ROOMS = {
     'packages/machine',
     'packages/text',
     'packages/event-log',
+    'packages/decision',
     'packages/pipeline',
     'packages/policy',
     'packages/trust',
@@ -211,6 +215,7 @@ const ROOMS = {
     'packages/trust',
     'packages/service',
     'services/audit',
+    'services/cluster-access',
     'services/dead-letters',
     'services/plan',
     'cli/options',
@@ -257,8 +262,10 @@ const ROOMS = {
     'packages/pipeline',
     'packages/policy',
     'packages/trust',
+    'packages/kube-api',
     'services/audit',
     'services/cluster',
+    'services/cluster-access',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',

@@ -1,13 +1,11 @@
-import { type ListedVerb, service, task } from './framework/verb.ts';
-
-interface VerbGroup {
-  readonly heading: string;
-  readonly verbs: readonly ListedVerb[];
-}
+import { ASKING_VERBS } from './asking-verbs.ts';
+import { CLUSTER_VERBS } from './cluster-verbs.ts';
+import { type ListedVerb, service, task, type VerbGroup } from './framework/verb.ts';
 
 /**
  * Every verb, in the order in which help shows them: its name, its line of help, and where the rest of it is, which is
- * read only when it is used. To add a verb, add a row here and its file in `cli/verbs/`, where its name says.
+ * read only when it is used. To add a verb, add a row here, or in what it
+ * takes in, and its file in `cli/verbs/`, where its name says.
  */
 export const VERB_GROUPS = [
   {
@@ -25,16 +23,7 @@ export const VERB_GROUPS = [
       ),
     ],
   },
-  {
-    heading: 'One Kubernetes cluster:',
-    verbs: [
-      task(
-        'cluster run',
-        'Collect the objects of one cluster whose owners are gone, without Kafka',
-        () => import('./verbs/cluster/run.ts'),
-      ),
-    ],
-  },
+  ...CLUSTER_VERBS,
   {
     heading: 'Try it out:',
     verbs: [
@@ -174,6 +163,11 @@ export const VERB_GROUPS = [
       ),
       task('keys list', 'List the keys that the roots vouch for', () => import('./verbs/keys/list.ts')),
       task('keys check', 'Check roots, keys, and when they end', () => import('./verbs/keys/check.ts')),
+      task(
+        'keys verify',
+        'Say of events that somebody brings who signed them',
+        () => import('./verbs/keys/verify.ts'),
+      ),
     ],
   },
   {
@@ -191,61 +185,7 @@ export const VERB_GROUPS = [
       ),
     ],
   },
-  {
-    heading: 'Ask the event log:',
-    verbs: [
-      task(
-        'audit verify',
-        'Check the event log: make every decision again, and trace every command and removal',
-        () => import('./verbs/audit/verify.ts'),
-      ),
-      task(
-        'audit explain',
-        'Tell what happened to an image, container, pod or node, when, and by which rule',
-        () => import('./verbs/audit/explain.ts'),
-      ),
-      task(
-        'audit simulate',
-        'Run other policies over the recorded past, and compare what they remove',
-        () => import('./verbs/audit/simulate.ts'),
-      ),
-      task(
-        'audit report',
-        'Report what was freed, removed, refused and pulled again',
-        () => import('./verbs/audit/report.ts'),
-      ),
-      {
-        ...task(
-          'audit archive',
-          'Copy the event log into Parquet files, which outlast its retention',
-          () => import('./verbs/audit/archive.ts'),
-        ),
-        serviceSwitch: 'follow',
-      },
-      task(
-        'audit archive check',
-        'Check that nothing in an archive was changed, added or removed',
-        () => import('./verbs/audit/archive-check.ts'),
-      ),
-      task('audit query', 'Ask an archive in SQL', () => import('./verbs/audit/query.ts')),
-    ],
-  },
-  {
-    heading: 'Messages that could not be processed:',
-    verbs: [
-      task('dead-letters list', 'List them, oldest first', () => import('./verbs/dead-letters/list.ts')),
-      task(
-        'dead-letters show',
-        'Show one, with its cause and content',
-        () => import('./verbs/dead-letters/show.ts'),
-      ),
-      task(
-        'dead-letters redrive',
-        'Put them back on their topics, once the cause is mended',
-        () => import('./verbs/dead-letters/redrive.ts'),
-      ),
-    ],
-  },
+  ...ASKING_VERBS,
 ] as const satisfies readonly VerbGroup[];
 
 export const ALL_VERBS: readonly ListedVerb[] = VERB_GROUPS.flatMap(({ verbs }) => [...verbs]);

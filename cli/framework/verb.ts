@@ -42,6 +42,12 @@ export interface ListedVerb extends VerbTitle {
   readonly load: LoadVerb;
 }
 
+/** Verbs that help shows together. */
+export interface VerbGroup {
+  readonly heading: string;
+  readonly verbs: readonly ListedVerb[];
+}
+
 interface VerbTitle {
   /** Words separated by spaces, e.g. `policy apply`. */
   readonly name: string;

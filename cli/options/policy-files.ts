@@ -12,10 +12,10 @@ import {
   readPolicyFiles,
   type WrittenClusterPolicy,
 } from '../../packages/policy/file/read-policy-file.ts';
-import { MAX_YAML_BYTES } from '../../packages/policy/file/yaml-bounds.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
+import { MAX_YAML_BYTES } from '../../packages/process/options/yaml-bounds.ts';
 
 /** The files of `policy validate` and `policy apply`. */
 export const policyFileOptions = {

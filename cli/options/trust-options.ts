@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { StateDirectory } from '../../packages/machine/state-directory.ts';
+import type { StateFiles } from '../../packages/machine/state-directory.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
@@ -10,7 +10,8 @@ import type { FactsTrust, TrustChoice } from '../../packages/trust/process-trust
 import type { Signing } from '../../packages/trust/renewed-key.ts';
 import { readTrustRoots } from '../../packages/trust/roots-file.ts';
 import { SEEN_GENERATIONS_FILE, SeenFile, SeenGenerations } from '../../packages/trust/seen-generations.ts';
-import { nodeKey } from '../../schemas/events/identity.ts';
+import { signsFactsAlone } from '../../packages/trust/trust.ts';
+import { nodeKey, SUBJECTS } from '../../schemas/events/identity.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { privateKeySource, signingKeyOptions } from './private-key-options.ts';
 
@@ -43,13 +44,26 @@ export const readReadingRoots = ({
 /** For what also signs: orders, policies, or the facts of a node. */
 export const signingOptions = { ...trustOptions, ...signingKeyOptions };
 
-/** For what decides by the facts of nodes. */
+const factsOption = (reported: string) => ({
+  trustFacts: withMeta(z.enum(['required', 'warn', 'off']).prefault('off'), {
+    description: `Whether ${reported}; warn tells of what would not.`,
+  }),
+});
+
+/** For what decides by the facts of nodes and clusters. */
 export const deciderTrustOptions = {
   ...signingOptions,
-  trustFacts: withMeta(z.enum(['required', 'warn', 'off']).prefault('off'), {
-    description:
-      'Whether what nodes report counts only with the signature of a key of role node; warn tells of what would not.',
-  }),
+  ...factsOption(
+    'what nodes and clusters report counts only with the signature of a key of role node or cluster',
+  ),
+};
+
+/** For what reads its own facts again. */
+export const clusterTrustOptions = {
+  ...signingOptions,
+  ...factsOption(
+    'what was reported about this cluster before counts only with the signature of a key of role cluster',
+  ),
 };
 
 const SigningOptions = z.object(signingOptions);
@@ -73,15 +87,21 @@ export const readOperatorTrust = (given: Given, signal: AbortSignal): Promise<Tr
   signingTrust(given, { role: 'operator', subject: null, facts: 'off', ...learning() }, signal);
 
 /** Of who sends orders. Throws as `readOperatorTrust`. */
-export async function readDeciderTrust(
-  given: Given & { readonly trustFacts: FactsTrust },
-  signal: AbortSignal,
-): Promise<TrustChoice> {
+export async function readDeciderTrust(given: GivenFacts, signal: AbortSignal): Promise<TrustChoice> {
+  const facts = factsTrust(given);
+  return await signingTrust(given, { role: 'decider', subject: null, facts, ...learning() }, signal);
+}
+
+interface GivenFacts extends Given {
+  readonly trustFacts: FactsTrust;
+}
+
+function factsTrust(given: GivenFacts): FactsTrust {
   const { trust = given.log === 'embedded' ? 'off' : undefined, trustFacts: facts } = given;
   if (facts !== 'off' && trust === 'off')
     throw configError([`--trust-facts ${facts} has no effect with --trust off`]);
   if (facts === 'required' && trust === 'warn') throw configError([FACTS_BEFORE_ORDERS]);
-  return await signingTrust(given, { role: 'decider', subject: null, facts, ...learning() }, signal);
+  return facts;
 }
 
 interface SigningNode {
@@ -99,6 +119,22 @@ export const readNodeTrust = (
   return signingTrust(given, { role: 'node', subject, facts: 'off', seen, learnsFrom: null }, signal);
 };
 
+interface SigningCluster {
+  readonly cluster: string;
+  readonly seen: SeenGenerations;
+}
+
+/** Of the agent or the executor of a cluster, which signs its facts if it has a key. Throws as `readOperatorTrust`. */
+export async function readClusterTrust(
+  given: GivenFacts,
+  { cluster, seen }: SigningCluster,
+  signal: AbortSignal,
+): Promise<TrustChoice> {
+  const subject = { topic: 'clusterOwnership', recordKey: SUBJECTS.cluster.keyOf({ cluster }) } as const;
+  const facts = factsTrust(given);
+  return await signingTrust(given, { role: 'cluster', subject, facts, seen, learnsFrom: null }, signal);
+}
+
 interface Signer extends Pick<Signing, 'role' | 'subject'>, Omit<Trusting, 'signing'> {}
 
 async function signingTrust(
@@ -114,7 +150,7 @@ async function signingTrust(
   }
   if (source !== null)
     return { ...choice, signing: { role, subject, ...(await renewableKey(source, signal)) } };
-  if (choice.kind === 'warn' || role === 'node') return choice;
+  if (choice.kind === 'warn' || signsFactsAlone(role)) return choice;
   throw configError([NEEDS_KEY]);
 }
 
@@ -160,14 +196,14 @@ const FACTS_BEFORE_ORDERS =
 const NOT_CHOSEN =
   '--trust is missing. required: only what keys sign that a root vouches for counts. off: Kafka’s access rules alone say who may order what. warn: off, but it tells of what would not count. docs/operating/keys.md says how to get from off to required';
 
-/** What a node has seen over all its processes. Throws `STATE_UNREADABLE` and `STATE_UNWRITABLE`. */
+/** What a node, or the executor of a cluster, has seen over all its processes. Throws `STATE_UNREADABLE` and `STATE_UNWRITABLE`. */
 export function keptGenerations(
-  { trust, log }: Pick<Given, 'trust' | 'log'>,
-  state: Pick<StateDirectory, 'open'>,
+  { trust }: Pick<Given, 'trust'>,
+  state: Pick<StateFiles, 'open'>,
   logger: Logger,
   { name, bytes }: { readonly name: string; readonly bytes: number } = SEEN_GENERATIONS_FILE,
 ): SeenGenerations {
-  if (trust === 'off' || (trust === undefined && log === 'embedded')) return new SeenGenerations();
+  if (trust === 'off' || trust === undefined) return new SeenGenerations();
   return new SeenGenerations(state.open(name, bytes, SeenFile), (error) =>
     logger.error(
       { err: toFleetGcError(error) },

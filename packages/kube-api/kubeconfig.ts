@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import { readTextFile, unreadableReason } from '../process/options/named-file.ts';
+import { exceededYamlBound } from '../process/options/yaml-bounds.ts';
 import type { ApiAccess } from './access.ts';
 
 /*
@@ -46,9 +47,6 @@ const Kubeconfig = z.object({
 });
 type UserEntry = z.infer<typeof User>;
 
-/** A hundred clusters with the certificates of all of them take less. */
-const MAX_BYTES = 1_048_576;
-
 /** `context`: `null` for the current one. Throws `CONFIG_INVALID`, which says what the file lacks. */
 export function kubeconfigAccess(file: string, context: string | null): ApiAccess {
   const config = readKubeconfig(file);
@@ -82,7 +80,7 @@ function chosenContext(config: z.infer<typeof Kubeconfig>, file: string, context
 }
 
 function readKubeconfig(file: string): z.infer<typeof Kubeconfig> {
-  const read = readTextFile(file, MAX_BYTES);
+  const read = readTextFile(file);
   if (!read.ok) throw invalid(file, read.reason);
   const parsed = Kubeconfig.safeParse(yamlIn(file, read.text));
   if (parsed.success) return parsed.data;
@@ -93,6 +91,8 @@ function readKubeconfig(file: string): z.infer<typeof Kubeconfig> {
 }
 
 function yamlIn(file: string, text: string): unknown {
+  const exceeded = exceededYamlBound(text);
+  if (exceeded !== null) throw invalid(file, exceeded);
   try {
     return parse(text, { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
   } catch {

@@ -3,6 +3,7 @@ import { FleetGcError } from '../process/errors.ts';
 import type { ApiAnswer, ApiConnection } from './connection.ts';
 import { AS_METADATA, type ObjectForm } from './form.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText, statusOf } from './status.ts';
 
@@ -84,7 +85,7 @@ async function readPage<Seen extends ObjectMetadata>(
   const path = collectionPath(resource, query);
   const answer = await connection.call({ method: 'GET', path, accept: form.acceptList }, signal);
   if (answer.status === 410) return incomplete('expired', refusalText(answer));
-  if (answer.status !== 200) return incomplete('refused', refusalText(answer));
+  if (answer.status !== 200) return incomplete('refused', withMissingRight(refusalText(answer), resource));
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
     return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
@@ -99,9 +100,9 @@ async function readPage<Seen extends ObjectMetadata>(
 }
 
 /** The uid of the namespace `kube-system`, by which a cluster is known. Throws `API_REFUSED`, which says what to do. */
-export async function readClusterInstance(connection: ApiConnection): Promise<string> {
+export async function readClusterInstance(connection: ApiConnection, signal?: AbortSignal): Promise<string> {
   const path = '/api/v1/namespaces/kube-system';
-  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA });
+  const answer = await connection.call({ method: 'GET', path, accept: AS_METADATA }, signal);
   const object = answer.status === 200 ? readMetadata(jsonOf(answer.body)) : null;
   if (object?.name === 'kube-system') return object.uid;
   throw new FleetGcError(

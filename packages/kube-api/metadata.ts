@@ -17,8 +17,9 @@ export interface ApiOwnerReference {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
-  readonly controller: boolean;
-  readonly blockOwnerDeletion: boolean;
+  /** `null` where it is not written: both stay as they are when the list is written again (cluster D11). */
+  readonly controller: boolean | null;
+  readonly blockOwnerDeletion: boolean | null;
 }
 
 /** Keeps an object, and all that lies in a namespace that has it. */
@@ -90,8 +91,8 @@ function boundedReference(reference: z.infer<typeof Reference>): ApiOwnerReferen
   return {
     ...(isReadable ? { apiVersion, kind, name } : { apiVersion: UNREADABLE, kind: 'Unreadable', name: '-' }),
     uid,
-    controller: reference.controller === true,
-    blockOwnerDeletion: reference.blockOwnerDeletion === true,
+    controller: reference.controller ?? null,
+    blockOwnerDeletion: reference.blockOwnerDeletion ?? null,
   };
 }
 
@@ -100,8 +101,8 @@ const UNREADABLE_REFERENCE: ApiOwnerReference = {
   kind: 'Unreadable',
   name: '-',
   uid: '-',
-  controller: false,
-  blockOwnerDeletion: false,
+  controller: null,
+  blockOwnerDeletion: null,
 };
 
 /** What is cut away is somebody's finalizer: a sign in its place says that there is one. */

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Sleep } from '../process/backoff.ts';
+import { LineTooLong, linesOf } from '../process/lines.ts';
 import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection } from './connection.ts';
 import type { ObjectForm } from './form.ts';
-import { LineTooLong, linesOf } from './lines.ts';
 import type { ObjectMetadata } from './metadata.ts';
+import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, refusalText } from './status.ts';
 
@@ -60,15 +61,18 @@ export async function watchObjects<Seen extends ObjectMetadata>(
     const stream = await connection.stream({ method: 'GET', path, accept: form.accept }, stop.signal);
     if (stream.status === 410) return { why: 'expired', message: 'status 410' };
     if (stream.status !== 200)
-      return { why: 'refused', message: await refusalOf(stream.status, stream.body) };
+      return refused(withMissingRight(await refusalOf(stream.status, stream.body), resource));
     return await follow(stream.body, stop, options);
   } finally {
     stop.abort();
   }
 }
 
+const refused = (message: string): WatchEnd => ({ why: 'refused', message });
+
 async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<string> {
-  for await (const line of linesOf(body, MAX_REFUSAL_BYTES)) return refusalText({ status, body: line });
+  for await (const line of linesOf(body, MAX_REFUSAL_BYTES))
+    return refusalText({ status, body: line.toString('utf8') });
   return `status ${status}`;
 }
 const MAX_REFUSAL_BYTES = 64 * 1024;
@@ -82,7 +86,7 @@ async function follow<Seen extends ObjectMetadata>(
   try {
     for await (const line of linesOf(body, MAX_LINE_BYTES)) {
       silence.heard();
-      const event = readLine(line, form);
+      const event = readLine(line.toString('utf8'), form);
       if ('why' in event) return event;
       onEvent(event);
     }
@@ -150,7 +154,7 @@ function readLine<Seen extends ObjectMetadata>(
   if (type === 'ERROR') {
     return Gone.safeParse(object).success
       ? { why: 'expired', message: 'the API server says 410' }
-      : { why: 'refused', message: refusalText({ status: 0, body: text.slice(0, 2_000) }) };
+      : refused(refusalText({ status: 0, body: text.slice(0, 2_000) }));
   }
   if (type === 'BOOKMARK') {
     const bookmark = Bookmark.safeParse(object);

@@ -73,8 +73,8 @@ export async function patchMetadata(
 const writtenReference = ({ controller, blockOwnerDeletion, ...reference }: ApiOwnerReference) => ({
   ...reference,
   apiVersion: readable(reference.apiVersion),
-  ...(controller && { controller }),
-  ...(blockOwnerDeletion && { blockOwnerDeletion }),
+  ...(controller !== null && { controller }),
+  ...(blockOwnerDeletion !== null && { blockOwnerDeletion }),
 });
 
 function readable(text: string): string {

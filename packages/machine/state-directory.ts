@@ -22,23 +22,23 @@ const NO_MACHINE_ID =
 const ELSEWHERE = '--state-directory names another place';
 const NOT_STARTED = `nothing was started; ${ELSEWHERE}`;
 
-/** What agent and executor of one installation share and keep. */
-export interface StateDirectory {
+/** A directory of files that outlive a process. */
+export interface StateFiles {
   readonly path: string;
-  /** Random, made at the first start on this machine and kept since. */
-  readonly nodeInstance: string;
   /** For the one process that writes the file; `sizeBytes` is room for the value as JSON. */
   open<T>(name: string, sizeBytes: number, schema: z.ZodType<T>): FixedFile<T>;
   /** For a file that another process writes. */
   openReadOnly<T>(name: string, schema: z.ZodType<T>): ReadOnlyFile<T>;
 }
 
-/**
- * Opens the state directory, making it if it is missing. `machineId` is the content of /etc/machine-id: on another
- * machine (a copied disk) the node is another instance. Throws `STATE_UNWRITABLE` and `STATE_UNREADABLE`.
- */
-export function openStateDirectory(path: string, machineId: string): StateDirectory {
-  if (machineId.trim() === '') throw new FleetGcError('CONFIG_INVALID', NO_MACHINE_ID);
+/** What agent and executor of one installation share and keep. */
+export interface StateDirectory extends StateFiles {
+  /** Random, made at the first start on this machine and kept since. */
+  readonly nodeInstance: string;
+}
+
+/** Makes the directory if it is missing. Throws `STATE_UNWRITABLE`. */
+export function openStateFiles(path: string): StateFiles {
   const problem = makeDirectories(path, OWNER_ONLY);
   if (problem !== null)
     throw new FleetGcError(
@@ -47,11 +47,20 @@ export function openStateDirectory(path: string, machineId: string): StateDirect
     );
   return {
     path,
-    nodeInstance: withAdvice(NOT_STARTED, () => instanceOf(path, machineId)),
     open: (name, sizeBytes, schema) =>
       withAdvice(ELSEWHERE, () => openFixedFile(join(path, name), sizeBytes, schema)),
     openReadOnly: (name, schema) => openReadOnlyFile(join(path, name), schema),
   };
+}
+
+/**
+ * Opens the state directory, making it if it is missing. `machineId` is the content of /etc/machine-id: on another
+ * machine (a copied disk) the node is another instance. Throws `STATE_UNWRITABLE` and `STATE_UNREADABLE`.
+ */
+export function openStateDirectory(path: string, machineId: string): StateDirectory {
+  if (machineId.trim() === '') throw new FleetGcError('CONFIG_INVALID', NO_MACHINE_ID);
+  const files = openStateFiles(path);
+  return { ...files, nodeInstance: withAdvice(NOT_STARTED, () => instanceOf(path, machineId)) };
 }
 
 /** A file that a role keeps, and the room it needs for its value as JSON. */

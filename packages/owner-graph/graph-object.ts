@@ -6,8 +6,9 @@ export interface OwnerReference {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
-  readonly controller: boolean;
-  readonly blockOwnerDeletion: boolean;
+  /** `null` where it is not written, which means the same as false. */
+  readonly controller: boolean | null;
+  readonly blockOwnerDeletion: boolean | null;
 }
 
 /** The owner with which a cascade began. */
@@ -41,7 +42,14 @@ export const isDeletingWith = (
 
 /** Whether it lists this uid, and whether it holds its owner back (cluster D17). */
 export const blocks = ({ references }: Pick<GraphObject, 'references'>, ownerUid: string): boolean =>
-  references.some(({ uid, blockOwnerDeletion }) => uid === ownerUid && blockOwnerDeletion);
+  references.some(({ uid, blockOwnerDeletion }) => uid === ownerUid && blockOwnerDeletion === true);
+
+/** As facts tell it: they know no difference between false and not written. */
+export const toldReference = ({ controller, blockOwnerDeletion, ...reference }: OwnerReference) => ({
+  ...reference,
+  controller: controller === true,
+  blockOwnerDeletion: blockOwnerDeletion === true,
+});
 
 export const sameReferences = (one: readonly OwnerReference[], other: readonly OwnerReference[]): boolean =>
   one === other ||

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { FleetGcError, toFleetGcError } from './errors.ts';
 
 /*
  * Our own, and not cockatiel's: it takes time and chance from the machine, while a simulation has a time of its own, and
@@ -20,6 +21,33 @@ export function backoffMs(backoff: RetryBackoff, attempt: number, random: () => 
 
 /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. Injected, so that tests wait for nothing. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
+
+interface Retrying {
+  readonly backoff: RetryBackoff;
+  readonly sleep: Sleep;
+  readonly random: () => number;
+  readonly onFailure: (error: FleetGcError) => void;
+}
+
+/** Tries until it succeeds. Rejects with what no retry mends, and with `INTERRUPTED` when the signal aborts first. */
+export async function retried<T>(
+  work: () => Promise<T>,
+  { backoff, sleep, random, onFailure }: Retrying,
+  signal: AbortSignal,
+): Promise<T> {
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    try {
+      return await work();
+    } catch (thrown) {
+      const error = toFleetGcError(thrown);
+      if (!error.retry) throw error;
+      if (signal.aborted) break;
+      onFailure(error);
+      await sleep(backoffMs(backoff, attempt, random), signal);
+    }
+  }
+  throw new FleetGcError('INTERRUPTED', 'stopped before it was done');
+}
 
 /** By the clock of this machine. */
 export const pause: Sleep = async (ms, signal) => {

@@ -9,7 +9,7 @@ import type { Sources } from '../process/system-sources.ts';
 import { startTrust, type TrustChoice } from '../trust/process-trust.ts';
 import type { RenewedKey } from '../trust/renewed-key.ts';
 import { type Signer, UNSIGNED } from '../trust/signer.ts';
-import type { Trust } from '../trust/trust.ts';
+import { signsFactsAlone, type Trust } from '../trust/trust.ts';
 import type { HeadSources } from './decision-chain.ts';
 import { followPolicies } from './follow-policies.ts';
 
@@ -92,9 +92,10 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
   };
 }
 
-/** Where no order counts that it signs, the process is of no use. A node goes on, since nobody may ask who signed its facts. */
+/** Where no order counts that it signs, the process is of no use. Nodes and clusters go on, since nobody may ask who signed their facts. */
 function signingKeyCheck(signingKey: RenewedKey, choice: TrustChoice): Check {
-  const isNeeded = choice.kind === 'required' && choice.signing?.role !== 'node';
+  const isNeeded =
+    choice.kind === 'required' && choice.signing !== null && !signsFactsAlone(choice.signing.role);
   return {
     name: 'signing key',
     problem: () => (isNeeded ? signingKey.problem() : null),

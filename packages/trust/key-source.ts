@@ -102,7 +102,6 @@ export class KeySource implements AsyncDisposable {
         if (this.#failure !== message)
           this.#logger.warn({ topic: TOPICS.keys.name }, `keys cannot be read: ${message}`);
         this.#failure = message;
-        this.#isCurrent = false;
       },
     };
   }

@@ -5,18 +5,12 @@ import type { Following } from '../event-log/follow-topic.ts';
 import type { EventLog } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { sparingly } from '../process/sparingly.ts';
+import { DISTRUST_CAUSES } from './distrust.ts';
 import { KeySource } from './key-source.ts';
 import { RenewedKey, type Signing, watchRenewedKey } from './renewed-key.ts';
 import { SeenGenerations } from './seen-generations.ts';
 import { type Signer, signerOf, UNSIGNED } from './signer.ts';
-import {
-  DISTRUST_CAUSES,
-  judgingApart,
-  RequiredTrust,
-  SIGNED_TOPICS,
-  TRUST_OFF,
-  type Trust,
-} from './trust.ts';
+import { judgingApart, RequiredTrust, SIGNED_TOPICS, TRUST_OFF, type Trust } from './trust.ts';
 import { WarningTrust } from './warning-trust.ts';
 
 /** Which facts of nodes count: those with the signature of a node's key, or all. `warn` tells of those that would not. */

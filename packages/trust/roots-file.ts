@@ -3,6 +3,7 @@ import { parse, YAMLParseError } from 'yaml';
 import { z } from 'zod';
 import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { exceededYamlBound } from '../process/options/yaml-bounds.ts';
 import { keyIdOf } from './key-pair.ts';
 
 /** Sixteen roots take 3 KiB. */
@@ -29,7 +30,10 @@ function valueIn(path: string): unknown {
       throw new TypeError(
         `every user of this machine may change it, and with it whom this process believes; "chmod o-w ${path}" mends that`,
       );
-    return parse(readFileSync(path, 'utf8'), { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
+    const text = readFileSync(path, 'utf8');
+    const exceeded = exceededYamlBound(text);
+    if (exceeded !== null) throw new TypeError(exceeded);
+    return parse(text, { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
   } catch (error) {
     // The parser's own message quotes what it read, which may be a key that somebody put in the wrong place.
     const isYamlFault = error instanceof YAMLParseError;

@@ -1,9 +1,16 @@
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import type { KeyId, KeyRevocation, KeyRole } from '../../schemas/keys/key-statement.ts';
+import type { KeyId, KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
-import { printableLine } from '../text/printable.ts';
 import { timeText } from '../text/time-text.ts';
+import {
+  type Distrust,
+  type DistrustReason,
+  distrustOf,
+  notAllowed,
+  type Objection,
+  revokedObjection,
+} from './distrust.ts';
 import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
 import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
 import { objectionToSubject } from './speaks-for.ts';
@@ -21,15 +28,6 @@ export type Principal =
     };
 
 export const NOBODY_PROVED: Principal = { kind: 'unauthenticated' };
-
-export const DISTRUST_CAUSES = ['unsigned', 'bad-signature', 'untrusted-key'] as const;
-
-/** Why a message is not believed. The causes are those of dead letters. */
-export interface Distrust {
-  readonly cause: (typeof DISTRUST_CAUSES)[number];
-  /** A sentence for people. */
-  readonly message: string;
-}
 
 export type Authentication =
   | { readonly ok: true; readonly principal: Principal }
@@ -104,6 +102,12 @@ export function signs(role: KeyRole, topic: TopicId): boolean {
   return signers !== 'unsigned' && signers.roles.includes(role);
 }
 
+/** Whether whoever has this role only tells what it sees: nobody may ask who signed that. */
+export const signsFactsAlone = (role: KeyRole): boolean =>
+  Object.keys(SIGNERS)
+    .filter(isTopicId)
+    .every((topic) => !signs(role, topic) || isFact(topic));
+
 const isTopicId = (id: string): id is TopicId => id in TOPICS;
 /** The names of the topics whose records need one. */
 export const SIGNED_TOPICS: readonly string[] = Object.keys(TOPICS)
@@ -136,19 +140,19 @@ export class RequiredTrust implements Trust {
     if (signers === 'unsigned') return { ok: true, principal: NOBODY_PROVED };
     const claimed = claimedSignature(record.headers);
     if (claimed.kind === 'none') return distrust('unsigned', 'it carries no signature');
-    if (claimed.kind === 'malformed') return distrust('bad-signature', 'its signature is malformed');
+    if (claimed.kind === 'malformed') return distrust('malformed', 'its signature is malformed');
     const { signature } = claimed;
     const ring = this.#ring();
     const key = ring.find(signature.keyId);
-    if (key === undefined) return distrust('untrusted-key', `no root vouches for its key ${signature.keyId}`);
+    if (key === undefined) return distrust('stranger', `no root vouches for its key ${signature.keyId}`);
     const objection =
       this.#objection(key, signers, record.timestampMs) ??
       this.#objectionToUndated(key, signers, record) ??
-      objectionToGeneration(signature, signers, this.#takenAtMs(record)) ??
-      objectionToSubject(topic, key, record.key);
-    if (objection !== null) return distrust('untrusted-key', `its key ${keyText(key)} ${objection}`);
+      notAllowed(objectionToGeneration(signature, signers, this.#takenAtMs(record))) ??
+      notAllowed(objectionToSubject(topic, key, record.key));
+    if (objection !== null) return distrust(objection.reason, `its key ${keyText(key)} ${objection.text}`);
     if (!isSignedBy(key.publicKey, ring.fleet, record, signature))
-      return distrust('bad-signature', `its signature is not that of ${keyText(key)} over this record`);
+      return distrust('changed', `its signature is not that of ${keyText(key)} over this record`);
     if (!record.isDatedByWriter) this.#settings.onBelieved?.(record, signature.generation);
     const { keyId, role, clusters } = key;
     return { ok: true, principal: { kind: 'key', keyId, role, clusters, generation: signature.generation } };
@@ -161,8 +165,9 @@ export class RequiredTrust implements Trust {
     const key = this.#ring().find(keyId);
     if (key === undefined) return `no root vouches for its key ${keyId}`;
     const objection =
-      this.#objection(key, signers, this.#settings.nowMs()) ?? objectionToSubject(topic, key, recordKey);
-    return objection && `its key ${keyText(key)} ${objection}`;
+      this.#objection(key, signers, this.#settings.nowMs()) ??
+      notAllowed(objectionToSubject(topic, key, recordKey));
+    return objection && `its key ${keyText(key)} ${objection.text}`;
   }
 
   #ring(): KeyRing {
@@ -176,25 +181,29 @@ export class RequiredTrust implements Trust {
     { role, notAfterMs, revocation }: CertifiedKey,
     { roles, good }: Needed,
     takenAtMs: number,
-  ): string | null {
-    if (!roles.includes(role)) return `is that of a ${role}, who may not sign this`;
+  ): Objection | null {
+    if (!roles.includes(role)) return notAllowed(`is that of a ${role}, who may not sign this`);
     const isAboutNow = good === 'now' && this.#settings.judges !== 'as-recorded';
     if (revocation !== null && (isAboutNow || takenAtMs >= revocation.untrustedFromMs))
-      return revokedText(revocation);
+      return revokedObjection(revocation);
     if ((isAboutNow ? this.#settings.nowMs() : takenAtMs) >= notAfterMs)
-      return `has expired at ${timeText(notAfterMs)}`;
+      return { reason: 'expired', text: `has expired at ${timeText(notAfterMs)}` };
     return null;
   }
 
   /** Whoever has a stolen key would date back what he signs: so the key has to be good now. */
-  #objectionToUndated(key: CertifiedKey, needed: Needed, record: Judged): string | null {
+  #objectionToUndated(key: CertifiedKey, needed: Needed, record: Judged): Objection | null {
     if (!record.isDatedByWriter || needed.good === 'now') return null;
     const { revocation } = key;
     const objection =
-      revocation === null ? this.#objection(key, needed, this.#takenAtMs(record)) : revokedText(revocation);
+      revocation === null
+        ? this.#objection(key, needed, this.#takenAtMs(record))
+        : revokedObjection(revocation);
     return (
-      objection &&
-      `${objection}, and the event log does not say when it took this: give ${record.topic} message.timestamp.type=LogAppendTime, and write it again`
+      objection && {
+        ...objection,
+        text: `${objection.text}, and the event log does not say when it took this: give ${record.topic} message.timestamp.type=LogAppendTime, and write it again`,
+      }
     );
   }
 
@@ -205,17 +214,15 @@ export class RequiredTrust implements Trust {
   }
 }
 
-const revokedText = ({ reason }: KeyRevocation): string => `was revoked (${printableLine(reason)})`;
-
 /** Facts of nodes are judged apart from what is ordered and set: they come from many more machines. */
 export const judgingApart = (others: Trust, facts: Trust): Trust => ({
   authenticate: (topic, record) => (isFact(topic) ? facts : others).authenticate(topic, record),
   objectionTo: (topic, ...about) => (isFact(topic) ? facts : others).objectionTo(topic, ...about),
 });
 
-const distrust = (cause: Distrust['cause'], message: string): Authentication => ({
+const distrust = (reason: DistrustReason, message: string): Authentication => ({
   ok: false,
-  distrust: { cause, message },
+  distrust: distrustOf(reason, message),
 });
 
 function objectionToGeneration(

@@ -1,13 +1,7 @@
 import type { TopicId } from '../../schemas/events/topics.ts';
 import { toFleetGcError } from '../process/errors.ts';
-import {
-  type Authentication,
-  type Distrust,
-  type Judged,
-  NOBODY_PROVED,
-  type RequiredTrust,
-  type Trust,
-} from './trust.ts';
+import { type Distrust, distrustOf } from './distrust.ts';
+import { type Authentication, type Judged, NOBODY_PROVED, type RequiredTrust, type Trust } from './trust.ts';
 
 type Tell = (topic: TopicId, distrust: Distrust, recordKey: string | null) => void;
 
@@ -37,7 +31,7 @@ export class WarningTrust implements Trust {
     try {
       return this.#required.authenticate(topic, record);
     } catch (error) {
-      return { ok: false, distrust: { cause: 'untrusted-key', message: toFleetGcError(error).message } };
+      return { ok: false, distrust: distrustOf('keys-unreadable', toFleetGcError(error).message) };
     }
   }
 }

@@ -1,6 +1,6 @@
 import { readClusterInstance } from '../../packages/kube-api/list.ts';
-import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts';
-import { toFleetGcError } from '../../packages/process/errors.ts';
+import { type RetryBackoff, retried } from '../../packages/process/backoff.ts';
+import type { FleetGcError } from '../../packages/process/errors.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 import { Session } from './session.ts';
 import type { AgentFigures, AgentParts, KnownGraph, SessionStart } from './session-parts.ts';
@@ -11,6 +11,8 @@ const BACKOFF: RetryBackoff = { firstMs: 1_000, mostMs: 30_000 };
 
 /** A cluster that was restored has its owners back. */
 const NOBODY: GoneOwners = new Map();
+
+type LookedAround = Pick<SessionStart, 'clusterInstance' | 'goneBefore'>;
 
 /** Follows one cluster: what of its owner graph may call for something is published. */
 export class ClusterAgent {
@@ -46,11 +48,9 @@ export class ClusterAgent {
   async run(signal: AbortSignal): Promise<void> {
     let wentBackUntilMs: number | null = null;
     while (!signal.aborted) {
-      const clusterInstance = await this.#instance(signal);
-      if (clusterInstance === null) return;
-      const goneBefore =
-        wentBackUntilMs === null ? await this.#parts.goneBefore(clusterInstance, signal) : NOBODY;
-      this.#session = this.#begin({ clusterInstance, wentBackUntilMs, goneBefore });
+      const start = await this.#lookAround(wentBackUntilMs === null, signal);
+      if (start === null) return;
+      this.#session = this.#begin({ ...start, wentBackUntilMs });
       if ((await this.#session.run(signal)) === 'went-back') {
         wentBackUntilMs = this.#parts.nowMs() + WENT_BACK_FOR_MS;
         this.#parts.logger.warn(
@@ -64,19 +64,31 @@ export class ClusterAgent {
     return new Session(this.#parts, { ...start, cluster: this.#cluster, session: this.#parts.newId() });
   }
 
-  /** Asks until the API server answers; `null` when the signal aborted first. */
-  async #instance(signal: AbortSignal): Promise<string | null> {
-    const { connection, sleep, random, logger } = this.#parts;
-    for (let attempt = 0; !signal.aborted; attempt++) {
-      try {
-        return await readClusterInstance(connection);
-      } catch (error) {
-        const foreseen = toFleetGcError(error);
-        if (!foreseen.retry) throw foreseen;
-        logger.warn({ err: foreseen }, 'the API server cannot be asked which cluster it is');
-        await sleep(backoffMs(BACKOFF, attempt, random), signal);
-      }
+  /** Asks the API server and the event log until both have answered; `null` when the signal aborted first. */
+  async #lookAround(remembers: boolean, signal: AbortSignal): Promise<LookedAround | null> {
+    const { connection, goneBefore } = this.#parts;
+    try {
+      const clusterInstance = await this.#retried(
+        'the API server cannot be asked which cluster it is',
+        () => readClusterInstance(connection, signal),
+        signal,
+      );
+      if (!remembers) return { clusterInstance, goneBefore: NOBODY };
+      const gone = await this.#retried(
+        'how owners went cannot be read from the event log',
+        () => goneBefore(clusterInstance, signal),
+        signal,
+      );
+      return { clusterInstance, goneBefore: gone };
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
     }
-    return null;
+  }
+
+  #retried<T>(problem: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { sleep, random, logger } = this.#parts;
+    const onFailure = (error: FleetGcError): void => logger.warn({ err: error }, problem);
+    return retried(work, { backoff: BACKOFF, sleep, random, onFailure }, signal);
   }
 }

@@ -22,6 +22,8 @@ export interface ClusterGraphOptions {
   readonly onWork: () => void;
   /** What is served may have changed. */
   readonly onDefinition: () => void;
+  /** A kind cannot be listed or watched, of which nothing is concluded then; told once until it can be. */
+  readonly onUnreadable: (kind: ResourceKind, reason: string) => void;
   /** The cluster was restored to an older state. */
   readonly onWentBack: (kind: ResourceKind) => void;
 }
@@ -70,6 +72,11 @@ export class ClusterGraph implements ReflectorSink {
     });
   }
 
+  /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
+  isKeptNamespace(namespace: string): boolean {
+    return this.#keptNamespaces.has(namespace);
+  }
+
   /** Whether anything may be published (cluster I10). */
   get isReady(): boolean {
     return this.kinds.isSettled || this.#options.nowMs() - this.#startedMs >= MAX_SYNC_MS;
@@ -90,7 +97,7 @@ export class ClusterGraph implements ReflectorSink {
     return candidateFacts(candidacy, {
       widths: this.#widths,
       graph: this.index,
-      isKeptNamespace: (namespace) => this.#keptNamespaces.has(namespace),
+      isKeptNamespace: (namespace) => this.isKeptNamespace(namespace),
     });
   }
 
@@ -164,7 +171,7 @@ export class ClusterGraph implements ReflectorSink {
 
   failed(kind: ResourceKind, reason: string): void {
     this.#listings.delete(kind);
-    this.kinds.failed(kind, reason);
+    if (this.kinds.failed(kind, reason)) this.#options.onUnreadable(kind, reason);
   }
 
   wentBack(kind: ResourceKind): void {

@@ -33,14 +33,8 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   const agent = new ClusterAgent(cluster, {
     connection,
     publish: (fact) => publisher.publish([clusterOutput('clusterOwnership', fact)]),
-    goneBefore: async (clusterInstance, signal) => {
-      try {
-        return await readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal);
-      } catch (error) {
-        if (signal.aborted) return new Map();
-        throw error;
-      }
-    },
+    goneBefore: (clusterInstance, signal) =>
+      readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
     holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),
     sleep: sources.wait,
     random: sources.random,

@@ -4,7 +4,7 @@ import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts'
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
-import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
+import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { HoldsWatch } from './candidates/what-holds.ts';
@@ -47,6 +47,8 @@ export class Session {
       nowMs: parts.nowMs,
       onWork: () => this.#work.wake(),
       onDefinition: () => this.#definitions.wake(),
+      onUnreadable: (kind, reason) =>
+        parts.logger.error(`nothing is concluded of ${kindName(kind)}, which cannot be read: ${reason}`),
       onWentBack: () => {
         this.#wentBack = true;
         this.#over.abort();

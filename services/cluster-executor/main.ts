@@ -3,8 +3,10 @@ import { clusterOutput } from '../../packages/decision/handler.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
+import type { CrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import type { DeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
+import { type RetryBackoff, retried } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
@@ -20,6 +22,7 @@ import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
 import { readRecentResults } from './read-recent-results.ts';
 import { refuseRejected } from './rejections.ts';
 import type { Outgoing } from './results/outbox.ts';
+import type { RecentResults } from './results/recent-results.ts';
 
 export interface RunClusterExecutor {
   readonly identity: ClusterIdentity;
@@ -32,6 +35,8 @@ export interface RunClusterExecutor {
   readonly trust: Trust;
   readonly publisher: Publisher;
   readonly deadLetters: DeadLetters;
+  /** Counts who ended over a message. */
+  readonly marks: CrashMarks;
   readonly sources: Sources;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -59,7 +64,7 @@ const subscriptionOf = (
 /** Carries out orders about one cluster until `signal` aborts. */
 export async function runClusterExecutor(deps: RunClusterExecutor, signal: AbortSignal): Promise<void> {
   const { identity, log, trust, publisher, deadLetters, sources, logger, metrics, onStarted } = deps;
-  const recent = await readRecentResults({ identity, log, trust, nowMs: sources.now() }, signal);
+  const recent = await journalOf(deps, signal);
   const executor = new ClusterExecutor({
     identity,
     connection: deps.connection,
@@ -83,6 +88,7 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     onRejection: refuseRejected(identity, () => executor.at()),
     publisher,
     deadLetters,
+    marks: deps.marks,
     logger,
     metrics,
     now: sources.now,
@@ -99,6 +105,24 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     await running;
   }
 }
+
+const JOURNAL_BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
+
+/** Nothing is done before it is read. */
+const journalOf = (
+  { identity, log, trust, sources: { now, wait, random }, logger }: RunClusterExecutor,
+  signal: AbortSignal,
+): Promise<RecentResults> =>
+  retried(
+    () => readRecentResults({ identity, log, trust, nowMs: now() }, signal),
+    {
+      backoff: JOURNAL_BACKOFF,
+      sleep: wait,
+      random,
+      onFailure: (error) => logger.warn({ err: error }, 'what was done in the past hour cannot be read yet'),
+    },
+    signal,
+  );
 
 const publish = async (publisher: Publisher, events: readonly Outgoing[]): Promise<void> =>
   publisher.send(

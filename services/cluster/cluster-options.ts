@@ -5,12 +5,8 @@ import { ClusterName } from '../../schemas/events/identity.ts';
 /** In place of a file: the service account of the pod in which this process runs. */
 export const IN_CLUSTER = 'in-cluster';
 
-/** Which cluster, and how its API server is reached. */
-export const clusterOptions = {
-  cluster: withMeta(ClusterName, {
-    placeholder: 'NAME',
-    description: 'Name of the cluster, by which policies and pauses select it.',
-  }),
+/** How an API server is reached. */
+export const apiServerOptions = {
   kubeconfig: withMeta(FilePath, {
     placeholder: `FILE|${IN_CLUSTER}`,
     description: `How the API server is reached; ${IN_CLUSTER} for the service account of the pod.`,
@@ -21,5 +17,25 @@ export const clusterOptions = {
   }),
 };
 
+/** Which cluster, and how its API server is reached. */
+export const clusterOptions = {
+  cluster: withMeta(ClusterName, {
+    placeholder: 'NAME',
+    description: 'Name of the cluster, by which policies and pauses select it.',
+  }),
+  ...apiServerOptions,
+};
+
+/** What only the removing half needs, where it runs by itself. */
+export const clusterExecutorOptions = {
+  stateDirectory: withMeta(FilePath.optional(), {
+    placeholder: 'DIRECTORY',
+    description:
+      'Where it keeps which keys and policies it has seen; cluster-NAME in /var/lib/fleetgc when not given. Each executor has its own.',
+  }),
+};
+
+const ApiServerOptions = z.object(apiServerOptions);
+export type ApiServerOptions = z.infer<typeof ApiServerOptions>;
 const ClusterOptions = z.object(clusterOptions);
 export type ClusterOptions = z.infer<typeof ClusterOptions>;

@@ -1,8 +1,11 @@
+import type { StateFiles } from '../../packages/machine/state-directory.ts';
+import { NO_MARKS, openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { clusterSource, createPublisher, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
+import type { ClusterAgent } from '../cluster-agent/agent.ts';
 import { createClusterAgent } from '../cluster-agent/main.ts';
 import { executorGroup, type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
 import type { OpenCluster } from './open-cluster.ts';
@@ -10,48 +13,88 @@ import type { OpenCluster } from './open-cluster.ts';
 interface ClusterRun {
   readonly process: ServiceProcess;
   readonly cluster: OpenCluster;
-  /** The policies as this process follows them itself. */
-  readonly policies: PolicySource;
   readonly signal: AbortSignal;
 }
 
+/** What only the removing half needs. */
+interface UnderPolicies {
+  /** The policies as this process follows them itself. */
+  readonly policies: Pick<PolicySource, 'current'>;
+}
+
+interface RemovingAlone extends UnderPolicies {
+  /** What the process keeps over its restarts. */
+  readonly state: Pick<StateFiles, 'path'>;
+}
+
 /** Agent and executor of one cluster in one process: the executor asks the agent's owner graph beside the API server. */
-export async function runCluster(run: ClusterRun): Promise<void> {
-  const { process, cluster } = run;
-  const { log, trust, sources, metrics, logger } = process;
+export async function runCluster(run: ClusterRun, removing: UnderPolicies): Promise<void> {
   const publisher = publisherOf(run);
-  const agent = createClusterAgent({
-    cluster: cluster.identity.cluster,
-    connection: cluster.connection,
-    publisher,
-    log,
-    policies: run.policies.current.cluster,
-    trust,
-    sources,
-    metrics,
-    logger,
-  });
-  process.addCheck({ name: 'cluster-agent', problem: () => agent.problem() });
-  const executor = executorDeps(run, { publisher, index: agent });
+  const agent = agentOf(run, removing, publisher);
+  const executor = executorDeps(run, removing, { publisher, index: agent, marks: NO_MARKS });
   const executing = (stop: AbortSignal): Promise<void> => runClusterExecutor(executor, stop);
   await runTogether([(stop) => agent.run(stop), executing], run.signal);
 }
+
+/** The reading half alone. */
+export async function runAgentOnly(run: ClusterRun, under: UnderPolicies): Promise<void> {
+  reportCluster(run);
+  await agentOf(run, under, publisherOf(run)).run(run.signal);
+}
+
+/** The removing half alone: it judges by what the API server says right then, since it has no graph. */
+export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone): Promise<void> {
+  reportCluster(run);
+  const { process, cluster } = run;
+  const marks = openCrashMarks(
+    removing.state.path,
+    `in-hand-${executorGroup(cluster.identity)}`,
+    process.logger,
+  );
+  const deps = executorDeps(run, removing, { publisher: publisherOf(run), index: null, marks });
+  await runClusterExecutor(deps, run.signal);
+}
+
+const reportCluster = ({ process, cluster: { identity, server } }: ClusterRun): void =>
+  process.logger.info({ ...identity, server }, 'this cluster');
 
 function publisherOf({ process: { log, signer, sources }, cluster }: ClusterRun): Publisher {
   const source = clusterSource(cluster.identity.cluster);
   return createPublisher({ log, source, now: sources.now, ids: sources.traceIds, signer });
 }
 
+function agentOf(
+  { process, cluster }: ClusterRun,
+  { policies }: UnderPolicies,
+  publisher: Publisher,
+): ClusterAgent {
+  const { log, trust, sources, metrics, logger } = process;
+  const agent = createClusterAgent({
+    cluster: cluster.identity.cluster,
+    connection: cluster.connection,
+    publisher,
+    log,
+    policies: policies.current.cluster,
+    trust,
+    sources,
+    metrics,
+    logger,
+  });
+  process.addCheck({ name: 'cluster-agent', problem: () => agent.problem() });
+  return agent;
+}
+
 function executorDeps(
-  { process, cluster: { identity, connection }, policies }: ClusterRun,
-  { publisher, index }: Pick<RunClusterExecutor, 'publisher' | 'index'>,
+  { process, cluster: { identity, connection } }: ClusterRun,
+  { policies }: UnderPolicies,
+  { publisher, ...beside }: Pick<RunClusterExecutor, 'publisher' | 'index' | 'marks'>,
 ): RunClusterExecutor {
   const { log, trust, metrics, logger, sources } = process;
   const group = executorGroup(identity);
   return {
     identity,
     connection,
-    index,
+    ...beside,
     policies: policies.current.cluster,
     log,
     trust,

@@ -1,6 +1,7 @@
+import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
 import type { ClusterConclusion } from '../../packages/decision/cluster-record.ts';
 import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
-import { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
+import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
@@ -32,7 +33,7 @@ export function decide(
   );
   const verdicts = outcomes.map(verdictOf);
   const items = fact.candidates.flatMap((candidate, position) => itemOf(candidate, outcomes[position]));
-  return { ...answerOf(policy, verdicts), verdicts, items };
+  return { ...clusterAnswer(policy, COLLECTOR, verdicts), verdicts, items };
 }
 
 const verdictOf = (outcome: Outcome, position: number): ClusterVerdict =>
@@ -73,37 +74,3 @@ function itemOf({ object }: OwnershipCandidate, outcome: Outcome | undefined): C
   if (outcome?.kind !== 'act') return [];
   return [{ object: ClusterObject.parse(object), rule: outcome.rule, act: outcome.act }];
 }
-
-type Answer = Pick<OwnershipConclusion, 'outcome' | 'reason'>;
-
-function answerOf({ collectors, mode }: ClusterPolicy, verdicts: readonly ClusterVerdict[]): Answer {
-  const plan = sentence(verdicts);
-  if (!collectors.includes(COLLECTOR))
-    return { outcome: 'not-ours', reason: `${plan}; the policy does not give ${COLLECTOR} to FleetGC` };
-  if (!verdicts.some(({ action }) => action !== 'keep' && action !== 'hold'))
-    return { outcome: 'nothing-to-do', reason: plan };
-  if (mode === 'dry-run') return { outcome: 'dry-run', reason: `${plan}; dry-run: no command is sent` };
-  if (mode === 'rehearse') return { outcome: 'commanded', reason: `${plan}; rehearse: nothing is done` };
-  return { outcome: 'commanded', reason: plan };
-}
-
-const WORDS: Readonly<Record<ClusterVerdict['action'], string>> = {
-  delete: 'to delete',
-  'drop-references': 'to lose references',
-  finish: 'to lose a finalizer',
-  keep: 'kept',
-  hold: 'held',
-};
-
-/** `3 to delete (D14), 1 held (S1)` */
-function sentence(verdicts: readonly ClusterVerdict[]): string {
-  const byAction = Map.groupBy(verdicts, ({ action }) => action);
-  const groups = ClusterVerdict.shape.action.options.flatMap((action) => {
-    const group = byAction.get(action);
-    return group === undefined ? [] : [`${group.length} ${WORDS[action]} (${rulesOf(group)})`];
-  });
-  return groups.length === 0 ? 'no candidates' : groups.join(', ');
-}
-
-const rulesOf = (verdicts: readonly ClusterVerdict[]): string =>
-  [...new Set(verdicts.map(({ rule }) => rule))].toSorted().join(', ');

@@ -50,7 +50,7 @@ export async function runClusterPipeline(pipeline: ClusterPipeline, signal: Abor
       (stop) =>
         json ? untilAborted(stop) : runEvery(LOOK_EVERY_MS, changes, { sleep: sources.wait, signal: stop }),
       (stop) => runDeciders(['graph-gc'], { process, policies, signal: stop }),
-      (stop) => runCluster({ process, cluster, policies, signal: stop }),
+      (stop) => runCluster({ process, cluster, signal: stop }, { policies }),
     ],
     signal,
   );

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { FilePath, Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { clusterOptions } from '../../../services/cluster/cluster-options.ts';
+import { STATE_DIRECTORY } from '../../../services/cluster/executor-state.ts';
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
 import { openServiceOn } from '../../framework/open-service.ts';
 import { quieter } from '../../framework/quieter.ts';
@@ -12,7 +13,6 @@ import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadClusterPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
 import { runClusterPipeline } from '../../run/cluster/run-cluster-pipeline.ts';
 
-const STATE_DIRECTORY = '/var/lib/fleetgc';
 const { logMaxSize } = eventLogOptions('embedded');
 
 export const verb = defineVerb({
@@ -45,7 +45,7 @@ export const verb = defineVerb({
     const { logger, print, signal, environment } = context;
     const logPath = options.logPath ?? join(STATE_DIRECTORY, `cluster-${options.cluster}.db`);
     const written = requireValid(loadClusterPolicyFiles(paths), logger, 'nothing was started');
-    using cluster = await openCluster(options, { environment, sources: systemSources });
+    using cluster = await openCluster(options, { environment, sources: systemSources, signal });
     await using process = await openServiceOn({
       service: 'cluster-run',
       eventLog: {

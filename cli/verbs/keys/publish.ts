@@ -10,6 +10,9 @@ import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { trustRootsOption } from '../../options/key-options.ts';
 
+/** A hundred thousand statements take less. */
+const MAX_STATEMENTS_BYTES = 67_108_864;
+
 export const verb = defineVerb({
   help: [
     'For statements that were signed with --offline. Each is checked first; if one of them says nothing, none is written.',
@@ -25,7 +28,7 @@ export const verb = defineVerb({
   }),
   run: async ({ file, trustRoots, ...options }, context) => {
     const roots = readTrustRoots(trustRoots);
-    const text = readTextFile(file);
+    const text = readTextFile(file, MAX_STATEMENTS_BYTES);
     if (!text.ok) throw new FleetGcError('USAGE', `${fileText(file)} cannot be read: ${text.reason}`);
     const records = text.text
       .split('\n')

@@ -1,5 +1,6 @@
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { LogRecord } from '../../event-log/port.ts';
+import type { Distrust } from '../../trust/distrust.ts';
 import type { Principal, Trust } from '../../trust/trust.ts';
 import { type ParsedRecord, parseRecord } from './parse-record.ts';
 
@@ -11,9 +12,16 @@ export const parseBelieved =
   (trust: Trust): ParseRecord =>
   (topic, record) => {
     const authentication = trust.authenticate(topic, record);
-    if (authentication.ok) return signedBy(authentication.principal, parseRecord(topic, record));
-    return { ok: false, rejection: { ...authentication.distrust, value: null } };
+    return authentication.ok
+      ? signedBy(authentication.principal, parseRecord(topic, record))
+      : distrusted(authentication.distrust);
   };
+
+/** Nobody looks into what is not believed. */
+export const distrusted = ({ cause, message }: Distrust): ParsedRecord<never> => ({
+  ok: false,
+  rejection: { cause, message, value: null },
+});
 
 const signedBy = <Event>(principal: Principal, parsed: ParsedRecord<Event>): ParsedRecord<Event> =>
   parsed.ok && principal.kind === 'key' ? { ...parsed, signedBy: principal.keyId } : parsed;

@@ -11,8 +11,8 @@ import {
   visit,
 } from 'yaml';
 import { yamlFaultText } from '../../process/options/named-file.ts';
+import { exceededYamlBound } from '../../process/options/yaml-bounds.ts';
 import { type Place, type Problem, pathText } from './problem.ts';
-import { exceededYamlBound } from './yaml-bounds.ts';
 
 /** One document of a YAML file: its value, and where each part of it stands. */
 export interface YamlDocument {
@@ -64,7 +64,7 @@ export function parseYaml(file: string, text: string, dialect = CORE): readonly 
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const exceeded = exceededYamlBound(text);
-  if (exceeded !== null) return [unread(at(0), exceeded)];
+  if (exceeded !== null) return [unread(at(0), `${exceeded}; divide it into several files`)];
   const documents = parseAllDocuments(text, {
     ...dialect,
     lineCounter: lines,

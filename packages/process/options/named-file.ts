@@ -18,8 +18,11 @@ export type TextFile =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string };
 
-/** Reads a UTF-8 file at once; with `mostBytes` no further than it takes to know that it has more. */
-export function readTextFile(path: string, mostBytes = Number.POSITIVE_INFINITY): TextFile {
+/** Settings, keys, certificates and labels take less. */
+export const MAX_TEXT_BYTES = 1_048_576;
+
+/** Reads a UTF-8 file at once, no further than it takes to know that it has more than `mostBytes`. */
+export function readTextFile(path: string, mostBytes = MAX_TEXT_BYTES): TextFile {
   try {
     const bytes = path === '-' ? readToEnd(0, mostBytes) : readWhole(path, mostBytes);
     return bytes === null

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { FleetGcError } from '../errors.ts';
 import { yamlFaultText } from './named-file.ts';
 import { describeOptions, type OptionInfo, type OptionsSchema } from './options.ts';
+import { exceededYamlBound } from './yaml-bounds.ts';
 
 /** A config file as it was read. */
 export interface ConfigFile {
@@ -110,6 +111,8 @@ interface ConfigFileContent {
  */
 function parseConfigFile(file: ConfigFile | null): ConfigFileContent {
   if (!file || file.text.trim() === '') return { values: new Map(), problems: [] };
+  const exceeded = exceededYamlBound(file.text);
+  if (exceeded !== null) return { values: new Map(), problems: [`${file.path}: ${exceeded}`] };
   const lines = new LineCounter();
   const document = parseDocument(file.text, { schema: 'failsafe', lineCounter: lines, prettyErrors: false });
   const place = (offset: number): string => {

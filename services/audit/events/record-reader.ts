@@ -1,5 +1,6 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
+import { distrusted } from '../../../packages/pipeline/parse/parse-believed.ts';
 import {
   type ParsedRecord,
   parseJson,
@@ -59,7 +60,7 @@ export class RecordReader {
 
   #json(topicId: TopicId, record: LogRecord): ParsedRecord<unknown> {
     const authentication = this.#trust.authenticate(topicId, record);
-    if (!authentication.ok) return { ok: false, rejection: { ...authentication.distrust, value: null } };
+    if (!authentication.ok) return distrusted(authentication.distrust);
     const json = parseJson(TOPICS[topicId].name, record.value);
     if (json.ok) this.#visitor.onJson(record, json.event);
     return json;

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { Candidacy } from '../../../packages/owner-graph/candidacy.ts';
 import { cascadeRoot } from '../../../packages/owner-graph/cascade-root.ts';
 import type { CascadeWidths } from '../../../packages/owner-graph/cascade-widths.ts';
-import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
+import { type GraphObject, toldReference } from '../../../packages/owner-graph/graph-object.ts';
 import type { GraphView } from '../../../packages/owner-graph/graph-view.ts';
 import { DANGLING, type StatedReference } from '../../../packages/owner-graph/reference-states.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
@@ -50,7 +50,7 @@ const keptBy = (
 };
 
 const referenceFacts = ({ reference, state, resolved, gone }: StatedReference): OwnershipReference => ({
-  ...reference,
+  ...toldReference(reference),
   state,
   resolved,
   gone: gone && { how: gone.how, orphaned: gone.orphaned },

@@ -97,13 +97,15 @@ export class KindRegistry implements Kinds {
     this.#change(kind, (watched) => ({ ...watched, synced: true, failing: null }));
   }
 
-  /** It could not be listed; the first failure counts. */
-  failed(kind: ResourceKind, reason: string): void {
+  /** It could not be listed; the first failure counts. Returns whether this is the first one. */
+  failed(kind: ResourceKind, reason: string): boolean {
     const sinceMs = this.#options.nowMs();
+    const isFirst = this.#watched.get(watchKey(kind))?.failing === null;
     this.#change(kind, (watched) => ({
       ...watched,
       failing: { sinceMs: watched.failing?.sinceMs ?? sinceMs, reason },
     }));
+    return isFirst;
   }
 
   find(apiVersion: string, kind: string): KindState {

@@ -63,9 +63,11 @@ async function remove(
 /** The object in the state in which it blocks no owner any more (cluster D12). */
 async function unblocked(connection: ApiConnection, deed: Deed): Promise<ObjectMetadata | Stop | Conflict> {
   const { ownerReferences } = deed.object;
-  if (!ownerReferences.some(({ blockOwnerDeletion }) => blockOwnerDeletion)) return deed.object;
+  if (!ownerReferences.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) return deed.object;
   const left = {
-    ownerReferences: ownerReferences.map((each) => ({ ...each, blockOwnerDeletion: false })),
+    ownerReferences: ownerReferences.map((each) =>
+      each.blockOwnerDeletion === true ? { ...each, blockOwnerDeletion: false } : each,
+    ),
   };
   const answer = await patched(connection, deed, left);
   if ('kind' in answer) return answer;

@@ -1,6 +1,6 @@
 import type { ApiOwnerReference, ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
-import { sameReferences } from '../../../packages/owner-graph/graph-object.ts';
+import { sameReferences, toldReference } from '../../../packages/owner-graph/graph-object.ts';
 import { DANGLING } from '../../../packages/owner-graph/reference-states.ts';
 import { kindName, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
@@ -53,7 +53,8 @@ async function factsWithIndex(look: Look, index: ClusterIndex): Promise<LiveFact
   const { object, kind } = look;
   const known = index.candidate(object.uid);
   if (known === null) return refused('kept-by-own-judgement', 'nothing calls for it, by the owner graph');
-  if (kindName(known.object) !== kindName(kind) || !sameReferences(known.references, object.ownerReferences))
+  const told = object.ownerReferences.map(toldReference);
+  if (kindName(known.object) !== kindName(kind) || !sameReferences(known.references, told))
     return refused('changed', 'the owner graph has not followed yet what changed in it');
   const confirmed = await confirmedOwners(look, (reference, position) => {
     const stated = known.references[position];
@@ -97,7 +98,7 @@ const statedAs = (
   reference: ApiOwnerReference,
   state: ReferenceState,
   resolved: ServedKind | null,
-): OwnershipReference => ({ ...reference, state, resolved, gone: null });
+): OwnershipReference => ({ ...toldReference(reference), state, resolved, gone: null });
 
 /**
  * From reads alone. How an owner went, whether its uid lies elsewhere, and who lists the object, nobody knows then; of the last all

@@ -1,4 +1,5 @@
 import type { ApiAnswer } from '../../../packages/kube-api/connection.ts';
+import { withMissingRight } from '../../../packages/kube-api/missing-right.ts';
 import { liveObject } from '../../../packages/kube-api/read.ts';
 import type { ApiKind, ApiObjectName } from '../../../packages/kube-api/resources.ts';
 import { refusalText, retryAfterMs } from '../../../packages/kube-api/status.ts';
@@ -55,7 +56,7 @@ const FAILURES: Readonly<Partial<Record<number, ClusterFailure>>> = {
 /** What follows from an answer that is no success and no conflict. */
 export function stopBy(answer: ApiAnswer, kind: ApiKind, named: ApiObjectName): Stop {
   const { status } = answer;
-  const message = refusalText(answer);
+  const message = withMissingRight(refusalText(answer), kind);
   if (status === TOO_MANY_REQUESTS) return laterAsAsked(answer);
   if (status === 404 && liveObject(answer, kind, named).kind === 'absent')
     return settled({ outcome: 'not-found' });

@@ -1,3 +1,4 @@
+import { keptBecause } from '../../../packages/decision/kept-objects.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { Cascade, OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
 import { hold, keep, type Outcome } from './outcome.ts';
@@ -7,15 +8,9 @@ import type { OwnershipSettings } from './settings.ts';
 /** Why an object stays though upstream would change it, in profile `fleetgc`; `null` for no reason. */
 export function keptByList({ object }: OwnershipCandidate, settings: OwnershipSettings): Outcome | null {
   if (settings.profile === 'kubernetes') return null;
-  if (object.keptBy !== null) return keep('S5', { annotationOf: object.keptBy });
-  const kind = kindName(object);
-  // With a namespace goes all that lies in it.
-  const namespace = kind === NAMESPACE ? object.name : object.namespace;
-  if (settings.keep.namespaces.has(namespace)) return keep('S5', { keptNamespace: namespace });
-  return settings.keep.kinds.has(kind) ? keep('S5', { keptKind: kind }) : null;
+  const because = keptBecause(object, settings.keep);
+  return because && keep('S5', because);
 }
-
-const NAMESPACE = 'Namespace';
 
 /** A reason to hold what is to be done. */
 export interface Reason {

@@ -1,3 +1,4 @@
+import type { KeepList } from '../../../packages/decision/kept-objects.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { Approvals } from './approvals.ts';
@@ -14,10 +15,7 @@ export interface OwnershipSettings {
   };
   /** Kinds that are held, as `apps/ReplicaSet` (cluster S2). */
   readonly heldKinds: ReadonlySet<string>;
-  readonly keep: {
-    readonly namespaces: ReadonlySet<string>;
-    readonly kinds: ReadonlySet<string>;
-  };
+  readonly keep: KeepList;
   readonly approved: Approvals;
 }
 

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { parse } from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { exceededYamlBound } from '../../../packages/process/options/yaml-bounds.ts';
 import { Globs } from '../../../schemas/policy/glob.ts';
 
 /** A larger file is no list of patterns but a mistake. */
@@ -82,15 +83,21 @@ type Parsed =
   | { readonly ok: false; readonly problem: string };
 
 function parseYaml(text: string): Parsed {
+  const exceeded = exceededYamlBound(text);
+  if (exceeded !== null) return { ok: false, problem: exceeded };
+  const lines = new LineCounter();
+  // The parser's own way to tell the place looks through the file once for each fault.
+  const options = { uniqueKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: lines } as const;
   try {
-    return { ok: true, value: parse(text, { strict: true, uniqueKeys: true, logLevel: 'error' }) };
+    const document = parseDocument(text, options);
+    const [fault] = document.errors;
+    if (fault === undefined) return { ok: true, value: document.toJS() };
+    const { line, col } = lines.linePos(fault.pos[0]);
+    return { ok: false, problem: `${fault.message} at line ${line}, column ${col}` };
   } catch (error) {
-    return { ok: false, problem: firstLine(error instanceof Error ? error.message : String(error)) };
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
   }
 }
-
-/** The lines below it show the place in the file, as a drawing. */
-const firstLine = (message: string): string => message.split('\n', 1).join().replace(/:$/, '');
 
 const held = (path: string, problem: string): Extract<LocalRules, { kind: 'held' }> => ({
   kind: 'held',

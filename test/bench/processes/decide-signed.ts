@@ -7,6 +7,7 @@ import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { distrustOf } from '../../../packages/trust/distrust.ts';
 import { readKeyFile } from '../../../packages/trust/key-file.ts';
 import { startTrust } from '../../../packages/trust/process-trust.ts';
 import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
@@ -61,7 +62,7 @@ const trust: Trust = {
     const claimed = claimedSignature(record.headers);
     return claimed.kind === 'claimed' && isSignedBy(nodePublicKey, roots.fleet, record, claimed.signature)
       ? { ok: true, principal: { kind: 'unauthenticated' } }
-      : { ok: false, distrust: { cause: 'bad-signature', message: 'an inventory without its signature' } };
+      : { ok: false, distrust: distrustOf('changed', 'an inventory without its signature') };
   },
   objectionTo: (...order) => started.trust.objectionTo(...order),
 };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   keptGenerations,
+  readClusterTrust,
   readDeciderTrust,
   readNodeTrust,
   readTrust,
@@ -73,6 +74,21 @@ test('a node signs if it has a key, and for itself alone', async () => {
   });
 });
 
+test('the agent or executor of a cluster signs if it has a key, and for its cluster alone', async () => {
+  const { trustRoots, signingKeyFile } = files();
+  const given = { log: 'kafka', trust: 'required', trustRoots, trustFacts: 'off' } as const;
+  const cluster = { cluster: 'prod', seen: new SeenGenerations() };
+  expect(await readClusterTrust(given, cluster, signal)).toMatchObject({ signing: null, facts: 'off' });
+  const signing = { ...given, signingKeyFile, trustFacts: 'required' } as const;
+  expect(await readClusterTrust(signing, cluster, signal)).toMatchObject({
+    signing: { role: 'cluster', subject: { topic: 'clusterOwnership', recordKey: 'prod' } },
+    facts: 'required',
+  });
+  await expect(
+    readClusterTrust({ ...given, trust: 'off', trustFacts: 'warn' }, cluster, signal),
+  ).rejects.toThrow(/--trust-facts warn has no effect with --trust off/);
+});
+
 test('a key from a command: its words as they are, and read again every five minutes', async () => {
   const { trustRoots, signingKeyFile } = files();
   const choice = await decider({ trustRoots, signingKeyCommand: ['cat', signingKeyFile] });
@@ -133,7 +149,7 @@ test('an agent that runs apart keeps what it has seen in a file of its own', () 
     openFixedFile(join(directory, name), bytes, schema);
   const logger = createLogger({ service: 'test', level: 'info' }, logLines());
   const kept = (...file: readonly (typeof AGENT_GENERATIONS_FILE)[]) =>
-    keptGenerations({ trust: 'required', log: 'kafka' }, { open }, logger, ...file);
+    keptGenerations({ trust: 'required' }, { open }, logger, ...file);
   kept(AGENT_GENERATIONS_FILE).saw('policies', new Map([['web', 7]]));
   expect(kept(AGENT_GENERATIONS_FILE).of('policies', 'web')).toBe(7);
   expect(kept().of('policies', 'web')).toBe(0);

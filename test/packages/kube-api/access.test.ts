@@ -55,6 +55,8 @@ describe('a kubeconfig', () => {
     }
     writeFileSync(file, ' '.repeat(1_048_577));
     expect(() => kubeconfigAccess(file, null)).toThrow('it has more than the 1048576 bytes that are read');
+    writeFileSync(file, 'a:\n'.repeat(10_001));
+    expect(() => kubeconfigAccess(file, null)).toThrow('it has more than the 10000 colons');
   });
 
   test('names files beside itself, and a token that rotates is read anew', () => {

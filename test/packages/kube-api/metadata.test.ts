@@ -34,8 +34,8 @@ test('[cluster A1, A2] of an object its metadata is read, and nothing else', () 
     deletionTimestamp: '2026-11-01T00:00:00Z',
     finalizers: ['orphan'],
     ownerReferences: [
-      { ...reference(), controller: false, blockOwnerDeletion: true },
-      { ...reference(), uid: 'other', controller: true, blockOwnerDeletion: false },
+      { ...reference(), controller: null, blockOwnerDeletion: true },
+      { ...reference(), uid: 'other', controller: true, blockOwnerDeletion: null },
     ],
     keep: true,
   });

@@ -80,7 +80,7 @@ describe('writes', () => {
     kind: 'X',
     name: 'o',
     uid: 'o',
-    controller: false,
+    controller: null,
     blockOwnerDeletion: true,
   };
 
@@ -119,6 +119,15 @@ describe('writes', () => {
     });
     expect(first).toMatchObject({ method: 'PATCH', contentType: 'application/merge-patch+json' });
     expect(second?.path).toBe('/api/v1/namespaces/ns/configmaps/a?dryRun=All');
+  });
+
+  test('[cluster D11] what is false and what is not there stay as they are', async () => {
+    const connection = fakeConnection(() => ({}));
+    const written = { apiVersion: 'v1', kind: 'X', name: 'o', uid: 'o' };
+    const said = { ...written, controller: false, blockOwnerDeletion: false };
+    const unsaid = { ...written, controller: null, blockOwnerDeletion: null };
+    await patchMetadata(connection, target, { ownerReferences: [said, unsaid] });
+    expect(JSON.parse(connection.asked[0]?.body ?? '').metadata.ownerReferences).toEqual([said, written]);
   });
 
   test('what was not read whole is not written', async () => {

@@ -217,6 +217,12 @@ test('a broken file says line and column', () => {
   );
 });
 
+test('a file that would take long to parse is refused unread', () => {
+  expect(problemsOf({ yaml: 'a:\n'.repeat(10_001) })).toMatch(
+    /fleetgc\.yaml: it has more than the 10000 colons, commas and question marks/,
+  );
+});
+
 test('the path of a file must not be empty', () => {
   const schema = z.object({ path: FilePath });
   expect(() => loadOptions(schema, sources({ flags: { path: '' } }))).toThrow(

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readKeyFile, writeKeyFile } from '../../../packages/trust/key-file.ts';
@@ -41,6 +41,24 @@ test('who names a folder that is not there is told how to make it', () => {
   expect(() => writeKeyFile(path, privateKeyPem)).toThrow(
     /there is no folder .*keys; "mkdir -m 700 -p .*keys" makes it/,
   );
+});
+
+test('where a part of the path is a file, that is told', () => {
+  const path = join(keyFile(), 'decider.pem');
+  expect(() => writeKeyFile(path, privateKeyPem)).toThrow(
+    expect.objectContaining({
+      code: 'KEY_UNUSABLE',
+      message: expect.stringMatching(/cannot be used: ENOTDIR/),
+      cause: expect.any(Error),
+    }),
+  );
+});
+
+test('a file may be as large as is read, and stays open for nobody', () => {
+  const path = keyFile(privateKeyPem.padEnd(16_384, '\n'));
+  const before = readdirSync('/proc/self/fd').length;
+  for (let times = 0; times < 20; times += 1) expect(readKeyFile(path).publicKey).toBe(publicKey);
+  expect(readdirSync('/proc/self/fd').length).toBeLessThan(before + 20);
 });
 
 test('its group may read it, as with fsGroup', () => {

@@ -3,7 +3,18 @@ import { expect, test } from 'vitest';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { signRecord, VerifiedSignatures } from '../../../packages/trust/signature.ts';
-import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
+import { revocation } from '../../../packages/trust/statement.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import {
+  certified,
+  FLEET,
+  newKey,
+  onLog,
+  revoked,
+  rootsOf,
+  SIGNED_AT_MS,
+  stated,
+} from '../../fixtures/trust.ts';
 
 const [root, successor, other, key] = [newKey(), newKey(), newKey(), newKey()];
 const DAY_MS = 86_400_000;
@@ -275,6 +286,77 @@ test('whatever order statements and garbage come in, no key is believed that no 
       if (found) expect(found.revocation !== null).toBe(records.includes(revocation));
     }),
   );
+});
+
+test.each([
+  { name: 'has no value', over: { value: null }, why: /^it is no statement about a key/ },
+  { name: 'is no JSON', over: { value: Buffer.from('{') }, why: /not JSON/ },
+  {
+    name: 'lies under the id of another key',
+    over: { key: other.keyId },
+    why: /^its record key is not the id/,
+  },
+])('a root says nothing by what $name', ({ over, why }) => {
+  expect(ringOf().add(resigned({ ...certified(root, key), ...over }))).toMatchObject({
+    kind: 'refused',
+    why: expect.stringMatching(why),
+  });
+});
+
+test('a statement may be as large as its topic allows', () => {
+  const bytes = TOPICS.keys.bounds.bytes;
+  const padded = (length: number): LogRecord => {
+    const statement = certified(root, key);
+    return resigned({ ...statement, value: Buffer.from(String(statement.value).padEnd(length)) });
+  };
+  expect(ringOf().add(padded(bytes)).kind).toBe('changed');
+  expect(ringOf().add(padded(bytes + 1))).toMatchObject({ why: 'it is too large for a statement' });
+});
+
+test('the newest statement was made when its root says, but not after the log took it', () => {
+  const at = (issuedAtMs: number, timestampMs: number): number =>
+    ringOf(certified(root, key, { issuedAtMs }, { timestampMs })).latestStatementMs;
+  expect(at(SIGNED_AT_MS - 5, SIGNED_AT_MS)).toBe(SIGNED_AT_MS - 5);
+  expect(at(SIGNED_AT_MS + 5, SIGNED_AT_MS)).toBe(SIGNED_AT_MS);
+  expect(ringOf().latestStatementMs).toBe(0);
+});
+
+test('keys of a root that was taken back are none of those that are vouched for', () => {
+  const ring = new KeyRing(rootsOf(root, successor));
+  for (const record of [certified(root, key), certified(successor, other), revoked(successor, root)])
+    ring.add(record);
+  expect(ring.keys().map(({ keyId }) => keyId)).toEqual([other.keyId]);
+});
+
+test('a key that never was a root is none, and not one that is none any more', () => {
+  const ring = ringOf(certified(root, other, { role: 'operator' }));
+  expect(ring.add(certified(other, key))).toMatchObject({
+    why: `${other.keyId}, which signed it, is no root`,
+  });
+});
+
+test('a successor that certifies itself stays what it was', () => {
+  const asRoot = certified(root, successor, { role: 'root', notAfterMs: SIGNED_AT_MS + DAY_MS });
+  const extended = certified(successor, successor, { role: 'root' }, { generation: SIGNED_AT_MS + 1 });
+  const ring = ringOf(asRoot, extended);
+  expect(ring.isRoot(successor.keyId)).toBe(true);
+  expect(ring.generations).toEqual(new Map([[successor.keyId, SIGNED_AT_MS]]));
+});
+
+test('a successor whom a root alone made one that was taken back is none, whoever else is a root', () => {
+  const ring = new KeyRing(rootsOf(root, successor));
+  for (const record of [certified(root, other, { role: 'root' }), revoked(successor, root)]) ring.add(record);
+  expect(ring.isRoot(other.keyId)).toBe(false);
+});
+
+test('of two revocations that reach back equally far the first holds', () => {
+  const said = { keyId: key.keyId, issuedAtMs: SIGNED_AT_MS, untrustedFromMs: SIGNED_AT_MS };
+  const ring = ringOf(
+    certified(root, key),
+    stated(root, revocation({ ...said, reason: 'first' })),
+    stated(root, revocation({ ...said, reason: 'second' })),
+  );
+  expect(ring.find(key.keyId)?.revocation?.reason).toBe('first');
 });
 
 /** Signed by the root over what it says now. */

@@ -71,3 +71,9 @@ test.each([
 test('what a command says in many lines is told in one', async () => {
   await expect(ofShell(`printf 'a\\n\\n\\tb  ' >&2; exit 3`)).rejects.toThrow(/It wrote to stderr: a b$/);
 });
+
+test('a command that says nothing on stderr is told without it, and of a long text the beginning', async () => {
+  await expect(ofShell('exit 3')).rejects.toThrow(/exit code 3$/);
+  const error = await ofShell(`printf 'é%.0s' $(seq 600) >&2; exit 3`).catch(String);
+  expect(String(error)).toMatch(/It wrote to stderr: é{500}$/);
+});

@@ -128,13 +128,14 @@ describe('what a process asks of whom', () => {
     onTestFinished(() => process[Symbol.asyncDispose]());
     log.readings[0]?.records(...STATEMENTS).caughtUp();
     const told = (): number => lines.lines.filter((line) => line.includes('it would not count if')).length;
-    return { process, metrics, told };
+    return { process, metrics, told, lines: lines.lines };
   }
 
   test.each([
     { kind: 'required', facts: 'required', orders: 'refused', said: 'refused' },
     { kind: 'required', facts: 'warn', orders: 'refused', said: 'told' },
     { kind: 'required', facts: 'off', orders: 'refused', said: 'taken' },
+    { kind: 'warn', facts: 'required', orders: 'told', said: 'told' },
     { kind: 'warn', facts: 'warn', orders: 'told', said: 'told' },
     { kind: 'warn', facts: 'off', orders: 'told', said: 'taken' },
   ] as const)(
@@ -150,6 +151,45 @@ describe('what a process asks of whom', () => {
       expect(outcomes).toEqual([orders, said]);
     },
   );
+
+  test('what would not count is counted, and twenty of each topic are told in a minute', async () => {
+    const { process, metrics, told, lines } = asking('warn', 'warn');
+    await process.keys?.caughtUp;
+    for (let count = 0; count < 25; count += 1)
+      process.trust.authenticate('commands', onLog(written('commands')));
+    expect(told()).toBe(20);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      topic: 'gc.node.commands',
+      key: NODE,
+      cause: 'unsigned',
+    });
+    process.trust.authenticate('inventory', onLog(written('inventory')));
+    expect(told()).toBe(21);
+    const text = await metrics.text();
+    expect(text).toMatch(
+      /^fleetgc_distrusted_messages_total\{topic="gc\.node\.commands",cause="unsigned"\} 25$/m,
+    );
+    expect(text).toMatch(
+      /^fleetgc_distrusted_messages_total\{topic="gc\.node\.inventory",cause="unsigned"\} 1$/m,
+    );
+  });
+
+  test('where nothing is told, nothing is counted', async () => {
+    const { metrics } = asking('required', 'off');
+    expect(await metrics.text()).not.toContain('distrusted_messages_total');
+  });
+
+  test('the end lets go of the key', async () => {
+    const reloads: (() => void)[] = [];
+    const onReload = (listener: () => void) => {
+      reloads.push(listener);
+      return () => void reloads.splice(reloads.indexOf(listener), 1);
+    };
+    const { process } = asking('required', 'off', { ...signingWith(long), onReload });
+    expect(reloads).toHaveLength(1);
+    await process[Symbol.asyncDispose]();
+    expect(reloads).toEqual([]);
+  });
 
   test('who has a key signs with it, and who has none does not', async () => {
     const signing = asking('required', 'off', signingWith(long));

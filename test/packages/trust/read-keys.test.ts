@@ -28,3 +28,13 @@ test('of what is none, a thousand are told', async () => {
   log.readings[0]?.records(...Array.from({ length: 1_001 }, () => foreign)).end();
   expect((await reading).unreadable).toHaveLength(1_000);
 });
+
+test.each([
+  { length: 200, told: 'x'.repeat(200) },
+  { length: 201, told: `${'x'.repeat(200)}…` },
+])('a record key of $length characters is told up to 200', async ({ length, told }) => {
+  const log = new ScriptedLog();
+  const reading = readKeys(log, rootsOf(root), new AbortController().signal);
+  log.readings[0]?.records({ ...certified(stranger, decider), key: 'x'.repeat(length) }).end();
+  expect((await reading).unreadable).toMatchObject([{ key: told }]);
+});

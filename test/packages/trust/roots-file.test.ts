@@ -40,6 +40,7 @@ describe('a file of roots cannot be used', () => {
     { name: 'with comments alone', text: '# roots go here\n', why: 'it names no root' },
     { name: 'with a fleet alone', text: 'fleet: prod\nroots: []\n', why: 'roots' },
     { name: 'with one root twice', text: trustRootsText(twice), why: 'the same root stands there twice' },
+    { name: 'with too many keys to read', text: '{"":,'.repeat(10_001), why: 'more than the 10000 colons' },
     { name: 'that is too large', text: `#${' '.repeat(65_536)}`, why: 'it has more than 65536 bytes' },
   ])('$name', ({ text, why }) => {
     const path = written(text);

@@ -82,3 +82,37 @@ test('what a restart would forget for want of room may not be relied on, until t
   expect(seen.problem()).toBeNull();
   expect(kept(path).seen.of('keys', 'root revoked key')).toBe(5);
 });
+
+/** A file that says what was written to it. */
+function counted(read: SeenFile | null = null) {
+  const written: SeenFile[] = [];
+  const seen = new SeenGenerations({ read: () => read, write: (value) => void written.push(value) });
+  return { seen, written };
+}
+
+test('time is written by the minute, and counts at once', () => {
+  const { seen, written } = counted({ version: 3, keys: {}, policies: {}, passedMs: SIGNED_AT_MS });
+  seen.passed(SIGNED_AT_MS + 59_999);
+  expect([seen.passedMs, written.length]).toEqual([SIGNED_AT_MS + 59_999, 0]);
+  seen.passed(SIGNED_AT_MS + 60_000);
+  seen.passed(SIGNED_AT_MS + 60_001);
+  expect(written.map(({ passedMs }) => passedMs)).toEqual([SIGNED_AT_MS + 60_000]);
+});
+
+test('nothing is written where nothing is new, nor forgotten', () => {
+  const { seen, written } = counted();
+  seen.saw('policies', new Map([['web', 7]]));
+  seen.saw('policies', new Map([['web', 7]]));
+  seen.saw('policies', new Map());
+  seen.forget('policies', ['db']);
+  expect(written).toHaveLength(1);
+  seen.forget('policies', ['web']);
+  expect(written.map(({ policies }) => policies)).toEqual([{ web: 7 }, {}]);
+});
+
+test('without a file nothing is written, and all is known', () => {
+  const told: unknown[] = [];
+  const seen = new SeenGenerations(null, (error) => told.push(error));
+  seen.saw('keys', new Map([['a', 1]]));
+  expect([seen.of('keys', 'a'), told]).toEqual([1, []]);
+});

@@ -33,6 +33,11 @@ describe('a statement on its way from a machine without a network', () => {
     expect(readSignedRecord(signedRecordText(record), 'a line')).toEqual(record);
   });
 
+  test('of which somebody took the value has none', () => {
+    const read = readSignedRecord(signedRecordText({ ...record, value: null }), 'a line');
+    expect(read.value).toEqual(Buffer.alloc(0));
+  });
+
   test.each([
     { name: 'no JSON', line: '{' },
     { name: 'of another topic', line: signedRecordText(written('policies')) },
@@ -76,6 +81,12 @@ describe('the signature that headers claim', () => {
       expect(claimedSignature({ [name]: headers[name] ?? '' })).toEqual({ kind: 'malformed' });
     },
   );
+
+  test.each(['A', ' ', '\n'])('is malformed with a signature that begins with %j', (more) => {
+    const { ce_fleetgcsignature: text = '' } = headers;
+    for (const ce_fleetgcsignature of [`${more}${text}`, `${text}${more}`, text.replace('==', '=')])
+      expect(claimedSignature({ ...headers, ce_fleetgcsignature })).toEqual({ kind: 'malformed' });
+  });
 
   test('covers whether there is a generation: one cannot be taken away, nor given', () => {
     const versionOf = (generation: number | null) =>
@@ -255,7 +266,7 @@ describe('where signatures are not required yet', () => {
     const told: unknown[] = [];
     const warning = new WarningTrust(unread, (_, distrust) => told.push(distrust));
     expect(warning.authenticate('policies', policyOf(5)).ok).toBe(true);
-    expect(told).toEqual([{ cause: 'untrusted-key', message: 'not read yet' }]);
+    expect(told).toEqual([{ cause: 'untrusted-key', reason: 'keys-unreadable', message: 'not read yet' }]);
   });
 });
 

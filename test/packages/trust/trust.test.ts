@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { DistrustReason } from '../../../packages/trust/distrust.ts';
 import { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { signRecord } from '../../../packages/trust/signature.ts';
 import { judgingApart, RequiredTrust, TRUST_OFF } from '../../../packages/trust/trust.ts';
@@ -173,7 +174,7 @@ test.each([
 ])('a stolen key of a node does not speak for $at', ({ at, over, message }) => {
   expect(trust(nodeKeyFor(over)).authenticate('inventory', fact('inventory', { at }))).toEqual({
     ok: false,
-    distrust: { cause: 'untrusted-key', message: expect.stringMatching(message) },
+    distrust: { cause: 'untrusted-key', reason: 'not-allowed', message: expect.stringMatching(message) },
   });
 });
 
@@ -221,88 +222,98 @@ test('facts may be judged more mildly than orders, and never instead of them', (
   expect(apart.objectionTo('commands', null, 'eu/web-1')).toContain('no signature');
 });
 
+const CAUSES: Readonly<Partial<Record<DistrustReason, string>>> = {
+  unsigned: 'unsigned',
+  malformed: 'bad-signature',
+  changed: 'bad-signature',
+  stranger: 'untrusted-key',
+  revoked: 'untrusted-key',
+  expired: 'untrusted-key',
+  'not-allowed': 'untrusted-key',
+};
+
 test.each<{
   name: string;
   record: LogRecord;
   topic?: TopicId;
   setting?: Setting;
-  cause: string;
+  reason: DistrustReason;
   message: RegExp;
 }>([
   {
     name: 'without a signature',
     record: onLog(written('commands')),
-    cause: 'unsigned',
+    reason: 'unsigned',
     message: /no signature/,
   },
   {
     name: 'with a malformed one',
     record: onLog({ ...written('commands'), headers: { ce_fleetgcsignature: 'x' } }),
-    cause: 'bad-signature',
+    reason: 'malformed',
     message: /malformed/,
   },
   {
     name: 'of a key that nobody knows',
     record: command({ key: stranger }),
-    cause: 'untrusted-key',
+    reason: 'stranger',
     message: /no root/,
   },
   {
     name: 'of a key of another role',
     record: command({ key: operator }),
-    cause: 'untrusted-key',
+    reason: 'not-allowed',
     message: /operator/,
   },
   {
     name: 'for another fleet',
     record: command({ fleet: 'test' }),
-    cause: 'bad-signature',
+    reason: 'changed',
     message: /not that of/,
   },
   {
     name: 'whose value was changed',
     record: { ...command(), value: Buffer.from('{}') },
-    cause: 'bad-signature',
+    reason: 'changed',
     message: /not that of/,
   },
   {
     name: 'that was put under another key',
     record: { ...command(), key: 'eu/web-2' },
-    cause: 'bad-signature',
+    reason: 'changed',
     message: /not that of/,
   },
   {
     name: 'that was put on another topic',
     record: { ...command(), topic: TOPICS.observe.name },
     topic: 'observe',
-    cause: 'bad-signature',
+    reason: 'changed',
     message: /not that of/,
   },
   {
     name: 'of a key that has ended by our clock, whatever the log says',
     record: command({ timestampMs: SIGNED_AT_MS }),
     setting: { nowMs: SIGNED_AT_MS + 30 * DAY_MS },
-    cause: 'untrusted-key',
+    reason: 'expired',
     message: /expired/,
   },
   {
     name: 'of a revoked key, also one that the log took before',
     record: command({ timestampMs: SIGNED_AT_MS - DAY_MS }),
     setting: { statements: [...GOOD, revoked(root, decider)] },
-    cause: 'untrusted-key',
+    reason: 'revoked',
     message: /revoked \(lost\)/,
   },
   {
     name: 'of a key for other clusters',
     record: command(),
     setting: { statements: [certified(root, decider, { clusters: ['us'] })] },
-    cause: 'untrusted-key',
+    reason: 'not-allowed',
     message: /clusters us alone/,
   },
-])('an order is not believed: $name', ({ record, topic = 'commands', setting, cause, message }) => {
+])('an order is not believed: $name', ({ record, topic = 'commands', setting, reason, message }) => {
   expect(trust(setting).authenticate(topic, record)).toEqual({
     ok: false,
-    distrust: { cause, message: expect.stringMatching(message) },
+    distrust: { cause: CAUSES[reason], reason, message: expect.stringMatching(message) },
   });
 });
 

@@ -1,20 +1,15 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stringify } from 'yaml';
-import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
-import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { readObject } from '../../../packages/kube-api/read.ts';
-import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { deleteObject, patchMetadata } from '../../../packages/kube-api/write.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import type { Ownership, OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const CONFIG_MAPS = {
@@ -29,6 +24,7 @@ const PATH = '/api/v1/namespaces/default/configmaps';
 
 let network: TestNetwork;
 let server: ApiServer;
+let accounts: ClusterAccounts;
 let connection: ApiConnection;
 const facts: Ownership[] = [];
 const stop = new AbortController();
@@ -37,10 +33,13 @@ let ended: Promise<void> = Promise.resolve();
 beforeAll(async () => {
   network = await createNetwork();
   server = await startApiServer(network);
+  accounts = new ClusterAccounts(server);
+  connection = accounts.connection(accounts.admin);
 });
 afterAll(async () => {
   stop.abort();
   await ended;
+  accounts?.[Symbol.dispose]();
   await server?.[Symbol.asyncDispose]();
   await network?.[Symbol.asyncDispose]();
 });
@@ -82,17 +81,9 @@ async function told(
 const states = ({ references }: OwnershipCandidate): string => references.map(({ state }) => state).join(' ');
 
 test('an agent reads all that a real API server serves', async () => {
-  const file = join(temporaryDirectory(), 'kubeconfig');
-  writeFileSync(file, stringify(server.localKubeconfig));
   const nowMs = (): number => performance.now();
-  connection = apiConnection({
-    access: kubeconfigAccess(file, null),
-    clock: new ServerClock(),
-    nowMs,
-    userAgent: 'fleetgc/test',
-  });
   const parts = {
-    connection,
+    connection: accounts.connection(await accounts.account('agent')),
     publish: async (fact: Ownership) => void facts.push(fact),
     goneBefore: async () => new Map(),
     holds: () => null,

@@ -213,7 +213,9 @@ describe('references', () => {
     });
     expect(await carryOut([itemFor(object, foreground(true))])).toEqual(['accepted']);
     const left = api.byUid('x');
-    expect(left?.ownerReferences).toEqual([referenceTo('a', { controller: true })]);
+    expect(left?.ownerReferences).toEqual([
+      referenceTo('a', { controller: true, blockOwnerDeletion: false }),
+    ]);
     expect([left?.finalizers, api.writes.length]).toEqual([['foregroundDeletion'], 2]);
   });
 

@@ -1,16 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stringify } from 'yaml';
-import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
-import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { readClusterInstance } from '../../../packages/kube-api/list.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import { readObject } from '../../../packages/kube-api/read.ts';
-import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import type { ClusterAction, ClusterCommand } from '../../../schemas/events/cluster-command.ts';
@@ -22,6 +16,7 @@ import { NO_RESULTS } from '../../../services/cluster-executor/results/recent-re
 import { clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
+import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { wordsOf } from './support/executor.ts';
 
@@ -33,6 +28,7 @@ const GONE = 'b1e0d0f5-8ac6-4d2f-8a53-6ef4d44aa7ff';
 
 let network: TestNetwork;
 let server: ApiServer;
+let accounts: ClusterAccounts;
 let connection: ApiConnection;
 let identity: { readonly cluster: string; readonly clusterInstance: string };
 let agent: ClusterAgent;
@@ -48,17 +44,14 @@ const common = { sleep: pause, random: Math.random, nowMs, logger: pino({ level:
 beforeAll(async () => {
   network = await createNetwork();
   server = await startApiServer(network);
-  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-executor-'));
-  const file = join(directory, 'kubeconfig');
-  writeFileSync(file, stringify(server.localKubeconfig));
-  const access = kubeconfigAccess(file, null);
-  rmSync(directory, { recursive: true });
-  connection = apiConnection({ access, clock: new ServerClock(), nowMs, userAgent: 'fleetgc/test' });
+  accounts = new ClusterAccounts(server);
+  connection = accounts.connection(accounts.admin);
+  const [ofAgent, ofExecutor] = [await accounts.account('agent'), await accounts.account('executor')];
   identity = { cluster: 'c1', clusterInstance: await readClusterInstance(connection) };
   const newId = (): string => crypto.randomUUID();
   agent = new ClusterAgent('c1', {
     ...common,
-    connection,
+    connection: accounts.connection(ofAgent),
     publish: async () => undefined,
     goneBefore: async () => new Map(),
     holds: () => null,
@@ -68,7 +61,7 @@ beforeAll(async () => {
     new ClusterExecutor({
       ...common,
       identity,
-      connection,
+      connection: accounts.connection(ofExecutor),
       index,
       policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy), approvals: [] }),
       objectionTo: () => null,
@@ -82,6 +75,7 @@ beforeAll(async () => {
 afterAll(async () => {
   stop.abort();
   await Promise.all(running);
+  accounts?.[Symbol.dispose]();
   await server?.[Symbol.asyncDispose]();
   await network?.[Symbol.asyncDispose]();
 });

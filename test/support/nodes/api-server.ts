@@ -29,6 +29,10 @@ export interface ApiServer extends AsyncDisposable {
   readonly kubeconfig: unknown;
   /** The same for a program on this machine. */
   readonly localKubeconfig: unknown;
+  /** The same for a service account, which is there already. */
+  accountKubeconfig(namespace: string, name: string): Promise<unknown>;
+  /** Creates or replaces objects, as `kubectl apply` does. */
+  apply(manifests: readonly TestManifest[]): Promise<void>;
   /** Creates a pod in the namespace `default` as it is written; resolves to its UID. */
   createPod(manifest: unknown): Promise<string>;
   /** What the pod's kubelet last told of it; `null` when there is no such pod. */
@@ -37,6 +41,15 @@ export interface ApiServer extends AsyncDisposable {
   deletePod(name: string): Promise<void>;
 }
 
+/** An object of a kind whose plural is its name and an s, as all that FleetGC prints. */
+export const TestManifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+});
+export type TestManifest = z.infer<typeof TestManifest>;
+
+const TokenAnswer = z.object({ status: z.object({ token: z.string() }) });
 const Created = z.object({ metadata: z.object({ uid: z.string() }) });
 const ApiPod = z.object({
   status: z.object({
@@ -81,6 +94,14 @@ export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
   return {
     kubeconfig: kubeconfigOf(`https://${ALIAS}:${PORT}`, ca),
     localKubeconfig: kubeconfigOf(local, ca),
+    accountKubeconfig: async (namespace, name) => {
+      const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+      const { status } = TokenAnswer.parse(await call('POST', path, { spec: {} }));
+      return kubeconfigOf(local, ca, status.token);
+    },
+    apply: async (manifests) => {
+      for (const manifest of manifests) await call('PATCH', applyPathOf(manifest), manifest);
+    },
     createPod: async (manifest) => {
       const created = await call('POST', `${NAMESPACE}/pods`, manifest);
       return Created.parse(created).metadata.uid;
@@ -94,7 +115,15 @@ export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
   };
 }
 
-const kubeconfigOf = (server: string, ca: Buffer): unknown => ({
+/** Server-side apply makes what is not there. */
+function applyPathOf({ apiVersion, kind, metadata: { name, namespace } }: TestManifest): string {
+  const root = apiVersion.includes('/') ? '/apis' : '/api';
+  const place = namespace === undefined ? '' : `/namespaces/${namespace}`;
+  const plural = `${kind.toLowerCase().replace(/y$/, 'ie')}s`;
+  return `${root}/${apiVersion}${place}/${plural}/${name}?fieldManager=test&force=true`;
+}
+
+const kubeconfigOf = (server: string, ca: Buffer, token = TOKEN): unknown => ({
   apiVersion: 'v1',
   kind: 'Config',
   clusters: [
@@ -106,17 +135,21 @@ const kubeconfigOf = (server: string, ca: Buffer): unknown => ({
       },
     },
   ],
-  users: [{ name: 'kubelet', user: { token: TOKEN } }],
+  users: [{ name: 'kubelet', user: { token } }],
   contexts: [{ name: 'test', context: { cluster: 'test', user: 'kubelet' } }],
   'current-context': 'test',
 });
 
 /** Resolves to the answer's body, `null` where there is none such. */
-type Call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown) => Promise<unknown>;
+type Call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<unknown>;
 
 function caller(base: string, ca: Buffer): Call {
-  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  const authorization = `Bearer ${TOKEN}`;
   return async (method, path, body) => {
+    const headers = {
+      authorization,
+      'content-type': `application/${method === 'PATCH' ? 'apply-patch+yaml' : 'json'}`,
+    };
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const signal = AbortSignal.timeout(patiently(REQUEST_MS));
     request(new URL(path, base), { method, ca, headers, signal }, resolve)

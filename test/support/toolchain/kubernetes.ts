@@ -13,7 +13,7 @@ const VERSION_PACKAGE = 'k8s.io/component-base/version';
 
 /** A folder with one program of Kubernetes, statically linked, built from its Go module once for each version. */
 export async function builtKubernetesProgram(
-  program: 'kubelet' | 'kube-apiserver' | 'kubectl',
+  program: 'kubelet' | 'kube-apiserver' | 'kubectl' | 'kube-controller-manager',
 ): Promise<string> {
   const folder = join(cacheDirectory(`${program}-${KUBERNETES_VERSION}-${process.arch}`), 'bin');
   if (existsSync(folder)) return folder;

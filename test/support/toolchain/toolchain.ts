@@ -8,6 +8,7 @@ import { ensureKubeletImage } from './images/kubelet-image.ts';
 import { ensureRegistryImage } from './images/registry-image.ts';
 import { ensureServiceImage } from './images/service-image.ts';
 import { ensureKubectl } from './kubectl.ts';
+import { builtKubernetesProgram } from './kubernetes.ts';
 import { ensurePromtool } from './promtool.ts';
 
 const PREPARE = {
@@ -21,9 +22,10 @@ const PREPARE = {
   compose: ensureCompose,
   promtool: ensurePromtool,
   kubectl: ensureKubectl,
+  'kube-controller-manager': () => builtKubernetesProgram('kube-controller-manager'),
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, kubectl. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, kubectl, kube-controller-manager. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -44,6 +46,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'compose',
   'promtool',
   'kubectl',
+  'kube-controller-manager',
 ];
 
 export const ALL_NEEDS: readonly Need[] = [...new Set([...CORE_NEEDS, ...WORLD_NEEDS])];

@@ -2,10 +2,11 @@ import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts
 import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { objectionToStating } from '../../../../packages/policy/may-state.ts';
+import type { Distrust } from '../../../../packages/trust/distrust.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
-import { type Distrust, isFact, type Principal, type Trust } from '../../../../packages/trust/trust.ts';
+import { isFact, type Principal, type Trust } from '../../../../packages/trust/trust.ts';
 import { subjectOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';

@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { openEmbeddedLog } from '../../../../packages/event-log/embedded.ts';
-import { type ApiConnection, apiConnection } from '../../../../packages/kube-api/connection.ts';
-import { kubeconfigAccess } from '../../../../packages/kube-api/kubeconfig.ts';
-import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
+import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
 import { ClusterCommand } from '../../../../schemas/events/cluster-command.ts';
 import { ClusterDecision } from '../../../../schemas/events/cluster-decision.ts';
 import { ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
@@ -14,6 +11,7 @@ import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { silentContext } from '../../../packages/event-log/probe.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
+import { ClusterAccounts } from '../../../support/nodes/cluster-account.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { inProcess } from '../../fleetgc.ts';
@@ -26,25 +24,20 @@ const COLLECTED_MS = 40_000;
 let network: TestNetwork;
 let server: ApiServer;
 let connection: ApiConnection;
-let files: string;
+let accounts: ClusterAccounts;
+/** Of the account that has what `cluster rbac` prints, and nothing else. */
 let kubeconfig: string;
 
 beforeAll(async () => {
   network = await createNetwork();
   server = await startApiServer(network);
-  files = mkdtempSync(join(tmpdir(), 'fleetgc-cluster-run-'));
-  kubeconfig = join(files, 'kubeconfig');
-  writeFileSync(kubeconfig, stringify(server.localKubeconfig));
-  connection = apiConnection({
-    access: kubeconfigAccess(kubeconfig, null),
-    clock: new ServerClock(),
-    nowMs: () => performance.now(),
-    userAgent: 'fleetgc/test',
-  });
+  accounts = new ClusterAccounts(server);
+  connection = accounts.connection(accounts.admin);
+  kubeconfig = await accounts.account('run');
   await post('/api/v1/namespaces', { kind: 'Namespace', metadata: { name: 'other' } });
 });
 afterAll(async () => {
-  rmSync(files, { recursive: true, force: true });
+  accounts?.[Symbol.dispose]();
   connection?.[Symbol.dispose]();
   await server?.[Symbol.asyncDispose]();
   await network?.[Symbol.asyncDispose]();
@@ -212,3 +205,41 @@ async function expectProof(logPath: string): Promise<void> {
   expect([exitCode, stderr], stdout).toEqual([0, '']);
   expect(stdout).toMatch(new RegExp(`^ *${decisions.length} +of them came out the same again$`, 'm'));
 }
+
+const WIDGETS = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+
+test('[cluster I7] a kind that is installed later is told with the rule that is missing, and collected with it', async () => {
+  await server.apply([WIDGETS]);
+  const path = '/apis/example.com/v1/namespaces/default/widgets';
+  const owner = await made('owner-of-widget');
+  const widget = {
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name: 'w', ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', ...owner }] },
+  };
+  await waitUntil('widgets to be served', COLLECTED_MS, async () => {
+    return (await connection.call({ method: 'POST', path, body: JSON.stringify(widget) })).status === 201;
+  });
+  const { running } = startRun({ mode: 'enforce', ...OURS });
+  await waitUntil('the missing rule to be told', COLLECTED_MS, () =>
+    running.output.stderr.includes(
+      'example.com/Widget, which cannot be read: the role lacks the rule {"apiGroups":["example.com"],"resources":["widgets"],"verbs":["list","watch"]}',
+    ),
+  );
+  await remove('owner-of-widget', 'Background');
+  await accounts.account('run');
+  await waitUntil('the widget to go', 2 * COLLECTED_MS, async () => {
+    return (await connection.call({ method: 'GET', path: `${path}/w` })).status === 404;
+  });
+  expect(await running.terminate()).toBe(0);
+});

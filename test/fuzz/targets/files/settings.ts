@@ -12,6 +12,7 @@ import { parseLocalRules } from '../../../../services/node-executor/local/local-
 import { certified, newKey, rootsOf } from '../../../fixtures/trust.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import { asArray, asObject, schemaOf } from '../../mutate/schema.ts';
+import { structuredEvent } from './structured-event.ts';
 import { edited, isUntouched, placeFor, putFile, written, writtenSchema, yamlIn } from './written.ts';
 
 const effect = (what: string): Outcome => ({ passed: true, effect: what });
@@ -143,4 +144,5 @@ export const SETTINGS: Readonly<Record<string, Target>> = {
   'node-yaml': localFile,
   'roots-file': rootsFile,
   'signed-statement': signedStatement,
+  'structured-event': structuredEvent,
 };

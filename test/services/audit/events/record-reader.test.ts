@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { distrustOf } from '../../../../packages/trust/distrust.ts';
 import { TRUST_OFF, type Trust } from '../../../../packages/trust/trust.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { EventReader } from '../../../../services/audit/events/event-reader.ts';
@@ -62,7 +63,7 @@ describe('a record', () => {
   test('of somebody who may not speak there is refused before it is parsed', () => {
     const { read, told } = reader({
       ...TRUST_OFF,
-      authenticate: () => ({ ok: false, distrust: { cause: 'unsigned', message: 'not signed' } }),
+      authenticate: () => ({ ok: false, distrust: distrustOf('unsigned', 'not signed') }),
     });
     expect([read.read('inventory', look(1)), read.onDecisions(unrelieved)]).toEqual([null, null]);
     expect(told).toEqual(['1 refused on inventory: unsigned', '0 refused on decisions: unsigned']);

@@ -37,6 +37,10 @@ test.each([
 
 test.each([
   { text: 'hold: tru\n', says: 'hold must be true or false' },
+  {
+    text: 'a:\n'.repeat(10_001),
+    says: 'it has more than the 10000 colons, commas and question marks that are read, each of which may end a key',
+  },
   { text: 'maxRemovalsPerHour: -1\n', says: 'maxRemovalsPerHour must be a whole number, 0 or more, or null' },
   { text: 'keepPatterns: registry.example/*\n', says: 'keepPatterns must be a list of patterns' },
   { text: 'keepPatterns: [a, ""]\n', says: 'keepPatterns[1] must be a pattern' },

@@ -4,7 +4,7 @@ export class LineTooLong extends Error {}
 const NEWLINE = 0x0a;
 
 /** The lines of a stream, none longer than `mostBytes`; what stands behind the last newline is none. Throws `LineTooLong`. */
-export async function* linesOf(chunks: AsyncIterable<Buffer>, mostBytes: number): AsyncGenerator<string> {
+export async function* linesOf(chunks: AsyncIterable<Buffer>, mostBytes: number): AsyncGenerator<Buffer> {
   const begun = new BegunLine(mostBytes);
   for await (const chunk of chunks) {
     let from = 0;
@@ -33,12 +33,12 @@ class BegunLine {
     this.#parts.push(part);
   }
 
-  endedBy(last: Buffer): string {
+  endedBy(last: Buffer): Buffer {
     this.add(last);
     const [only] = this.#parts;
     const line = only !== undefined && this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
     this.#parts = [];
     this.#bytes = 0;
-    return line.toString('utf8');
+    return line;
   }
 }

@@ -9,13 +9,11 @@ const SEPARATOR = /:(?=[\s,[\]{}]|$)|(?<=[\s"'\]}]):|,|\?(?=\s|$)/g;
 /** Why a text is too much for the parser, in a sentence; `null` when it is not. */
 export function exceededYamlBound(text: string): string | null {
   if (text.length > MAX_YAML_BYTES || Buffer.byteLength(text) > MAX_YAML_BYTES)
-    return `it has more than the ${MAX_YAML_BYTES} bytes that are read; ${DIVIDE}`;
+    return `it has more than the ${MAX_YAML_BYTES} bytes that are read`;
   return hasManySeparators(text)
-    ? `it has more than the ${MAX_YAML_SEPARATORS} colons, commas and question marks that are read, each of which may end a key; ${DIVIDE}`
+    ? `it has more than the ${MAX_YAML_SEPARATORS} colons, commas and question marks that are read, each of which may end a key`
     : null;
 }
-
-const DIVIDE = 'divide it into several files';
 
 function hasManySeparators(text: string): boolean {
   let found = 0;

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LineTooLong, linesOf } from '../../../packages/kube-api/lines.ts';
+import { LineTooLong, linesOf } from '../../../packages/process/lines.ts';
 import { runs } from '../../support/property-runs.ts';
-import { allOf, chunks } from './support/fake-connection.ts';
+import { allOf, chunks } from '../kube-api/support/fake-connection.ts';
 
+const textsOf = async (lines: AsyncIterable<Buffer>): Promise<string[]> => (await allOf(lines)).map(String);
 const read = (mostBytes: number, ...texts: string[]): Promise<string[]> =>
-  allOf(linesOf(chunks(...texts), mostBytes));
+  textsOf(linesOf(chunks(...texts), mostBytes));
 
 test('lines are put together from what comes, however it is cut', async () => {
   expect(await read(100, 'a\nb', 'c\n\nd')).toEqual(['a', 'bc', '']);
@@ -29,7 +30,7 @@ test('any text in any pieces gives its lines', async () => {
       async (pieces) => {
         const whole = Buffer.from(pieces.join(''));
         const cut = Array.from(whole, (byte) => Buffer.from([byte]));
-        const lines = await allOf(
+        const lines = await textsOf(
           linesOf(
             (async function* () {
               yield* cut;

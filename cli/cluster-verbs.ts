@@ -1,0 +1,40 @@
+import { service, task, type VerbGroup } from './framework/verb.ts';
+
+/** Of the list of verbs, those about the objects of Kubernetes clusters. */
+export const CLUSTER_VERBS = [
+  {
+    heading: 'One Kubernetes cluster:',
+    verbs: [
+      task(
+        'cluster run',
+        'Collect the objects of one cluster whose owners are gone, without Kafka',
+        () => import('./verbs/cluster/run.ts'),
+      ),
+      task(
+        'cluster rbac',
+        'Print the account, the rights and the limits that cluster run needs',
+        () => import('./verbs/cluster/rbac.ts'),
+      ),
+      task(
+        'cluster guard',
+        'Print what denies the collector of kube-controller-manager what a policy holds or keeps',
+        () => import('./verbs/cluster/guard.ts'),
+      ),
+    ],
+  },
+  {
+    heading: 'For each Kubernetes cluster of a fleet:',
+    verbs: [
+      service(
+        'cluster agent',
+        'Report objects whose owners are gone; cannot change any object',
+        () => import('./verbs/cluster/agent.ts'),
+      ),
+      service(
+        'cluster executor',
+        'Carry out commands about objects, looking again before each removal',
+        () => import('./verbs/cluster/executor.ts'),
+      ),
+    ],
+  },
+] as const satisfies readonly VerbGroup[];

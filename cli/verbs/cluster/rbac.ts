@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { type DiscoveredGroup, discover } from '../../../packages/kube-api/discovery.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { Text, TextList, withMeta } from '../../../packages/process/options/options.ts';
+import { systemSources } from '../../../packages/process/system-sources.ts';
+import { kindName } from '../../../schemas/events/cluster-objects.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
+import { openApiServer } from '../../../services/cluster/open-cluster.ts';
+import {
+  discoveredKinds,
+  EVERY_KIND,
+  type KnownKinds,
+} from '../../../services/cluster-access/known-kinds.ts';
+import { accessManifests } from '../../../services/cluster-access/manifests.ts';
+import { PARTS } from '../../../services/cluster-access/rights.ts';
+import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/cluster-policy-options.ts';
+import { manifestOptions } from '../../options/manifest-options.ts';
+import { manifestText } from '../../views/cluster/manifest-text.ts';
+
+const { kubeconfig, context } = apiServerOptions;
+
+const RbacOptions = z.object({
+  part: withMeta(z.enum(PARTS).prefault('run'), {
+    commandLineOnly: true,
+    description: 'For whom: cluster run, or one of its halves where they run apart.',
+  }),
+  kubeconfig: withMeta(kubeconfig.optional(), {
+    placeholder: 'FILE|in-cluster',
+    description:
+      'Asks this API server what it serves, and names each kind; without it rights are on all kinds.',
+  }),
+  context,
+  ...clusterPolicyOptions,
+  without: withMeta(TextList.prefault(''), {
+    kind: 'list',
+    commandLineOnly: true,
+    placeholder: 'KIND,…',
+    description: 'Kinds on which no right is given, such as Secret or apps/ReplicaSet; takes --kubeconfig.',
+  }),
+  namespace: withMeta(Text.prefault('kube-system'), {
+    commandLineOnly: true,
+    placeholder: 'NAME',
+    description: 'Namespace of the service account.',
+  }),
+  ...manifestOptions,
+});
+type RbacOptions = z.infer<typeof RbacOptions>;
+
+export const verb = defineVerb({
+  help: [
+    'Prints what cluster run needs to work, and no more: a service account, its role and binding, and a ValidatingAdmissionPolicy that lets the account write nothing but owner references, finalizers, and conditions and phase of pods. Nothing is changed: kubectl apply -f - puts it into force.',
+    'With --kubeconfig each kind is named, so that kinds that the policy holds or keeps cannot be deleted. A kind that is installed later is then reported with the rule that is missing: print and apply again. Without --kubeconfig the rights are on all kinds.',
+    'With a policy in dry-run no right to change anything is given.',
+  ],
+  examples: [
+    'fleetgc cluster rbac --kubeconfig ~/.kube/config --policy clusters.yaml | kubectl apply -f -',
+    'fleetgc cluster rbac --kubeconfig ~/.kube/config --policy clusters.yaml --without Secret',
+    'fleetgc cluster rbac --part agent --output json',
+  ],
+  options: RbacOptions,
+  run: async (options, verbContext) => {
+    const { part, namespace, output } = options;
+    const { policy } = chosenClusterPolicy(options, verbContext.logger);
+    const without = new Set(options.without);
+    const kinds = await kindsFor(options, verbContext);
+    requireKnown(without, kinds, options);
+    const manifests = accessManifests(part, namespace, { kinds, policy, without });
+    await verbContext.write(`${manifestText(output, manifests, remarksOn(policy, kinds))}\n`);
+  },
+});
+
+async function kindsFor(options: RbacOptions, { environment, signal }: VerbContext): Promise<KnownKinds> {
+  if (options.kubeconfig === undefined) return [EVERY_KIND];
+  using server = await openApiServer(
+    { kubeconfig: options.kubeconfig, context: options.context },
+    { environment, sources: systemSources, signal },
+  );
+  const groups = (await discover(server.connection, null))?.groups ?? [];
+  requireWhole(groups);
+  return discoveredKinds(groups);
+}
+
+/** Rights on half of the kinds would look like all of them. */
+function requireWhole(groups: readonly DiscoveredGroup[]): void {
+  const failed = groups.filter(({ versions }) => versions.some(({ isStale }) => isStale));
+  if (failed.length === 0) return;
+  throw new FleetGcError(
+    'API_REFUSED',
+    `the API server cannot tell now what these groups have: ${failed.map(({ group }) => group).join(', ')}. Try again when whoever serves them is back`,
+  );
+}
+
+function requireKnown(without: ReadonlySet<string>, kinds: KnownKinds, options: RbacOptions): void {
+  if (without.size === 0) return;
+  if (options.kubeconfig === undefined)
+    throw new FleetGcError(
+      'USAGE',
+      '--without takes --kubeconfig: a right on all kinds cannot leave one out',
+    );
+  const names = new Set(kinds.map(kindName));
+  const unknown = [...without].filter((kind) => !names.has(kind));
+  if (unknown.length > 0)
+    throw new FleetGcError(
+      'NOT_FOUND',
+      `the API server serves no such kind: ${unknown.join(', ')}. Kinds are written as Secret or apps/ReplicaSet`,
+    );
+}
+
+const remarksOn = ({ name, mode }: ClusterPolicy, kinds: KnownKinds): readonly string[] => [
+  `Rights for policy ${name}, mode ${mode}, as fleetgc cluster rbac prints them.`,
+  ...(kinds.includes(EVERY_KIND)
+    ? ['They are on all kinds, also on those that are held: --kubeconfig names each kind.']
+    : []),
+];

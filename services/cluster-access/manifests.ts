@@ -1,0 +1,28 @@
+import type { Manifest } from './manifest.ts';
+import { patchPolicy } from './patch-policy.ts';
+import { type Part, rulesFor, type WantedRights } from './rights.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+export const accountOf = (part: Part): string => `fleetgc-cluster-${part}`;
+
+/** As the API server names a service account. */
+export const userOf = (namespace: string, account: string): string =>
+  `system:serviceaccount:${namespace}:${account}`;
+
+/** The account of a part with its rights; of one that writes, also what keeps its writes small. */
+export function accessManifests(part: Part, namespace: string, wanted: WantedRights): readonly Manifest[] {
+  const name = accountOf(part);
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+    { apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata: { name }, rules: rulesFor(part, wanted) },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
+    ...(part === 'agent' ? [] : patchPolicy(name, userOf(namespace, name))),
+  ];
+}

@@ -1,0 +1,122 @@
+import { kindName } from '../../schemas/events/cluster-objects.ts';
+import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
+import { EVERY_KIND, type KindRights, type KnownKinds } from './known-kinds.ts';
+
+/** Who gets rights: the half that reads, the half that removes, or both in one process. */
+export const PARTS = ['run', 'agent', 'executor'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** A rule of a ClusterRole. */
+export type RoleRule =
+  | {
+      readonly apiGroups: readonly string[];
+      readonly resources: readonly string[];
+      readonly verbs: readonly string[];
+      readonly resourceNames?: readonly string[];
+    }
+  | { readonly nonResourceURLs: readonly string[]; readonly verbs: readonly string[] };
+
+/** What of a policy says which rights are needed. */
+export type RightsPolicy = Pick<ClusterPolicy, 'mode' | 'profile' | 'collectors' | 'heldKinds' | 'keep'>;
+
+export interface WantedRights {
+  readonly kinds: KnownKinds;
+  readonly policy: RightsPolicy;
+  /** Kinds without any right, as `kindName` writes them. */
+  readonly without: ReadonlySet<string>;
+}
+
+/** With these rules and no others a part can do its work. */
+export const rulesFor = (part: Part, wanted: WantedRights): readonly RoleRule[] => [
+  ...compact(GRANTS[part].flatMap((grants) => grants(wanted))),
+  ...SINGLE[part],
+];
+
+/** Which cluster it is tells the uid of a namespace; what is served is no resource. */
+const WHICH_CLUSTER: RoleRule = {
+  apiGroups: [''],
+  resources: ['namespaces'],
+  verbs: ['get'],
+  resourceNames: ['kube-system'],
+};
+const WHAT_IS_SERVED: RoleRule = { nonResourceURLs: ['/api', '/apis'], verbs: ['get'] };
+
+const SINGLE: Readonly<Record<Part, readonly RoleRule[]>> = {
+  run: [WHAT_IS_SERVED],
+  agent: [WHICH_CLUSTER, WHAT_IS_SERVED],
+  executor: [WHAT_IS_SERVED],
+};
+
+/** One verb on one resource. */
+interface Grant {
+  readonly group: string;
+  readonly resource: string;
+  readonly verb: Verb;
+}
+type Grants = (wanted: WantedRights) => readonly Grant[];
+
+/** In the order in which they are written. */
+const VERBS = ['get', 'list', 'watch', 'patch', 'delete'] as const;
+type Verb = (typeof VERBS)[number];
+
+const reading: Grants = (wanted) =>
+  kindsOf(wanted, ({ isCollectable }) => isCollectable).flatMap((kind) => [
+    grant(kind, 'list'),
+    grant(kind, 'watch'),
+  ]);
+
+/** Objects before they are changed, and owners of whatever kind. */
+const looking: Grants = (wanted) =>
+  kindsOf(wanted, ({ isReadable }) => isReadable).map((kind) => grant(kind, 'get'));
+
+const changing: Grants = (wanted) =>
+  wanted.policy.mode === 'dry-run'
+    ? []
+    : wanted.policy.collectors.flatMap((collector) => CHANGES[collector](wanted));
+
+const GRANTS: Readonly<Record<Part, readonly Grants[]>> = {
+  run: [looking, reading, changing],
+  agent: [reading],
+  executor: [looking, changing],
+};
+
+/** What each collector writes. */
+const CHANGES: Readonly<Record<Collector, Grants>> = {
+  'garbage-collector-controller': (wanted) =>
+    kindsOf(wanted, ({ isCollectable }) => isCollectable).flatMap((kind) => [
+      grant(kind, 'patch'),
+      ...(mayGo(kind, wanted.policy) ? [grant(kind, 'delete')] : []),
+    ]),
+};
+
+/** What is held or kept by its kind is never deleted, so nobody needs the right (cluster S2, S5). */
+function mayGo(kind: KindRights, { profile, heldKinds, keep }: RightsPolicy): boolean {
+  if (profile === 'kubernetes' || kind === EVERY_KIND) return true;
+  return !heldKinds.includes(kindName(kind)) && !keep.kinds.includes(kindName(kind));
+}
+
+const kindsOf = (
+  { kinds, without }: WantedRights,
+  isOne: (kind: KindRights) => boolean,
+): readonly KindRights[] => kinds.filter((kind) => isOne(kind) && !without.has(kindName(kind)));
+
+const grant = ({ group, resource }: KindRights, verb: Verb): Grant => ({ group, resource, verb });
+
+/** One rule for all resources of a group that have the same verbs. */
+function compact(grants: readonly Grant[]): readonly RoleRule[] {
+  const resources = Map.groupBy(grants, ({ group, resource }) => JSON.stringify([group, resource]));
+  const rights = [...resources.values()].flatMap(([first, ...more]) =>
+    first === undefined ? [] : [{ ...first, verbs: verbsOf([first, ...more]) }],
+  );
+  const rules = Map.groupBy(rights, ({ group, verbs }) => JSON.stringify([group, verbs]));
+  return [...rules.values()].flatMap((same) => {
+    const [first] = same;
+    if (first === undefined) return [];
+    return [
+      { apiGroups: [first.group], resources: same.map(({ resource }) => resource), verbs: first.verbs },
+    ];
+  });
+}
+
+const verbsOf = (grants: readonly Grant[]): readonly Verb[] =>
+  VERBS.filter((verb) => grants.some((each) => each.verb === verb));

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { apiConnection } from '../../packages/kube-api/connection.ts';
+import { discover } from '../../packages/kube-api/discovery.ts';
+import { kubeconfigAccess } from '../../packages/kube-api/kubeconfig.ts';
+import { collectionPath } from '../../packages/kube-api/resources.ts';
+import { ServerClock } from '../../packages/kube-api/server-clock.ts';
+import { createNetwork } from '../support/network.ts';
+import { startApiServer } from '../support/nodes/api-server.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { DEFINED, FAILING, type PlayedKind } from './history/kinds.ts';
+import { Api } from './play/api.ts';
+import { Tracer } from './play/tracer.ts';
+
+const SERVED_MS = 30_000;
+
+/** An API server of its own with all that histories need, and no collector yet. */
+export interface Arena extends AsyncDisposable {
+  readonly api: Api;
+  readonly tracer: Tracer;
+  /** The path of a file. */
+  readonly kubeconfig: string;
+}
+
+export async function openArena(): Promise<Arena> {
+  await using stack = new AsyncDisposableStack();
+  const network = stack.use(await createNetwork());
+  const server = stack.use(await startApiServer(network));
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-compare-'));
+  stack.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const kubeconfig = join(directory, 'kubeconfig');
+  writeFileSync(kubeconfig, stringify(server.localKubeconfig));
+  const connection = stack.use(
+    apiConnection({
+      access: kubeconfigAccess(kubeconfig, null),
+      clock: new ServerClock(),
+      nowMs: () => performance.now(),
+      userAgent: 'fleetgc-compare',
+    }),
+  );
+  const api = new Api(connection);
+  for (const kind of DEFINED) await api.post(DEFINITIONS, definitionOf(kind));
+  await api.post(SERVICES, FAILING_SERVICE);
+  await waitUntil('the API server to serve all kinds of histories', SERVED_MS, () => isServed(api));
+  await waitUntil('the API server to say that a group fails', SERVED_MS, async () => {
+    const groups = (await discover(connection, null))?.groups ?? [];
+    return groups.some(
+      ({ group, versions }) => group === FAILING && versions.every(({ isStale }) => isStale),
+    );
+  });
+  const tracer = new Tracer(api);
+  await tracer.begin();
+  const owned = stack.move();
+  return { api, tracer, kubeconfig, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices';
+
+const definitionOf = ({ group, kind, resource, namespaced, versions }: PlayedKind): object => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${resource}.${group}` },
+  spec: {
+    group,
+    names: { kind, plural: resource, singular: kind.toLowerCase(), listKind: `${kind}List` },
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    versions: versions.map((name, position) => ({
+      name,
+      served: true,
+      storage: position === 0,
+      schema: { openAPIV3Schema: { type: 'object' } },
+    })),
+  },
+});
+
+/** A group whose server is not there, so that discovery is never whole. */
+const FAILING_SERVICE = {
+  apiVersion: 'apiregistration.k8s.io/v1',
+  kind: 'APIService',
+  metadata: { name: `v1.${FAILING}` },
+  spec: {
+    group: FAILING,
+    version: 'v1',
+    service: { namespace: 'default', name: 'nobody', port: 443 },
+    insecureSkipTLSVerify: true,
+    groupPriorityMinimum: 100,
+    versionPriority: 100,
+  },
+};
+
+async function isServed(api: Api): Promise<boolean> {
+  const paths = DEFINED.flatMap((kind) =>
+    kind.versions.map((version) => collectionPath({ ...kind, version }, {})),
+  );
+  const answers = await Promise.all(paths.map((path) => api.ask({ method: 'GET', path })));
+  return answers.every(({ status }) => status === 200);
+}

@@ -1,0 +1,64 @@
+import type { Ended } from '../phase.ts';
+import { type Difference, differences } from './differences.ts';
+import { stateText } from './state.ts';
+
+export const VERDICTS = ['equal', 'kcm-differs', 'different'] as const;
+/**
+ * `kcm-differs`: its own runs ended differently, so that there is nothing to compare with. `different`: its runs agree, and ours is
+ * another.
+ */
+export type Verdict = (typeof VERDICTS)[number];
+
+/** How a seed ended with each collector, and with none. */
+export interface SeedEndings {
+  readonly kcm: readonly Ended[];
+  readonly fleetgc: readonly Ended[];
+  readonly none: Ended;
+}
+
+export interface SeedOutcome {
+  readonly seed: number;
+  readonly isWild: boolean;
+  readonly verdict: Verdict;
+  /** Whether it ended differently than without any collector. */
+  readonly isEffective: boolean;
+  readonly objects: number;
+  /** Of them, what was left in the first run of each. */
+  readonly survivors: { readonly kcm: number; readonly fleetgc: number; readonly none: number };
+  /** How ours differs from kube-controller-manager's first run, or its own runs from each other. */
+  readonly differences: readonly Difference[];
+  /** What a collector stalled at, by side. */
+  readonly stalled: Readonly<Record<string, readonly string[]>>;
+  /** Whether ours ended as one of the runs of kube-controller-manager did. */
+  readonly isOneOfKcms: boolean;
+}
+
+const texts = (endings: readonly Ended[]): ReadonlySet<string> =>
+  new Set(endings.map(({ state }) => stateText(state)));
+
+export function judged(
+  { seed, isWild, objects }: Pick<SeedOutcome, 'seed' | 'isWild' | 'objects'>,
+  { kcm, fleetgc, none }: SeedEndings,
+): SeedOutcome {
+  const [first, ...others] = kcm;
+  const [ours] = fleetgc;
+  if (first === undefined || ours === undefined) throw new RangeError(`seed ${seed} was not played`);
+  const kcms = texts(kcm);
+  const verdict = kcms.size > 1 ? 'kcm-differs' : texts([first, ...fleetgc]).size > 1 ? 'different' : 'equal';
+  const against = verdict === 'kcm-differs' ? others : fleetgc;
+  return {
+    seed,
+    isWild,
+    objects,
+    verdict,
+    isEffective: !texts([none]).has(stateText(ours.state)),
+    survivors: { kcm: first.state.size, fleetgc: ours.state.size, none: none.state.size },
+    differences: against.flatMap((other) => differences(first, other)),
+    stalled: Object.fromEntries(
+      [...kcm, ...fleetgc].flatMap(({ side, stalledAt }) =>
+        stalledAt.length === 0 ? [] : [[side, stalledAt.map(({ id, what }) => `o${id} ${what}`)]],
+      ),
+    ),
+    isOneOfKcms: fleetgc.every(({ state }) => kcms.has(stateText(state))),
+  };
+}

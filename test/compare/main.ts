@@ -1,0 +1,65 @@
+/** The runner behind `npm run compare:kcm`. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildCopy } from '../chaos/planted/plant.ts';
+import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
+import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
+import { ensureToolchain } from '../support/toolchain/toolchain.ts';
+import { type Account, accountLines, accountOf } from './account.ts';
+import { compareAll } from './campaign.ts';
+import { type CompareOptions, HELP, parseOptions } from './options.ts';
+import { PLANTED } from './planted.ts';
+import { Deeds } from './sides/fleetgc.ts';
+import { SUBJECTS } from './subjects.ts';
+
+const tell = (text: string): void => void process.stderr.write(`${text}\n`);
+
+async function compared(options: CompareOptions, program: string): Promise<readonly Account[]> {
+  const accounts: Account[] = [];
+  for (const name of options.subjects) {
+    const deeds = new Deeds();
+    const outcomes = await compareAll({ subject: SUBJECTS[name], program, deeds, tell }, options);
+    accounts.push(accountOf(name, outcomes, deeds));
+  }
+  return accounts;
+}
+
+async function main(options: CompareOptions): Promise<void> {
+  Object.assign(process.env, TESTCONTAINERS_SETTINGS);
+  await ensureToolchain(['api-server', 'kube-controller-manager']);
+  await sweepLeftovers();
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-compare-program-'));
+  try {
+    const accounts = await compared(options, await buildCopy(bugNamed(options.planted), directory));
+    const text = options.json
+      ? JSON.stringify(accounts, null, 2)
+      : accounts.flatMap((account) => accountLines(account)).join('\n');
+    process.stdout.write(`${text}\n`);
+    const isSame = accounts.every(({ verdicts }) => verdicts.different === 0);
+    // A planted bug is to be found.
+    process.exitCode = isSame === (options.planted === null) ? 0 : 1;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+    await sweepOwn();
+  }
+}
+
+function bugNamed(name: string | null) {
+  if (name === null) return null;
+  const bug = PLANTED.find((each) => each.name === name);
+  if (bug !== undefined) return bug;
+  throw new Error(`there is no bug ${name}; there are ${PLANTED.map((each) => each.name).join(', ')}`);
+}
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
+
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options === null) process.stdout.write(HELP);
+  else await main(options);
+} catch (error) {
+  tell(`${textOf(error)}\n\n${HELP}`);
+  process.exitCode = 2;
+}

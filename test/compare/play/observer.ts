@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Place } from '../history/history.ts';
+import { KIND_IDS, type KindId, kindOf } from '../history/kinds.ts';
+import type { ObjectState, RunState, StatedReference } from '../judge/state.ts';
+import type { Api, Metadata, Reference } from './api.ts';
+
+/** What lies on the API server, run by run. */
+export type Look = ReadonlyMap<string, RunState>;
+
+const NOTHING: RunState = new Map();
+export const stateOf = (look: Look, run: string): RunState => look.get(run) ?? NOTHING;
+
+/** Looks cost the API server more than anything else here. */
+const SHORTEST_PAUSE_MS = 200;
+
+/** Looks at everything, again and again while somebody waits: one look serves all that wait for it. */
+export class Observer {
+  readonly #api: Api;
+  readonly #uids: ReadonlyMap<string, number>;
+  #next: Promise<Look> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(api: Api, uids: ReadonlyMap<string, number>) {
+    this.#api = api;
+    this.#uids = uids;
+  }
+
+  /** A look that begins from now on. */
+  look(): Promise<Look> {
+    this.#next ??= this.#lookAfter(this.#last);
+    return this.#next;
+  }
+
+  async #lookAfter(rest: Promise<unknown>): Promise<Look> {
+    await rest;
+    this.#next = null;
+    const beganMs = performance.now();
+    const looking = this.#lookNow();
+    this.#last = looking.then(
+      () => sleep(Math.max(SHORTEST_PAUSE_MS, performance.now() - beganMs)),
+      () => undefined,
+    );
+    return looking;
+  }
+
+  async #lookNow(): Promise<Look> {
+    const lists = await Promise.all(
+      KIND_IDS.map(async (kind) => ({ kind, objects: await this.#api.list(kindOf(kind)) })),
+    );
+    return this.#byRun(lists);
+  }
+
+  #byRun(lists: readonly { readonly kind: KindId; readonly objects: readonly Metadata[] }[]): Look {
+    const runs = new Map<string, Map<number, ObjectState>>();
+    for (const { kind, objects } of lists) {
+      for (const metadata of objects) {
+        const whose = whoseIs(metadata);
+        if (whose === null) continue;
+        const run = runs.get(whose.run) ?? new Map<number, ObjectState>();
+        runs.set(whose.run, run.set(whose.id, this.#stated(kind, whose, metadata)));
+      }
+    }
+    return runs;
+  }
+
+  #stated(kind: KindId, { run, id, place }: Whose, metadata: Metadata): ObjectState {
+    return {
+      id,
+      kind,
+      place,
+      isDeleting: metadata.deletionTimestamp !== undefined,
+      finalizers: metadata.finalizers,
+      references: metadata.ownerReferences.map((reference) => this.#reference(run, reference)),
+    };
+  }
+
+  #reference(run: string, { apiVersion, kind, name, uid, ...flags }: Reference): StatedReference {
+    return {
+      apiVersion,
+      kind,
+      name: name.startsWith(`${run}-`) ? name.slice(run.length + 1) : name,
+      uidOf: this.#uids.get(uid) ?? null,
+      controller: flags.controller ?? null,
+      blockOwnerDeletion: flags.blockOwnerDeletion ?? null,
+    };
+  }
+}
+
+interface Whose {
+  readonly run: string;
+  readonly id: number;
+  readonly place: Place | null;
+}
+
+const PLACE = /^(s\d+-.+)-(home|away)$/;
+const NAME = /^o(\d+)$/;
+const WIDE_NAME = /^(s\d+-.+)-o(\d+)$/;
+
+/** Whose object it is; `null` for one that no history made. */
+function whoseIs({ namespace, name }: Metadata): Whose | null {
+  if (namespace === '') {
+    const [, run, id] = WIDE_NAME.exec(name) ?? [];
+    return run === undefined ? null : { run, id: Number(id), place: null };
+  }
+  const [, run, place] = PLACE.exec(namespace) ?? [];
+  const [, id] = NAME.exec(name) ?? [];
+  if (run === undefined || id === undefined) return null;
+  return { run, id: Number(id), place: place === 'home' ? 'home' : 'away' };
+}

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
+import { ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
+import { PROGRAM_ENVIRONMENT } from '../../support/program.ts';
+import type { Subject } from '../subjects.ts';
+import { type RunningProcess, startProcess } from './process.ts';
+
+/** More than any campaign deletes in an hour. */
+const REMOVALS_PER_HOUR = 1_000_000;
+
+/** What the product said that it decided and did, and how often. */
+export class Deeds {
+  readonly decided = new Map<string, number>();
+  readonly done = new Map<string, number>();
+
+  read(line: string): void {
+    const value: unknown = JSON.parse(line);
+    const decision = ClusterDecision.safeParse(value).data;
+    for (const { action, rule } of decision?.verdicts ?? []) count(this.decided, `${action} ${rule}`);
+    const results = ClusterObjectResults.safeParse(value).data;
+    for (const { action, result } of results?.objects ?? [])
+      count(this.done, [action, result.outcome, ...('reason' in result ? [result.reason] : [])].join(' '));
+  }
+}
+
+const count = (counts: Map<string, number>, what: string): void =>
+  void counts.set(what, (counts.get(what) ?? 0) + 1);
+
+/** `fleetgc cluster run` in profile kubernetes. */
+export async function startFleetGc(
+  { collectors }: Subject,
+  kubeconfig: string,
+  { program, deeds }: { readonly program: string; readonly deeds: Deeds },
+): Promise<RunningProcess> {
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-compare-'));
+  const policy = join(directory, 'policy.yaml');
+  const limits = { removalsPerHour: REMOVALS_PER_HOUR };
+  writeFileSync(
+    policy,
+    stringify({
+      kind: 'ClusterPolicy',
+      name: 'compare',
+      mode: 'enforce',
+      profile: 'kubernetes',
+      collectors,
+      limits,
+    }),
+  );
+  const args = [
+    ...['cluster', 'run', '--cluster', 'compare', '--kubeconfig', kubeconfig],
+    ...[
+      '--policy',
+      policy,
+      '--log-path',
+      join(directory, 'log.db'),
+      '--http-address',
+      '127.0.0.1:0',
+      '--json',
+    ],
+  ];
+  const running = startProcess(program, args, {
+    environment: PROGRAM_ENVIRONMENT,
+    onLine: (line) => deeds.read(line),
+  });
+  return {
+    ended: running.ended,
+    [Symbol.asyncDispose]: async () => {
+      await running[Symbol.asyncDispose]();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

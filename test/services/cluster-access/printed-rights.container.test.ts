@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { createNetwork, type TestNetwork } from '../../support/network.ts';
+import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
+import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const READY_MS = 60_000;
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const PODS = '/api/v1/namespaces/default/pods';
+
+let network: TestNetwork;
+let server: ApiServer;
+let accounts: ClusterAccounts;
+let admin: ApiConnection;
+/** With what `cluster rbac` prints without an API server, which is the most. */
+let executor: ApiConnection;
+
+beforeAll(async () => {
+  network = await createNetwork();
+  server = await startApiServer(network);
+  accounts = new ClusterAccounts(server);
+  admin = accounts.connection(accounts.admin);
+  await accounts.applyPrinted('rbac', '--part', 'executor');
+  executor = accounts.connection(await accounts.account('executor'));
+  await made('probe');
+  await waitUntil('the limits of the account to hold', READY_MS, async () => {
+    return (await patch(executor, 'probe', { labels: { a: 'b' } })) === 403;
+  });
+});
+afterAll(async () => {
+  executor?.[Symbol.dispose]();
+  admin?.[Symbol.dispose]();
+  accounts?.[Symbol.dispose]();
+  await server?.[Symbol.asyncDispose]();
+  await network?.[Symbol.asyncDispose]();
+});
+
+async function made(name: string, metadata: object = {}, path = MAPS, rest: object = {}): Promise<string> {
+  const kind = path === PODS ? 'Pod' : 'ConfigMap';
+  const body = JSON.stringify({ apiVersion: 'v1', kind, metadata: { name, ...metadata }, ...rest });
+  const answer = await admin.call({ method: 'POST', path, body });
+  expect(answer.status, answer.body).toBe(201);
+  return JSON.parse(answer.body).metadata.uid;
+}
+
+const send = async (connection: ApiConnection, path: string, body: object): Promise<number> => {
+  const { status } = await connection.call({
+    method: 'PATCH',
+    path,
+    contentType: 'application/merge-patch+json',
+    body: JSON.stringify(body),
+  });
+  return status;
+};
+const patch = (connection: ApiConnection, name: string, metadata: object): Promise<number> =>
+  send(connection, `${MAPS}/${name}`, { metadata });
+
+const ownerOf = (uid: string, over: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name: 'owner',
+  uid,
+  ...over,
+});
+
+test('[cluster D11, D12, D18] the account takes references and the two finalizers away', async () => {
+  const owner = await made('owner');
+  const blocking = ownerOf(owner, { blockOwnerDeletion: true });
+  await made('dependent', { ownerReferences: [blocking], finalizers: ['foregroundDeletion'] });
+  const free = [ownerOf(owner, { blockOwnerDeletion: false })];
+  expect(await patch(executor, 'dependent', { ownerReferences: free })).toBe(200);
+  expect(await patch(executor, 'dependent', { ownerReferences: [] })).toBe(200);
+  expect(await patch(executor, 'dependent', { finalizers: [] })).toBe(200);
+  await made('orphaning', { finalizers: ['orphan'] });
+  expect(await patch(executor, 'orphaning', { finalizers: [] })).toBe(200);
+});
+
+test('the account writes nothing else, whatever its role says', async () => {
+  const owner = await made('another-owner');
+  await made('other', { ownerReferences: [ownerOf(owner)], finalizers: ['example.com/mine'] });
+  const refused: readonly object[] = [
+    { metadata: { labels: { a: 'b' } } },
+    { metadata: { annotations: { 'fleetgc.io/keep': 'yes' } } },
+    { data: { a: 'b' } },
+    { metadata: { finalizers: [] } },
+    { metadata: { finalizers: ['example.com/mine', 'orphan'] } },
+    { metadata: { ownerReferences: [ownerOf(owner), ownerOf('b1e0d0f5-8ac6-4d2f-8a53-6ef4d44aa7ff')] } },
+  ];
+  for (const body of refused)
+    expect([body, await send(executor, `${MAPS}/other`, body)]).toEqual([body, 403]);
+  expect(await patch(admin, 'other', { labels: { a: 'b' } })).toBe(200);
+  const create = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'new' } });
+  expect((await executor.call({ method: 'POST', path: MAPS, body: create })).status).toBe(403);
+});
+
+test('of a pod the account writes conditions and phase, and it runs nothing in one', async () => {
+  const containers = [{ name: 'c', image: 'registry.example/c:1' }];
+  await made('pod', {}, PODS, { spec: { containers } });
+  const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC' }];
+  const role = await send(executor, `${PODS}/pod/status`, { status: { phase: 'Failed', conditions } });
+  // The role has no right to it: no collector that writes it is in the policy.
+  expect(role).toBe(403);
+  const path = `${PODS}/pod/exec?command=sh&container=c&stdout=true`;
+  expect((await executor.call({ method: 'GET', path })).status).toBe(403);
+});
+
+test('[cluster S2] what is held by its kind cannot be deleted, and all else can', async () => {
+  await made('goes');
+  expect((await executor.call({ method: 'DELETE', path: `${MAPS}/goes` })).status).toBe(200);
+  const namespace = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'held' } });
+  await admin.call({ method: 'POST', path: '/api/v1/namespaces', body: namespace });
+  expect((await executor.call({ method: 'DELETE', path: '/api/v1/namespaces/held' })).status).toBe(403);
+});
+
+test('without Secrets nothing of them can be read', async () => {
+  const agent = accounts.connection(await accounts.account('agent', '--without', 'Secret'));
+  const status = async (resource: string) =>
+    (await agent.call({ method: 'GET', path: `/api/v1/${resource}` })).status;
+  expect([await status('configmaps'), await status('secrets')]).toEqual([200, 403]);
+  agent[Symbol.dispose]();
+});

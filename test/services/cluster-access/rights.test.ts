@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  discoveredKinds,
+  EVERY_KIND,
+  type KnownKinds,
+} from '../../../services/cluster-access/known-kinds.ts';
+import { PARTS, rulesFor, type WantedRights } from '../../../services/cluster-access/rights.ts';
+import { clusterPolicy } from '../../fixtures/cluster.ts';
+
+const ALL = ['delete', 'get', 'list', 'patch', 'watch'];
+const resource = (kind: string, verbs: readonly string[] = ALL, group = '') => ({
+  group,
+  version: 'v1',
+  kind,
+  resource: `${kind.toLowerCase()}s`,
+  namespaced: kind !== 'Namespace',
+  verbs,
+});
+const KINDS = discoveredKinds([
+  {
+    group: '',
+    versions: [
+      {
+        version: 'v1',
+        isStale: false,
+        resources: [
+          resource('ConfigMap'),
+          resource('Secret'),
+          resource('Namespace'),
+          resource('Binding', ['create']),
+          resource('Peek', ['get']),
+        ],
+      },
+    ],
+  },
+  {
+    group: 'apps',
+    versions: [{ version: 'v1', isStale: false, resources: [resource('ReplicaSet', ALL, 'apps')] }],
+  },
+]);
+
+const wanted = (over: Partial<WantedRights> = {}): WantedRights => ({
+  kinds: KINDS,
+  policy: clusterPolicy(),
+  without: new Set(),
+  ...over,
+});
+
+/** Verbs on a resource, by the rules of a part. */
+const verbsOn = (name: string, rules = rulesFor('run', wanted())): readonly string[] =>
+  rules
+    .flatMap((rule) => ('resources' in rule && rule.resources.includes(name) ? rule.verbs : []))
+    .toSorted();
+
+describe('rights of a part', () => {
+  test('[cluster S2] what is held by its kind cannot be deleted, and all else that is collected can', () => {
+    expect(verbsOn('namespaces')).toEqual(['get', 'list', 'patch', 'watch']);
+    expect(verbsOn('configmaps')).toEqual(ALL);
+    expect(verbsOn('replicasets')).toEqual(ALL);
+    expect(verbsOn('peeks')).toEqual(['get']);
+    expect(verbsOn('bindings')).toEqual([]);
+  });
+
+  test('[cluster S5] nor what is kept by its kind; upstream holds and keeps nothing', () => {
+    const keep = { namespaces: [], kinds: ['apps/ReplicaSet'] };
+    const fleetgc = rulesFor('run', wanted({ policy: clusterPolicy({ keep }) }));
+    expect(verbsOn('replicasets', fleetgc)).not.toContain('delete');
+    const kubernetes = rulesFor('run', wanted({ policy: clusterPolicy({ keep, profile: 'kubernetes' }) }));
+    expect([verbsOn('replicasets', kubernetes), verbsOn('namespaces', kubernetes)]).toEqual([ALL, ALL]);
+  });
+
+  test('a half has its half: who reads changes nothing, and who changes lists nothing', () => {
+    expect(verbsOn('configmaps', rulesFor('agent', wanted()))).toEqual(['list', 'watch']);
+    expect(verbsOn('configmaps', rulesFor('executor', wanted()))).toEqual(['delete', 'get', 'patch']);
+  });
+
+  test('without the kinds of an API server the rights are on all', () => {
+    expect(rulesFor('executor', wanted({ kinds: [EVERY_KIND] }))[0]).toEqual({
+      apiGroups: ['*'],
+      resources: ['*'],
+      verbs: ['get', 'patch', 'delete'],
+    });
+  });
+
+  test.each(['dry run', 'policy without collectors'])('in a %s nothing is changed', (what) => {
+    const policy = clusterPolicy(what === 'dry run' ? { mode: 'dry-run' } : { collectors: [] });
+    for (const part of PARTS)
+      expect(rulesFor(part, wanted({ policy })).flatMap(({ verbs }) => verbs)).not.toContain('patch');
+  });
+
+  test('a kind that is left out has no right at all, whatever the policy is', () => {
+    const policies = fc.record({
+      mode: fc.constantFrom('dry-run' as const, 'rehearse' as const, 'enforce' as const),
+      profile: fc.constantFrom('fleetgc' as const, 'kubernetes' as const),
+      heldKinds: fc.subarray(['Secret', 'ConfigMap']),
+    });
+    fc.assert(
+      fc.property(policies, fc.constantFrom(...PARTS), (over, part) => {
+        const rules = rulesFor(part, wanted({ policy: clusterPolicy(over), without: new Set(['Secret']) }));
+        expect(verbsOn('secrets', rules)).toEqual([]);
+      }),
+    );
+  });
+
+  test('no rule gives a right on more than its resources: groups never share one', () => {
+    const kinds: KnownKinds = [...KINDS, { ...EVERY_KIND, group: 'example.com', kind: 'A', resource: 'as' }];
+    const rules = rulesFor('run', wanted({ kinds }));
+    for (const rule of rules) if ('apiGroups' in rule) expect(rule.apiGroups).toHaveLength(1);
+  });
+});

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
+import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
+import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
+import { inProcess } from '../../cli/fleetgc.ts';
+import { waitUntil } from '../wait-until.ts';
+import { type ApiServer, TestManifest } from './api-server.ts';
+
+const READY_MS = 60_000;
+const PrintedList = z.object({ items: z.array(TestManifest) });
+
+/** Files of kubeconfigs for one API server, and connections by them. */
+export class ClusterAccounts implements Disposable {
+  readonly #server: ApiServer;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'fleetgc-accounts-'));
+  /** May do everything. */
+  readonly admin: string;
+
+  constructor(server: ApiServer) {
+    this.#server = server;
+    this.admin = this.#written('admin', server.localKubeconfig);
+  }
+
+  /** What `fleetgc cluster rbac` prints is applied, and nothing else: a kubeconfig of the account. */
+  async account(part: 'run' | 'agent' | 'executor', ...args: readonly string[]): Promise<string> {
+    await this.applyPrinted('rbac', '--part', part, '--kubeconfig', this.admin, ...args);
+    const name = `fleetgc-cluster-${part}`;
+    const file = await this.fileFor('kube-system', name);
+    using connection = this.connection(file);
+    await waitUntil(`${name} to have its rights`, READY_MS, async () => {
+      const { status } = await connection.call({ method: 'GET', path: '/api/v1/namespaces/kube-system' });
+      return status === 200;
+    });
+    return file;
+  }
+
+  /** A kubeconfig of a service account that is there. */
+  async fileFor(namespace: string, name: string): Promise<string> {
+    return this.#written(name, await this.#server.accountKubeconfig(namespace, name));
+  }
+
+  /** Runs a verb that prints objects, and applies them. */
+  async applyPrinted(verb: string, ...args: readonly string[]): Promise<void> {
+    const printed = await inProcess(['cluster', verb, '--output', 'json', ...args]);
+    if (printed.exitCode !== 0) throw new Error(`cluster ${verb}: ${printed.stderr}`);
+    await this.#server.apply(PrintedList.parse(JSON.parse(printed.stdout)).items);
+  }
+
+  connection(file: string): ApiConnection {
+    return apiConnection({
+      access: kubeconfigAccess(file, null),
+      clock: new ServerClock(),
+      nowMs: () => performance.now(),
+      userAgent: 'fleetgc/test',
+    });
+  }
+
+  #written(name: string, kubeconfig: unknown): string {
+    const file = join(this.#directory, name);
+    writeFileSync(file, stringify(kubeconfig));
+    return file;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
