@@ -3,9 +3,8 @@ import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
 import { ObjectText } from '../events/cluster-objects.ts';
 import { type ClusterIdentity, ClusterName, ObjectUid } from '../events/identity.ts';
 
-const DAY_MS = 86_400_000;
 /** No approval holds longer: what was put back after that approves nothing any more. */
-export const MAX_APPROVAL_MS = 30 * DAY_MS;
+export const MAX_APPROVAL_MS = 30 * 86_400_000;
 /** Objects of a held kind that one approval names. */
 export const MAX_APPROVED_OBJECTS = 1_000;
 const MAX_TEXT_LENGTH = 1_000;
