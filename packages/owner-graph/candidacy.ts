@@ -61,9 +61,12 @@ function dependentCounts(uid: string, graph: GraphView): DependentCounts {
   return { count: graph.countDependents(uid), blocking, oneWaits };
 }
 
-/** Uids whose candidacy a change of this object can change: it, those that list it, and those that it lists. */
+/**
+ * Uids whose candidacy a change of this object can change: those that list it, it, and those that it lists. Dependents come before
+ * their owner, as upstream queues them (cluster C13).
+ */
 export function* neighbours(uid: string, graph: GraphView): Iterable<string> {
-  yield uid;
   for (const dependent of graph.dependents(uid)) yield dependent.uid;
+  yield uid;
   for (const reference of graph.get(uid)?.references ?? []) yield reference.uid;
 }

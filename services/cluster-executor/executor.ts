@@ -13,11 +13,12 @@ import type { ClusterObjectOutcome } from '../../schemas/events/cluster-result.t
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import { Attempt, type Attempting } from './acting/attempt.ts';
 import { DoneBefore } from './acting/done-before.ts';
+import { FirstTries } from './acting/first-tries.ts';
 import { latenessOf } from './acting/permission.ts';
 import { type CommandRefused, commandRefusal } from './checks/command-checks.ts';
 import { KindCatalog } from './checks/kind-catalog.ts';
 import { sharedReads } from './checks/live-reads.ts';
-import { RemovalCounts } from './checks/removal-counts.ts';
+import { removalsBefore } from './checks/removals-before.ts';
 import { failed, later, type Stop } from './checks/stop.ts';
 import { addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
 import { Order } from './order.ts';
@@ -45,6 +46,8 @@ const WORKERS = 20;
 const MOST_WAITING = 50_000;
 /** Beyond so many unpublished results no more commands are taken. */
 const MAX_UNPUBLISHED = 10_000;
+/** How long an owner waits before it is seen again whether its dependents were tried. */
+const AFTER_DEPENDENTS_MS = 20;
 /** Results wait at most so long, and orders that expired while they waited are told so soon. */
 const TELL_EVERY_MS = 1_000;
 
@@ -58,6 +61,7 @@ export class ClusterExecutor {
   readonly #queue: WorkQueue<Order>;
   /** The newest order about each object that is not settled, by uid. */
   readonly #orders = new Map<string, Order>();
+  readonly #firstTries: FirstTries;
   readonly #outbox: Outbox;
   readonly #reports: CommandReports;
   readonly #parts: Attempting;
@@ -69,6 +73,7 @@ export class ClusterExecutor {
     this.#deps = deps;
     this.#metrics = createExecutorMetrics(deps.metrics);
     this.#queue = new WorkQueue<Order>({ nowMs, mostKeys: MOST_WAITING });
+    this.#firstTries = new FirstTries(deps.index);
     this.#outbox = new Outbox(deps);
     this.#reports = new CommandReports(
       { identity, at: () => this.at(), outbox: this.#outbox, metrics: this.#metrics, logger },
@@ -170,16 +175,19 @@ export class ClusterExecutor {
     const { uid } = order;
     const before = this.#orders.get(uid);
     this.#orders.set(uid, order);
+    this.#firstTries.begin(order);
     if (before !== undefined && !before.isInHand) this.#settle(before, superseded(order));
     this.#queue.add(uid, order);
   }
 
   async #work(order: Order): Promise<WorkOutcome> {
     if (order.isSettled) return 'done';
+    if (this.#firstTries.areAwaitedBy(order)) return AFTER_DEPENDENTS_MS;
     order.isInHand = true;
     order.attempts++;
     const stop = await this.#attempt(order);
     order.isInHand = false;
+    this.#firstTries.end(order);
     if (stop.kind === 'settled') {
       this.#settle(order, stop.outcome);
       return 'done';
@@ -211,6 +219,7 @@ export class ClusterExecutor {
   #settle(order: Order, outcome: ClusterObjectOutcome): void {
     if (order.isSettled) return;
     order.isSettled = true;
+    this.#firstTries.end(order);
     if (this.#orders.get(order.uid) === order) this.#orders.delete(order.uid);
     this.#reports.settle(order, outcome);
   }
@@ -223,18 +232,6 @@ export class ClusterExecutor {
     }
     this.#reports.flush();
   }
-}
-
-/** Removals of earlier lives of the executor; where nobody knows how long ago they were, they count as of now. */
-function removalsBefore({ recent, connection, nowMs }: ClusterExecutorDeps): RemovalCounts {
-  const removals = new RemovalCounts();
-  const atMs = nowMs();
-  const time = connection.clock.at(atMs);
-  for (const { serverMs, ownerUids } of recent.removals) {
-    const agoMs = time === null ? 0 : Math.max(0, time.earliestMs - serverMs);
-    removals.wentBefore(atMs - agoMs, ownerUids);
-  }
-  return removals;
 }
 
 const superseded = ({ command }: Order): ClusterObjectOutcome => ({

@@ -34,6 +34,11 @@ export class Order {
     return this.item.object.uid;
   }
 
+  /** Its finalizer is to be taken away. */
+  get isFinish(): boolean {
+    return this.item.act.action === 'finish';
+  }
+
   get command(): ClusterCommand {
     return this.received.command;
   }

@@ -23,7 +23,7 @@ export interface OwnershipConclusion extends ClusterConclusion {
 
 /** What becomes of the candidates of a fact; `approvals`: those in force for its cluster. Each is judged by what is said of itself alone. */
 export function decide(
-  fact: Ownership,
+  fact: Pick<Ownership, 'candidates' | 'wentBack'>,
   policy: ClusterPolicy,
   approvals: readonly ApprovalRecord[],
 ): OwnershipConclusion {

@@ -40,7 +40,7 @@ export async function playBatch(
     const endings = { kcm: of('kcm'), fleetgc: of('fleetgc'), none: alone };
     return judged({ seed, isWild, objects: objectsOf(history) }, endings);
   };
-  const doubtful = histories.filter((history) => outcomeOf(history, [first]).verdict === 'different');
+  const doubtful = histories.filter((history) => !outcomeOf(history, [first]).isOneOfKcms);
   const again =
     doubtful.length === 0 ? [] : [await played(doubtful, namesOf('again-', AGAIN_RUNS, KCM_RUNS))];
   return histories.map((history) => outcomeOf(history, [first, ...again]));

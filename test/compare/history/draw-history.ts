@@ -8,7 +8,7 @@ import {
   type PlayedReference,
   type Step,
 } from './history.ts';
-import { kindOf } from './kinds.ts';
+import { kindOf, servedKind } from './kinds.ts';
 
 const FEWEST_OBJECTS = 30;
 const MOST_OBJECTS = 300;
@@ -53,6 +53,8 @@ class Drawing {
   /** By owner, those that ever listed its uid. */
   readonly #dependents = new Map<number, Set<number>>();
   readonly #deleted = new Set<number>();
+  /** May go as soon as they are made, or a moment later. */
+  readonly #doomed = new Set<number>();
   #going: Going = { orphaning: new Set(), others: new Set() };
 
   constructor(seed: number) {
@@ -65,7 +67,7 @@ class Drawing {
     const bursts: Step[][] = [this.#graph()];
     const rings = this.#rings();
     if (rings.length > 0) bursts.push(rings);
-    for (let left = between(this.#random, 2, 4); left > 0; left--) bursts.push(this.#burst());
+    for (let left = between(this.#random, 3, 6); left > 0; left--) bursts.push(this.#burst());
     if (this.#random() < 0.5) bursts.push(this.#releases());
     return { seed: this.#seed, isWild: this.#isWild, bursts: bursts.filter(({ length }) => length > 0) };
   }
@@ -76,7 +78,22 @@ class Drawing {
   }
 
   #draw(): PlayedObject {
-    return drawObject(this.#random, this.#objects.length, this.#objects);
+    const object = drawObject(this.#random, this.#objects.length, this.#objects);
+    if (!object.references.some((reference) => this.#mayBeAbsent(object, reference))) return object;
+    this.#doomed.add(object.id);
+    // Whether dependents come before it orphans would be a matter of chance.
+    return this.#isWild
+      ? object
+      : { ...object, finalizers: object.finalizers.filter((each) => each !== 'orphan') };
+  }
+
+  /** Whether such an owner may not be there, or not as it is named. */
+  #mayBeAbsent({ place }: PlayedObject, { nameOf, uidOf, apiVersion, kind }: PlayedReference): boolean {
+    const owner = uidOf === null ? undefined : this.#objects[uidOf];
+    if (owner === undefined || nameOf !== uidOf) return true;
+    const its = kindOf(owner.kind);
+    const isFound = servedKind(apiVersion, kind) === its && (!its.namespaced || owner.place === place);
+    return !isFound || this.#doomed.has(owner.id) || this.#deleted.size > 0;
   }
 
   #create(object: PlayedObject): Step {
@@ -119,7 +136,7 @@ class Drawing {
 
   #burst(): Step[] {
     this.#going = { orphaning: new Set(), others: new Set() };
-    const count = between(this.#random, 1, 5);
+    const count = between(this.#random, 2, 8);
     return Array.from({ length: count }).flatMap(() => this.#deed(weighted<Deed>(this.#random, DEEDS)));
   }
 

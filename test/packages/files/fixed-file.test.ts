@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   mkdirSync,
   readdirSync,
@@ -56,7 +57,11 @@ test('a file that is not there holds nothing; what cannot be read is no such fil
   expect(read()).toBeNull();
   mkdirSync(path);
   expect(read).toThrow(
-    expect.objectContaining({ code: 'STATE_UNREADABLE', message: expect.stringContaining('EISDIR') }),
+    expect.objectContaining({
+      code: 'STATE_UNREADABLE',
+      message: expect.stringContaining('EISDIR'),
+      cause: expect.objectContaining({ code: 'EISDIR' }),
+    }),
   );
 });
 
@@ -65,7 +70,10 @@ test('a link that somebody else put in its place leads nowhere: what it names is
   const log = Buffer.alloc(1_000_000, 'a line of a log\n');
   writeFileSync(other, log);
   symlinkSync(other, path);
-  const link = { code: 'STATE_UNREADABLE', message: expect.stringContaining('symbolic link') };
+  const link = {
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('it is a symbolic link, which no state file is'),
+  };
   expect(() => openFixedFile(path, 100, z.string()).write('mine')).toThrow(expect.objectContaining(link));
   expect(() => openReadOnlyFile(path, z.string()).read()).toThrow(expect.objectContaining(link));
   expect(readFileSync(other).equals(log)).toBe(true);
@@ -80,7 +88,10 @@ test('a link that takes the place of a file which is in use is not written throu
   rmSync(path);
   symlinkSync(other, path);
   expect(() => file.write('after')).toThrow(
-    expect.objectContaining({ code: 'STATE_UNWRITABLE', message: expect.stringContaining('symbolic link') }),
+    expect.objectContaining({
+      code: 'STATE_UNWRITABLE',
+      message: expect.stringContaining('it is a symbolic link, which no state file is'),
+    }),
   );
   expect(readFileSync(other).equals(log)).toBe(true);
 });
@@ -174,9 +185,10 @@ describe('room', () => {
     const path = newPath();
     openFixedFile(path, 9_000, z.string()).write('kept');
     const { ino } = statSync(path);
-    openFixedFile(path, 9_000, z.string());
-    openFixedFile(path, 100, z.string());
-    expect(statSync(path).ino).toBe(ino);
+    for (const bytes of [9_000, 100]) {
+      openFixedFile(path, bytes, z.string());
+      expect(statSync(path).ino).toBe(ino);
+    }
     writeFileSync(path, Buffer.alloc(8_192, 7));
     const larger = openFixedFile(path, 20_000, z.string());
     expect(() => larger.read()).toThrow(expect.objectContaining({ code: 'STATE_UNREADABLE' }));
@@ -238,6 +250,21 @@ describe('of two copies', () => {
     expect(found(fileOf(long))).toBeNull();
     expect(found(older)).toBeNull();
     expect(found(Buffer.alloc(0))).toBeNull();
+  });
+
+  test('one whose length is more than its place holds is none, though its hash is right', () => {
+    const copy = Buffer.alloc(SLOT, 'x');
+    encodeCopy(8n, Buffer.alloc(0)).copy(copy);
+    copy.writeUInt32BE(SLOT, 16);
+    createHash('sha256').update(copy.subarray(0, 24)).update(copy.subarray(56)).digest().copy(copy, 24);
+    expect(found(fileOf(copy))).toBeNull();
+    expect(found(fileOf(older, copy))).toMatchObject({ slot: 0, value: 'older' });
+  });
+
+  test('one that is all header holds an empty value', () => {
+    const [first, second] = [encodeCopy(1n, Buffer.alloc(0)), encodeCopy(2n, Buffer.alloc(0))];
+    expect(found(Buffer.concat([first, second]))).toEqual({ slot: 1, sequence: 2n, value: '' });
+    expect(found(Buffer.concat([first, second]).subarray(0, -2))).toBeNull();
   });
 
   test('a write goes to the older one', () => {

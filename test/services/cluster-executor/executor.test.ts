@@ -256,6 +256,19 @@ describe('beside an agent, which keeps the owner graph', () => {
     return itemFor(object, act);
   };
 
+  test('[cluster C13] an owner is let go after its dependents were tried, whatever the order of a command', async () => {
+    const { api, carryOut } = beside((each) => {
+      ownerThere(each, 'a', WAITING);
+      owned(each, 'a');
+      each.put({ kind: SECRET, name: 'y', ownerReferences: [referenceTo('x')] });
+    });
+    const owner = api.byUid('a');
+    if (owner === undefined) throw new Error('there is an a');
+    const finish = itemFor(owner, { action: 'finish', finalizer: 'foregroundDeletion' });
+    // As they were done.
+    expect(await carryOut([finish, itemOf(api, foreground(false))])).toEqual(['accepted', 'patched']);
+  });
+
   test('[cluster N3] the object itself is not read, and its owner once for all its dependents', async () => {
     const { api, carryOut } = beside((each) => void owned(each, 'gone'));
     const other = api.put({ kind: SECRET, name: 'y', ownerReferences: [referenceTo('gone')] });
