@@ -8,6 +8,7 @@ import { DeadLetter, DeadLetterRedrive } from './events/dead-letter.ts';
 import { Decision } from './events/decision.ts';
 import { DiskStats } from './events/disk-stats.ts';
 import { EnvelopeHeaders } from './events/envelope.ts';
+import { Expiry } from './events/expiry.ts';
 import { ArchiveHead, DecisionHead } from './events/head.ts';
 import { Inventory } from './events/inventory.ts';
 import { Observe } from './events/observe.ts';
@@ -52,6 +53,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
   'fleetgc.node.decision.v1': Decision,
   'fleetgc.cluster.ownership.v1': Ownership,
+  'fleetgc.cluster.expiry.v1': Expiry,
   'fleetgc.cluster.command.v1': ClusterCommand,
   'fleetgc.cluster.object-results.v1': ClusterObjectResults,
   'fleetgc.cluster.command-result.v1': ClusterCommandResult,

@@ -8,6 +8,7 @@ import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { DECISIONS } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
+import { Expiry } from './expiry.ts';
 import { ArchiveHead, DecisionHead } from './head.ts';
 import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
@@ -102,6 +103,13 @@ export const TOPICS = {
     retentionMs: 14 * DAY_MS,
     bounds: CANDIDATES_OF_A_CLUSTER,
     schemas: [Ownership],
+  }),
+  clusterExpiry: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.expiry',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Expiry],
   }),
   clusterCommands: topic({
     ...about('cluster'),

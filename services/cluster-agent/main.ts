@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { clusterOutput } from '../../packages/decision/handler.ts';
+import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
@@ -11,6 +11,7 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
+import type { AgentFact } from './agent-parts.ts';
 import { whatHolds } from './candidates/what-holds.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
 
@@ -27,12 +28,18 @@ export interface ClusterAgentDeps {
   readonly logger: Logger;
 }
 
+/** Each on the topic of its type. */
+const outputOf = (fact: AgentFact): Output =>
+  fact.type === 'fleetgc.cluster.expiry'
+    ? clusterOutput('clusterExpiry', fact)
+    : clusterOutput('clusterOwnership', fact);
+
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
 export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   const { cluster, connection, publisher, log, trust, sources, metrics, logger } = deps;
   const agent = new ClusterAgent(cluster, {
     connection,
-    publish: (fact) => publisher.publish([clusterOutput('clusterOwnership', fact)]),
+    publish: (fact) => publisher.publish([outputOf(fact)]),
     goneBefore: (clusterInstance, signal) =>
       readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
     holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),

@@ -1,4 +1,4 @@
-import type { ClusterAction } from '../../schemas/events/cluster-command.ts';
+import type { OwnershipAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterDecisionOutcome, ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
@@ -9,7 +9,7 @@ export interface Judged {
   readonly candidate: OwnershipCandidate;
   readonly verdict: ClusterVerdict;
   /** `null` for what stays. */
-  readonly act: ClusterAction | null;
+  readonly act: OwnershipAction | null;
 }
 
 export interface JudgedBatch {

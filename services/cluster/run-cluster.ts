@@ -9,6 +9,7 @@ import type { ClusterAgent } from '../cluster-agent/agent.ts';
 import { createClusterAgent } from '../cluster-agent/main.ts';
 import { executorGroup, type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
 import type { OpenCluster } from './open-cluster.ts';
+import type { Turns } from './turns.ts';
 
 interface ClusterRun {
   readonly process: ServiceProcess;
@@ -36,14 +37,26 @@ export async function runCluster(run: ClusterRun, removing: UnderPolicies): Prom
   await runTogether([(stop) => agent.run(stop), executing], run.signal);
 }
 
+/** One of several replicas, or the only one. */
+interface InTurn {
+  /** `null` where each replica works. */
+  readonly turns: Pick<Turns, 'run'> | null;
+}
+
+const inTurn = async (
+  { turns }: InTurn,
+  work: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> => (turns === null ? work(signal) : turns.run(work, signal));
+
 /** The reading half alone. */
-export async function runAgentOnly(run: ClusterRun, under: UnderPolicies): Promise<void> {
+export async function runAgentOnly(run: ClusterRun, taking: InTurn & UnderPolicies): Promise<void> {
   reportCluster(run);
-  await agentOf(run, under, publisherOf(run)).run(run.signal);
+  await inTurn(taking, (signal) => agentOf(run, taking, publisherOf(run)).run(signal), run.signal);
 }
 
 /** The removing half alone: it judges by what the API server says right then, since it has no graph. */
-export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone): Promise<void> {
+export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone & InTurn): Promise<void> {
   reportCluster(run);
   const { process, cluster } = run;
   const marks = openCrashMarks(
@@ -52,7 +65,7 @@ export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone):
     process.logger,
   );
   const deps = executorDeps(run, removing, { publisher: publisherOf(run), index: null, marks });
-  await runClusterExecutor(deps, run.signal);
+  await inTurn(removing, (signal) => runClusterExecutor(deps, signal), run.signal);
 }
 
 const reportCluster = ({ process, cluster: { identity, server } }: ClusterRun): void =>

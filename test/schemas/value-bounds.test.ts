@@ -9,6 +9,7 @@ import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import type { Verdict } from '../../schemas/events/decision.ts';
 import type { Bucket } from '../../schemas/events/disk-stats.ts';
 import { MAX_EVENT_ID_LENGTH } from '../../schemas/events/event-id.ts';
+import { MAX_EXPIRING } from '../../schemas/events/expiry.ts';
 import { LARGEST_UINT64 } from '../../schemas/events/filesystem.ts';
 import { MOST_SUMS } from '../../schemas/events/head.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../schemas/events/inventory.ts';
@@ -28,6 +29,7 @@ import {
 } from '../fixtures/cluster.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
+import { expiry, expiryCandidate, requestFacts } from '../fixtures/expiry.ts';
 import { container, image, inventory } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { decision } from '../fixtures/outputs.ts';
@@ -150,6 +152,14 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
     settled: many(MAX_CANDIDATES, () => ({ ...clusterObject(LONG_NAMES), how: 'gone' })),
     candidates: many(MAX_CANDIDATES, () =>
       candidate({ object: LONG_NAMES, references: [owner('o'), owner('p')] }),
+    ),
+  }),
+  clusterExpiry: expiry({
+    candidates: many(MAX_EXPIRING, () =>
+      expiryCandidate({
+        object: LONG_NAMES,
+        facts: requestFacts({ conditions: many(4, () => ({ type: text(20), updatedAtMs: 1 })) }),
+      }),
     ),
   }),
   clusterCommands: clusterCommand({ items: many(MAX_CLUSTER_COMMAND_ITEMS, () => LARGE_ITEM) }),

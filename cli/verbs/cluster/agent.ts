@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
-import { clusterOptions } from '../../../services/cluster/cluster-options.ts';
+import { clusterOptions, turnOptions } from '../../../services/cluster/cluster-options.ts';
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
+import { openTurns } from '../../../services/cluster/open-turns.ts';
 import { runAgentOnly } from '../../../services/cluster/run-cluster.ts';
 import { openService } from '../../framework/open-service.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -13,6 +14,7 @@ import { clusterTrustOptions, readClusterTrust } from '../../options/trust-optio
 export const verb = defineVerb({
   help: [
     'The reading half of a cluster: it follows all kinds of objects and publishes those for which something may have to be done. It cannot change any of them.',
+    'Start two if you like: a Lease of the cluster says which one works, and the other takes over within 20 s.',
     'The API server has to be there when it starts. Later it may come and go.',
   ],
   examples: [
@@ -21,6 +23,7 @@ export const verb = defineVerb({
   ],
   options: z.object({
     ...clusterOptions,
+    ...turnOptions,
     ...httpOptions(9654),
     ...clusterTrustOptions,
     ...eventLogOptions('kafka'),
@@ -33,6 +36,7 @@ export const verb = defineVerb({
     using open = await openCluster(options, { environment, sources: systemSources, signal });
     await using process = await openService('cluster-agent', options, trust, context);
     const policies = process.followPolicies(null);
-    await runAgentOnly({ process, cluster: open, signal }, { policies });
+    const turns = openTurns({ role: 'agent', process, cluster: open, options });
+    await runAgentOnly({ process, cluster: open, signal }, { turns, policies });
   },
 });

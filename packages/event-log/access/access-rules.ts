@@ -36,6 +36,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   results: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
   decisions: { readers: ONLOOKERS, writers: ['decider'] },
   clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
+  clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
   clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterDecisions: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },

@@ -1,7 +1,7 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import { type ApprovalRecord, approvalsInForce } from '../../../schemas/policy/approval.ts';
-import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
+import { approvalsInForce } from '../../../schemas/policy/approval.ts';
 import { policyFor, timeRefusal } from '../checks/command-checks.ts';
+import type { Permission } from '../checks/judgement.ts';
 import { failed, refused, type Stop } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
 import type { ClusterPolicyInForce } from '../ports.ts';
@@ -12,13 +12,6 @@ export interface Permitting {
   readonly objectionTo: (keyId: string | null) => string | null;
   /** Milliseconds that only grow. */
   readonly nowMs: () => number;
-}
-
-/** Under what an order may be carried out now. */
-export interface Permission {
-  readonly record: ClusterPolicyRecord;
-  /** Those in force; none while nobody knows what time it is there (cluster S7). */
-  readonly approvals: readonly ApprovalRecord[];
 }
 
 export function permissionFor(

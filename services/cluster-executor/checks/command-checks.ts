@@ -1,5 +1,5 @@
 import type { ServerTime } from '../../../packages/kube-api/server-clock.ts';
-import type { ClusterCommand } from '../../../schemas/events/cluster-command.ts';
+import type { ClusterAction, ClusterCommand } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterCommandRefusal } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { ClusterPolicyRecord, Collector } from '../../../schemas/policy/cluster-policy.ts';
@@ -70,13 +70,19 @@ export function timeRefusal(
   };
 }
 
-const COLLECTOR: Collector = 'garbage-collector-controller';
+/** Whose work an action is where FleetGC does not do it; `null` where that follows from the object. */
+const COLLECTOR_OF: Readonly<Record<ClusterAction['action'], Collector | null>> = {
+  delete: 'garbage-collector-controller',
+  'drop-references': 'garbage-collector-controller',
+  finish: 'garbage-collector-controller',
+  expire: null,
+};
 
 type PolicyInForce = Extract<ClusterPolicyInForce, { kind: 'policy' }>;
 
 /** The policy in force, if it is that of the command and gives this work to FleetGC. */
 export function policyFor(
-  { policy: named }: Pick<ClusterCommand, 'policy'>,
+  { policy: named, items }: Pick<ClusterCommand, 'policy' | 'items'>,
   inForce: ClusterPolicyInForce,
 ): PolicyInForce | CommandRefused {
   switch (inForce.kind) {
@@ -90,17 +96,21 @@ export function policyFor(
         message: `whether the cluster is paused cannot be read, so nothing is done: ${inForce.message}`,
       };
     case 'policy':
-      return named.hash === inForce.record.hash ? withItsWork(inForce) : otherPolicy(named, inForce.record);
+      return named.hash === inForce.record.hash
+        ? withItsWork(inForce, items)
+        : otherPolicy(named, inForce.record);
   }
 }
 
-function withItsWork(inForce: PolicyInForce): PolicyInForce | CommandRefused {
+function withItsWork(inForce: PolicyInForce, items: ClusterCommand['items']): PolicyInForce | CommandRefused {
   const { name, mode, collectors } = inForce.record.policy;
   const reason = 'policy-not-in-force';
   if (mode === 'dry-run') return { reason, message: `policy ${name} says dry-run for this cluster` };
-  return collectors.includes(COLLECTOR)
+  const needed = items.map(({ act }) => COLLECTOR_OF[act.action]);
+  const missing = needed.find((collector) => collector !== null && !collectors.includes(collector));
+  return missing === undefined
     ? inForce
-    : { reason, message: `policy ${name} does not give ${COLLECTOR} to FleetGC` };
+    : { reason, message: `policy ${name} does not give ${missing} to FleetGC` };
 }
 
 const otherPolicy = (

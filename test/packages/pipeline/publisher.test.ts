@@ -21,6 +21,7 @@ import {
   clusterPolicyRecord,
 } from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
+import { expiry } from '../../fixtures/expiry.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
@@ -148,6 +149,7 @@ describe('the text of an event on the log', () => {
       results: [objectResult(), refusedCommand(), reclaimGoesOn(), pressureUnrelieved()],
       decisions: [decision(), pressureUnrelieved()],
       clusterOwnership: [ownership()],
+      clusterExpiry: [expiry()],
       clusterCommands: [clusterCommand()],
       clusterResults: [clusterObjectResults(), clusterCommandResult()],
       clusterDecisions: [clusterDecision()],

@@ -38,8 +38,8 @@ async function agentOf(
   const agent = new ClusterAgent('c1', {
     connection: cluster.connection(),
     publish: async (fact) => {
-      await publish(fact);
-      facts.push(Ownership.parse(fact));
+      if (fact.type === 'fleetgc.cluster.ownership') await publish(fact);
+      if (fact.type === 'fleetgc.cluster.ownership') facts.push(Ownership.parse(fact));
     },
     goneBefore: async () => goneBefore,
     holds: () => holding.holds,

@@ -242,6 +242,8 @@ function follows(does: ReturnType<typeof actionOf>, act: ClusterAction): boolean
       return does === 'unblock'
         ? act.unblock
         : does.action === 'delete' && does.propagation === act.propagation;
+    case 'expire':
+      return false;
     case 'finish':
       return does !== 'unblock' && does.action === 'finish' && does.finalizer === act.finalizer;
     case 'drop-references':

@@ -836,3 +836,24 @@ describe('results', () => {
     expect(api.byUid('x')).toBeUndefined();
   });
 });
+
+test('nothing is done in a cluster that took the place of the one that was ordered about, and the executor ends', async () => {
+  const { api, carryOut, executor, pass, time } = harness();
+  const stop = new AbortController();
+  const watching = executor.instance.watch(api.connection(), time.sleep, stop.signal).then(
+    () => 'ended',
+    ({ code }: FleetGcError) => code,
+  );
+  expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['removed']);
+  api.put({ kind: kindNamed('Namespace'), name: 'kube-system', uid: 'another-cluster' });
+  await pass(3);
+  const writes = api.writes.length;
+  expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['refused other-instance']);
+  expect(api.writes).toHaveLength(writes);
+  await pass(10);
+  expect(await watching).toBe('API_REPLACED');
+  // It does not go back: what is remembered is about the other one.
+  api.put({ kind: kindNamed('Namespace'), name: 'kube-system', uid: 'the-cluster' });
+  await pass(3);
+  expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['refused other-instance']);
+});

@@ -51,6 +51,7 @@ const FACTS = [
   'inventory',
   'results',
   'clusterOwnership',
+  'clusterExpiry',
   'clusterResults',
 ] as const satisfies readonly TopicId[];
 

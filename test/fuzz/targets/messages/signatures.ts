@@ -32,6 +32,7 @@ type Verified = Extract<
   | 'inventory'
   | 'results'
   | 'clusterOwnership'
+  | 'clusterExpiry'
   | 'clusterCommands'
   | 'clusterResults'
 >;

@@ -28,7 +28,7 @@ test('the groups are those that the deciders join', () => {
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'cluster', writes: ['clusterOwnership', 'clusterResults', 'deadLetters'] },
+  { role: 'cluster', writes: ['clusterOwnership', 'clusterExpiry', 'clusterResults', 'deadLetters'] },
   {
     role: 'decider',
     writes: [
@@ -54,6 +54,7 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'inventory',
       'results',
       'clusterOwnership',
+      'clusterExpiry',
       'clusterResults',
     ],
   },
