@@ -10,6 +10,7 @@ import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownersh
 import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { HoldsWatch } from './candidates/what-holds.ts';
+import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
@@ -124,7 +125,7 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry].map(
+      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#keepCensus].map(
         (loop) => (each: AbortSignal) => loop.call(this, each),
       );
       await runTogether(loops, either.signal);
@@ -200,6 +201,11 @@ export class Session {
 
   #hasNews({ serverMs, spreadMs }: ClusterInstant): boolean {
     return this.#holds.isChanged(this.#parts.holds(this.#start, serverMs + spreadMs), this.#parts.nowMs());
+  }
+
+  #keepCensus(signal: AbortSignal): Promise<void> {
+    const keeping = { parts: this.#parts, identity: this.#start, graph: this.#graph };
+    return keepCensus({ ...keeping, isReady: () => this.isReady }, signal);
   }
 
   get #wentBackLately(): boolean {

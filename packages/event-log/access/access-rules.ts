@@ -40,6 +40,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
   clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterDecisions: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
+  clusterCensus: { readers: ONLOOKERS, writers: ['cluster', 'operator'] },
   policies: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
   keys: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
