@@ -7,21 +7,23 @@ import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
 import type { AgentFact } from './agent-parts.ts';
+import { whatHolds } from './candidates/what-holds.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
 
 export interface ClusterAgentDeps {
   readonly cluster: string;
   readonly connection: ApiConnection;
   readonly publisher: Publisher;
+  readonly log: Pick<EventLog, 'read'>;
   /** Throws `POLICIES_UNREADABLE` while nobody can tell. */
   readonly policies: () => PolicySetOf<'cluster'>;
-  readonly log: Pick<EventLog, 'read'>;
   readonly trust: Trust;
   readonly sources: Sources;
   readonly metrics: Metrics;
@@ -37,6 +39,7 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
     policy: () => policyInForce(policies, cluster),
     goneBefore: (clusterInstance, signal) =>
       readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
+    holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),
     sleep: sources.wait,
     random: sources.random,
     newId: sources.newId,
@@ -60,15 +63,28 @@ function outputOf(fact: AgentFact): Output {
   }
 }
 
-/** `null` where none holds, or nobody can tell: it is followed only to publish less. */
+/** Followed only to publish less, or again what may be decided otherwise now. */
 function policyInForce(policies: ClusterAgentDeps['policies'], cluster: string): ClusterPolicyRecord | null {
-  let current: PolicySetOf<'cluster'>;
+  const current = whereReadable(policies);
+  const selection = current && selectPolicy(current, { cluster });
+  return selection?.kind === 'policy' ? selection.record : null;
+}
+
+function holdsNow(
+  policies: ClusterAgentDeps['policies'],
+  identity: ClusterIdentity,
+  atMs: number,
+): string | null {
+  const current = whereReadable(policies);
+  return current && whatHolds(current, identity, atMs);
+}
+
+/** `null` while nobody can tell. */
+function whereReadable(policies: ClusterAgentDeps['policies']): PolicySetOf<'cluster'> | null {
   try {
-    current = policies();
+    return policies();
   } catch (error) {
     if (toFleetGcError(error).code === 'POLICIES_UNREADABLE') return null;
     throw error;
   }
-  const selection = selectPolicy(current, { cluster });
-  return selection.kind === 'policy' ? selection.record : null;
 }

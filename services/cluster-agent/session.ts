@@ -8,6 +8,7 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
+import { HoldsWatch } from './candidates/what-holds.ts';
 import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
@@ -58,6 +59,7 @@ export class Session {
   readonly #work: ReturnType<typeof createWakeSignal>;
   readonly #definitions: ReturnType<typeof createWakeSignal>;
   readonly #over = new AbortController();
+  readonly #holds = new HoldsWatch();
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
@@ -189,6 +191,7 @@ export class Session {
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
     const instant = takenAt(this.#parts);
     if (instant === null || !this.isReady) return false;
+    if (this.#hasNews(instant)) this.#graph.tellAgain();
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
     await publishUntilDone(this.#parts, this.#fact(batch, instant), signal);
@@ -204,6 +207,10 @@ export class Session {
     const publishing = { parts: this.#parts, identity: this.#start, watch: this.#pods };
     const now = { isReady: () => this.isReady, wentBack: () => this.#wentBackLately };
     return publishPods({ ...publishing, ...now }, signal);
+  }
+
+  #hasNews({ serverMs, spreadMs }: ClusterInstant): boolean {
+    return this.#holds.isChanged(this.#parts.holds(this.#start, serverMs + spreadMs), this.#parts.nowMs());
   }
 
   #keepCensus(signal: AbortSignal): Promise<void> {

@@ -14,21 +14,25 @@ import type { Turns } from './turns.ts';
 interface ClusterRun {
   readonly process: ServiceProcess;
   readonly cluster: OpenCluster;
-  /** The policies as this process follows them itself. */
-  readonly policies: Pick<PolicySource, 'current'>;
   readonly signal: AbortSignal;
 }
 
-interface RemovingAlone extends ClusterRun {
+/** What only the removing half needs. */
+interface UnderPolicies {
+  /** The policies as this process follows them itself. */
+  readonly policies: Pick<PolicySource, 'current'>;
+}
+
+interface RemovingAlone extends UnderPolicies {
   /** What the process keeps over its restarts. */
   readonly state: Pick<StateFiles, 'path'>;
 }
 
 /** Agent and executor of one cluster in one process: the executor asks the agent's owner graph beside the API server. */
-export async function runCluster(run: ClusterRun): Promise<void> {
+export async function runCluster(run: ClusterRun, removing: UnderPolicies): Promise<void> {
   const publisher = publisherOf(run);
-  const agent = agentOf(run, publisher);
-  const executor = executorDeps(run, { publisher, index: agent, marks: NO_MARKS });
+  const agent = agentOf(run, removing, publisher);
+  const executor = executorDeps(run, removing, { publisher, index: agent, marks: NO_MARKS });
   const executing = (stop: AbortSignal): Promise<void> => runClusterExecutor(executor, stop);
   await runTogether([(stop) => agent.run(stop), executing], run.signal);
 }
@@ -46,18 +50,22 @@ const inTurn = async (
 ): Promise<void> => (turns === null ? work(signal) : turns.run(work, signal));
 
 /** The reading half alone. */
-export async function runAgentOnly(run: ClusterRun, taking: InTurn): Promise<void> {
+export async function runAgentOnly(run: ClusterRun, taking: InTurn & UnderPolicies): Promise<void> {
   reportCluster(run);
-  await inTurn(taking, (signal) => agentOf(run, publisherOf(run)).run(signal), run.signal);
+  await inTurn(taking, (signal) => agentOf(run, taking, publisherOf(run)).run(signal), run.signal);
 }
 
 /** The removing half alone: it judges by what the API server says right then, since it has no graph. */
-export async function runExecutorOnly(run: RemovingAlone, taking: InTurn): Promise<void> {
+export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone & InTurn): Promise<void> {
   reportCluster(run);
-  const { process, cluster, state } = run;
-  const marks = openCrashMarks(state.path, `in-hand-${executorGroup(cluster.identity)}`, process.logger);
-  const deps = executorDeps(run, { publisher: publisherOf(run), index: null, marks });
-  await inTurn(taking, (signal) => runClusterExecutor(deps, signal), run.signal);
+  const { process, cluster } = run;
+  const marks = openCrashMarks(
+    removing.state.path,
+    `in-hand-${executorGroup(cluster.identity)}`,
+    process.logger,
+  );
+  const deps = executorDeps(run, removing, { publisher: publisherOf(run), index: null, marks });
+  await inTurn(removing, (signal) => runClusterExecutor(deps, signal), run.signal);
 }
 
 const reportCluster = ({ process, cluster: { identity, server } }: ClusterRun): void =>
@@ -68,14 +76,18 @@ function publisherOf({ process: { log, signer, sources }, cluster }: ClusterRun)
   return createPublisher({ log, source, now: sources.now, ids: sources.traceIds, signer });
 }
 
-function agentOf({ process, cluster, policies }: ClusterRun, publisher: Publisher): ClusterAgent {
+function agentOf(
+  { process, cluster }: ClusterRun,
+  { policies }: UnderPolicies,
+  publisher: Publisher,
+): ClusterAgent {
   const { log, trust, sources, metrics, logger } = process;
   const agent = createClusterAgent({
     cluster: cluster.identity.cluster,
     connection: cluster.connection,
     publisher,
-    policies: policies.current.cluster,
     log,
+    policies: policies.current.cluster,
     trust,
     sources,
     metrics,
@@ -86,7 +98,8 @@ function agentOf({ process, cluster, policies }: ClusterRun, publisher: Publishe
 }
 
 function executorDeps(
-  { process, cluster: { identity, connection }, policies }: ClusterRun,
+  { process, cluster: { identity, connection } }: ClusterRun,
+  { policies }: UnderPolicies,
   { publisher, ...beside }: Pick<RunClusterExecutor, 'publisher' | 'index' | 'marks'>,
 ): RunClusterExecutor {
   const { log, trust, metrics, logger, sources } = process;

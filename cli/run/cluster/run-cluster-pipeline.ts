@@ -51,7 +51,7 @@ export async function runClusterPipeline(pipeline: ClusterPipeline, signal: Abor
       (stop) =>
         json ? untilAborted(stop) : runEvery(LOOK_EVERY_MS, changes, { sleep: sources.wait, signal: stop }),
       (stop) => runDeciders(ClusterDeciderName.options, { process, policies, signal: stop }),
-      (stop) => runCluster({ process, cluster, policies, signal: stop }),
+      (stop) => runCluster({ process, cluster, signal: stop }, { policies }),
     ],
     signal,
   );

@@ -43,6 +43,6 @@ export const verb = defineVerb({
     await using process = await openService('cluster-executor', options, trust, context);
     const policies = process.followPolicies(null);
     const turns = openTurns({ role: 'executor', process, cluster: open, options });
-    await runExecutorOnly({ process, cluster: open, policies, signal, state }, { turns });
+    await runExecutorOnly({ process, cluster: open, signal }, { policies, state, turns });
   },
 });

@@ -55,7 +55,7 @@ function factOf(
   const isRestored = wentBack();
   const look = watch.look(record === null ? WITHOUT_POLICY : podSettingsOf(record.policy), isRestored);
   if (look === null) return 'nothing-known';
-  const news = told.take(look.due, parts.nowMs(), `${record?.hash ?? ''} ${isRestored}`);
+  const news = told.take(look.due, parts.nowMs(), `${parts.holds(identity, instant.serverMs)} ${isRestored}`);
   if (news.length === 0) return 'no-news';
   const { cluster, clusterInstance, session } = identity;
   return {

@@ -36,7 +36,7 @@ const POD_FORM = wholeForm<LivePod>((value) => {
 
 /** Judges whether a pod has to go, by the pod and its node as the API server has them (cluster J). */
 export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judgement | Stop> {
-  const { kind, record, order, clock, nowMs } = asked;
+  const { kind, record, approvals, order, clock, nowMs } = asked;
   const pods = podsKnown(asked);
   if (pods === 'not-ready') return later('api-server-error', 'pods and nodes are not read yet');
   const object = await livePod(asked);
@@ -55,6 +55,7 @@ export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judg
     kind,
     object,
     action: { ...act, mark },
+    approvals,
     record,
     leaving: leavingNode(act.because, candidate.node),
   };

@@ -84,6 +84,7 @@ function watched(policy: Partial<ClusterPolicy> | null = { terminatedPodGCThresh
   const parts = {
     connection: { clock, call: nobody, stream: nobody, [Symbol.dispose]: () => undefined },
     policy: () => record,
+    holds: () => record?.hash ?? null,
     publish: async (fact: unknown) => void facts.push(Pods.parse(fact)),
     sleep: time.sleep,
     random: () => 0,

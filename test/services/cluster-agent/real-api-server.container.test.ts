@@ -90,6 +90,7 @@ test('an agent reads all that a real API server serves', async () => {
     },
     policy: () => null,
     goneBefore: async () => new Map(),
+    holds: () => null,
     sleep: pause,
     random: Math.random,
     newId: () => crypto.randomUUID(),

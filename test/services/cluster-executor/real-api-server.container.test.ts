@@ -55,6 +55,7 @@ beforeAll(async () => {
     publish: async () => undefined,
     policy: () => null,
     goneBefore: async () => new Map(),
+    holds: () => null,
     newId,
   });
   const executor = (index: ClusterAgent | null): ClusterExecutor =>
@@ -63,7 +64,7 @@ beforeAll(async () => {
       identity,
       connection: accounts.connection(ofExecutor),
       index,
-      policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy) }),
+      policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy), approvals: [] }),
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void results.push(...events.map(({ event }) => checked(event))),
