@@ -55,7 +55,6 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'results',
       'clusterOwnership',
       'clusterExpiry',
-      'clusterResults',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {
