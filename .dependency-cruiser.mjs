@@ -90,6 +90,7 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  'services/cluster-report': ['packages/process', 'packages/event-log', 'packages/pipeline'],
   // It asks the decider itself, on the graph that an agent would have.
   'services/cluster-plan': [
     'packages/process',
@@ -280,6 +281,7 @@ const ROOMS = {
     'services/cluster',
     'services/cluster-access',
     'services/cluster-plan',
+    'services/cluster-report',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',

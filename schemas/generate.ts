@@ -1,5 +1,6 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { Census } from './events/census.ts';
 import { ClusterCommand } from './events/cluster-command.ts';
 import { ClusterDecision } from './events/cluster-decision.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './events/cluster-result.ts';
@@ -57,6 +58,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.cluster.object-results.v1': ClusterObjectResults,
   'fleetgc.cluster.command-result.v1': ClusterCommandResult,
   'fleetgc.cluster.decision.v1': ClusterDecision,
+  'fleetgc.cluster.census.v1': Census,
   'fleetgc.policy.v1': PolicyRecord,
   'fleetgc.cluster-policy.v1': ClusterPolicyRecord,
   'fleetgc.policy-set.v1': PolicySetRecord,

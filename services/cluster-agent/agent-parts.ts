@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Sleep } from '../../packages/process/backoff.ts';
+import type { Census } from '../../schemas/events/census.ts';
 import type { Expiry } from '../../schemas/events/expiry.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 
 /** What an agent tells of its cluster. */
-export type AgentFact = Ownership | Expiry;
+export type AgentFact = Ownership | Expiry | Census;
 
 export interface AgentParts {
   readonly connection: ApiConnection;

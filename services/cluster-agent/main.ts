@@ -23,10 +23,16 @@ export interface ClusterAgentDeps {
 }
 
 /** Each on the topic of its type. */
-const outputOf = (fact: AgentFact): Output =>
-  fact.type === 'fleetgc.cluster.expiry'
-    ? clusterOutput('clusterExpiry', fact)
-    : clusterOutput('clusterOwnership', fact);
+function outputOf(fact: AgentFact): Output {
+  switch (fact.type) {
+    case 'fleetgc.cluster.ownership':
+      return clusterOutput('clusterOwnership', fact);
+    case 'fleetgc.cluster.expiry':
+      return clusterOutput('clusterExpiry', fact);
+    case 'fleetgc.cluster.census':
+      return clusterOutput('clusterCensus', fact);
+  }
+}
 
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
 export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {

@@ -9,6 +9,7 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
+import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
@@ -122,7 +123,7 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry].map(
+      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#keepCensus].map(
         (loop) => (each: AbortSignal) => loop.call(this, each),
       );
       await runTogether(loops, either.signal);
@@ -193,6 +194,11 @@ export class Session {
   #publishExpiry(signal: AbortSignal): Promise<void> {
     const publishing = { parts: this.#parts, identity: this.#start, book: this.#expiry };
     return publishExpiry({ ...publishing, isReady: () => this.isReady }, signal);
+  }
+
+  #keepCensus(signal: AbortSignal): Promise<void> {
+    const keeping = { parts: this.#parts, identity: this.#start, graph: this.#graph };
+    return keepCensus({ ...keeping, isReady: () => this.isReady }, signal);
   }
 
   get #wentBackLately(): boolean {

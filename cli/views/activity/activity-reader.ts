@@ -82,6 +82,7 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.cluster.object-results':
         case 'fleetgc.cluster.command-result':
         case 'fleetgc.cluster.decision':
+        case 'fleetgc.cluster.census':
         case 'fleetgc.policy':
         case 'fleetgc.cluster-policy':
         case 'fleetgc.pause':

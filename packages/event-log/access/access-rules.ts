@@ -38,9 +38,10 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
-  // Nobody puts results of clusters back: they are read by nobody who keeps dead letters.
+  // Nobody puts results of clusters and what is reported of them back: nobody reads them who keeps dead letters.
   clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster'] },
   clusterDecisions: { readers: ONLOOKERS, writers: ['decider'] },
+  clusterCensus: { readers: ONLOOKERS, writers: ['cluster'] },
   policies: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
   keys: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },

@@ -31,6 +31,7 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   clusterCommands: SUBJECTS.cluster.keyOf,
   clusterResults: SUBJECTS.cluster.keyOf,
   clusterDecisions: SUBJECTS.cluster.keyOf,
+  clusterCensus: SUBJECTS.cluster.keyOf,
   policies: policyTopicKey,
   policyVersions: policyVersionKey,
   keys: ({ keyId }) => keyId,

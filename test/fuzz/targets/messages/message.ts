@@ -148,6 +148,7 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   clusterCommands: clusterKeyOf,
   clusterResults: clusterKeyOf,
   clusterDecisions: clusterKeyOf,
+  clusterCensus: clusterKeyOf,
   policies: policyKeyOf,
   policyVersions: (event) => ('hash' in event ? textOf(event.hash) : hashOr(() => contentHash(event))),
   keys: ({ keyId }) => textOf(keyId),

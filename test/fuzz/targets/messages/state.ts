@@ -188,6 +188,7 @@ const GOES_BACK: readonly TopicName[] = [
   TOPICS.clusterOwnership.name,
   TOPICS.clusterExpiry.name,
   TOPICS.clusterResults.name,
+  TOPICS.clusterCensus.name,
 ];
 
 /** What `fleetgc dead-letters` shows, and would put back. */
