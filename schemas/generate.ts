@@ -23,6 +23,7 @@ import {
 } from './events/result.ts';
 import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
 import { TrustRoots } from './keys/trust-roots.ts';
+import { ApprovalRecord } from './policy/approval.ts';
 import { ClusterPolicyRecord } from './policy/cluster-policy.ts';
 import { ClusterPolicyFile } from './policy/cluster-policy-file.ts';
 import { PauseRecord, PolicyDeletion, PolicyRecord } from './policy/policy.ts';
@@ -63,6 +64,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.cluster-policy.v1': ClusterPolicyRecord,
   'fleetgc.policy-set.v1': PolicySetRecord,
   'fleetgc.pause.v1': PauseRecord,
+  'fleetgc.approval.v1': ApprovalRecord,
   'fleetgc.policy-deletion.v1': PolicyDeletion,
   'fleetgc.key-certificate.v1': KeyCertificate,
   'fleetgc.key-revocation.v1': KeyRevocation,

@@ -105,6 +105,7 @@ export class ClusterGraph implements ReflectorSink {
     if (candidacy === null) return null;
     return candidateFacts(candidacy, {
       widths: this.#widths,
+      graph: this.index,
       isKeptNamespace: (namespace) => this.isKeptNamespace(namespace),
     });
   }
@@ -130,6 +131,11 @@ export class ClusterGraph implements ReflectorSink {
   lookAtAll(): void {
     this.#tracker.touchAll();
     this.#options.onWork();
+  }
+
+  /** Something else may be decided of what was published. */
+  tellAgain(): void {
+    this.#tracker.tellAgain();
   }
 
   /** The kind is not served any more, and nobody defines it. */

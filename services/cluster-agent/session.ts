@@ -9,6 +9,7 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
+import { HoldsWatch } from './candidates/what-holds.ts';
 import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
@@ -62,6 +63,7 @@ export class Session {
   readonly #work: ReturnType<typeof createWakeSignal>;
   readonly #definitions: ReturnType<typeof createWakeSignal>;
   readonly #over = new AbortController();
+  readonly #holds = new HoldsWatch();
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
@@ -185,6 +187,7 @@ export class Session {
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
     const instant = takenAt(this.#parts);
     if (instant === null || !this.isReady) return false;
+    if (this.#hasNews(instant)) this.#graph.tellAgain();
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
     await publishUntilDone(this.#parts, this.#fact(batch, instant), signal);
@@ -194,6 +197,10 @@ export class Session {
   #publishExpiry(signal: AbortSignal): Promise<void> {
     const publishing = { parts: this.#parts, identity: this.#start, book: this.#expiry };
     return publishExpiry({ ...publishing, isReady: () => this.isReady }, signal);
+  }
+
+  #hasNews({ serverMs, spreadMs }: ClusterInstant): boolean {
+    return this.#holds.isChanged(this.#parts.holds(this.#start, serverMs + spreadMs), this.#parts.nowMs());
   }
 
   #keepCensus(signal: AbortSignal): Promise<void> {

@@ -152,5 +152,12 @@ function policyInForce(
     return { kind: 'unreadable', message: toFleetGcError(error).message };
   }
   const selection = selectPolicy(policies, identity);
-  return selection.kind === 'paused' ? { kind: 'paused', reason: selection.pause.reason } : selection;
+  switch (selection.kind) {
+    case 'paused':
+      return { kind: 'paused', reason: selection.pause.reason };
+    case 'none':
+      return selection;
+    case 'policy':
+      return { ...selection, approvals: policies.approvals };
+  }
 }

@@ -18,20 +18,20 @@ interface ClusterRun {
 }
 
 /** What only the removing half needs. */
-interface Removing {
+interface UnderPolicies {
   /** The policies as this process follows them itself. */
   readonly policies: Pick<PolicySource, 'current'>;
 }
 
-interface RemovingAlone extends Removing {
+interface RemovingAlone extends UnderPolicies {
   /** What the process keeps over its restarts. */
   readonly state: Pick<StateFiles, 'path'>;
 }
 
 /** Agent and executor of one cluster in one process: the executor asks the agent's owner graph beside the API server. */
-export async function runCluster(run: ClusterRun, removing: Removing): Promise<void> {
+export async function runCluster(run: ClusterRun, removing: UnderPolicies): Promise<void> {
   const publisher = publisherOf(run);
-  const agent = agentOf(run, publisher);
+  const agent = agentOf(run, removing, publisher);
   const executor = executorDeps(run, removing, { publisher, index: agent, marks: NO_MARKS });
   const executing = (stop: AbortSignal): Promise<void> => runClusterExecutor(executor, stop);
   await runTogether([(stop) => agent.run(stop), executing], run.signal);
@@ -50,9 +50,9 @@ const inTurn = async (
 ): Promise<void> => (turns === null ? work(signal) : turns.run(work, signal));
 
 /** The reading half alone. */
-export async function runAgentOnly(run: ClusterRun, taking: InTurn): Promise<void> {
+export async function runAgentOnly(run: ClusterRun, taking: InTurn & UnderPolicies): Promise<void> {
   reportCluster(run);
-  await inTurn(taking, (signal) => agentOf(run, publisherOf(run)).run(signal), run.signal);
+  await inTurn(taking, (signal) => agentOf(run, taking, publisherOf(run)).run(signal), run.signal);
 }
 
 /** The removing half alone: it judges by what the API server says right then, since it has no graph. */
@@ -76,13 +76,18 @@ function publisherOf({ process: { log, signer, sources }, cluster }: ClusterRun)
   return createPublisher({ log, source, now: sources.now, ids: sources.traceIds, signer });
 }
 
-function agentOf({ process, cluster }: ClusterRun, publisher: Publisher): ClusterAgent {
+function agentOf(
+  { process, cluster }: ClusterRun,
+  { policies }: UnderPolicies,
+  publisher: Publisher,
+): ClusterAgent {
   const { log, trust, sources, metrics, logger } = process;
   const agent = createClusterAgent({
     cluster: cluster.identity.cluster,
     connection: cluster.connection,
     publisher,
     log,
+    policies: policies.current.cluster,
     trust,
     sources,
     metrics,
@@ -94,7 +99,7 @@ function agentOf({ process, cluster }: ClusterRun, publisher: Publisher): Cluste
 
 function executorDeps(
   { process, cluster: { identity, connection } }: ClusterRun,
-  { policies }: Removing,
+  { policies }: UnderPolicies,
   { publisher, ...beside }: Pick<RunClusterExecutor, 'publisher' | 'index' | 'marks'>,
 ): RunClusterExecutor {
   const { log, trust, metrics, logger, sources } = process;

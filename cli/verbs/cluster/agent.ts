@@ -31,11 +31,12 @@ export const verb = defineVerb({
   run: async (options, context) => {
     const { environment, signal } = context;
     const { cluster } = options;
-    // It acts on no order and on no policy, so nobody can put one back before it.
+    // It tells more where a policy changes, and removes under none, so nobody gains by putting one back before it.
     const trust = await readClusterTrust(options, { cluster, seen: new SeenGenerations() }, signal);
     using open = await openCluster(options, { environment, sources: systemSources, signal });
     await using process = await openService('cluster-agent', options, trust, context);
+    const policies = process.followPolicies(null);
     const turns = openTurns({ role: 'agent', process, cluster: open, options });
-    await runAgentOnly({ process, cluster: open, signal }, { turns });
+    await runAgentOnly({ process, cluster: open, signal }, { turns, policies });
   },
 });

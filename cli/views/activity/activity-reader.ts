@@ -86,6 +86,7 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.policy':
         case 'fleetgc.cluster-policy':
         case 'fleetgc.pause':
+        case 'fleetgc.approval':
         case 'fleetgc.policy-deletion':
         case 'fleetgc.policy-set':
         case 'fleetgc.key-certificate':

@@ -7,7 +7,7 @@ import { refused, type Stop, settled } from './stop.ts';
 
 /** Judges whether the time of an object is over, by the object as the API server has it (cluster K5, L10). */
 export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judgement | Stop> {
-  const { kind, record, clock, nowMs } = asked;
+  const { kind, record, approvals, clock, nowMs } = asked;
   const object = await liveObject(asked);
   if ('outcome' in object || 'failure' in object) return object;
   const candidate = await candidateOf(asked, object);
@@ -15,7 +15,7 @@ export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judg
   const time = clock.at(nowMs());
   if (time === null) return clockUnbelieved();
   const outcome = conclude(candidate, record.policy, time.earliestMs);
-  return objectionTo(outcome, asked, act) ?? { kind, object, action: act, record, leaving: [] };
+  return objectionTo(outcome, asked, act) ?? { kind, object, action: act, record, approvals, leaving: [] };
 }
 
 async function liveObject({ order, kind, reads }: Asked): Promise<ExpiringObject | Stop> {

@@ -33,6 +33,7 @@ async function agentOf(
   const cluster = new FakeCluster(nowMs);
   prepare(cluster);
   const facts: Ownership[] = [];
+  const holding = { holds: 'policy' as string | null };
   const censuses: Census[] = [];
   const stop = new AbortController();
   let ids = 0;
@@ -44,6 +45,7 @@ async function agentOf(
       if (fact.type === 'fleetgc.cluster.census') censuses.push(Census.parse(fact));
     },
     goneBefore: async () => goneBefore,
+    holds: () => holding.holds,
     sleep: time.sleep,
     random: () => 0,
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
@@ -74,7 +76,7 @@ async function agentOf(
     return lines.toSorted();
   };
   await pass(3);
-  return { agent, cluster, pass, told, facts, censuses };
+  return { agent, cluster, pass, told, facts, censuses, holding };
 }
 
 test('[cluster C14, D10] a dependent of an owner that is deleted is told, with all that a decision needs', async () => {
@@ -104,7 +106,7 @@ test('[cluster C14, D10] a dependent of an owner that is deleted is told, with a
             },
           ],
           dependents: { count: 0, blocking: 0, oneWaits: false },
-          cascade: { ownerUid: 'o', ownerKind: 'ConfigMap', objects: 1, ofKind: 1 },
+          cascades: [{ ownerUid: 'o', ownerKind: 'ConfigMap', objects: 1, ofKind: 1, within: null }],
         },
       ],
     },
@@ -113,7 +115,14 @@ test('[cluster C14, D10] a dependent of an owner that is deleted is told, with a
 
 test('[cluster S3] how an owner went before the agent began is told as if it had seen it, until the owner is back', async () => {
   const kind = { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true };
-  const owner = { kind, namespace: 'ns', name: 'o', how: 'kind-going', orphaned: false } as const;
+  const owner = {
+    kind,
+    namespace: 'ns',
+    name: 'o',
+    how: 'kind-going',
+    orphaned: false,
+    within: null,
+  } as const;
   const { cluster, pass, facts } = await agentOf(
     (made) => made.put(owned('d', 'o')),
     async () => undefined,
@@ -247,6 +256,25 @@ describe('a candidate', () => {
     expect(told()).toEqual([]);
     await pass(20);
     expect(told()).toEqual(['d: gone', 'e: gone']);
+  });
+
+  test('[cluster S7] is told again when a policy, a pause or an approval begins or ends, and half a minute later', async () => {
+    const { cluster, pass, told, holding } = await start();
+    cluster.remove('o');
+    await pass(1);
+    told();
+    for (const holds of ['policy and an approval', 'policy']) {
+      holding.holds = holds;
+      await pass(2);
+      expect(told()).toEqual(['d: gone', 'e: gone']);
+      await pass(30);
+      expect(told()).toEqual(['d: gone', 'e: gone']);
+    }
+    holding.holds = null;
+    await pass(60);
+    holding.holds = 'policy';
+    await pass(60);
+    expect(told()).toEqual([]);
   });
 
   test('is told to be settled when it is gone, or none any more', async () => {
