@@ -58,8 +58,6 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'results',
       'clusterOwnership',
       'clusterExpiry',
-      'clusterResults',
-      'clusterCensus',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {
