@@ -92,6 +92,12 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  'services/cluster-leftovers': [
+    'packages/process',
+    'packages/kube-api',
+    'packages/owner-graph',
+    'services/cluster-agent',
+  ],
   'services/cluster-report': ['packages/process', 'packages/event-log', 'packages/pipeline'],
   // It asks the decider itself, on the graph that an agent would have.
   'services/cluster-plan': [
@@ -286,6 +292,7 @@ const ROOMS = {
     'services/audit',
     'services/cluster',
     'services/cluster-access',
+    'services/cluster-leftovers',
     'services/cluster-plan',
     'services/cluster-report',
     'services/cri-proxy',

@@ -66,8 +66,6 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'clusterOwnership',
       'clusterPods',
       'clusterExpiry',
-      'clusterResults',
-      'clusterCensus',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {
