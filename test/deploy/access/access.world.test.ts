@@ -212,7 +212,12 @@ async function deadLettersWork(): Promise<void> {
   const log = await openKafkaLog(settingsOf(fleet.environments.administrator), silentContext());
   onTestFinished(() => log[Symbol.asyncDispose]());
   const ofNodes = [TOPICS.diskStats, TOPICS.inventory, TOPICS.results, TOPICS.observe, TOPICS.commands];
-  const ofClusters = [TOPICS.clusterOwnership, TOPICS.clusterExpiry, TOPICS.clusterCommands];
+  const ofClusters = [
+    TOPICS.clusterOwnership,
+    TOPICS.clusterExpiry,
+    TOPICS.clusterPods,
+    TOPICS.clusterCommands,
+  ];
   const topics = [...ofNodes, ...ofClusters];
   const value = Buffer.from('not an event');
   await log.publish([
@@ -224,7 +229,7 @@ async function deadLettersWork(): Promise<void> {
     return topics.every(({ name }) => letters.includes(name));
   });
   const redriven = await as('operator', 'dead-letters', 'redrive', '--all');
-  expect(redriven.stdout).toBe('5 messages put back\n');
+  expect(redriven.stdout).toBe('6 messages put back\n');
   expect(redriven.stderr).toMatch(/messages of gc\.node\.commands are not put back/);
 }
 
