@@ -90,6 +90,7 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  'services/cluster-holds': ['packages/process', 'packages/text', 'packages/event-log', 'packages/pipeline'],
   'services/cluster-report': ['packages/process', 'packages/event-log', 'packages/pipeline'],
   // It asks the decider itself, on the graph that an agent would have.
   'services/cluster-plan': [
@@ -230,6 +231,7 @@ const ROOMS = {
     'packages/service',
     'services/audit',
     'services/cluster-access',
+    'services/cluster-holds',
     'services/dead-letters',
     'services/plan',
     'cli/options',
@@ -280,6 +282,7 @@ const ROOMS = {
     'services/audit',
     'services/cluster',
     'services/cluster-access',
+    'services/cluster-holds',
     'services/cluster-plan',
     'services/cluster-report',
     'services/cri-proxy',
