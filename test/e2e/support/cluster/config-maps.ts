@@ -51,6 +51,19 @@ export class ConfigMaps {
     if (told.status !== 200) throw new Error(`${name} cannot end: ${told.text}`);
   }
 
+  /** A pod that is being deleted before it was scheduled; somebody's finalizer holds it. */
+  async unscheduledPod(name: string): Promise<void> {
+    const pods = '/api/v1/namespaces/default/pods';
+    const made = await this.call('POST', pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, finalizers: ['example.com/held'] },
+      spec: { containers: [{ name: 'c', image: 'none' }] },
+    });
+    if (made.status !== 201) throw new Error(`${name} cannot be made: ${made.text}`);
+    await this.call('DELETE', `${pods}/${name}`, {});
+  }
+
   async remove(name: string): Promise<void> {
     await this.call('DELETE', `${PATH}/${name}`, { propagationPolicy: 'Background' });
   }
