@@ -387,7 +387,7 @@ export default {
       from: { path: '^services/cluster-executor/' },
       to: {
         path: '^services/(graph-gc|pod-gc|expiry-gc|cluster-agent)/',
-        pathNot: '^services/((graph-gc|pod-gc)|expiry-gc)/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
+        pathNot: '^services/((graph-gc|pod-gc|expiry-gc)/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
       },
     },
     {
