@@ -146,10 +146,7 @@ const haveGone = (metrics: string): boolean =>
   DEEDS.every((deed) =>
     new RegExp(`^fleetgc_cluster_executor_objects_total\\{${deed}\\} [1-9]`, 'm').test(metrics),
   );
-const DEEDS = [
-  'action="delete",outcome="removed"',
-  'action="expire",outcome="accepted"',
-];
+const DEEDS = ['action="delete",outcome="removed"', 'action="expire",outcome="accepted"'];
 
 const required = (trusted: readonly string[]): readonly string[] => ['--trust', 'required', ...trusted];
 
