@@ -21,6 +21,16 @@ export const CLUSTER_VERBS = [
         () => import('./verbs/cascade.ts'),
       ),
       task(
+        'cluster report',
+        'Show what is stuck in a cluster, and which references lead nowhere',
+        () => import('./verbs/cluster/report.ts'),
+      ),
+      task(
+        'cluster leftovers',
+        'Show volumes, Jobs, Nodes, Leases, ConfigMaps and Secrets that seem to be left over',
+        () => import('./verbs/cluster/leftovers.ts'),
+      ),
+      task(
         'cluster rbac',
         'Print the account, the rights and the limits that cluster run needs',
         () => import('./verbs/cluster/rbac.ts'),
@@ -30,6 +40,13 @@ export const CLUSTER_VERBS = [
         'Print what denies the collector of kube-controller-manager what a policy holds or keeps',
         () => import('./verbs/cluster/guard.ts'),
       ),
+    ],
+  },
+  {
+    heading: 'What is held in Kubernetes clusters:',
+    verbs: [
+      task('held', 'List what is held, by which rule, and what approves it', () => import('./verbs/held.ts')),
+      task('approve', 'Let go what is held, as wide as it is now', () => import('./verbs/approve.ts')),
     ],
   },
   {

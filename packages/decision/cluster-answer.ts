@@ -20,8 +20,10 @@ export function clusterAnswer(
 
 const WORDS: Readonly<Record<ClusterVerdict['action'], string>> = {
   delete: 'to delete',
+  expire: 'to delete as their time is over',
   'drop-references': 'to lose references',
   finish: 'to lose a finalizer',
+  'remove-pod': 'to remove',
   keep: 'kept',
   hold: 'held',
 };

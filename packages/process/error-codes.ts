@@ -9,6 +9,8 @@ export const ERROR_CODES = {
   AMBIGUOUS: { retry: false, exitCode: 2 },
   NOT_FOUND: { retry: false, exitCode: 1 },
   NOT_PLANNED: { retry: false, exitCode: 1 },
+  /** What was looked at is not what is there now. */
+  HOLD_GREW: { retry: false, exitCode: 1 },
   REDRIVE_REFUSED: { retry: false, exitCode: 1 },
   EVENT_REJECTED: { retry: false, exitCode: 1 },
   LOG_UNREACHABLE: { retry: true, exitCode: 1 },
@@ -45,6 +47,8 @@ export const ERROR_CODES = {
   API_ANSWER_TOO_LARGE: { retry: true, exitCode: 1 },
   API_ANSWER_UNREADABLE: { retry: true, exitCode: 1 },
   API_REFUSED: { retry: true, exitCode: 1 },
+  API_REPLACED: { retry: true, exitCode: 1 },
+  LEASE_LOST: { retry: true, exitCode: 1 },
   PODS_UNREADABLE: { retry: true, exitCode: 1 },
   STATE_UNREADABLE: { retry: false, exitCode: 1 },
   STATE_IN_USE: { retry: true, exitCode: 1 },

@@ -2,17 +2,20 @@ import type { z } from 'zod';
 import { KeyStatement } from '../keys/key-statement.ts';
 import { PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
+import { Census } from './census.ts';
 import { ClusterCommand } from './cluster-command.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './cluster-result.ts';
 import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { DECISIONS } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
+import { Expiry } from './expiry.ts';
 import { ArchiveHead, DecisionHead } from './head.ts';
 import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { Ownership } from './ownership.ts';
+import { Pods } from './pods.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
 import {
   CANDIDATES_OF_A_CLUSTER,
@@ -103,6 +106,20 @@ export const TOPICS = {
     bounds: CANDIDATES_OF_A_CLUSTER,
     schemas: [Ownership],
   }),
+  clusterPods: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.pods',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Pods],
+  }),
+  clusterExpiry: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.expiry',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Expiry],
+  }),
   clusterCommands: topic({
     ...about('cluster'),
     name: 'gc.cluster.commands',
@@ -123,6 +140,13 @@ export const TOPICS = {
     retentionMs: 14 * DAY_MS,
     bounds: CANDIDATES_OF_A_CLUSTER,
     schemas: [DECISIONS.cluster],
+  }),
+  clusterCensus: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.census',
+    retentionMs: 30 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Census],
   }),
   policies: topic({
     name: 'gc.policies',

@@ -1,6 +1,6 @@
 import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
 import { candidacyOf, neighbours } from '../../packages/owner-graph/candidacy.ts';
-import { CascadeWidths } from '../../packages/owner-graph/cascade-widths.ts';
+import { type CascadeWidth, CascadeWidths } from '../../packages/owner-graph/cascade-widths.ts';
 import { type GraphObject, sameReferences } from '../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { Listing } from '../../packages/owner-graph/listing.ts';
@@ -29,7 +29,9 @@ export interface ClusterGraphOptions {
   readonly onDefinition: () => void;
   /** A kind cannot be listed or watched, of which nothing is concluded then; told once until it can be. */
   readonly onUnreadable: (kind: ResourceKind, reason: string) => void;
-  /** The cluster was restored to an older state. */
+  /** The uid of the namespace `kube-system`; `null` where it does not matter. */
+  readonly clusterInstance: string | null;
+  /** The cluster was restored to an older state, or another one took its place. */
   readonly onWentBack: (kind: ResourceKind) => void;
 }
 
@@ -37,6 +39,7 @@ export interface ClusterGraphOptions {
 const MAX_SYNC_MS = 30_000;
 
 const NAMESPACE = 'Namespace';
+const KUBE_SYSTEM = 'kube-system';
 
 /** Most events change what the graph does not keep; of an owner with thousands of dependents none has to be looked at again. */
 const isNewsTo = (known: GraphObject, object: GraphObject): boolean =>
@@ -105,8 +108,14 @@ export class ClusterGraph implements ReflectorSink {
     if (candidacy === null) return null;
     return candidateFacts(candidacy, {
       widths: this.#widths,
+      graph: this.index,
       isKeptNamespace: (namespace) => this.isKeptNamespace(namespace),
     });
+  }
+
+  /** How much goes with a missing owner of this kind (cluster S1). */
+  widthOf(ownerUid: string, ownerKind: string): CascadeWidth {
+    return this.#widths.of(ownerUid, ownerKind);
   }
 
   /** What each owner reference of an object comes to as things are now. */
@@ -125,6 +134,11 @@ export class ClusterGraph implements ReflectorSink {
   lookAtAll(): void {
     this.#tracker.touchAll();
     this.#options.onWork();
+  }
+
+  /** Something else may be decided of what was published. */
+  tellAgain(): void {
+    this.#tracker.tellAgain();
   }
 
   /** The kind is not served any more, and nobody defines it. */
@@ -210,7 +224,9 @@ export class ClusterGraph implements ReflectorSink {
     for (const owner of changed) for (const { uid } of this.index.dependents(owner)) this.#tracker.touch(uid);
   }
 
-  #noteNamespace({ name, keep }: GraphObject): void {
+  #noteNamespace({ name, keep, uid, kind }: GraphObject): void {
+    const { clusterInstance, onWentBack } = this.#options;
+    if (name === KUBE_SYSTEM && clusterInstance !== null && uid !== clusterInstance) onWentBack(kind);
     const wasKept = this.#keptNamespaces.has(name);
     if (keep) this.#keptNamespaces.add(name);
     else this.#keptNamespaces.delete(name);

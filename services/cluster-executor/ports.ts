@@ -1,5 +1,7 @@
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { Pods } from '../../schemas/events/pods.ts';
+import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 
 /** The owner graph of the cluster, where the agent that keeps it runs in the same process. */
@@ -9,6 +11,15 @@ export interface ClusterIndex {
   candidate(uid: string): OwnershipCandidate | null;
   /** The cluster was restored to an older state a short time ago (cluster S3). */
   readonly wentBack: boolean;
+  readonly pods: PodIndex;
+}
+
+/** What an agent knows of pods. */
+export interface PodIndex {
+  /** `null` while nothing may be concluded from pods and nodes. */
+  totals(): Pods['totals'] | null;
+  /** For how long pods have named a node of that name while there is none; 0 for one that is there. */
+  missingForMs(nodeName: string): number;
 }
 
 export interface IndexSource {
@@ -18,7 +29,12 @@ export interface IndexSource {
 
 /** What the policies that this process follows itself say of the cluster. */
 export type ClusterPolicyInForce =
-  | { readonly kind: 'policy'; readonly record: ClusterPolicyRecord }
+  | {
+      readonly kind: 'policy';
+      readonly record: ClusterPolicyRecord;
+      /** Of this cluster and others, and those that have ended. */
+      readonly approvals: readonly ApprovalRecord[];
+    }
   | { readonly kind: 'paused'; readonly reason: string }
   | { readonly kind: 'none' }
   /** They cannot be read: a pause, or another policy, could be among them. */

@@ -8,8 +8,10 @@ import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import { startContainerGc } from '../container-gc/main.ts';
+import { startExpiryGc } from '../expiry-gc/main.ts';
 import { startGraphGc } from '../graph-gc/main.ts';
 import { startImageGc } from '../image-gc/main.ts';
+import { startPodGc } from '../pod-gc/main.ts';
 import { startPressure } from '../pressure/main.ts';
 
 /** What all decision services of a process share; each has the policies of its own kind of subject. */
@@ -36,6 +38,8 @@ const STARTS: Readonly<Record<AnyDeciderName, StartDecider>> = {
   'container-gc': about('node', DECIDERS['container-gc']),
   'image-gc': about('node', DECIDERS['image-gc']),
   'graph-gc': about('cluster', startGraphGc),
+  'pod-gc': about('cluster', startPodGc),
+  'expiry-gc': about('cluster', startExpiryGc),
 };
 
 interface DeciderRun {

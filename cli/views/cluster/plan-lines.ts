@@ -41,8 +41,10 @@ const OUTCOMES: Readonly<Record<CollectorPlan['outcome'], string>> = {
 
 const ACTIONS: Readonly<Record<PlannedAction['action'], string>> = {
   delete: 'delete',
+  expire: 'delete',
   'drop-references': 'take references',
   finish: 'let go',
+  'remove-pod': 'remove',
   hold: 'hold',
   keep: 'keep',
 };
@@ -50,6 +52,6 @@ const ACTIONS: Readonly<Record<PlannedAction['action'], string>> = {
 const isDone = ({ action }: PlannedAction): boolean => action !== 'hold' && action !== 'keep';
 
 const factsText = ({ facts }: PlannedAction): string =>
-  ['ownerKind', 'ownerName', 'objects', 'ofKind', 'limit', 'finalizer']
+  ['ownerKind', 'ownerName', 'objects', 'ofKind', 'limit', 'finalizer', 'nodeName']
     .flatMap((name) => (facts[name] === undefined ? [] : [`, ${name} ${facts[name]}`]))
     .join('');

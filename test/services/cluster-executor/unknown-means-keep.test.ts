@@ -72,6 +72,7 @@ describe('[cluster S5] beside an agent that does not know of the annotation of a
       return known && { ...known, object: { ...known.object, keptBy: null } };
     },
     wentBack: truth.wentBack,
+    pods: truth.pods,
   });
 
   test('what lies in it stays', async () => {
@@ -89,7 +90,7 @@ describe('[cluster S5] beside an agent that does not know of the annotation of a
 });
 
 test('[cluster D12] a pause between the patch that unblocks an object and its deletion stops the deletion', async () => {
-  let inForce: ClusterPolicyInForce = { kind: 'policy', record: clusterPolicyRecord() };
+  let inForce: ClusterPolicyInForce = { kind: 'policy', record: clusterPolicyRecord(), approvals: [] };
   const { api, carryOut } = harness({ policy: () => inForce });
   api.put({ kind: kindNamed('ConfigMap'), name: 'gone', ...WAITING });
   const ring = api.put({

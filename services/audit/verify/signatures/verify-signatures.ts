@@ -51,7 +51,10 @@ const FACTS = [
   'inventory',
   'results',
   'clusterOwnership',
+  'clusterPods',
+  'clusterExpiry',
   'clusterResults',
+  'clusterCensus',
 ] as const satisfies readonly TopicId[];
 
 interface Question {

@@ -5,12 +5,15 @@ import type { OnEvent } from '../../../../packages/pipeline/decide.ts';
 import { certificate, revocation } from '../../../../packages/trust/statement.ts';
 import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';
 import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
 import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
 import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
+import { podGcHandler } from '../../../../services/pod-gc/handler.ts';
 import { pressureHandler, resultsHandler } from '../../../../services/pressure/handler.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { arbitraryNode } from '../../../fixtures/arbitrary-node.ts';
+import { census } from '../../../fixtures/census.ts';
 import {
   clusterCommand,
   clusterCommandResult,
@@ -20,10 +23,12 @@ import {
 } from '../../../fixtures/cluster.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { expiry, expiryCandidate, requestFacts } from '../../../fixtures/expiry.ts';
 import { incompleteInventory, tooLargeInventory } from '../../../fixtures/inventory.ts';
 import { observe } from '../../../fixtures/observe.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
+import { DELETED_AT, podCandidate, pods } from '../../../fixtures/pods.ts';
 import { deletionRecord, pauseRecord, policySet } from '../../../fixtures/policy.ts';
 import { reclaim, WHOLE_DISK } from '../../../fixtures/reclaim.ts';
 import {
@@ -207,6 +212,43 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       'trust that warns': warnedReader('clusterOwnership'),
     },
   },
+  clusterPods: {
+    events: () => [
+      pods(),
+      pods({
+        totals: { terminated: 20_000, onMissingNodes: 1 },
+        candidates: [
+          podCandidate({ phase: 'Failed' }),
+          podCandidate({ node: { state: 'missing', name: 'n', missingForMs: 60_000 } }),
+          podCandidate({ object: { deletionTimestamp: DELETED_AT }, node: { state: 'none' } }),
+        ],
+      }),
+    ],
+    readers: {
+      'pod-gc': decidingReader('clusterPods', () => ({
+        handlers: { clusterPods: podGcHandler(clusterPolicies) },
+        judge: toTheSameNode,
+      })),
+      audit: auditReader('clusterPods'),
+      'signatures of verify': signaturesReader('clusterPods'),
+      'trust that warns': warnedReader('clusterPods'),
+    },
+  },
+  clusterExpiry: {
+    events: () => [
+      expiry(),
+      expiry({ candidates: [expiryCandidate(), expiryCandidate({ facts: requestFacts() })] }),
+    ],
+    readers: {
+      'expiry-gc': decidingReader('clusterExpiry', () => ({
+        handlers: { clusterExpiry: expiryGcHandler(clusterPolicies) },
+        judge: toTheSameNode,
+      })),
+      audit: auditReader('clusterExpiry'),
+      'signatures of verify': signaturesReader('clusterExpiry'),
+      'trust that warns': warnedReader('clusterExpiry'),
+    },
+  },
   clusterCommands: {
     events: () => [clusterCommand(), ...clusterCommandsOfNow()],
     readers: {
@@ -227,6 +269,14 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
   clusterDecisions: {
     events: () => [clusterDecision()],
     readers: { verify: decisionsReader('clusterDecisions'), audit: auditReader('clusterDecisions') },
+  },
+  clusterCensus: {
+    events: () => [census()],
+    readers: {
+      audit: auditReader('clusterCensus'),
+      'signatures of verify': signaturesReader('clusterCensus'),
+      'trust that warns': warnedReader('clusterCensus'),
+    },
   },
   policies: {
     events: () => [

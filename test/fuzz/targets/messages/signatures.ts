@@ -32,8 +32,11 @@ type Verified = Extract<
   | 'inventory'
   | 'results'
   | 'clusterOwnership'
+  | 'clusterPods'
+  | 'clusterExpiry'
   | 'clusterCommands'
   | 'clusterResults'
+  | 'clusterCensus'
 >;
 
 /** What `audit verify` says of who signed a message, long after it came. */

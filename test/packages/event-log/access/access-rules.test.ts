@@ -28,7 +28,17 @@ test('the groups are those that the deciders join', () => {
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'cluster', writes: ['clusterOwnership', 'clusterResults', 'deadLetters'] },
+  {
+    role: 'cluster',
+    writes: [
+      'clusterOwnership',
+      'clusterPods',
+      'clusterExpiry',
+      'clusterResults',
+      'clusterCensus',
+      'deadLetters',
+    ],
+  },
   {
     role: 'decider',
     writes: [
@@ -54,7 +64,8 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'inventory',
       'results',
       'clusterOwnership',
-      'clusterResults',
+      'clusterPods',
+      'clusterExpiry',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {

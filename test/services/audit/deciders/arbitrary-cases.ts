@@ -1,19 +1,24 @@
 import fc from 'fast-check';
 import { DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import { type CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
-import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
+import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../../fixtures/approval.ts';
 import { arbitraryPolicy } from '../../../fixtures/arbitrary-node.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
+import { expiry } from '../../../fixtures/expiry.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { ownership } from '../../../fixtures/ownership.ts';
+import { pods } from '../../../fixtures/pods.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR } from '../../../fixtures/time.ts';
 import { arbitraryContainerNode, arbitraryContainerPolicy } from '../../container-gc/arbitrary.ts';
+import { AnyExpiring } from '../../expiry-gc/support/any-expiring.ts';
 import { AnyCandidate } from '../../graph-gc/support/any-candidate.ts';
 import { arbitraryCase } from '../../image-gc/support/arbitrary-case.ts';
 import { nodeWithLayers } from '../../image-gc/support/arbitrary-layers.ts';
+import { AnyPods } from '../../pod-gc/support/any-pod.ts';
 import { someNode, somePolicy } from '../../pressure/arbitrary.ts';
 import type { CorpusCase } from './corpus.ts';
 
@@ -75,7 +80,7 @@ const ofPolicy = fc.oneof(
   ),
 );
 
-type NodeTopic = Exclude<CorpusCase['topic'], 'clusterOwnership'>;
+type NodeTopic = Extract<CorpusCase['topic'], 'inventory' | 'diskStats'>;
 
 const isValid = ({ topic, event }: Unnamed): boolean =>
   (topic === 'inventory' ? Inventory : DiskStats).safeParse(JSON.parse(JSON.stringify(event))).success;
@@ -92,6 +97,10 @@ const cases = (
       ...surrounded({ ...settings, ...otherwise, mode }),
     }))
     .filter(isValid);
+
+const PAUSES = fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]);
+
+const TAKEN_AT_MS = ownership().takenAt.serverMs;
 
 const ownershipCases: fc.Arbitrary<Unnamed> = fc
   .record({
@@ -110,15 +119,85 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
       { keep: { namespaces: ['ns'], kinds: [] } },
       { selector: { clusters: ['another'] } },
     ),
-    pauses: fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]),
+    pauses: PAUSES,
+    approvals: fc.subarray([
+      approval(approvedOwner('gone-0', 2_000), { id: 'approval-owner' }),
+      approval(approvedOwners('ConfigMap', 5_000), { id: 'approval-kind', untilMs: TAKEN_AT_MS + 1_000 }),
+      approval(approvedObjects('Namespace', 'x'), { id: 'approval-objects' }),
+      approval(approvedOwner('unseen-0', 2_000), { id: 'approval-elsewhere', cluster: 'another' }),
+    ]),
   })
-  .map(({ candidates, wentBack, over, otherwise, pauses }) => ({
+  .map(({ candidates, wentBack, over, otherwise, pauses, approvals }) => ({
     topic: 'clusterOwnership',
     event: ownership({ candidates, wentBack }),
     policies: [
       clusterPolicyRecord({ ...over, ...otherwise }),
       clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
     ],
+    pauses: [...pauses],
+    approvals,
+  }));
+
+const podCases: fc.Arbitrary<Unnamed> = fc
+  .record({
+    candidates: AnyPods,
+    terminated: fc.constantFrom(0, 1, 3, 8),
+    onMissingNodes: fc.constantFrom(1, 1, 1, 9),
+    wentBack: fc.constantFrom(false, false, false, true),
+    over: fc.record({
+      mode: fc.constantFrom('enforce', 'enforce', 'rehearse', 'dry-run'),
+      profile: fc.constantFrom('fleetgc', 'fleetgc', 'kubernetes'),
+      terminatedPodGCThreshold: fc.constantFrom(1, 1, 2, 0),
+    }),
+    otherwise: fc.constantFrom<Partial<ClusterPolicy>>(
+      {},
+      {},
+      {},
+      { collectors: [] },
+      { heldKinds: ['Pod'] },
+      { limits: { cascade: 1, cascadeOfKind: 5, removalsPerHour: 1 } },
+      { keep: { namespaces: ['ns'], kinds: [] } },
+      { keep: { namespaces: [], kinds: ['Pod'] } },
+      { selector: { clusters: ['another'] } },
+    ),
+    pauses: PAUSES,
+  })
+  .map(({ candidates, terminated, onMissingNodes, wentBack, over, otherwise, pauses }) => ({
+    topic: 'clusterPods',
+    event: pods({ candidates: [...candidates], totals: { terminated, onMissingNodes }, wentBack }),
+    policies: [
+      clusterPolicyRecord({ collectors: ['pod-garbage-collector-controller'], ...over, ...otherwise }),
+      clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
+    ],
+    pauses: [...pauses],
+  }));
+
+const HELD = ['batch/Job', 'certificates.k8s.io/CertificateSigningRequest'];
+
+const expiryCases: fc.Arbitrary<Unnamed> = fc
+  .record({
+    candidates: fc.array(AnyExpiring, { minLength: 1, maxLength: 8 }),
+    over: fc.record({
+      mode: fc.constantFrom('enforce', 'enforce', 'rehearse', 'dry-run'),
+      profile: fc.constantFrom('fleetgc', 'kubernetes'),
+      collectors: fc.subarray([...Collector.options]),
+    }),
+    otherwise: fc.constantFrom<Partial<ClusterPolicy>>(
+      {},
+      {},
+      {},
+      { heldKinds: HELD },
+      { heldKinds: HELD },
+      { keep: { namespaces: ['ns'], kinds: [] } },
+      { keep: { namespaces: [], kinds: ['certificates.k8s.io/CertificateSigningRequest'] } },
+      { selector: { clusters: ['another'] } },
+    ),
+    pauses: fc.constantFrom([], [], [], [pauseRecord()]),
+  })
+  .map(({ candidates, over, otherwise, pauses }) => ({
+    topic: 'clusterExpiry',
+    event: expiry({ candidates }),
+    policies: [clusterPolicyRecord({ ...over, ...otherwise })],
     pauses: [...pauses],
   }));
 
@@ -134,4 +213,6 @@ export const ARBITRARY_CASES: Readonly<Record<CorpusCase['topic'], readonly fc.A
   ],
   diskStats: [cases('diskStats', fc.record({ event: someNode, settings: somePolicy }))],
   clusterOwnership: [ownershipCases],
+  clusterPods: [podCases],
+  clusterExpiry: [expiryCases],
 };

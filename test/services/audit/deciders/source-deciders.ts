@@ -7,12 +7,18 @@ import type { DecideAgain, FrozenDecider, PassOver } from '../../../../services/
 import { passOver as containerGcPasses } from '../../../../services/container-gc/bundle-entry.ts';
 import { DECIDER as CONTAINER_GC } from '../../../../services/container-gc/decide.ts';
 import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { passOver as expiryGcPasses } from '../../../../services/expiry-gc/bundle-entry.ts';
+import { DECIDER as EXPIRY_GC } from '../../../../services/expiry-gc/decide.ts';
+import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
 import { passOver as graphGcPasses } from '../../../../services/graph-gc/bundle-entry.ts';
 import { DECIDER as GRAPH_GC } from '../../../../services/graph-gc/decide.ts';
 import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
 import { passOver as imageGcPasses } from '../../../../services/image-gc/bundle-entry.ts';
 import { DECIDER as IMAGE_GC } from '../../../../services/image-gc/decide.ts';
 import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
+import { passOver as podGcPasses } from '../../../../services/pod-gc/bundle-entry.ts';
+import { DECIDER as POD_GC } from '../../../../services/pod-gc/decide.ts';
+import { podGcHandler } from '../../../../services/pod-gc/handler.ts';
 import { passOver as pressurePasses } from '../../../../services/pressure/bundle-entry.ts';
 import { DECIDER as PRESSURE } from '../../../../services/pressure/decide.ts';
 import { pressureHandler } from '../../../../services/pressure/handler.ts';
@@ -74,5 +80,13 @@ export const SOURCE_DECIDERS: readonly SourceDecider[] = [
   sourceDecider(
     { decider: GRAPH_GC, subject: 'cluster', topic: 'clusterOwnership', passOver: graphGcPasses },
     graphGcHandler,
+  ),
+  sourceDecider(
+    { decider: POD_GC, subject: 'cluster', topic: 'clusterPods', passOver: podGcPasses },
+    podGcHandler,
+  ),
+  sourceDecider(
+    { decider: EXPIRY_GC, subject: 'cluster', topic: 'clusterExpiry', passOver: expiryGcPasses },
+    expiryGcHandler,
   ),
 ];
