@@ -83,7 +83,10 @@ export class Session {
       },
     });
     for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
-    this.#expiry = new ExpiryBook({ isKeptNamespace: (name) => this.#graph.isKeptNamespace(name) });
+    this.#expiry = new ExpiryBook({
+      isKeptNamespace: (name) => this.#graph.isKeptNamespace(name),
+      countObjects: (kind) => [...this.#graph.index.uidsOf(kind)].length,
+    });
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
     const sink = everySink([this.#graph, this.#expiry]);

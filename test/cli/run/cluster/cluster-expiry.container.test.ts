@@ -198,3 +198,32 @@ test('[cluster L3, L10] certificate requests go an hour after they were denied, 
   const { exitCode, stdout, stderr } = await verified(logPath);
   expect([exitCode, stderr], stdout).toEqual([0, '']);
 });
+
+test('[cluster S7, S8, S9] by a rule of the policy goes what its annotation lets go, no more in an hour than it says, and nothing that is forbidden', async () => {
+  const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+  const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
+  const over = { 'janitor/ttl': '1s' };
+  const make = (path: string, kind: string, name: string, annotations: object) =>
+    call('POST', path, { apiVersion: 'v1', kind, metadata: { name, annotations } });
+  await make(CONFIG_MAPS, 'ConfigMap', 'over', over);
+  await make(CONFIG_MAPS, 'ConfigMap', 'long', { 'janitor/ttl': '1w' });
+  await make(CONFIG_MAPS, 'ConfigMap', 'kept', { ...over, 'fleetgc.io/keep': '' });
+  await make(ACCOUNTS, 'ServiceAccount', 'account', over);
+  const rule = { name: 'old', kinds: ['ConfigMap', 'ServiceAccount'], removalsPerHour: 1 };
+  const { running, logPath } = startRun({ mode: 'enforce', rules: [rule] });
+  await waitUntil('it to go', COLLECTED_MS, async () => (await there(`${CONFIG_MAPS}/over`)) === null);
+  await waitUntil('it to be told', COLLECTED_MS, () =>
+    running.output.stdout.includes('ConfigMap default/over deleted (S7)'),
+  );
+  await make(CONFIG_MAPS, 'ConfigMap', 'next', over);
+  await waitUntil('the limit to be told', COLLECTED_MS, () =>
+    running.output.stdout.includes(
+      'ConfigMap default/next stays: 1 objects went in the past hour by its rule',
+    ),
+  );
+  expect(await running.terminate()).toBe(0);
+  for (const name of ['long', 'kept', 'next']) expect(await there(`${CONFIG_MAPS}/${name}`)).not.toBeNull();
+  expect(await there(`${ACCOUNTS}/account`)).not.toBeNull();
+  const { exitCode, stdout, stderr } = await verified(logPath);
+  expect([exitCode, stderr], stdout).toEqual([0, '']);
+});
