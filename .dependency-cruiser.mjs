@@ -90,6 +90,13 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  'services/cluster-leftovers': [
+    'packages/process',
+    'packages/kube-api',
+    'packages/owner-graph',
+    'services/cluster-agent',
+  ],
+  'services/cluster-report': ['packages/process', 'packages/event-log', 'packages/pipeline'],
   // It asks the decider itself, on the graph that an agent would have.
   'services/cluster-plan': [
     'packages/process',
@@ -279,7 +286,9 @@ const ROOMS = {
     'services/audit',
     'services/cluster',
     'services/cluster-access',
+    'services/cluster-leftovers',
     'services/cluster-plan',
+    'services/cluster-report',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',

@@ -1,5 +1,6 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { Census } from './events/census.ts';
 import { ClusterCommand } from './events/cluster-command.ts';
 import { ClusterDecision } from './events/cluster-decision.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './events/cluster-result.ts';
@@ -22,6 +23,7 @@ import {
 } from './events/result.ts';
 import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
 import { TrustRoots } from './keys/trust-roots.ts';
+import { ApprovalRecord } from './policy/approval.ts';
 import { ClusterPolicyRecord } from './policy/cluster-policy.ts';
 import { ClusterPolicyFile } from './policy/cluster-policy-file.ts';
 import { PauseRecord, PolicyDeletion, PolicyRecord } from './policy/policy.ts';
@@ -30,6 +32,7 @@ import { PolicySetRecord } from './policy/policy-set.ts';
 import { AuditReport } from './reports/audit-report.ts';
 import { AuditSimulation } from './reports/audit-simulation.ts';
 import { ClusterCascade } from './reports/cluster-cascade.ts';
+import { ClusterLeftovers } from './reports/cluster-leftovers.ts';
 import { ClusterPlan } from './reports/cluster-plan.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
@@ -57,10 +60,12 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.cluster.object-results.v1': ClusterObjectResults,
   'fleetgc.cluster.command-result.v1': ClusterCommandResult,
   'fleetgc.cluster.decision.v1': ClusterDecision,
+  'fleetgc.cluster.census.v1': Census,
   'fleetgc.policy.v1': PolicyRecord,
   'fleetgc.cluster-policy.v1': ClusterPolicyRecord,
   'fleetgc.policy-set.v1': PolicySetRecord,
   'fleetgc.pause.v1': PauseRecord,
+  'fleetgc.approval.v1': ApprovalRecord,
   'fleetgc.policy-deletion.v1': PolicyDeletion,
   'fleetgc.key-certificate.v1': KeyCertificate,
   'fleetgc.key-revocation.v1': KeyRevocation,
@@ -75,6 +80,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'audit-report': AuditReport,
   'audit-simulation': AuditSimulation,
   'cluster-cascade': ClusterCascade,
+  'cluster-leftovers': ClusterLeftovers,
   'cluster-plan': ClusterPlan,
   plan: Plan,
   'plan-line': PlanLine,

@@ -1,4 +1,5 @@
 import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
+import { type ApprovalRecord, approvalsInForce } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import {
@@ -24,7 +25,12 @@ export interface ClusterDecider<Fact extends DecidableFact> {
   readonly decider: ClusterDeciding['decider'];
   /** How many objects of the fact get a verdict. */
   readonly judgedIn: (fact: Fact) => number;
-  readonly decide: (fact: Fact, policy: ClusterPolicy) => CommandingConclusion;
+  /** `approvals`: those in force for the cluster. */
+  readonly decide: (
+    fact: Fact,
+    policy: ClusterPolicy,
+    approvals: readonly ApprovalRecord[],
+  ) => CommandingConclusion;
 }
 
 /** A fact in; a decision record out, and the command where there is something to do. */
@@ -43,7 +49,10 @@ function answer<Fact extends DecidableFact>(
   const deciding = { decider, input, policies, record: gate.record };
   if (gate.kind === 'closed')
     return clusterDecisionOutputs(deciding, keeping(judgedIn(input.event), gate), null);
-  const decided = decide(input.event, gate.record.policy);
+  const { takenAt } = input.event;
+  // An approval ends no later than its time, whatever the clock showed.
+  const approvals = approvalsInForce(policies.approvals, input.event, takenAt.serverMs + takenAt.spreadMs);
+  const decided = decide(input.event, gate.record.policy, approvals);
   const command =
     decided.outcome === 'commanded' ? clusterCommand(deciding, gate.record, decided.items) : null;
   return clusterDecisionOutputs(deciding, decided, command);

@@ -33,6 +33,7 @@ export const SUBJECT_TOPICS = {
     'clusterDecisions',
     'clusterCommands',
     'clusterResults',
+    'clusterCensus',
     'deadLetters',
   ],
 } as const satisfies { readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'deadLetters')[] };
@@ -98,6 +99,7 @@ const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   deadLetters: 0,
   results: 1,
   clusterResults: 1,
+  clusterCensus: 1,
   commands: 2,
   clusterCommands: 2,
   inventory: 3,

@@ -84,6 +84,7 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   clusterCommands: ORDER,
   clusterResults: CLUSTER_FACT,
   clusterDecisions: 'unsigned',
+  clusterCensus: CLUSTER_FACT,
   policies: { roles: ['operator', 'pauser'], good: 'then', generation: 'needed' },
   // Which sets of policies there were is told by deciders, what the policies were and of which generation by who wrote them.
   policyVersions: { roles: ['operator', 'pauser', 'decider'], good: 'then', generation: 'optional' },

@@ -38,7 +38,7 @@ export const OwnRuleName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?
   error: 'must be 1 to 63 lower-case letters, digits or dashes, starting and ending with a letter or digit',
 });
 
-/** It is deleted as its time is over (cluster sections K and L, S7). */
+/** It is deleted as its time is over (cluster sections K and L, S8). */
 export const ExpireAction = z.strictObject({
   action: z.literal('expire'),
   propagation: Propagation,

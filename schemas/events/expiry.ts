@@ -35,7 +35,7 @@ export const PodCertificateRequestFacts = z.object({ of: z.literal('PodCertifica
 /** Of an object of any other kind, whose annotations alone say when its time is over. */
 export const AnnotatedFacts = z.object({ of: z.literal('object') });
 
-/** Annotations by which an object says when it may go (cluster S7). */
+/** Annotations by which an object says when it may go (cluster S8). */
 export const TimeAnnotation = z.enum(['fleetgc.io/ttl', 'janitor/ttl', 'janitor/expires']);
 export type TimeAnnotation = z.infer<typeof TimeAnnotation>;
 
@@ -64,7 +64,7 @@ export const ExpiryCandidate = z.object({
   facts: ExpiryFacts,
   /** Not there where the object has none of them. */
   annotations: z.partialRecord(TimeAnnotation, z.string().max(MAX_ANNOTATION_LENGTH)).optional(),
-  /** A controller owns it: then that one says when it goes (cluster S8). */
+  /** A controller owns it: then that one says when it goes (cluster S9). */
   isControlled: z.boolean().optional(),
 });
 export type ExpiryCandidate = z.infer<typeof ExpiryCandidate>;
@@ -81,7 +81,7 @@ export const Expiry = z.object({
   seq: z.int().nonnegative(),
   takenAt: ClusterInstant,
   candidates: z.array(ExpiryCandidate).min(1).max(MAX_EXPIRING),
-  /** By kind, of how many objects the annotations say that their time is over, and how many there are (cluster S10). */
+  /** By kind, of how many objects the annotations say that their time is over, and how many there are (cluster S11). */
   annotated: z
     .array(z.object({ kind: ObjectText, over: z.int().nonnegative(), objects: z.int().nonnegative() }))
     .max(MAX_EXPIRING)

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { KeyStatement } from '../keys/key-statement.ts';
 import { PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
+import { Census } from './census.ts';
 import { ClusterCommand } from './cluster-command.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './cluster-result.ts';
 import { Command } from './command.ts';
@@ -131,6 +132,13 @@ export const TOPICS = {
     retentionMs: 14 * DAY_MS,
     bounds: CANDIDATES_OF_A_CLUSTER,
     schemas: [DECISIONS.cluster],
+  }),
+  clusterCensus: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.census',
+    retentionMs: 30 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Census],
   }),
   policies: topic({
     name: 'gc.policies',

@@ -13,14 +13,14 @@ export type Collector = z.infer<typeof Collector>;
 
 const Names = z.array(z.string().min(1).max(320)).max(1_000);
 
-/** Lets objects of these kinds go when their own annotations say so (cluster S7). */
+/** Lets objects of these kinds go when their own annotations say so (cluster S8). */
 export const OwnRule = z.strictObject({
   name: OwnRuleName,
   kinds: Names.min(1),
   /** Whole names; an empty list means all. */
   namespaces: Names,
   propagation: Propagation,
-  /** How many objects an executor deletes by this rule in an hour (cluster S9). */
+  /** How many objects an executor deletes by this rule in an hour (cluster S10). */
   removalsPerHour: z.int().positive(),
 });
 export type OwnRule = z.infer<typeof OwnRule>;

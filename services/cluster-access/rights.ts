@@ -44,6 +44,13 @@ const WHICH_CLUSTER: RoleRule = {
 };
 const WHAT_IS_SERVED: RoleRule = { nonResourceURLs: ['/api', '/apis'], verbs: ['get'] };
 
+/** Replicas of a half take turns by it. Rights to create are never on one name. */
+export const leaseRules = (lease: string): readonly RoleRule[] => [
+  { ...LEASES, verbs: ['create'] },
+  { ...LEASES, verbs: ['get', 'patch'], resourceNames: [lease] },
+];
+const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+
 const SINGLE: Readonly<Record<Part, readonly RoleRule[]>> = {
   run: [WHAT_IS_SERVED],
   agent: [WHICH_CLUSTER, WHAT_IS_SERVED],

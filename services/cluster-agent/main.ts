@@ -3,12 +3,16 @@ import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
 import type { AgentFact } from './agent-parts.ts';
+import { whatHolds } from './candidates/what-holds.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
 
 export interface ClusterAgentDeps {
@@ -16,6 +20,8 @@ export interface ClusterAgentDeps {
   readonly connection: ApiConnection;
   readonly publisher: Publisher;
   readonly log: Pick<EventLog, 'read'>;
+  /** Throws `POLICIES_UNREADABLE` while nobody can tell. */
+  readonly policies: () => PolicySetOf<'cluster'>;
   readonly trust: Trust;
   readonly sources: Sources;
   readonly metrics: Metrics;
@@ -23,10 +29,16 @@ export interface ClusterAgentDeps {
 }
 
 /** Each on the topic of its type. */
-const outputOf = (fact: AgentFact): Output =>
-  fact.type === 'fleetgc.cluster.expiry'
-    ? clusterOutput('clusterExpiry', fact)
-    : clusterOutput('clusterOwnership', fact);
+function outputOf(fact: AgentFact): Output {
+  switch (fact.type) {
+    case 'fleetgc.cluster.ownership':
+      return clusterOutput('clusterOwnership', fact);
+    case 'fleetgc.cluster.expiry':
+      return clusterOutput('clusterExpiry', fact);
+    case 'fleetgc.cluster.census':
+      return clusterOutput('clusterCensus', fact);
+  }
+}
 
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
 export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
@@ -36,6 +48,7 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
     publish: (fact) => publisher.publish([outputOf(fact)]),
     goneBefore: (clusterInstance, signal) =>
       readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
+    holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),
     sleep: sources.wait,
     random: sources.random,
     newId: sources.newId,
@@ -44,4 +57,17 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   });
   addAgentMetrics(metrics, { agent, clock: connection.clock, nowMs: sources.monotonicNow });
   return agent;
+}
+
+function holdsNow(
+  policies: ClusterAgentDeps['policies'],
+  identity: ClusterIdentity,
+  atMs: number,
+): string | null {
+  try {
+    return whatHolds(policies(), identity, atMs);
+  } catch (error) {
+    if (toFleetGcError(error).code === 'POLICIES_UNREADABLE') return null;
+    throw error;
+  }
 }

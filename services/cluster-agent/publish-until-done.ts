@@ -18,7 +18,10 @@ export async function publishUntilDone(
     } catch (error) {
       const foreseen = toFleetGcError(error);
       if (!foreseen.retry) throw foreseen;
-      logger.warn({ err: foreseen }, 'candidates cannot be published; they wait');
+      logger.warn(
+        { err: foreseen },
+        `${fact.type} cannot be published; it waits, and so does what comes after it`,
+      );
       await sleep(backoffMs(BACKOFF, attempt, random), signal);
     }
   }

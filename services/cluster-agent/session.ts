@@ -9,6 +9,8 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
+import { HoldsWatch } from './candidates/what-holds.ts';
+import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
@@ -61,6 +63,7 @@ export class Session {
   readonly #work: ReturnType<typeof createWakeSignal>;
   readonly #definitions: ReturnType<typeof createWakeSignal>;
   readonly #over = new AbortController();
+  readonly #holds = new HoldsWatch();
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
@@ -125,7 +128,7 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry].map(
+      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#keepCensus].map(
         (loop) => (each: AbortSignal) => loop.call(this, each),
       );
       await runTogether(loops, either.signal);
@@ -187,6 +190,7 @@ export class Session {
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
     const instant = takenAt(this.#parts);
     if (instant === null || !this.isReady) return false;
+    if (this.#hasNews(instant)) this.#graph.tellAgain();
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
     await publishUntilDone(this.#parts, this.#fact(batch, instant), signal);
@@ -196,6 +200,15 @@ export class Session {
   #publishExpiry(signal: AbortSignal): Promise<void> {
     const publishing = { parts: this.#parts, identity: this.#start, book: this.#expiry };
     return publishExpiry({ ...publishing, isReady: () => this.isReady }, signal);
+  }
+
+  #hasNews({ serverMs, spreadMs }: ClusterInstant): boolean {
+    return this.#holds.isChanged(this.#parts.holds(this.#start, serverMs + spreadMs), this.#parts.nowMs());
+  }
+
+  #keepCensus(signal: AbortSignal): Promise<void> {
+    const keeping = { parts: this.#parts, identity: this.#start, graph: this.#graph };
+    return keepCensus({ ...keeping, isReady: () => this.isReady }, signal);
   }
 
   get #wentBackLately(): boolean {

@@ -19,7 +19,8 @@ export interface JudgedBatch {
 
 /** By the decider itself, as if an agent had published these. */
 export function judge(candidates: readonly OwnershipCandidate[], policy: ClusterPolicy): JudgedBatch {
-  const { outcome, verdicts, items } = decide({ candidates: [...candidates], wentBack: false }, policy);
+  // Policies of files approve nothing: what is held is told as held.
+  const { outcome, verdicts, items } = decide({ candidates: [...candidates], wentBack: false }, policy, []);
   const acts = new Map(items.map(({ object, act }) => [object.uid, act]));
   const judged = verdicts.flatMap((verdict) => {
     const candidate = candidates[verdict.position];

@@ -42,6 +42,7 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   clusterCommands: false,
   clusterResults: true,
   clusterDecisions: false,
+  clusterCensus: true,
   policies: false,
   policyVersions: false,
   keys: false,

@@ -4,6 +4,7 @@ import type { OwnershipAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
 import { conclude } from './rules/conclude.ts';
 import type { Confirmation, Outcome } from './rules/outcome.ts';
@@ -14,12 +15,13 @@ export const DECIDER = { name: 'graph-gc', version: '1' } as const;
 /** Whose work this is where FleetGC does not do it. */
 const COLLECTOR: Collector = 'garbage-collector-controller';
 
-/** What becomes of the candidates of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
+/** What becomes of the candidates of a fact; `approvals`: those in force for its cluster. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
 export function decide(
   fact: Pick<Ownership, 'candidates' | 'wentBack'>,
   policy: ClusterPolicy,
+  approvals: readonly ApprovalRecord[],
 ): CommandingConclusion<OwnershipAction> {
-  const settings = settingsOf(policy);
+  const settings = settingsOf(policy, approvals);
   const outcomes = fact.candidates.map((candidate) =>
     conclude(candidate, settings, { wentBack: fact.wentBack }),
   );

@@ -20,6 +20,7 @@ import { MAX_BOOT_ID_LENGTH } from '../../schemas/events/time.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { MAX_GLOB_LENGTH, MAX_GLOBS } from '../../schemas/policy/glob.ts';
 import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
+import { fullCensus } from '../fixtures/census.ts';
 import {
   clusterCommand,
   clusterDecision,
@@ -182,6 +183,7 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
       facts: Object.fromEntries(many(8, (fact) => [`fact${fact}`, text(128)])),
     })),
   }),
+  clusterCensus: fullCensus(LONG_NAMES),
   policies: policyRecord({ selector, keep }),
   policyVersions: set,
   keys: {

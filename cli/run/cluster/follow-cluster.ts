@@ -5,6 +5,7 @@ import { printableLine } from '../../../packages/text/printable.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { eventsOf } from '../follow.ts';
+import { newsOfCensus } from './census-news.ts';
 import { commandLine, decisionLines, type Judged, resultLines } from './cluster-lines.ts';
 
 export interface FollowingCluster {
@@ -35,7 +36,15 @@ export async function followCluster(
     for await (const result of eventsOf(log, { topic: 'clusterResults', fromMs }, signal))
       printAll(linesOfResult(result));
   };
-  await Promise.all([decisions(), results()]);
+  const censuses = async (): Promise<void> => {
+    let last = '';
+    for await (const census of eventsOf(log, { topic: 'clusterCensus', fromMs }, signal)) {
+      const lines = newsOfCensus(census);
+      if (lines.join('\n') !== last) printAll(lines);
+      last = lines.join('\n');
+    }
+  };
+  await Promise.all([decisions(), results(), censuses()]);
 }
 
 /** The decisions and results themselves, one JSON document a line. */

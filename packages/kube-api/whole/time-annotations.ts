@@ -6,7 +6,7 @@ import {
 
 export type Annotations = NonNullable<ExpiryCandidate['annotations']>;
 
-/** By which an object says when it may go; `null` for one that has none of them. What is longer than any time is none (cluster S7). */
+/** By which an object says when it may go; `null` for one that has none of them. What is longer than any time is none (cluster S8). */
 export function timeAnnotations(value: unknown): Annotations | null {
   const all = memberOf(memberOf(value, 'metadata'), 'annotations');
   const found = TimeAnnotation.options.flatMap((name) => {

@@ -67,6 +67,7 @@ export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>
   clusterCommands: eventSchemas(TOPICS.clusterCommands.schemas),
   clusterResults: eventSchemas(TOPICS.clusterResults.schemas),
   clusterDecisions: eventSchemas(TOPICS.clusterDecisions.schemas),
+  clusterCensus: eventSchemas(TOPICS.clusterCensus.schemas),
   policies: eventSchemas(TOPICS.policies.schemas),
   policyVersions: eventSchemas(TOPICS.policyVersions.schemas),
   keys: eventSchemas(TOPICS.keys.schemas),

@@ -13,7 +13,7 @@ import { DueTimes } from './due-times.ts';
 export interface ExpiryBookOptions {
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
   readonly isKeptNamespace: (namespace: string) => boolean;
-  /** How many objects of the kind there are (cluster S10). */
+  /** How many objects of the kind there are (cluster S11). */
   readonly countObjects: (kind: ResourceKind) => number;
 }
 

@@ -1,31 +1,30 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
-import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
-import { policyFor, timeRefusal } from '../checks/command-checks.ts';
 import { kindKey } from '../checks/count-keys.ts';
 import { judgeExpiry } from '../checks/judge-expiry.ts';
 import { judgeOwnership } from '../checks/judge-ownership.ts';
-import { type Asked, clockUnbelieved, type Judgement } from '../checks/judgement.ts';
+import {
+  type Asked,
+  clockUnbelieved,
+  type Judgement,
+  type Permission,
+} from '../checks/judgement.ts';
 import { LiveReads, type SharedReads } from '../checks/live-reads.ts';
 import type { RemovalCounts } from '../checks/removal-counts.ts';
-import { failed, later, refused, type Stop } from '../checks/stop.ts';
+import { later, refused, type Stop } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
-import type { ClusterPolicyInForce, IndexSource } from '../ports.ts';
+import type { IndexSource } from '../ports.ts';
 import { type Conflict, carryOut, type Deed } from './carry-out.ts';
 import type { DoneBefore } from './done-before.ts';
+import { type Permitting, permissionFor, samePermission } from './permission.ts';
 
-export interface Attempting {
+export interface Attempting extends Permitting {
   readonly reads: SharedReads;
   /** `null` where the process has no graph of the cluster. */
   readonly index: IndexSource | null;
-  readonly policy: () => ClusterPolicyInForce;
-  /** Whether the key that signed an order still counts; why not, in a sentence. */
-  readonly objectionTo: (keyId: string | null) => string | null;
   readonly removals: RemovalCounts;
   readonly doneBefore: DoneBefore;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
 }
 
 /** So often an object that others change is read and judged again before it waits (cluster D15). */
@@ -56,38 +55,37 @@ export class Attempt {
     }
   }
 
-  /** The policy under which it may be done now. */
-  #permission(): ClusterPolicyRecord | Stop {
-    const { command, received } = this.#order;
-    const { policy, objectionTo, nowMs } = this.#parts;
-    const late = latenessOf(this.#order, this.#connection, nowMs());
-    if (late !== null) return late;
-    const distrust = objectionTo(received.signedBy);
-    if (distrust !== null) return refused('not-trusted', distrust);
-    const record = policyFor(command, policy());
-    return 'reason' in record ? refused(record.reason, record.message) : record;
+  /** Under what it may be done now. */
+  #permission(): Permission | Stop {
+    return permissionFor(this.#order, this.#connection, this.#parts);
   }
 
-  /** Why what was judged under this policy may not be done any more. */
-  #objectionTo({ hash }: ClusterPolicyRecord): Stop | null {
+  /** Why what was judged under this may not be done any more. */
+  #objectionTo(before: Permission): Stop | null {
     const now = this.#permission();
-    if (!('policy' in now)) return now;
-    return now.hash === hash ? null : later('conflict', 'another policy came into force meanwhile', 0);
+    if (!('record' in now)) return now;
+    const isSame = samePermission(now, before);
+    return isSame ? null : later('conflict', 'another policy or approval came into force meanwhile', 0);
   }
 
   async #judge(isFresh: boolean): Promise<Judgement | Stop> {
-    const record = this.#permission();
-    if (!('policy' in record)) return record;
+    const objection = this.#permission();
+    if (!('record' in objection)) return objection;
     const { item } = this.#order;
     if (this.#isDone(item.object.resourceVersion)) return DONE_BEFORE;
+    const elsewhere = await this.#reads.otherInstance();
+    if (elsewhere !== null) return elsewhere;
     const kind = await this.#reads.kinds.of(item.object);
     if (kind === null) return refused('changed', `the API server serves no ${item.object.kind} as it says`);
     if (!hasPath(kind, item.object)) return refused('changed', 'no object can have such a name');
+    // After an answer the time is known, by which approvals are in force.
+    const permission = this.#permission();
+    if (!('record' in permission)) return permission;
     return this.#byItsRules({
       ...this.#parts,
+      ...permission,
       order: this.#order,
       kind,
-      record,
       reads: this.#reads,
       clock: this.#connection.clock,
       isFresh,
@@ -110,7 +108,7 @@ export class Attempt {
   /** The last look at what may forbid it, and then the deed. */
   async #act(judged: Judgement): Promise<Stop | Conflict> {
     const { kind, object, action, record } = judged;
-    const objection = this.#objectionTo(record);
+    const objection = this.#objectionTo(judged);
     if (objection !== null) return objection;
     if (this.#connection.clock.at(this.#parts.nowMs()) === null) return clockUnbelieved();
     if (this.#isDone(object.resourceVersion)) return DONE_BEFORE;
@@ -119,7 +117,7 @@ export class Attempt {
       object,
       action,
       rehearse: record.policy.mode === 'rehearse',
-      objection: () => this.#objectionTo(record),
+      objection: () => this.#objectionTo(judged),
     };
     const end =
       isRemoval(action) && !deed.rehearse
@@ -177,18 +175,3 @@ const isUnsure = (end: Stop | Conflict): boolean => end.kind === 'later' && end.
 
 const isDone = (end: Stop | Conflict): boolean =>
   end.kind === 'settled' && ['removed', 'accepted', 'patched'].includes(end.outcome.outcome);
-
-/** The order came too late; what went wrong before says more than that. */
-export function latenessOf(
-  { command, received, lastFailure }: Order,
-  { clock }: Pick<ApiConnection, 'clock'>,
-  nowMs: number,
-): Stop | null {
-  const refusal = timeRefusal(command, clock.at(nowMs));
-  const waitedMs = nowMs - received.receivedAtMs;
-  if (refusal === null && waitedMs < command.lifetimeMs) return null;
-  if (lastFailure !== null && refusal?.reason !== 'taken-in-the-future') return failed(lastFailure);
-  return refusal === null
-    ? refused('expired', `the command waited ${waitedMs} ms, and lives ${command.lifetimeMs} ms`)
-    : refused(refusal.reason, refusal.message);
-}

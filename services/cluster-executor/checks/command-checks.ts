@@ -22,12 +22,12 @@ export function commandRefusal(
   command: ClusterCommand,
   { identity, time, inForce }: CommandCircumstances,
 ): CommandRefused | null {
-  const record = policyFor(command, inForce);
+  const permitted = policyFor(command, inForce);
   return (
     instanceRefusal(command, identity) ??
     doubledObject(command) ??
     timeRefusal(command, time) ??
-    ('reason' in record ? record : null)
+    ('reason' in permitted ? permitted : null)
   );
 }
 
@@ -78,11 +78,13 @@ const COLLECTOR_OF: Readonly<Record<ClusterAction['action'], Collector | null>> 
   expire: null,
 };
 
-/** The record of the policy in force, if it is that of the command and gives this work to FleetGC. */
+type PolicyInForce = Extract<ClusterPolicyInForce, { kind: 'policy' }>;
+
+/** The policy in force, if it is that of the command and gives this work to FleetGC. */
 export function policyFor(
   { policy: named, items }: Pick<ClusterCommand, 'policy' | 'items'>,
   inForce: ClusterPolicyInForce,
-): ClusterPolicyRecord | CommandRefused {
+): PolicyInForce | CommandRefused {
   switch (inForce.kind) {
     case 'paused':
       return { reason: 'paused', message: `fleetgc pause is in force: ${inForce.reason}` };
@@ -95,22 +97,19 @@ export function policyFor(
       };
     case 'policy':
       return named.hash === inForce.record.hash
-        ? withItsWork(inForce.record, items)
+        ? withItsWork(inForce, items)
         : otherPolicy(named, inForce.record);
   }
 }
 
-function withItsWork(
-  record: ClusterPolicyRecord,
-  items: ClusterCommand['items'],
-): ClusterPolicyRecord | CommandRefused {
-  const { name, mode, collectors } = record.policy;
+function withItsWork(inForce: PolicyInForce, items: ClusterCommand['items']): PolicyInForce | CommandRefused {
+  const { name, mode, collectors } = inForce.record.policy;
   const reason = 'policy-not-in-force';
   if (mode === 'dry-run') return { reason, message: `policy ${name} says dry-run for this cluster` };
   const needed = items.map(({ act }) => COLLECTOR_OF[act.action]);
   const missing = needed.find((collector) => collector !== null && !collectors.includes(collector));
   return missing === undefined
-    ? record
+    ? inForce
     : { reason, message: `policy ${name} does not give ${missing} to FleetGC` };
 }
 

@@ -8,14 +8,14 @@ import { refused, type Stop, settled } from './stop.ts';
 
 /** Judges whether the time of an object is over, by the object as the API server has it (cluster K5, L10). */
 export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judgement | Stop> {
-  const { kind, record, clock, nowMs } = asked;
+  const { kind, record, approvals, clock, nowMs } = asked;
   const object = await liveObject(asked);
   if ('outcome' in object || 'failure' in object) return object;
   const candidate = await candidateOf(asked, object);
   if ('kind' in candidate) return candidate;
   const time = clock.at(nowMs());
   if (time === null) return clockUnbelieved();
-  // How much of a kind would go is not to be seen in one object: that it is not held is left to the decision (cluster S10).
+  // How much of a kind would go is not to be seen in one object: that it is not held is left to the decision (cluster S11).
   const outcome = conclude(candidate, record.policy, { nowMs: time.earliestMs, shareOf: () => undefined });
   return (
     objectionTo(outcome, asked, act) ?? {
@@ -23,6 +23,7 @@ export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judg
       object,
       action: act,
       record,
+      approvals,
       leaving: [],
       within: withinOf(act, record),
     }
@@ -77,7 +78,7 @@ function objectionTo(outcome: ExpiryOutcome, { order, record }: Asked, act: Expi
   return null;
 }
 
-/** As many as the rule of the policy lets go in an hour (cluster S9). */
+/** As many as the rule of the policy lets go in an hour (cluster S10). */
 function withinOf({ ownRule }: ExpireAction, { policy }: Asked['record']): Judgement['within'] {
   const rule = policy.rules?.find(({ name }) => name === ownRule);
   return rule === undefined ? null : { key: ruleKey(rule.name), limit: rule.removalsPerHour };

@@ -22,7 +22,7 @@ export async function judgeOwnership(asked: Asked, act: OwnershipAction): Promis
 
 async function conclusionOf(
   look: Look,
-  { order, record }: Asked,
+  { order, record, approvals }: Asked,
   act: OwnershipAction,
 ): Promise<Judgement | Stop> {
   const { kind, object, index } = look;
@@ -31,13 +31,13 @@ async function conclusionOf(
   order.owners = facts.owners;
   const action = ownJudgement(act, {
     facts,
-    settings: settingsOf(record.policy),
+    settings: settingsOf(record.policy, approvals),
     wentBack: index?.wentBack ?? false,
     isUnchanged: object.resourceVersion === order.item.object.resourceVersion,
   });
   if ('kind' in action) return action;
   const leaving = leavingOwners(facts.candidates[0]?.references ?? []);
-  return { kind, object, action, record, leaving, within: null };
+  return { kind, object, action, record, approvals, leaving, within: null };
 }
 
 /** From the graph where there is one: if it is behind, the API server refuses the deed, and the object is read. */

@@ -2,6 +2,7 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
 import type { ServedKind } from '../../../schemas/events/cluster-objects.ts';
+import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import type { Order } from '../order.ts';
 import type { IndexSource } from '../ports.ts';
@@ -9,13 +10,18 @@ import type { LiveReads } from './live-reads.ts';
 import type { RemovalCounts } from './removal-counts.ts';
 import { failed, later, type Stop } from './stop.ts';
 
+/** Under what an order may be carried out now. */
+export interface Permission {
+  readonly record: ClusterPolicyRecord;
+  /** Those in force; none while nobody knows what time it is there (cluster S7). */
+  readonly approvals: readonly ApprovalRecord[];
+}
+
 /** What an order is judged with. */
-export interface Asked {
+export interface Asked extends Permission {
   readonly order: Order;
   /** The kind of its object, as it is served. */
   readonly kind: ServedKind;
-  /** The policy under which it is judged. */
-  readonly record: ClusterPolicyRecord;
   readonly reads: LiveReads;
   readonly clock: ApiConnection['clock'];
   /** Nothing that was read before counts: an earlier try failed, or somebody changed the object. */
@@ -28,14 +34,13 @@ export interface Asked {
 }
 
 /** What follows from the live state: this, to this object. */
-export interface Judgement {
+export interface Judgement extends Permission {
   readonly kind: ServedKind;
   readonly object: ObjectMetadata;
   readonly action: ClusterAction;
-  readonly record: ClusterPolicyRecord;
   /** Owners that let it go, and their kinds. */
   readonly leaving: readonly { readonly uid: string; readonly kind: string }[];
-  /** How many like it may go in an hour, beside the limit for all; `null` for no such limit (cluster S9). */
+  /** How many like it may go in an hour, beside the limit for all; `null` for no such limit (cluster S10). */
   readonly within: { readonly key: string; readonly limit: number } | null;
 }
 

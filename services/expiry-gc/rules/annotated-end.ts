@@ -2,7 +2,7 @@ import { type ExpiryCandidate, TimeAnnotation } from '../../../schemas/events/ex
 
 type Annotated = Pick<ExpiryCandidate, 'annotations' | 'createdAtMs'>;
 
-/** From when on the annotations of an object say that it may go, by the first that comes; `null` where none says so (cluster S7). */
+/** From when on the annotations of an object say that it may go, by the first that comes; `null` where none says so (cluster S8). */
 export function annotatedEndMs({ annotations = {}, createdAtMs }: Annotated): number | null {
   const ends = TimeAnnotation.options.flatMap((name) => {
     const value = annotations[name];

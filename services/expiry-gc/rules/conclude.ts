@@ -8,7 +8,7 @@ import { annotatedEndMs } from './annotated-end.ts';
 import { type DueRule, dueOf, EXPIRING, type ExpiryCollector } from './due.ts';
 import { forbiddenBecause, isTenth, ruleFor, type Share } from './own-rules.ts';
 
-export type ExpiryRule = DueRule | 'K1' | 'L1' | 'S2' | 'S5' | 'S7' | 'S8' | 'S10';
+export type ExpiryRule = DueRule | 'K1' | 'L1' | 'S2' | 'S5' | 'S8' | 'S9' | 'S11';
 
 type Facts = ClusterVerdict['facts'];
 
@@ -46,7 +46,7 @@ export function conclude(
 
 function byItsKind(candidate: ExpiryCandidate, settings: ExpirySettings, nowMs: number): ExpiryOutcome {
   const { object, facts } = candidate;
-  if (facts.of === 'object') return { kind: 'keep', rule: 'S7', facts: {} };
+  if (facts.of === 'object') return { kind: 'keep', rule: 'S8', facts: {} };
   const row = EXPIRING[facts.of];
   const keep = (told: Facts): ExpiryOutcome => ({ kind: 'keep', rule: row.stays, facts: told });
   if (kindName(object) !== row.kind) return keep({ kind: kindName(object), factsOf: facts.of });
@@ -66,7 +66,7 @@ function byItsKind(candidate: ExpiryCandidate, settings: ExpirySettings, nowMs: 
   );
 }
 
-/** `null` where no rule of the policy is for it, or its annotations say nothing (cluster S7). */
+/** `null` where no rule of the policy is for it, or its annotations say nothing (cluster S8). */
 function byOwnRule(
   candidate: ExpiryCandidate,
   settings: ExpirySettings,
@@ -77,16 +77,16 @@ function byOwnRule(
   if (endMs === null || rule === undefined) return null;
   const told = { ownRule: rule.name, dueAtMs: endMs };
   const { deletionTimestamp } = candidate.object;
-  if (deletionTimestamp !== null || nowMs < endMs) return { kind: 'keep', rule: 'S7', facts: told };
+  if (deletionTimestamp !== null || nowMs < endMs) return { kind: 'keep', rule: 'S8', facts: told };
   const forbidden = forbiddenBecause(candidate);
-  if (forbidden !== null) return { kind: 'keep', rule: 'S8', facts: { ...told, forbidden } };
+  if (forbidden !== null) return { kind: 'keep', rule: 'S9', facts: { ...told, forbidden } };
   const stays =
     spared(candidate, { ...settings, profile: 'fleetgc' }) ?? heldAsTenth(candidate, told, shareOf);
   if (stays !== null) return stays;
   const { propagation } = rule;
   return {
     kind: 'act',
-    rule: 'S7',
+    rule: 'S8',
     facts: { ...told, propagation },
     act: { action: 'expire', propagation, ownRule: rule.name },
     collector: null,
@@ -101,7 +101,7 @@ function heldAsTenth(
   const kind = kindName(object);
   const share = shareOf(kind);
   if (share === undefined || (share !== null && !isTenth(share))) return null;
-  return { kind: 'hold', rule: 'S10', facts: { ...told, kind, ...share } };
+  return { kind: 'hold', rule: 'S11', facts: { ...told, kind, ...share } };
 }
 
 /** Why an object stays though its time is over, in profile `fleetgc` (cluster S2, S5). */

@@ -25,7 +25,7 @@ const FORBIDDEN_GROUPS: readonly string[] = ['rbac.authorization.k8s.io', 'admis
 /** Those of the cluster itself, and ours. */
 const FORBIDDEN_NAMESPACES = /^(kube-|fleetgc(-|$))/;
 
-/** Why no rule of a policy may delete the object, in a word; `null` where one may (cluster S8). */
+/** Why no rule of a policy may delete the object, in a word; `null` where one may (cluster S9). */
 export function forbiddenBecause({ object, isControlled }: ExpiryCandidate): string | null {
   if (FORBIDDEN_KINDS.includes(kindName(object)) || FORBIDDEN_GROUPS.includes(object.group)) return 'kind';
   if (FORBIDDEN_NAMESPACES.test(object.namespace)) return 'namespace';
@@ -41,5 +41,5 @@ export interface Share {
   readonly objects: number;
 }
 
-/** Whether a rule would take so much of a kind at once that somebody has to look at it first (cluster S10). */
+/** Whether a rule would take so much of a kind at once that somebody has to look at it first (cluster S11). */
 export const isTenth = ({ over, objects }: Share): boolean => over >= LEAST_FOR_TENTH && over * 10 >= objects;

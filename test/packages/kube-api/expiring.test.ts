@@ -100,7 +100,7 @@ test('kinds of which no rule about time knows are read as metadata alone', () =>
   expect(expiringForm({ group: 'batch', kind: 'Job' }).accept).toBe('application/json');
 });
 
-test('[cluster S7] of any object the annotations are read that say when it may go, and no others', () => {
+test('[cluster S8] of any object the annotations are read that say when it may go, and no others', () => {
   const annotated = (annotations: unknown) =>
     read('', 'ConfigMap', { metadata: { ...CREATED.metadata, annotations } });
   expect(annotated({ 'janitor/ttl': '7d', 'fleetgc.io/ttl': '1h', other: 'x' })).toEqual({

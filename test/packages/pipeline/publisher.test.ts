@@ -13,6 +13,7 @@ import { EnvelopeHeaders } from '../../../schemas/events/envelope.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { anyText } from '../../fixtures/any-text.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { census } from '../../fixtures/census.ts';
 import {
   clusterCommand,
   clusterCommandResult,
@@ -153,6 +154,7 @@ describe('the text of an event on the log', () => {
       clusterCommands: [clusterCommand()],
       clusterResults: [clusterObjectResults(), clusterCommandResult()],
       clusterDecisions: [clusterDecision()],
+      clusterCensus: [census()],
       policies: [appliedPolicy(), clusterPolicyRecord(), pauseRecord(), deletionRecord('web')],
       policyVersions: [appliedPolicy(), policySetRecord(policies)],
       keys: [statement],

@@ -159,6 +159,7 @@ describe('what leaves a process', () => {
           'clusterExpiry',
           'clusterCommands',
           'clusterResults',
+          'clusterCensus',
           'policies',
           'policyVersions',
           'keys',

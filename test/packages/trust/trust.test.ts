@@ -139,7 +139,13 @@ describe('where the log did not say when it took a record', () => {
 });
 
 const FACTS = ['diskStats', 'inventory', 'results'] as const;
-const OF_CLUSTERS = ['clusterOwnership', 'clusterExpiry', 'clusterCommands', 'clusterResults'] as const;
+const OF_CLUSTERS = [
+  'clusterOwnership',
+  'clusterExpiry',
+  'clusterCommands',
+  'clusterResults',
+  'clusterCensus',
+] as const;
 const SIGNED = [...FACTS, ...OF_CLUSTERS, 'observe', 'commands', 'policies', 'keys', 'heads'] as const;
 
 const fact = (topic: TopicId, { key = stranger, timestampMs = SIGNED_AT_MS, at = 'eu/web-1' } = {}) =>
@@ -378,6 +384,7 @@ test('no role but the one that may sign a topic is believed on it', () => {
     clusterExpiry: ['cluster'],
     clusterCommands: ['decider'],
     clusterResults: ['cluster'],
+    clusterCensus: ['cluster'],
     heads: ['archiver', 'decider'],
   };
   for (const role of KeyRole.options) {

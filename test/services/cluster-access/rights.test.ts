@@ -6,6 +6,7 @@ import {
   EVERY_KIND,
   type KnownKinds,
 } from '../../../services/cluster-access/known-kinds.ts';
+import { accessManifests } from '../../../services/cluster-access/manifests.ts';
 import { PARTS, rulesFor, type WantedRights } from '../../../services/cluster-access/rights.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 
@@ -74,6 +75,25 @@ describe('rights of a part', () => {
   test('a half has its half: who reads changes nothing, and who changes lists nothing', () => {
     expect(verbsOn('configmaps', rulesFor('agent', wanted()))).toEqual(['list', 'watch']);
     expect(verbsOn('configmaps', rulesFor('executor', wanted()))).toEqual(['delete', 'get', 'patch']);
+  });
+
+  test('replicas of a half take turns by one Lease, and cluster run has no replicas', () => {
+    const kindsOf = (part: (typeof PARTS)[number]): readonly string[] =>
+      accessManifests(part, 'fleetgc', wanted()).map(({ kind }) => kind);
+    expect(kindsOf('run')).not.toContain('Role');
+    for (const part of ['agent', 'executor'] as const) {
+      const role = accessManifests(part, 'fleetgc', wanted()).find(({ kind }) => kind === 'Role');
+      const name = `fleetgc-cluster-${part}`;
+      const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+      expect(role).toMatchObject({
+        metadata: { name, namespace: 'fleetgc' },
+        rules: [
+          { ...leases, verbs: ['create'] },
+          { ...leases, verbs: ['get', 'patch'], resourceNames: [name] },
+        ],
+      });
+      expect(kindsOf(part)).toContain('RoleBinding');
+    }
   });
 
   test('without the kinds of an API server the rights are on all', () => {

@@ -159,7 +159,7 @@ test('a heap in which one time is put again and again does not grow', () => {
   expect(due.size).toBe(0);
 });
 
-test('[cluster S7, S10] what its annotations let go is told, with how many of its kind there are', () => {
+test('[cluster S8, S11] what its annotations let go is told, with how many of its kind there are', () => {
   const annotated = (name: string, ttl: string, controller = false): ObservedObject =>
     observed(
       name,

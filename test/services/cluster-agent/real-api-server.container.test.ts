@@ -89,6 +89,7 @@ test('an agent reads all that a real API server serves', async () => {
       if (fact.type === 'fleetgc.cluster.ownership') facts.push(fact);
     },
     goneBefore: async () => new Map(),
+    holds: () => null,
     sleep: pause,
     random: Math.random,
     newId: () => crypto.randomUUID(),

@@ -287,7 +287,7 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
     const { candidate, wentBack } = truth();
     const found = withIndex ? candidate(uid) : readTruthOf(api, uid);
     const of = (each: OwnershipCandidate): Outcome =>
-      conclude(each, settingsOf(policy), { wentBack: withIndex && wentBack });
+      conclude(each, settingsOf(policy, []), { wentBack: withIndex && wentBack });
     if (found === null) return { outcome: null, possible: [] };
     const possible = withIndex ? [] : DEPENDENTS.map((dependents) => of({ ...found, dependents }));
     return { outcome: of(found), possible: [of(found), ...possible] };

@@ -272,15 +272,15 @@ const putSecret = (api: FakeApi, name: string, over: Partial<StoredObject> = {})
   });
 const byRule = (object: StoredObject, ownRule = 'old'): ClusterCommandItem => ({
   ...itemFor(object, { action: 'expire', propagation: 'Background', ownRule }),
-  rule: 'S7',
+  rule: 'S8',
 });
 
-describe('[cluster S7, S8] by a rule of the policy', () => {
+describe('[cluster S8, S9] by a rule of the policy', () => {
   test('goes what its own annotations let go, in the state in which it was read', async () => {
     const { api, carryOut, results } = expiring({ collectors: [], rules: [RULE] });
     expect(await carryOut([byRule(putSecret(api, 'a'))])).toEqual(['removed']);
     expect(api.writes.map(({ before }) => before.name)).toEqual(['a']);
-    expect(results[0]).toMatchObject({ objects: [{ rule: 'S7', action: 'expire', ownRule: 'old' }] });
+    expect(results[0]).toMatchObject({ objects: [{ rule: 'S8', action: 'expire', ownRule: 'old' }] });
   });
 
   test.each<[string, string, Partial<StoredObject>]>([
@@ -320,7 +320,7 @@ describe('[cluster S7, S8] by a rule of the policy', () => {
   });
 });
 
-describe('[cluster S9] no more go by a rule in an hour than it says', () => {
+describe('[cluster S10] no more go by a rule in an hour than it says', () => {
   const rules = [{ ...RULE, removalsPerHour: 2 }];
 
   test('however many are ordered at once, and the hour over more go', async () => {

@@ -186,40 +186,40 @@ const annotated = (over: Over = {}): ExpiryCandidate =>
 const ofOwn = (over: Over = {}, by: Partial<ExpirySettings> = {}, share?: Share | null): string =>
   words(conclude(annotated(over), { ...OWN, ...by }, at(NOW_MS, share)));
 
-describe('[cluster S7] an object goes when its annotations say so, and a rule of the policy is for it', () => {
+describe('[cluster S8] an object goes when its annotations say so, and a rule of the policy is for it', () => {
   test('by its own rule, and in the way that this one says', () => {
-    expect(ofOwn()).toBe('expire Orphan S7');
-    expect(ofOwn({}, { rules: undefined })).toBe('keep S7');
-    expect(ofOwn({}, { rules: [{ ...RULE, kinds: ['Secret'] }] })).toBe('keep S7');
-    expect(ofOwn({}, { rules: [{ ...RULE, namespaces: ['other'] }] })).toBe('keep S7');
-    expect(ofOwn({}, { rules: [{ ...RULE, namespaces: ['ns'] }] })).toBe('expire Orphan S7');
-    expect(ofOwn({ object: { deletionTimestamp: '2026-11-01T00:00:00Z' } })).toBe('keep S7');
+    expect(ofOwn()).toBe('expire Orphan S8');
+    expect(ofOwn({}, { rules: undefined })).toBe('keep S8');
+    expect(ofOwn({}, { rules: [{ ...RULE, kinds: ['Secret'] }] })).toBe('keep S8');
+    expect(ofOwn({}, { rules: [{ ...RULE, namespaces: ['other'] }] })).toBe('keep S8');
+    expect(ofOwn({}, { rules: [{ ...RULE, namespaces: ['ns'] }] })).toBe('expire Orphan S8');
+    expect(ofOwn({ object: { deletionTimestamp: '2026-11-01T00:00:00Z' } })).toBe('keep S8');
   });
 
   test.each<[string, NonNullable<ExpiryCandidate['annotations']>, string]>([
-    ['a time to live that is over', { 'janitor/ttl': '1h30m' }, 'expire Orphan S7'],
-    ['one that is over just now', { 'fleetgc.io/ttl': '7200s' }, 'expire Orphan S7'],
-    ['one that is not over', { 'fleetgc.io/ttl': '7201s' }, 'keep S7'],
-    ['the one that ends first', { 'fleetgc.io/ttl': '1w', 'janitor/ttl': '1m' }, 'expire Orphan S7'],
-    ['one without end', { 'janitor/ttl': 'forever' }, 'keep S7'],
-    ['none at all', { 'janitor/ttl': '0s' }, 'keep S7'],
-    ['what is no duration', { 'fleetgc.io/ttl': '1h; rm' }, 'keep S7'],
-    ['a day that has begun', { 'janitor/expires': '2027-01-15' }, 'expire Orphan S7'],
-    ['a minute that has begun', { 'janitor/expires': '2027-01-15T08:00' }, 'expire Orphan S7'],
-    ['a second to come', { 'janitor/expires': '2027-01-15T08:00:01Z' }, 'keep S7'],
-    ['no time', { 'janitor/expires': '2027-13-45' }, 'keep S7'],
+    ['a time to live that is over', { 'janitor/ttl': '1h30m' }, 'expire Orphan S8'],
+    ['one that is over just now', { 'fleetgc.io/ttl': '7200s' }, 'expire Orphan S8'],
+    ['one that is not over', { 'fleetgc.io/ttl': '7201s' }, 'keep S8'],
+    ['the one that ends first', { 'fleetgc.io/ttl': '1w', 'janitor/ttl': '1m' }, 'expire Orphan S8'],
+    ['one without end', { 'janitor/ttl': 'forever' }, 'keep S8'],
+    ['none at all', { 'janitor/ttl': '0s' }, 'keep S8'],
+    ['what is no duration', { 'fleetgc.io/ttl': '1h; rm' }, 'keep S8'],
+    ['a day that has begun', { 'janitor/expires': '2027-01-15' }, 'expire Orphan S8'],
+    ['a minute that has begun', { 'janitor/expires': '2027-01-15T08:00' }, 'expire Orphan S8'],
+    ['a second to come', { 'janitor/expires': '2027-01-15T08:00:01Z' }, 'keep S8'],
+    ['no time', { 'janitor/expires': '2027-13-45' }, 'keep S8'],
   ])('%s', (_, annotations, expected) => {
     expect(new Date(NOW_MS).toISOString()).toBe('2027-01-15T08:00:00.000Z');
     expect(ofOwn({ annotations })).toBe(expected);
   });
 
   test('and stays without the time of its creation, from which its time to live counts', () => {
-    expect(ofOwn({ createdAtMs: null })).toBe('keep S7');
+    expect(ofOwn({ createdAtMs: null })).toBe('keep S8');
   });
 
   test('what is the work of another collector goes by the rule', () => {
     const job = { facts: jobFacts(), annotations: { 'janitor/ttl': '1h' } } as const;
-    expect(ofOwn(job)).toBe('expire Orphan S7');
+    expect(ofOwn(job)).toBe('expire Orphan S8');
     expect(ofOwn(job, { collectors: ['ttl-after-finished-controller'] })).toBe('expire Foreground K4');
     expect(ofOwn(job, { rules: undefined })).toBe('expire Foreground K4');
   });
@@ -234,9 +234,9 @@ const FORBIDDEN: readonly Over[] = [
   { isControlled: true },
 ];
 
-test('[cluster S8] whatever a rule says, some kinds and namespaces stay, and what a controller owns', () => {
-  for (const over of FORBIDDEN) expect(ofOwn(over)).toBe('keep S8');
-  expect(ofOwn({ object: { namespace: 'fleetgcs' } })).toBe('expire Orphan S7');
+test('[cluster S9] whatever a rule says, some kinds and namespaces stay, and what a controller owns', () => {
+  for (const over of FORBIDDEN) expect(ofOwn(over)).toBe('keep S9');
+  expect(ofOwn({ object: { namespace: 'fleetgcs' } })).toBe('expire Orphan S8');
 });
 
 test('[cluster S2, S5] keep list, annotation and held kinds hold what a rule would take, in every profile', () => {
@@ -247,14 +247,14 @@ test('[cluster S2, S5] keep list, annotation and held kinds hold what a rule wou
   }
 });
 
-test('[cluster S10] a rule that would take a tenth of a kind is held, and so is one of which nobody counted', () => {
-  expect(ofOwn({}, {}, { over: 10, objects: 100 })).toBe('hold S10');
-  expect(ofOwn({}, {}, { over: 10, objects: 101 })).toBe('expire Orphan S7');
-  expect(ofOwn({}, {}, { over: 9, objects: 9 })).toBe('expire Orphan S7');
-  expect(ofOwn({}, {}, null)).toBe('hold S10');
+test('[cluster S11] a rule that would take a tenth of a kind is held, and so is one of which nobody counted', () => {
+  expect(ofOwn({}, {}, { over: 10, objects: 100 })).toBe('hold S11');
+  expect(ofOwn({}, {}, { over: 10, objects: 101 })).toBe('expire Orphan S8');
+  expect(ofOwn({}, {}, { over: 9, objects: 9 })).toBe('expire Orphan S8');
+  expect(ofOwn({}, {}, null)).toBe('hold S11');
 });
 
-test('[cluster S7, S8] no rule takes what is forbidden or kept, or anything before its time', () => {
+test('[cluster S8, S9] no rule takes what is forbidden or kept, or anything before its time', () => {
   const anyTtl = fc.constantFrom('1h', '7201s', '2h', '3h', 'forever', '', '7d', '2027-01-15');
   const someObject = fc.record({
     namespace: fc.constantFrom('ns', 'kube-public', 'fleetgc-test'),

@@ -36,6 +36,8 @@ export class ClusterRecords {
     clusterExpiry: (record) => this.#takeFact(record),
     clusterCommands: (record) => this.#takeCommand(record),
     clusterResults: (record) => this.#takeResult(record),
+    // Nobody decides on it: it has to be one, and that is all.
+    clusterCensus: (record) => void this.#parts.reader.read('clusterCensus', record),
   };
 
   constructor(parts: ClusterRecordsParts) {

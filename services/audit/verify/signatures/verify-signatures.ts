@@ -53,6 +53,7 @@ const FACTS = [
   'clusterOwnership',
   'clusterExpiry',
   'clusterResults',
+  'clusterCensus',
 ] as const satisfies readonly TopicId[];
 
 interface Question {

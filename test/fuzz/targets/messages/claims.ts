@@ -48,6 +48,7 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
   clusterCommands: { may: 'decider', other: 'cluster' },
   clusterResults: { may: 'cluster', other: 'decider' },
   clusterDecisions: null,
+  clusterCensus: { may: 'cluster', other: 'node' },
   policies: { may: 'operator', other: 'decider' },
   policyVersions: { may: 'operator', other: 'node' },
   keys: { may: 'root', other: 'operator' },
@@ -64,6 +65,7 @@ const FACTS: readonly TopicId[] = [
   'clusterOwnership',
   'clusterExpiry',
   'clusterResults',
+  'clusterCensus',
 ];
 const WITH_GENERATIONS: readonly TopicId[] = ['policies', 'policyVersions', 'keys'];
 /** Their keys name a cluster, or a node and so a cluster. */

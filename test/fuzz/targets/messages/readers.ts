@@ -12,6 +12,7 @@ import { pressureHandler, resultsHandler } from '../../../../services/pressure/h
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { arbitraryNode } from '../../../fixtures/arbitrary-node.ts';
+import { census } from '../../../fixtures/census.ts';
 import {
   clusterCommand,
   clusterCommandResult,
@@ -244,6 +245,14 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
   clusterDecisions: {
     events: () => [clusterDecision()],
     readers: { verify: decisionsReader('clusterDecisions'), audit: auditReader('clusterDecisions') },
+  },
+  clusterCensus: {
+    events: () => [census()],
+    readers: {
+      audit: auditReader('clusterCensus'),
+      'signatures of verify': signaturesReader('clusterCensus'),
+      'trust that warns': warnedReader('clusterCensus'),
+    },
   },
   policies: {
     events: () => [

@@ -35,6 +35,7 @@ type Verified = Extract<
   | 'clusterExpiry'
   | 'clusterCommands'
   | 'clusterResults'
+  | 'clusterCensus'
 >;
 
 /** What `audit verify` says of who signed a message, long after it came. */

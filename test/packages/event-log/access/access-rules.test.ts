@@ -28,7 +28,10 @@ test('the groups are those that the deciders join', () => {
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'cluster', writes: ['clusterOwnership', 'clusterExpiry', 'clusterResults', 'deadLetters'] },
+  {
+    role: 'cluster',
+    writes: ['clusterOwnership', 'clusterExpiry', 'clusterResults', 'clusterCensus', 'deadLetters'],
+  },
   {
     role: 'decider',
     writes: [
@@ -55,7 +58,6 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'results',
       'clusterOwnership',
       'clusterExpiry',
-      'clusterResults',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {

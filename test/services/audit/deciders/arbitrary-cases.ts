@@ -4,6 +4,7 @@ import { type CompleteInventory, Inventory } from '../../../../schemas/events/in
 import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../../fixtures/approval.ts';
 import { arbitraryPolicy } from '../../../fixtures/arbitrary-node.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { expiry } from '../../../fixtures/expiry.ts';
@@ -95,6 +96,8 @@ const cases = (
     }))
     .filter(isValid);
 
+const TAKEN_AT_MS = ownership().takenAt.serverMs;
+
 const ownershipCases: fc.Arbitrary<Unnamed> = fc
   .record({
     candidates: fc.array(AnyCandidate, { maxLength: 8 }),
@@ -113,8 +116,14 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
       { selector: { clusters: ['another'] } },
     ),
     pauses: fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]),
+    approvals: fc.subarray([
+      approval(approvedOwner('gone-0', 2_000), { id: 'approval-owner' }),
+      approval(approvedOwners('ConfigMap', 5_000), { id: 'approval-kind', untilMs: TAKEN_AT_MS + 1_000 }),
+      approval(approvedObjects('Namespace', 'x'), { id: 'approval-objects' }),
+      approval(approvedOwner('unseen-0', 2_000), { id: 'approval-elsewhere', cluster: 'another' }),
+    ]),
   })
-  .map(({ candidates, wentBack, over, otherwise, pauses }) => ({
+  .map(({ candidates, wentBack, over, otherwise, pauses, approvals }) => ({
     topic: 'clusterOwnership',
     event: ownership({ candidates, wentBack }),
     policies: [
@@ -122,6 +131,7 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
       clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
     ],
     pauses: [...pauses],
+    approvals,
   }));
 
 const HELD = ['batch/Job', 'certificates.k8s.io/CertificateSigningRequest'];

@@ -26,6 +26,7 @@ const EMPTY: Recording = {
   clusterCommands: [],
   clusterResults: [],
   clusterDecisions: [],
+  clusterCensus: [],
   policies: [],
   policyVersions: [],
   keys: [],
