@@ -14,6 +14,7 @@ import { ArchiveHead, DecisionHead } from './events/head.ts';
 import { Inventory } from './events/inventory.ts';
 import { Observe } from './events/observe.ts';
 import { Ownership } from './events/ownership.ts';
+import { Pods } from './events/pods.ts';
 import {
   CommandResult,
   ObjectResult,
@@ -55,6 +56,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
   'fleetgc.node.decision.v1': Decision,
   'fleetgc.cluster.ownership.v1': Ownership,
+  'fleetgc.cluster.pods.v1': Pods,
   'fleetgc.cluster.expiry.v1': Expiry,
   'fleetgc.cluster.command.v1': ClusterCommand,
   'fleetgc.cluster.object-results.v1': ClusterObjectResults,

@@ -32,10 +32,7 @@ export function judgeExpired(
 /** As an agent would publish them; where nobody knows the time nothing is over. */
 function expired({ lists, serverMs }: ClusterLook, graph: ClusterGraph): readonly ExpiryCandidate[] {
   if (serverMs === null) return [];
-  const book = new ExpiryBook({
-    isKeptNamespace: (name) => graph.isKeptNamespace(name),
-    countObjects: (kind) => [...graph.index.uidsOf(kind)].length,
-  });
+  const book = new ExpiryBook(graph);
   for (const { kind, objects } of lists) book.listed(kind, objects ?? []);
   const all: ExpiryCandidate[] = [];
   for (let taken = book.take(serverMs); taken.candidates.length > 0; taken = book.take(serverMs))

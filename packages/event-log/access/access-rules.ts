@@ -36,6 +36,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   results: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
   decisions: { readers: ONLOOKERS, writers: ['decider'] },
   clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
+  clusterPods: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
   // Nobody puts results of clusters and what is reported of them back: nobody reads them who keeps dead letters.

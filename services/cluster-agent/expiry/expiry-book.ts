@@ -12,9 +12,9 @@ import { DueTimes } from './due-times.ts';
 
 export interface ExpiryBookOptions {
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
-  readonly isKeptNamespace: (namespace: string) => boolean;
+  isKeptNamespace(namespace: string): boolean;
   /** How many objects of the kind there are (cluster S11). */
-  readonly countObjects: (kind: ResourceKind) => number;
+  countObjects(kind: ResourceKind): number;
 }
 
 /** What is published at once. */

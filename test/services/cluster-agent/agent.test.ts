@@ -40,10 +40,12 @@ async function agentOf(
   const agent = new ClusterAgent('c1', {
     connection: cluster.connection(),
     publish: async (fact) => {
-      if (fact.type === 'fleetgc.cluster.ownership') await publish(fact);
-      if (fact.type === 'fleetgc.cluster.ownership') facts.push(Ownership.parse(fact));
       if (fact.type === 'fleetgc.cluster.census') censuses.push(Census.parse(fact));
+      if (fact.type !== 'fleetgc.cluster.ownership') return;
+      await publish(fact);
+      facts.push(Ownership.parse(fact));
     },
+    policy: () => null,
     goneBefore: async () => goneBefore,
     holds: () => holding.holds,
     sleep: time.sleep,
@@ -176,10 +178,10 @@ test('[cluster I10] an agent is ready when everything was listed, and not while 
     made.put(owned('d', 'o'));
   });
   expect(agent.problem()).toBeNull();
-  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0 });
+  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0, pods: null });
   cluster.remove('o');
   await pass(1);
-  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1 });
+  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1, pods: null });
   const known = agent.current();
   expect([known?.object('o'), known?.object('d')?.name, known?.wentBack]).toEqual([undefined, 'd', false]);
   expect(known?.candidate('d')?.references[0]?.state).toBe('gone');
