@@ -5,12 +5,7 @@ import { kindKey } from '../checks/count-keys.ts';
 import { judgeExpiry } from '../checks/judge-expiry.ts';
 import { judgeOwnership } from '../checks/judge-ownership.ts';
 import { judgePod } from '../checks/judge-pod.ts';
-import {
-  type Asked,
-  clockUnbelieved,
-  type Judgement,
-  type Permission,
-} from '../checks/judgement.ts';
+import { type Asked, clockUnbelieved, type Judgement, type Permission } from '../checks/judgement.ts';
 import { LiveReads, type SharedReads } from '../checks/live-reads.ts';
 import type { RemovalCounts } from '../checks/removal-counts.ts';
 import { later, refused, type Stop } from '../checks/stop.ts';

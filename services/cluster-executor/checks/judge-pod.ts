@@ -15,13 +15,7 @@ import { isFinal } from '../../pod-gc/rules/pod-state.ts';
 import { podSettingsOf } from '../../pod-gc/rules/settings.ts';
 import type { PodIndex } from '../ports.ts';
 import { kindKey } from './count-keys.ts';
-import {
-  type Asked,
-  clockUnbelieved,
-  type Judgement,
-  type PodMark,
-  unreadable,
-} from './judgement.ts';
+import { type Asked, clockUnbelieved, type Judgement, type PodMark, unreadable } from './judgement.ts';
 import { later, refused, type Stop, settled } from './stop.ts';
 
 interface LivePod extends ObjectMetadata {
