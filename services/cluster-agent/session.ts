@@ -71,6 +71,7 @@ export class Session {
     this.#work = createWakeSignal(parts.sleep);
     this.#definitions = createWakeSignal(parts.sleep);
     this.#graph = new ClusterGraph({
+      clusterInstance: start.clusterInstance,
       nowMs: parts.nowMs,
       onWork: () => this.#work.wake(),
       onDefinition: () => this.#definitions.wake(),

@@ -137,6 +137,7 @@ test('nodes, clusters, deciders and operators are four principals: each has its 
     'fleetgc-image-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
     'fleetgc-graph-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
     'fleetgc-expiry-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
+    'fleetgc-pod-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
     'fleetgc-cluster-agent': 'fleetgc-kafka-clusters',
     'fleetgc-cluster-executor': 'fleetgc-kafka-clusters',
     'fleetgc-node': 'fleetgc-kafka-nodes',

@@ -123,7 +123,8 @@ async function clusterWorks(signedBy: (role: Signer) => readonly string[]) {
   await objects.make('dependent', [await objects.make('owner')]);
   await objects.remove('owner');
   await objects.finishedJob('job', 1);
-  await waitUntil('the executor to delete both', REMOVED_MS, async () => haveGone(await executor.metrics()));
+  await objects.unscheduledPod('pod');
+  await waitUntil('the executor to delete them', REMOVED_MS, async () => haveGone(await executor.metrics()));
   starting.move();
   return { services: [agent, executor], [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -133,17 +134,19 @@ const CLUSTER_POLICY = {
   kind: 'ClusterPolicy',
   name: 'clusters',
   mode: 'enforce',
-  collectors: ['garbage-collector-controller', 'ttl-after-finished-controller'],
+  collectors: [
+    'garbage-collector-controller',
+    'pod-garbage-collector-controller',
+    'ttl-after-finished-controller',
+  ],
 };
 
 /** A Job goes foreground, so it is accepted, and waits for a collector. */
 const haveGone = (metrics: string): boolean =>
-  ['removed', 'accepted'].every((outcome) =>
-    new RegExp(
-      `^fleetgc_cluster_executor_objects_total\\{action="delete",outcome="${outcome}"\\} [1-9]`,
-      'm',
-    ).test(metrics),
+  DEEDS.every((deed) =>
+    new RegExp(`^fleetgc_cluster_executor_objects_total\\{${deed}\\} [1-9]`, 'm').test(metrics),
   );
+const DEEDS = ['action="delete",outcome="removed"', 'action="expire",outcome="accepted"'];
 
 const required = (trusted: readonly string[]): readonly string[] => ['--trust', 'required', ...trusted];
 
@@ -212,7 +215,12 @@ async function deadLettersWork(): Promise<void> {
   const log = await openKafkaLog(settingsOf(fleet.environments.administrator), silentContext());
   onTestFinished(() => log[Symbol.asyncDispose]());
   const ofNodes = [TOPICS.diskStats, TOPICS.inventory, TOPICS.results, TOPICS.observe, TOPICS.commands];
-  const ofClusters = [TOPICS.clusterOwnership, TOPICS.clusterExpiry, TOPICS.clusterCommands];
+  const ofClusters = [
+    TOPICS.clusterOwnership,
+    TOPICS.clusterPods,
+    TOPICS.clusterExpiry,
+    TOPICS.clusterCommands,
+  ];
   const topics = [...ofNodes, ...ofClusters];
   const value = Buffer.from('not an event');
   await log.publish([
@@ -224,7 +232,7 @@ async function deadLettersWork(): Promise<void> {
     return topics.every(({ name }) => letters.includes(name));
   });
   const redriven = await as('operator', 'dead-letters', 'redrive', '--all');
-  expect(redriven.stdout).toBe('5 messages put back\n');
+  expect(redriven.stdout).toBe('6 messages put back\n');
   expect(redriven.stderr).toMatch(/messages of gc\.node\.commands are not put back/);
 }
 

@@ -240,6 +240,23 @@ test('[cluster S3] a cluster that was restored is read anew, and its facts say s
   expect(facts.at(-1)?.wentBack).toBe(false);
 });
 
+test('[cluster S3] a cluster that takes the place of another one is read anew, under its own name', async () => {
+  const { cluster, pass, facts } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  cluster.remove('the-cluster');
+  cluster.put({ resource: 'namespaces', name: 'kube-system', uid: 'another-cluster' });
+  await pass(5);
+  cluster.remove('o');
+  await pass(5);
+  expect(facts.at(-1)).toMatchObject({
+    clusterInstance: 'another-cluster',
+    wentBack: true,
+    candidates: [{ object: { name: 'd' } }],
+  });
+});
+
 describe('a candidate', () => {
   const start = () =>
     agentOf((made) => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
+import { text as allOf } from 'node:stream/consumers';
 import { kubeconfigAccess } from '../../../../packages/kube-api/kubeconfig.ts';
 import { patiently } from '../../../support/patience.ts';
 
@@ -51,6 +51,19 @@ export class ConfigMaps {
     if (told.status !== 200) throw new Error(`${name} cannot end: ${told.text}`);
   }
 
+  /** A pod that is being deleted before it was scheduled; somebody's finalizer holds it. */
+  async unscheduledPod(name: string): Promise<void> {
+    const pods = '/api/v1/namespaces/default/pods';
+    const made = await this.call('POST', pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, finalizers: ['example.com/held'] },
+      spec: { containers: [{ name: 'c', image: 'none' }] },
+    });
+    if (made.status !== 201) throw new Error(`${name} cannot be made: ${made.text}`);
+    await this.call('DELETE', `${pods}/${name}`, {});
+  }
+
   async remove(name: string): Promise<void> {
     await this.call('DELETE', `${PATH}/${name}`, { propagationPolicy: 'Background' });
   }
@@ -67,13 +80,19 @@ export class ConfigMaps {
   async call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<Answer> {
     const { server, authority, token } = kubeconfigAccess(this.#kubeconfig, null);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const headers = { authorization: `Bearer ${token()}`, 'content-type': 'application/json' };
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const headers = {
+      authorization: `Bearer ${token()}`,
+      'content-type': 'application/json',
+      // Of a DELETE it is not written by itself.
+      'content-length': Buffer.byteLength(text),
+    };
     const signal = AbortSignal.timeout(patiently(REQUEST_MS));
     const ca = authority ?? undefined;
     request(new URL(path, server), { method, headers, signal, ...(ca && { ca }) }, resolve)
       .on('error', reject)
-      .end(body === undefined ? undefined : JSON.stringify(body));
+      .end(text);
     const response = await promise;
-    return { status: response.statusCode ?? 0, text: await text(response) };
+    return { status: response.statusCode ?? 0, text: await allOf(response) };
   }
 }
