@@ -83,7 +83,7 @@ export class Api {
     await this.post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
 
-  async post(path: string, object: Made): Promise<Metadata> {
+  async post<Object extends Made>(path: string, object: Object): Promise<Metadata> {
     const request: ApiRequest = { method: 'POST', path, body: JSON.stringify(object) };
     const answer = await this.ask(request);
     const body = this.#bodyOf(request, answer, [201, 409]);
