@@ -19,8 +19,8 @@ export const PLANTED: readonly PlantedBug[] = [
     edits: [
       {
         file: `${RULES}/conclude.ts`,
-        old: "if (owners.solid.length > 0) return drop('D11', owners);",
-        now: "if (owners.solid.length > 1) return drop('D11', owners);",
+        old: "if (owners.solid.length > 0) return drop('D11', owners, doubtful);",
+        now: "if (owners.solid.length > 1) return drop('D11', owners, doubtful);",
       },
     ],
   },
