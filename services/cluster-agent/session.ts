@@ -6,7 +6,7 @@ import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
-import type { AgentParts } from './agent-parts.ts';
+import type { AgentFigures, AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { HoldsWatch } from './candidates/what-holds.ts';
 import { keepCensus } from './census/keep-census.ts';
@@ -14,7 +14,7 @@ import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
 import type { KnownGraph } from './known-graph.ts';
-import { type PodTotals, PodWatch } from './pods/pod-watch.ts';
+import { PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
 import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
@@ -26,16 +26,6 @@ export interface SessionStart extends ClusterIdentity {
   /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
   readonly wentBackUntilMs: number | null;
   readonly goneBefore: GoneOwners;
-}
-
-/** How much there is to follow. */
-export interface AgentFigures {
-  readonly objects: number;
-  readonly kinds: number;
-  readonly unsyncedKinds: number;
-  readonly candidates: number;
-  /** `null` while nothing may be concluded from pods and nodes. */
-  readonly pods: PodTotals | null;
 }
 
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
