@@ -87,6 +87,15 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  // It asks the decider itself, on the graph that an agent would have.
+  'services/cluster-plan': [
+    'packages/process',
+    'packages/decision',
+    'packages/kube-api',
+    'packages/owner-graph',
+    'services/cluster-agent',
+    'services/graph-gc',
+  ],
   'services/cluster-executor': [
     ...MESSAGES,
     'packages/process',
@@ -266,6 +275,7 @@ const ROOMS = {
     'services/audit',
     'services/cluster',
     'services/cluster-access',
+    'services/cluster-plan',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',

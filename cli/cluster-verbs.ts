@@ -11,6 +11,16 @@ export const CLUSTER_VERBS = [
         () => import('./verbs/cluster/run.ts'),
       ),
       task(
+        'cluster plan',
+        'Show what would be done in a cluster now, and why; changes nothing',
+        () => import('./verbs/cluster/plan.ts'),
+      ),
+      task(
+        'cascade',
+        'Show what the deletion of one object would take along; changes nothing',
+        () => import('./verbs/cascade.ts'),
+      ),
+      task(
         'cluster rbac',
         'Print the account, the rights and the limits that cluster run needs',
         () => import('./verbs/cluster/rbac.ts'),

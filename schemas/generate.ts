@@ -28,6 +28,8 @@ import { PolicyFile } from './policy/policy-file.ts';
 import { PolicySetRecord } from './policy/policy-set.ts';
 import { AuditReport } from './reports/audit-report.ts';
 import { AuditSimulation } from './reports/audit-simulation.ts';
+import { ClusterCascade } from './reports/cluster-cascade.ts';
+import { ClusterPlan } from './reports/cluster-plan.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
 import { FleetStatus } from './reports/fleet-status.ts';
@@ -70,6 +72,8 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'trust-roots': TrustRoots,
   'audit-report': AuditReport,
   'audit-simulation': AuditSimulation,
+  'cluster-cascade': ClusterCascade,
+  'cluster-plan': ClusterPlan,
   plan: Plan,
   'plan-line': PlanLine,
   'plan-request': PlanRequest,

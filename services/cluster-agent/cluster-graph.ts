@@ -5,6 +5,11 @@ import { type GraphObject, sameReferences } from '../../packages/owner-graph/gra
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { Listing } from '../../packages/owner-graph/listing.ts';
 import { OwnerIndex } from '../../packages/owner-graph/owner-index.ts';
+import {
+  type StatedReference,
+  type Surroundings,
+  statedReferences,
+} from '../../packages/owner-graph/reference-states.ts';
 import { kindName } from '../../schemas/events/cluster-objects.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import { candidateFacts } from './candidates/candidate-facts.ts';
@@ -56,6 +61,11 @@ export class ClusterGraph implements ReflectorSink {
   readonly #listings = new Map<ResourceKind, Listing>();
   readonly #listedOnce = new Set<string>();
   readonly #tracker: CandidateTracker;
+  readonly #surroundings: Surroundings = {
+    graph: this.index,
+    kinds: { find: (apiVersion, kind) => this.kinds.find(apiVersion, kind) },
+    isSettled: (uid) => this.#firstSeen.isSettled(uid),
+  };
 
   constructor(options: ClusterGraphOptions) {
     this.#options = options;
@@ -91,13 +101,17 @@ export class ClusterGraph implements ReflectorSink {
   candidate(uid: string): OwnershipCandidate | null {
     const object = this.index.get(uid);
     if (object === undefined) return null;
-    const isSettled = (each: string): boolean => this.#firstSeen.isSettled(each);
-    const candidacy = candidacyOf(object, { graph: this.index, kinds: this.kinds, isSettled });
+    const candidacy = candidacyOf(object, this.#surroundings);
     if (candidacy === null) return null;
     return candidateFacts(candidacy, {
       widths: this.#widths,
       isKeptNamespace: (namespace) => this.isKeptNamespace(namespace),
     });
+  }
+
+  /** What each owner reference of an object comes to as things are now. */
+  references(object: GraphObject): readonly StatedReference[] {
+    return statedReferences(object, this.#surroundings);
   }
 
   /** What is to be published now. */

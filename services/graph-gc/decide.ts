@@ -21,7 +21,10 @@ export interface OwnershipConclusion extends ClusterConclusion {
 }
 
 /** What becomes of the candidates of a fact. Each is judged by what is said of itself alone. */
-export function decide(fact: Ownership, policy: ClusterPolicy): OwnershipConclusion {
+export function decide(
+  fact: Pick<Ownership, 'candidates' | 'wentBack'>,
+  policy: ClusterPolicy,
+): OwnershipConclusion {
   const settings = settingsOf(policy);
   const outcomes = fact.candidates.map((candidate) =>
     conclude(candidate, settings, { wentBack: fact.wentBack }),

@@ -1,12 +1,7 @@
-import { counted } from '../../../packages/text/counted.ts';
 import type { ClusterDecision, ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
-import { type ClusterObject, kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
 import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
-
-type Named = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'>;
-
-const MOST_NAMES = 3;
+import { objectsText } from '../../views/cluster/object-text.ts';
 
 /**
  * What a decision means for the cluster, a line for each thing that it comes to; none where nothing follows from it. Without the
@@ -71,23 +66,6 @@ function holdText(rule: string, [first]: readonly ClusterVerdict[]): string {
   const facts = Object.entries(first?.facts ?? {}).map(([name, value]) => `${name} ${value}`);
   return `somebody would have to approve it (${[rule, ...facts].join(', ')})`;
 }
-
-/** `3 ConfigMap (ns/a, ns/b, ns/c)`, `12 objects (ConfigMap ns/a, Secret ns/b, Secret ns/c and 9 more)` */
-function objectsText(count: number, objects: readonly Named[]): string {
-  const kinds = new Set(objects.map(kindName));
-  const [kind] = kinds;
-  const isOneKind = kind !== undefined && kinds.size === 1;
-  const names = objects
-    .slice(0, MOST_NAMES)
-    .map((object) => (isOneKind ? nameOf(object) : `${kindName(object)} ${nameOf(object)}`));
-  if (names.length === 0) return counted(count, 'object');
-  const more = count > names.length ? ` and ${count - names.length} more` : '';
-  return isOneKind && count === 1
-    ? `${kind} ${names.join('')}`
-    : `${isOneKind ? `${count} ${kind}` : counted(count, 'object')} (${names.join(', ')}${more})`;
-}
-
-const nameOf = ({ namespace, name }: Named): string => (namespace === '' ? name : `${namespace}/${name}`);
 
 type ObjectResult = ClusterObjectResults['objects'][number];
 

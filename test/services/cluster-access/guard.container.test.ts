@@ -62,7 +62,9 @@ test('[cluster S2, S5] the collector of the control plane cannot delete what is 
     policy,
     'kind: ClusterPolicy\nname: p\nmode: dry-run\nkeep: {namespaces: [listed], kinds: [Secret]}\n',
   );
-  expect(await denied(collector, '/api/v1/namespaces/held')).toBeNull();
+  await waitUntil('the collector to have its role', READY_MS, async () => {
+    return (await denied(collector, '/api/v1/namespaces/held')) === null;
+  });
 
   await accounts.applyPrinted('guard', '--policy', policy);
   await waitUntil('the guard to hold', READY_MS, async () => {

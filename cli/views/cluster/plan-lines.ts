@@ -1,0 +1,55 @@
+import { counted } from '../../../packages/text/counted.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
+import { kindName } from '../../../schemas/events/cluster-objects.ts';
+import type { ClusterPlan, CollectorPlan, PlannedAction } from '../../../schemas/reports/cluster-plan.ts';
+import { tableLines } from '../../framework/output.ts';
+import { nameOf } from './object-text.ts';
+import { unreadLines } from './unread-lines.ts';
+
+/** A plan for people: what would be done in which order, what is held, and what stays. */
+export const clusterPlanLines = (plan: ClusterPlan): readonly string[] => {
+  const { policy, totals } = plan;
+  return [
+    `Policy ${policy.name}: ${policy.mode}, profile ${policy.profile}`,
+    `${counted(totals.objects, 'object')} of ${counted(totals.kinds, 'kind')} were looked at.`,
+    ...plan.collectors.flatMap(collectorLines),
+    ...unreadLines(plan),
+  ].map(printableLine);
+};
+
+function collectorLines({ collector, outcome, objects }: CollectorPlan): readonly string[] {
+  const head = ['', `${collector}: ${OUTCOMES[outcome]}`];
+  if (objects.length === 0) return [...head, 'Nothing calls for anything.'];
+  const rows = objects.map((planned) => [
+    ACTIONS[planned.action],
+    kindName(planned),
+    nameOf(planned),
+    isDone(planned) ? String(planned.wave) : '',
+    `${planned.because} (${planned.rule}${factsText(planned)})`,
+  ]);
+  return [...head, ...tableLines(['WOULD', 'KIND', 'NAME', 'WAVE', 'WHY'], rows)];
+}
+
+const OUTCOMES: Readonly<Record<CollectorPlan['outcome'], string>> = {
+  commanded: 'the policy gives it to FleetGC, which would do this',
+  'dry-run': 'the policy says dry-run, so nothing of this would be done',
+  'not-ours': 'the policy does not give it to FleetGC, which would do nothing of this',
+  'nothing-to-do': 'nothing is to be done',
+  'no-policy': 'no policy holds, so everything stays',
+  paused: 'a pause holds, so everything stays',
+};
+
+const ACTIONS: Readonly<Record<PlannedAction['action'], string>> = {
+  delete: 'delete',
+  'drop-references': 'take references',
+  finish: 'let go',
+  hold: 'hold',
+  keep: 'keep',
+};
+
+const isDone = ({ action }: PlannedAction): boolean => action !== 'hold' && action !== 'keep';
+
+const factsText = ({ facts }: PlannedAction): string =>
+  ['ownerKind', 'ownerName', 'objects', 'ofKind', 'limit', 'finalizer']
+    .flatMap((name) => (facts[name] === undefined ? [] : [`, ${name} ${facts[name]}`]))
+    .join('');

@@ -1,0 +1,88 @@
+import pLimit from 'p-limit';
+import type { ApiConnection } from '../../packages/kube-api/connection.ts';
+import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
+import { METADATA_FORM } from '../../packages/kube-api/form.ts';
+import { listObjects } from '../../packages/kube-api/list.ts';
+import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
+import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import {
+  referenceKey,
+  type ServedKinds,
+  servedKinds,
+  watchKey,
+} from '../cluster-agent/kinds/served-kinds.ts';
+
+/** What a whole list of one kind held; `null` where it could not be read whole, and why. */
+export interface ListedKind {
+  readonly kind: ResourceKind;
+  readonly objects: readonly ObjectMetadata[] | null;
+  readonly reason: string;
+}
+
+/** A cluster as lists alone show it. */
+export interface ClusterLook {
+  readonly discovery: Discovery;
+  readonly lists: readonly ListedKind[];
+  /** Owners that a second list showed: they came while the lists were read, so nothing is said of them but that they are there. */
+  readonly newcomers: readonly ListedKind[];
+}
+
+const LISTS_AT_ONCE = 4;
+
+/** Lists all that is collected. Rejects with what the connection rejects with, and `API_REFUSED`. */
+export async function lookAtCluster(connection: ApiConnection, signal: AbortSignal): Promise<ClusterLook> {
+  const discovery = await discover(connection, null);
+  if (discovery === null)
+    throw new FleetGcError('API_REFUSED', 'the API server tells nothing of what it serves');
+  const served = servedKinds(discovery.groups);
+  const lists = await listAll(connection, [...served.collectable.values()], signal);
+  const missing = missingOwners(lists, served);
+  const again = await listAll(connection, [...missing.kinds], signal);
+  return { discovery, lists, newcomers: again.map((list) => onlyThese(list, missing.uids)) };
+}
+
+const listAll = (
+  connection: ApiConnection,
+  kinds: readonly ResourceKind[],
+  signal: AbortSignal,
+): Promise<readonly ListedKind[]> => {
+  const inTurn = pLimit(LISTS_AT_ONCE);
+  return Promise.all(kinds.map((kind) => inTurn(() => listKind(connection, kind, signal))));
+};
+
+async function listKind(
+  connection: ApiConnection,
+  kind: ResourceKind,
+  signal: AbortSignal,
+): Promise<ListedKind> {
+  const objects: ObjectMetadata[] = [];
+  const outcome = await listObjects(
+    connection,
+    { resource: kind, form: METADATA_FORM },
+    (page) => void objects.push(...page),
+    signal,
+  );
+  return outcome.kind === 'complete'
+    ? { kind, objects, reason: '' }
+    : { kind, objects: null, reason: outcome.message };
+}
+
+/** An owner may have come after its kind was listed, and before its dependent was. */
+function missingOwners(lists: readonly ListedKind[], served: ServedKinds) {
+  const all = lists.flatMap(({ objects }) => objects ?? []);
+  const known = new Set(all.map(({ uid }) => uid));
+  const missing = all.flatMap(({ ownerReferences }) => ownerReferences.filter(({ uid }) => !known.has(uid)));
+  const kinds = missing.flatMap(({ apiVersion, kind }) => {
+    const found = served.byReference.get(referenceKey(apiVersion, kind));
+    return found === undefined || found === 'ambiguous'
+      ? []
+      : (served.collectable.get(watchKey(found)) ?? []);
+  });
+  return { uids: new Set(missing.map(({ uid }) => uid)), kinds: new Set(kinds) };
+}
+
+const onlyThese = ({ objects, ...list }: ListedKind, uids: ReadonlySet<string>): ListedKind => ({
+  ...list,
+  objects: objects?.filter(({ uid }) => uids.has(uid)) ?? null,
+});

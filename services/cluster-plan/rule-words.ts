@@ -1,0 +1,39 @@
+import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
+import type { ClusterRule } from '../graph-gc/rules/outcome.ts';
+
+interface Words {
+  readonly done: string;
+  readonly kept: string;
+}
+
+/** Why, in words; each number has its row in docs/reference/cluster-rules.md. */
+const WORDS: Readonly<Record<ClusterRule, string | Words>> = {
+  D3: 'it is being deleted, and waits for others than its dependents',
+  D7: 'it has no owners',
+  D9: 'the kind of an owner is not served, or not for sure',
+  D10: 'an owner is there',
+  D11: 'some of its owners are gone',
+  D12: 'it is in a ring of objects that wait for each other',
+  D13: 'its owner waits for it, and it has dependents itself',
+  D14: 'nobody owns it any more',
+  D17: { done: 'no dependent blocks it any more', kept: 'it waits for dependents that block it' },
+  E1: 'its owner goes without its dependents',
+  E3: { done: 'no dependent names it any more', kept: 'it waits until no dependent names it any more' },
+  H2: 'it has no namespace and names an owner that has one',
+  I10: 'its owners are not known well enough',
+  S1: 'too much would go with it',
+  S2: 'objects of this kind are held',
+  S3: 'it is doubtful that its owner is gone on purpose',
+  S4: 'what it names lies elsewhere',
+  S5: 'it is kept by annotation or policy',
+  S6: 'its owner went without its dependents',
+};
+
+const isRule = (rule: string): rule is ClusterRule => Object.hasOwn(WORDS, rule);
+
+export function ruleWords({ rule, action }: Pick<ClusterVerdict, 'rule' | 'action'>): string {
+  if (!isRule(rule)) return `rule ${rule}`;
+  const words = WORDS[rule];
+  if (typeof words === 'string') return words;
+  return action === 'keep' || action === 'hold' ? words.kept : words.done;
+}

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { ClusterPlan } from '../../../schemas/reports/cluster-plan.ts';
+import { lookAtCluster } from '../../../services/cluster-plan/look.ts';
+import { clusterPlan } from '../../../services/cluster-plan/plan.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { FakeCluster } from '../cluster-agent/support/fake-cluster.ts';
+import { KEPT, lookedAt, owned } from './support/looked-at.ts';
+
+async function planned(prepare: (cluster: FakeCluster) => void, policy: Partial<ClusterPolicy> = {}) {
+  const asking = { look: await lookedAt(prepare), clusterInstance: 'c', record: clusterPolicyRecord(policy) };
+  return ClusterPlan.parse(clusterPlan(asking));
+}
+const OWNERS = 'garbage-collector-controller';
+const linesOf = ({ collectors }: ClusterPlan): readonly string[] =>
+  collectors
+    .filter(({ collector }) => collector === OWNERS)
+    .flatMap(({ objects }) =>
+      objects.map(({ name, action, rule, wave }) => `${name} ${action} ${rule} ${wave}`),
+    );
+
+const orphans = (cluster: FakeCluster): void => {
+  cluster.put(owned('d', ['nobody']));
+  cluster.put(owned('e', ['d']));
+  cluster.put(owned('kept', ['nobody'], {}, KEPT));
+  cluster.put({ resource: 'configmaps', name: 'o' });
+  cluster.put(owned('held', ['o']));
+};
+
+test('[cluster D14, S5] what lacks its owner goes, then what that owned; what is kept is said, and what is held is none', async () => {
+  const plan = await planned(orphans);
+  expect(linesOf(plan)).toEqual(['d delete D14 1', 'e delete D14 2', 'kept keep S5 1']);
+  expect(plan).toMatchObject({ totals: { kinds: 3, objects: 6 }, unreadKinds: [], failedGroups: [] });
+});
+
+test('[cluster S1] a wide cascade is held, as it would be', async () => {
+  const limits = { cascade: 1, cascadeOfKind: 5_000, removalsPerHour: 10_000 };
+  expect(linesOf(await planned(orphans, { limits }))).toEqual(['d hold S1 1', 'kept keep S5 1']);
+});
+
+test.each([
+  ['enforce', [OWNERS], 'commanded'],
+  ['dry-run', [OWNERS], 'dry-run'],
+  ['enforce', [], 'not-ours'],
+] as const)('mode %s with collectors %j would end as %s', async (mode, collectors, outcome) => {
+  const { collectors: plans } = await planned(orphans, { mode, collectors: [...collectors] });
+  expect(plans.find(({ collector }) => collector === OWNERS)?.outcome).toBe(outcome);
+});
+
+test('[cluster I8] nothing is said of what names owners of a kind that cannot be read', async () => {
+  const plan = await planned((cluster) => {
+    cluster.put(owned('d', ['nobody']));
+    cluster.refusals.set('configmaps', 403);
+  });
+  expect(linesOf(plan)).toEqual([]);
+  expect(plan.unreadKinds).toMatchObject([{ group: '', kind: 'ConfigMap' }]);
+});
+
+test('[cluster I10] an owner that comes while the lists are read holds its dependent', async () => {
+  const cluster = new FakeCluster(() => 0);
+  const connection = cluster.connection();
+  let lists = 0;
+  const look = await lookAtCluster(
+    {
+      ...connection,
+      call: async (request, signal) => {
+        // Owner and dependent come when the kind of the owner was listed already.
+        if (request.path.includes('/secrets') && lists++ === 0) {
+          const { metadata = {} } = owned('late', ['unknown']);
+          cluster.put({ resource: 'configmaps', name: 'late', metadata });
+          cluster.put(owned('early', ['late']));
+        }
+        return connection.call(request, signal);
+      },
+    },
+    AbortSignal.timeout(60_000),
+  );
+  expect(look.newcomers.flatMap(({ objects }) => (objects ?? []).map(({ name }) => name))).toEqual(['late']);
+  const plan = clusterPlan({ look, clusterInstance: 'c', record: clusterPolicyRecord() });
+  expect(linesOf(plan)).toEqual([]);
+});
