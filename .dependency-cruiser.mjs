@@ -14,6 +14,7 @@ const MESSAGES = [
 ];
 const NODE = ['packages/cri', 'packages/kubelet', 'packages/machine'];
 const NODE_DECIDERS = ['services/pressure', 'services/container-gc', 'services/image-gc'];
+const CLUSTER_DECIDERS = ['services/graph-gc', 'services/expiry-gc'];
 const DECISION_SERVICE = ['packages/canonical', 'packages/decision', 'packages/pipeline', 'packages/service'];
 
 /** By room: the rooms that it may know beside itself. All but these three may know `schemas/`: */
@@ -74,6 +75,8 @@ const ROOMS = {
     'packages/pipeline',
     'packages/kube-api',
     'packages/owner-graph',
+    // When the time of an object is over is what a decision goes by; 'the-cluster-agent-tells-by-the-rules' says how.
+    'services/expiry-gc',
   ],
   'services/cluster': [
     'packages/process',
@@ -87,6 +90,7 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  'services/cluster-report': ['packages/process', 'packages/event-log', 'packages/pipeline'],
   // It asks the decider itself, on the graph that an agent would have.
   'services/cluster-plan': [
     'packages/process',
@@ -94,7 +98,7 @@ const ROOMS = {
     'packages/kube-api',
     'packages/owner-graph',
     'services/cluster-agent',
-    'services/graph-gc',
+    ...CLUSTER_DECIDERS,
   ],
   'services/cluster-executor': [
     ...MESSAGES,
@@ -104,7 +108,7 @@ const ROOMS = {
     'packages/owner-graph',
     'packages/work-queue',
     // What goes is what the rules let go; 'the-cluster-executor-judges-by-the-rules' says how.
-    'services/graph-gc',
+    ...CLUSTER_DECIDERS,
     'services/cluster-agent',
   ],
   'services/cri-proxy': ['packages/process', 'packages/cri'],
@@ -121,13 +125,14 @@ const ROOMS = {
   'services/container-gc': DECISION_SERVICE,
   'services/image-gc': DECISION_SERVICE,
   'services/graph-gc': DECISION_SERVICE,
+  'services/expiry-gc': DECISION_SERVICE,
   'services/deciders': [
     'packages/process',
     'packages/pipeline',
     'packages/policy',
     'packages/service',
     ...NODE_DECIDERS,
-    'services/graph-gc',
+    ...CLUSTER_DECIDERS,
   ],
   'services/plan': [
     ...PLATFORM,
@@ -276,6 +281,7 @@ const ROOMS = {
     'services/cluster',
     'services/cluster-access',
     'services/cluster-plan',
+    'services/cluster-report',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',
@@ -363,20 +369,27 @@ export default {
     {
       name: 'the-cluster-executor-judges-by-the-rules',
       comment:
-        'Of graph-gc it knows the rules alone, by which it judges anew; of the agent, how discovery is read.',
+        'Of deciders it knows the rules alone, by which it judges anew; of the agent, how discovery is read.',
       severity: 'error',
       from: { path: '^services/cluster-executor/' },
       to: {
-        path: '^services/(graph-gc|cluster-agent)/',
-        pathNot: '^services/(graph-gc/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
+        path: '^services/(graph-gc|expiry-gc|cluster-agent)/',
+        pathNot: '^services/((graph-gc|expiry-gc)/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
       },
+    },
+    {
+      name: 'the-cluster-agent-tells-by-the-rules',
+      comment: 'Of expiry-gc it knows the rules alone: what is published is what may be decided on.',
+      severity: 'error',
+      from: { path: '^services/cluster-agent/' },
+      to: { path: '^services/expiry-gc/', pathNot: '^services/expiry-gc/rules/' },
     },
     {
       name: 'decide-is-pure',
       comment:
         'decide.ts and its rules know schemas, what deciders share, and their own folder: no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc)/(decide|rules/.*)\\.ts$' },
+      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc|expiry-gc)/(decide|rules/.*)\\.ts$' },
       to: { pathNot: ['^schemas/', '^packages/decision/', '^services/$1/'] },
     },
     {

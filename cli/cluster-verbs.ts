@@ -21,6 +21,11 @@ export const CLUSTER_VERBS = [
         () => import('./verbs/cascade.ts'),
       ),
       task(
+        'cluster report',
+        'Show what is stuck in a cluster, and which references lead nowhere',
+        () => import('./verbs/cluster/report.ts'),
+      ),
+      task(
         'cluster rbac',
         'Print the account, the rights and the limits that cluster run needs',
         () => import('./verbs/cluster/rbac.ts'),

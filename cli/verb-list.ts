@@ -70,7 +70,7 @@ export const VERB_GROUPS = [
     verbs: [
       service(
         'decide',
-        'Run pressure, container-gc, image-gc and graph-gc in one process',
+        'Run pressure, container-gc, image-gc, graph-gc and expiry-gc in one process',
         () => import('./verbs/decide.ts'),
       ),
       service('pressure', 'Watch disk usage and begin reclaims', () => import('./verbs/pressure.ts')),
@@ -84,6 +84,11 @@ export const VERB_GROUPS = [
         'graph-gc',
         'Decide which Kubernetes objects go whose owners are gone',
         () => import('./verbs/graph-gc.ts'),
+      ),
+      service(
+        'expiry-gc',
+        'Decide which Kubernetes objects go whose time is over',
+        () => import('./verbs/expiry-gc.ts'),
       ),
     ],
   },

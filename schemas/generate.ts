@@ -1,5 +1,6 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { Census } from './events/census.ts';
 import { ClusterCommand } from './events/cluster-command.ts';
 import { ClusterDecision } from './events/cluster-decision.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './events/cluster-result.ts';
@@ -8,6 +9,7 @@ import { DeadLetter, DeadLetterRedrive } from './events/dead-letter.ts';
 import { Decision } from './events/decision.ts';
 import { DiskStats } from './events/disk-stats.ts';
 import { EnvelopeHeaders } from './events/envelope.ts';
+import { Expiry } from './events/expiry.ts';
 import { ArchiveHead, DecisionHead } from './events/head.ts';
 import { Inventory } from './events/inventory.ts';
 import { Observe } from './events/observe.ts';
@@ -21,6 +23,7 @@ import {
 } from './events/result.ts';
 import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
 import { TrustRoots } from './keys/trust-roots.ts';
+import { ApprovalRecord } from './policy/approval.ts';
 import { ClusterPolicyRecord } from './policy/cluster-policy.ts';
 import { ClusterPolicyFile } from './policy/cluster-policy-file.ts';
 import { PauseRecord, PolicyDeletion, PolicyRecord } from './policy/policy.ts';
@@ -51,14 +54,17 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
   'fleetgc.node.decision.v1': Decision,
   'fleetgc.cluster.ownership.v1': Ownership,
+  'fleetgc.cluster.expiry.v1': Expiry,
   'fleetgc.cluster.command.v1': ClusterCommand,
   'fleetgc.cluster.object-results.v1': ClusterObjectResults,
   'fleetgc.cluster.command-result.v1': ClusterCommandResult,
   'fleetgc.cluster.decision.v1': ClusterDecision,
+  'fleetgc.cluster.census.v1': Census,
   'fleetgc.policy.v1': PolicyRecord,
   'fleetgc.cluster-policy.v1': ClusterPolicyRecord,
   'fleetgc.policy-set.v1': PolicySetRecord,
   'fleetgc.pause.v1': PauseRecord,
+  'fleetgc.approval.v1': ApprovalRecord,
   'fleetgc.policy-deletion.v1': PolicyDeletion,
   'fleetgc.key-certificate.v1': KeyCertificate,
   'fleetgc.key-revocation.v1': KeyRevocation,

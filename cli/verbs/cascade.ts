@@ -48,7 +48,7 @@ export const verb = defineVerb({
     const record = chosenClusterPolicy(options, logger);
     using server = await openApiServer(options, { environment, sources: systemSources, signal });
     const { clusterInstance, connection } = server;
-    const look = await lookAtCluster(connection, signal);
+    const look = await lookAtCluster({ connection, nowMs: systemSources.monotonicNow }, signal);
     const value = clusterCascade({ look, clusterInstance, record }, { ...object, namespace });
     const lines = options.output === 'table' ? cascadeLines(value) : [];
     await write(`${formatResult(options.output, { value, lines })}\n`);

@@ -20,6 +20,7 @@ export function clusterAnswer(
 
 const WORDS: Readonly<Record<ClusterVerdict['action'], string>> = {
   delete: 'to delete',
+  expire: 'to delete as their time is over',
   'drop-references': 'to lose references',
   finish: 'to lose a finalizer',
   keep: 'kept',

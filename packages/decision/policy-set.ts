@@ -1,5 +1,6 @@
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
+import { type ApprovalRecord, approvalKey } from '../../schemas/policy/approval.ts';
 import {
   isPolicyFor,
   type PauseRecord,
@@ -18,6 +19,7 @@ export function policySet<Kind extends SubjectKind>(
   subject: Kind,
   policies: Iterable<PolicyRecordOf<Kind>>,
   pauses: Iterable<PauseRecord>,
+  approvals: Iterable<ApprovalRecord> = [],
 ): PolicySetOf<Kind> {
   const sortedPolicies = [...policies].toSorted((a, b) => compareText(a.policy.name, b.policy.name));
   // An unreadable record may hold the same nodes as a pause does.
@@ -29,8 +31,9 @@ export function policySet<Kind extends SubjectKind>(
     policyVersion,
     hash,
   }));
-  const hash = policySetHash(named, sortedPauses);
-  return { subject, policies: sortedPolicies, pauses: sortedPauses, hash };
+  const sortedApprovals = [...approvals].toSorted((a, b) => compareText(approvalKey(a), approvalKey(b)));
+  const hash = policySetHash(named, sortedPauses, sortedApprovals);
+  return { subject, policies: sortedPolicies, pauses: sortedPauses, approvals: sortedApprovals, hash };
 }
 
 /** A policy as the hash of a set names it. */
@@ -41,20 +44,32 @@ interface NamedPolicy {
 }
 
 /** The hash of a set of which only the names, versions and hashes of its policies are known, in the order of the set. */
-export const policySetHash = (policies: readonly NamedPolicy[], pauses: readonly PauseRecord[]): string =>
+export const policySetHash = (
+  policies: readonly NamedPolicy[],
+  pauses: readonly PauseRecord[],
+  approvals: readonly ApprovalRecord[],
+): string =>
   contentHash({
     policies: policies.map(({ name, policyVersion, hash }) => [name, policyVersion, hash]),
     pauses,
+    // Without any it is what it was before there were approvals.
+    ...(approvals.length > 0 && { approvals }),
   });
 
 /** The fact that tells what a set consisted of. */
-export const policySetRecord = ({ hash, policies, pauses }: PolicySetOf<SubjectKind>): PolicySetRecord => ({
+export const policySetRecord = ({
+  hash,
+  policies,
+  pauses,
+  approvals,
+}: PolicySetOf<SubjectKind>): PolicySetRecord => ({
   type: 'fleetgc.policy-set',
   version: 1,
   id: deriveId('policy-set', hash),
   hash,
   policies: policies.map(({ policy: { name }, policyVersion, hash }) => ({ name, policyVersion, hash })),
   pauses: [...pauses],
+  ...(approvals.length > 0 && { approvals: [...approvals] }),
 });
 
 /**
@@ -64,13 +79,13 @@ export const policySetRecord = ({ hash, policies, pauses }: PolicySetOf<SubjectK
  */
 export function rebuiltPolicySet<Kind extends SubjectKind>(
   subject: Kind,
-  { hash, policies, pauses }: PolicySetRecord,
+  { hash, policies, pauses, approvals }: PolicySetRecord,
   find: (contentHash: string) => PolicyRecordOf<SubjectKind> | undefined,
 ): PolicySetOf<Kind> | null {
   const records = policies.flatMap(({ hash, policyVersion }) => {
     const record = find(hash);
     return record !== undefined && isPolicyFor(subject, record) ? [{ ...record, policyVersion }] : [];
   });
-  const set = policySet(subject, records, pauses);
+  const set = policySet(subject, records, pauses, approvals);
   return set.hash === hash ? set : null;
 }

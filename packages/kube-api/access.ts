@@ -16,6 +16,10 @@ export interface ApiAccess {
 
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
+/** The namespace of the pod in which this process runs; `null` outside of one. */
+export const inClusterNamespace = (directory = ACCOUNT): string | null =>
+  existsSync(`${directory}/namespace`) ? readFileSync(`${directory}/namespace`, 'utf8').trim() : null;
+
 /** The service account of the pod in which this process runs. Throws `CONFIG_INVALID` where there is none. */
 export function inClusterAccess(
   environment: Readonly<Record<string, string | undefined>>,

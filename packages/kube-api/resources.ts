@@ -31,6 +31,10 @@ export const collectionPath = (resource: ApiResource, query: Readonly<Record<str
   return `${root(resource)}/${encodeURIComponent(resource.resource)}${search === '' ? '' : `?${search}`}`;
 };
 
+/** Those of one namespace. */
+export const namespacedPath = (resource: ApiResource, namespace: string): string =>
+  `${root(resource)}/namespaces/${segment(namespace)}/${encodeURIComponent(resource.resource)}`;
+
 /** Names come from objects that others wrote: nothing in them may lead to another path. */
 export function objectPath(
   resource: ApiResource,

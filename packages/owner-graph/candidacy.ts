@@ -1,7 +1,7 @@
 import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import type { ReferenceState } from '../../schemas/events/ownership.ts';
 import { blocks, type GraphObject, isDeletingWith } from './graph-object.ts';
-import type { GraphView } from './owner-index.ts';
+import type { GraphView } from './graph-view.ts';
 import { DANGLING, type StatedReference, type Surroundings, statedReferences } from './reference-states.ts';
 
 /** Who lists an object. */

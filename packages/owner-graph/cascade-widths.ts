@@ -1,4 +1,4 @@
-import type { GraphView } from './owner-index.ts';
+import type { GraphView } from './graph-view.ts';
 
 /** How much a missing owner takes along at most. */
 export interface CascadeWidth {

@@ -1,5 +1,5 @@
 import type { GoneHow } from '../../schemas/events/ownership.ts';
-import type { GraphObject } from './graph-object.ts';
+import type { CascadeRoot, GraphObject } from './graph-object.ts';
 import type { ResourceKind } from './kinds.ts';
 
 export interface GoneObject {
@@ -9,6 +9,8 @@ export interface GoneObject {
   readonly how: GoneHow;
   /** It was being deleted so that its dependents stay (cluster S6). */
   readonly orphaned: boolean;
+  /** The owner with which it went; `null` for one that went by itself, or of which an earlier agent told. */
+  readonly within: CascadeRoot | null;
 }
 
 const MAX_GONE = 10_000;
@@ -54,5 +56,5 @@ export class GoneObjects {
 export const goneObject = (
   { kind, namespace, name }: GraphObject,
   how: GoneHow,
-  orphaned: boolean,
-): GoneObject => ({ kind, namespace, name, how, orphaned });
+  { orphaned, within }: Pick<GoneObject, 'orphaned' | 'within'>,
+): GoneObject => ({ kind, namespace, name, how, orphaned, within });

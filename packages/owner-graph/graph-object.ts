@@ -11,6 +11,13 @@ export interface OwnerReference {
   readonly blockOwnerDeletion: boolean | null;
 }
 
+/** The owner with which a cascade began. */
+export interface CascadeRoot {
+  readonly uid: string;
+  /** As `kindName` of the schemas writes it. */
+  readonly kind: string;
+}
+
 /** What the graph knows of an object; all of it is metadata (cluster A1). */
 export interface GraphObject {
   /** That of the subscription, not what stands in the object (cluster A4). */

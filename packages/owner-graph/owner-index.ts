@@ -1,24 +1,15 @@
 import { kindName, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import type { GoneHow } from '../../schemas/events/ownership.ts';
+import { rootOfDependent } from './cascade-root.ts';
 import { GoneObjects, goneObject } from './gone-objects.ts';
 import { type GraphObject, isDeletingWith, sameReferences } from './graph-object.ts';
+import type { GraphView } from './graph-view.ts';
 import { Interned } from './interned.ts';
 import type { ResourceKind } from './kinds.ts';
 import { countOf, firstOf, type Members, withMember, withoutMember } from './members.ts';
 
 /** Changed in place, so that whoever points at it sees the newest state. */
 type Node = { -readonly [Field in keyof GraphObject]: GraphObject[Field] };
-
-/** What is known of a uid that references name. */
-export interface GraphView {
-  get(uid: string): GraphObject | undefined;
-  /** Kinds under which a uid is served beside its first one: some objects lie in two groups. */
-  otherKinds(uid: string): readonly ResourceKind[];
-  /** Objects that list the uid, whether it is known or not (cluster B6). */
-  dependents(uid: string): Iterable<GraphObject>;
-  countDependents(uid: string): number;
-  readonly gone: Pick<GoneObjects, 'get'>;
-}
 
 const NO_KINDS: readonly ResourceKind[] = [];
 
@@ -79,7 +70,8 @@ export class OwnerIndex implements GraphView {
   remove(uid: string, kind: ResourceKind, how: GoneHow): GraphObject | null {
     const node = this.#takeOut(uid, kind);
     if (node === null) return null;
-    this.gone.add(uid, goneObject(node, how, this.#orphaning.has(uid)));
+    const orphaned = this.#orphaning.has(uid);
+    this.gone.add(uid, goneObject(node, how, { orphaned, within: rootOfDependent(node, this) }));
     this.#orphaning.delete(uid);
     return node;
   }

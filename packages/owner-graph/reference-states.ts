@@ -2,8 +2,8 @@ import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import type { ReferenceState } from '../../schemas/events/ownership.ts';
 import type { GoneObject } from './gone-objects.ts';
 import { type GraphObject, isDeletingWith, type OwnerReference } from './graph-object.ts';
+import type { GraphView } from './graph-view.ts';
 import { groupOf, type KindState, type Kinds, type ResourceKind } from './kinds.ts';
-import type { GraphView } from './owner-index.ts';
 
 /** States of a reference whose owner is said to be absent, if the API server says so too. */
 export const DANGLING: ReadonlySet<ReferenceState> = new Set(['gone', 'unseen', 'elsewhere', 'unlisted']);

@@ -27,7 +27,15 @@ export interface RecordedEvent {
 /** What lies in the partition of a subject, causes before effects: facts, orders, decisions, commands, results. */
 export const SUBJECT_TOPICS = {
   node: ['diskStats', 'inventory', 'observe', 'decisions', 'commands', 'results', 'deadLetters'],
-  cluster: ['clusterOwnership', 'clusterDecisions', 'clusterCommands', 'clusterResults', 'deadLetters'],
+  cluster: [
+    'clusterOwnership',
+    'clusterExpiry',
+    'clusterDecisions',
+    'clusterCommands',
+    'clusterResults',
+    'clusterCensus',
+    'deadLetters',
+  ],
 } as const satisfies { readonly [Kind in SubjectKind]: readonly (TopicAbout<Kind> | 'deadLetters')[] };
 
 export type SubjectTopic = (typeof SUBJECT_TOPICS)[SubjectKind][number];
@@ -91,6 +99,7 @@ const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   deadLetters: 0,
   results: 1,
   clusterResults: 1,
+  clusterCensus: 1,
   commands: 2,
   clusterCommands: 2,
   inventory: 3,
@@ -99,6 +108,7 @@ const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   clusterDecisions: 5,
   diskStats: 6,
   clusterOwnership: 6,
+  clusterExpiry: 6,
   policyVersions: 7,
   policies: 8,
   keys: 9,

@@ -1,3 +1,4 @@
+import { clusterOfApprovalKey, isApprovalKey } from '../../schemas/policy/approval.ts';
 import {
   isPauseKey,
   keyOfPolicyNamed,
@@ -23,6 +24,8 @@ function staysWithin(event: PolicyTopicRecord, clusters: readonly string[]): boo
   switch (event.type) {
     case 'fleetgc.pause':
       return selectsWithin(event.selector, clusters);
+    case 'fleetgc.approval':
+      return clusters.includes(event.cluster);
     case 'fleetgc.policy':
     case 'fleetgc.cluster-policy':
       return isNamedFor(event.policy.name, clusters) && selectsWithin(event.policy.selector, clusters);
@@ -33,6 +36,7 @@ function staysWithin(event: PolicyTopicRecord, clusters: readonly string[]): boo
 
 /** The record does not say what stood there, so the key has to say for which cluster it was. */
 function deletesWithin(key: string, clusters: readonly string[]): boolean {
+  if (isApprovalKey(key)) return clusters.some((cluster) => cluster === clusterOfApprovalKey(key));
   if (!isPauseKey(key)) return isNamedFor(nameOfPolicy(key), clusters);
   const selector = selectorOfPauseKey(key);
   return selector !== null && selectsWithin(selector, clusters);

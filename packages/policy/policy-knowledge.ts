@@ -1,14 +1,10 @@
 import type { Logger } from 'pino';
+import { isApprovalKey, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
 import { isPauseKey } from '../../schemas/policy/policy.ts';
 import type { SeenGenerations } from '../trust/seen-generations.ts';
 import { lossProblem } from './lost-keys.ts';
-import {
-  type PolicyEntry,
-  type PolicyReading,
-  type PolicySets,
-  setsOfEntries,
-  type UnreadableEntry,
-} from './policy-reading.ts';
+import { type PolicyEntry, type PolicyReading, type PolicySets, setsOfEntries } from './policy-reading.ts';
+import type { UnreadableEntry } from './unreadable-record.ts';
 
 /** What is known of the policies: the last sets that were read whole, and whether they may still be relied on. */
 export interface PolicyKnowledge {
@@ -116,9 +112,11 @@ function takeInto(state: State, reading: PolicyReading, settings: KnowledgeSetti
     hashes: hashesOf(state.sets),
     problem: state.failure ?? problemOf(state, seen),
     unreadable: unreadableOf(state),
+    unreadableApprovals: unreadableApprovalsOf(state),
   };
   state.lost = [...state.entries.keys(), ...state.lost, ...seen.keys('policies')]
-    .filter((key) => !reading.hasSeen(key))
+    // An approval that is gone approves nothing.
+    .filter((key) => !reading.hasSeen(key) && !isApprovalKey(key))
     .filter(isFirst);
   state.isOverfull = reading.isOverfull();
   state.entries = new Map([...carriedOver(state), ...reading.entries]);
@@ -128,17 +126,20 @@ function takeInto(state: State, reading: PolicyReading, settings: KnowledgeSetti
 }
 
 /**
- * A pause that has ended is remembered no longer: put back, it pauses once more, and that is safe. Pauses come and go for ever, and
- * there is room for so many.
+ * A pause that has ended is remembered no longer: put back, it pauses once more, and that is safe; and no approval that was signed so
+ * long ago that it has ended. Both come and go for ever, and there is room for so many.
  */
 function remember({ generations, entries, isOverfull }: PolicyReading, seen: SeenGenerations): void {
   // What there was no room for has not ended.
   const hasEnded = (key: string): boolean => !isOverfull() && isPauseKey(key) && !entries.has(key);
   const ended = [...generations.keys()].filter(hasEnded);
-  const standing = new Map(generations);
+  const isPast = (key: string, generation: number): boolean =>
+    isApprovalKey(key) && generation + MAX_APPROVAL_MS < seen.passedMs;
+  const standing = new Map([...generations].filter(([key, generation]) => !isPast(key, generation)));
   for (const key of ended) standing.delete(key);
   seen.saw('policies', standing);
-  seen.forget('policies', ended);
+  const past = seen.keys('policies').filter((key) => isPast(key, seen.of('policies', key)));
+  seen.forget('policies', [...ended, ...past]);
 }
 
 /** What is lost stays known until somebody says what becomes of it. */
@@ -162,7 +163,10 @@ function problemOf({ entries, lost, isOverfull }: State, seen: SeenGenerations):
 
 const unreadableOf = ({ entries }: State): string | null => textOf(unreadableEntries(entries));
 
-const unreadableEntries = (entries: Entries): readonly UnreadableEntry[] =>
+const unreadableApprovalsOf = ({ entries }: State): string | null =>
+  textOf([...entries.values()].filter((entry) => entry.kind === 'unreadable-approval'));
+
+const unreadableEntries = (entries: Entries) =>
   [...entries.values()].filter((entry) => entry.kind === 'unreadable');
 
 /** Whoever may write there can write any number of them. */
@@ -197,6 +201,7 @@ interface Before {
   readonly hashes: string;
   readonly problem: string | null;
   readonly unreadable: string | null;
+  readonly unreadableApprovals: string | null;
 }
 
 function report({ logger, seen }: KnowledgeSettings, state: State, before: Before): void {
@@ -207,6 +212,9 @@ function report({ logger, seen }: KnowledgeSettings, state: State, before: Befor
   if (problem !== null && isNews(problem, before.problem)) logger.error({ topic: 'gc.policies' }, problem);
   if (problem === null && isNews(unreadable, before.unreadable))
     logger.error({ topic: 'gc.policies' }, `${unreadable}. The nodes that it may select are paused`);
+  const approvals = unreadableApprovalsOf(state);
+  if (isNews(approvals, before.unreadableApprovals))
+    logger.error({ topic: 'gc.policies' }, `${approvals}. It approves nothing`);
   if (hashes === before.hashes && adoptedOnce && (problem === null) === (before.problem === null)) return;
   if (problem === null) logger.info({ ...countsOf(sets), setHash: hashes }, 'policies in force');
 }

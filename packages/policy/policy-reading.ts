@@ -1,40 +1,26 @@
-import { z } from 'zod';
-import { brokenTexts } from '../../schemas/events/broken-texts.ts';
-import { SubjectKind } from '../../schemas/events/identity.ts';
-import { ClusterSelector } from '../../schemas/policy/cluster-policy.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import { type ApprovalRecord, isApprovalKey } from '../../schemas/policy/approval.ts';
 import {
   isPolicyFor,
-  keyOfPolicyNamed,
-  NodeSelector,
   type PauseRecord,
-  POLICY_RECORDS,
   type PolicyRecordOf,
   type PolicySetOf,
-  selectorOfPauseKey,
 } from '../../schemas/policy/policy.ts';
-import { contentHash, deriveId } from '../canonical/ids.ts';
+import { contentHash } from '../canonical/ids.ts';
 import { policySet } from '../decision/policy-set.ts';
 import type { LogRecord } from '../event-log/port.ts';
-import { claimOf } from '../pipeline/parse/event-schemas.ts';
-import { parseAnyJson, parseRecord } from '../pipeline/parse/parse-record.ts';
-import { firstWrong } from '../pipeline/parse/schema-issues.ts';
+import { parseRecord } from '../pipeline/parse/parse-record.ts';
 import { type SeenGenerations, seenName } from '../trust/seen-generations.ts';
 import type { Principal, Trust } from '../trust/trust.ts';
 import { objectionToStating } from './may-state.ts';
+import { isUnreadable, selectorOf, type UnreadableEntry, unreadable } from './unreadable-record.ts';
 
 /** What stands under one key of `gc.policies`. */
 export type PolicyEntry =
   | { readonly kind: 'policy'; readonly record: PolicyRecordOf<SubjectKind> }
   | { readonly kind: 'pause'; readonly record: PauseRecord }
+  | { readonly kind: 'approval'; readonly record: ApprovalRecord }
   | UnreadableEntry;
-
-/** A record that cannot be understood. */
-export interface UnreadableEntry {
-  readonly kind: 'unreadable';
-  readonly problem: string;
-  /** What it amounts to: a pause of the nodes that it may be meant for; `null` where that may be any node. */
-  readonly hold: PauseRecord | null;
-}
 
 /** What one pass over `gc.policies` has shown so far: the last record of every key. */
 export interface PolicyReading {
@@ -90,11 +76,12 @@ function createUnreadRoom() {
     isOverfull: () => isOverfull,
     /** Whether there is room for what takes the place of what stood there. */
     keeps: (key: string, before: PolicyEntry | null, entry: PolicyEntry | null): boolean => {
-      if (before?.kind === 'unreadable') count(key, -1);
-      if (entry?.kind !== 'unreadable') return true;
+      if (isUnreadable(before)) count(key, -1);
+      if (!isUnreadable(entry)) return true;
       const hasRoom = records < MOST_UNREADABLE && characters + key.length <= MOST_UNREADABLE_CHARACTERS;
       if (hasRoom) count(key, 1);
-      else isOverfull = true;
+      // What cannot be anything but an approval approves nothing, known or not.
+      else isOverfull ||= !isApprovalKey(key);
       return hasRoom;
     },
   };
@@ -123,23 +110,25 @@ function believedEntryOf(
     return unreadable(record, OLDER, null);
   const entry = policyEntryOf(record, principal);
   // What its signer may not say does not stand in the way of whoever may.
-  if (entry?.kind !== 'unreadable') generations.set(key, generation);
+  if (!isUnreadable(entry)) generations.set(key, generation);
   return entry;
 }
 
 const OLDER =
   'it is older than what it replaces: somebody put an old record back, or a newer one was signed and did not come here. Apply, pause or delete it again';
 
-/** The policies for each kind of subject, each with all pauses. */
+/** The policies for each kind of subject, each with all pauses; approvals are for clusters alone. */
 export type PolicySets = { readonly [Kind in SubjectKind]: PolicySetOf<Kind> };
 
-/** The policies and pauses among them. Where a record cannot be read, what it may select is paused. */
+/** The policies, pauses and approvals among them. Where a record cannot be read, what it may select is paused. */
 export function setsOfEntries(entries: Iterable<PolicyEntry>): PolicySets {
   const all = [...entries];
   const pauses = all.flatMap((entry) => pauseOf(entry) ?? []);
-  const setFor = <Kind extends SubjectKind>(kind: Kind): PolicySetOf<Kind> =>
-    policySet(kind, policiesFor(kind, all), pauses);
-  return { node: setFor('node'), cluster: setFor('cluster') };
+  const approvals = all.flatMap((entry) => (entry.kind === 'approval' ? [entry.record] : []));
+  return {
+    node: policySet('node', policiesFor('node', all), pauses),
+    cluster: policySet('cluster', policiesFor('cluster', all), pauses, approvals),
+  };
 }
 
 const policiesFor = <Kind extends SubjectKind>(
@@ -167,6 +156,8 @@ export function policyEntryOf(record: LogRecord, principal: Principal): PolicyEn
       return null;
     case 'fleetgc.pause':
       return { kind: 'pause', record: event };
+    case 'fleetgc.approval':
+      return { kind: 'approval', record: event };
     case 'fleetgc.policy':
     case 'fleetgc.cluster-policy':
       if (event.hash === contentHash(event.policy)) return { kind: 'policy', record: event };
@@ -174,64 +165,3 @@ export function policyEntryOf(record: LogRecord, principal: Principal): PolicyEn
       return unreadable(record, 'its hash does not match its content', null);
   }
 }
-
-function unreadable(record: LogRecord, why: string, selector: NodeSelector | null): UnreadableEntry {
-  const { key, partition, offset } = record;
-  const place = `key ${JSON.stringify(key === null ? null : shortened(key))}, partition ${partition}, offset ${offset}`;
-  const problem = `gc.policies holds a record that cannot be read (${place}): ${why}`;
-  return { kind: 'unreadable', problem, hold: selector && holdOf(selector, problem) };
-}
-
-/** A key may be as long as a message. */
-const MOST_KEY_CHARACTERS = 200;
-
-const shortened = (key: string): string =>
-  key.length <= MOST_KEY_CHARACTERS ? key : `${key.slice(0, MOST_KEY_CHARACTERS)}…`.toWellFormed();
-
-const holdOf = (selector: NodeSelector, problem: string): PauseRecord => ({
-  type: 'fleetgc.pause',
-  version: 1,
-  id: deriveId('unreadable', problem),
-  selector,
-  reason: problem,
-});
-
-/** As much of a policy of this version as says for whom it is, and for whom a pause in its place would be. */
-const SELECTING: { readonly [Kind in SubjectKind]: z.ZodType<Selecting> } = {
-  node: z.looseObject({
-    type: POLICY_RECORDS.node.shape.type,
-    version: POLICY_RECORDS.node.shape.version,
-    policy: z.looseObject({ name: z.string(), selector: NodeSelector }),
-  }),
-  cluster: z.looseObject({
-    type: POLICY_RECORDS.cluster.shape.type,
-    version: POLICY_RECORDS.cluster.shape.version,
-    policy: z.looseObject({ name: z.string(), selector: ClusterSelector }),
-  }),
-};
-
-/** A policy for clusters that cannot be read holds their nodes too: a pause is for both. */
-const NO_CONDITIONS_OF_NODES = { nodeNames: [], pools: [], nodeLabels: {} };
-
-interface Selecting {
-  readonly policy: { readonly name: string; readonly selector: NodeSelector | ClusterSelector };
-}
-
-/** Which nodes the record may be meant for: the key of a pause says it, and of a policy what can be read. `null`: any. */
-function selectorOf({ topic, key, value }: LogRecord): NodeSelector | null {
-  if (key === null) return null;
-  const ofPause = selectorOfPauseKey(key);
-  if (ofPause !== null) return whole(ofPause);
-  const json = parseAnyJson(topic, value);
-  if (!json.ok) return null;
-  const claimed = claimOf(json.event)?.type;
-  const kind = SubjectKind.options.find((each) => POLICY_RECORDS[each].shape.type.value === claimed);
-  if (kind === undefined || firstWrong(SELECTING[kind], json.event) !== null) return null;
-  const policy = SELECTING[kind].safeParse(json.event).data?.policy;
-  if (policy === undefined || keyOfPolicyNamed(kind, policy.name) !== key) return null;
-  return whole({ ...NO_CONDITIONS_OF_NODES, ...policy.selector });
-}
-
-/** A set of policies has no hash with half a character in it. */
-const whole = (selector: NodeSelector): NodeSelector | null =>
-  brokenTexts(selector).length === 0 ? selector : null;

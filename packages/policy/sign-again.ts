@@ -9,7 +9,7 @@ export interface UnsignedState {
   readonly record: LogRecord;
   /** The record key. */
   readonly key: string;
-  readonly kind: 'policy' | 'pause' | 'deletion';
+  readonly kind: 'policy' | 'pause' | 'approval' | 'deletion';
   /** Of its bytes. */
   readonly sha256: string;
 }
@@ -18,6 +18,7 @@ const KINDS = {
   'fleetgc.policy': 'policy',
   'fleetgc.cluster-policy': 'policy',
   'fleetgc.pause': 'pause',
+  'fleetgc.approval': 'approval',
   'fleetgc.policy-deletion': 'deletion',
 } as const;
 

@@ -2,6 +2,7 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import { type ApprovalRecord, isApprovalKey } from '../../schemas/policy/approval.ts';
 import {
   isPauseKey,
   keyOfPolicyNamed,
@@ -31,6 +32,7 @@ interface Dated {
 }
 export type StoredPolicy = PolicyRecordOf<SubjectKind> & Dated;
 export type StoredPause = PauseRecord & Dated;
+export type StoredApproval = ApprovalRecord & Dated;
 
 /** What `gc.policies` holds: the last record of each key. */
 export interface StoredPolicies {
@@ -38,7 +40,11 @@ export interface StoredPolicies {
   readonly policies: ReadonlyMap<string, StoredPolicy>;
   /** By record key. */
   readonly pauses: ReadonlyMap<string, StoredPause>;
+  /** By record key; those that have ended among them. */
+  readonly approvals: ReadonlyMap<string, StoredApproval>;
   readonly unreadable: readonly UnreadableRecord[];
+  /** Records where only approvals can stand: they approve nothing. */
+  readonly unreadableApprovals: readonly Pick<UnreadableRecord, 'key' | 'message'>[];
   /** Keys under which the topic still says that nothing stands: who follows it has let go of what stood there. */
   readonly deleted: ReadonlySet<string>;
   /** Keys that were there and are not, without having been deleted; known only where signatures are looked at. */
@@ -108,16 +114,35 @@ function sortOut(
   writtenAtMs: ReadonlyMap<string, number>,
 ): Omit<StoredPolicies, 'lost'> {
   const deleted = new Set([...writtenAtMs.keys()].filter((key) => !entries.has(key)));
-  const policies = new Map<string, StoredPolicy>();
-  const pauses = new Map<string, StoredPause>();
+  const sorted = [...entries].toSorted(([a], [b]) => compareText(a, b));
+  const dated = (key: string): Dated => ({ appliedAtMs: writtenAtMs.get(key) ?? 0 });
   const unreadable: UnreadableRecord[] = [];
-  for (const [key, entry] of [...entries].toSorted(([a], [b]) => compareText(a, b))) {
-    const dated = { appliedAtMs: writtenAtMs.get(key) ?? 0 };
-    if (entry.kind === 'policy') policies.set(key, { ...entry.record, ...dated });
-    if (entry.kind === 'pause') pauses.set(key, { ...entry.record, ...dated });
+  const unreadableApprovals: Pick<UnreadableRecord, 'key' | 'message'>[] = [];
+  for (const [key, entry] of sorted) {
     if (entry.kind === 'unreadable') unreadable.push({ key, message: entry.problem, hold: entry.hold });
+    if (entry.kind === 'unreadable-approval') unreadableApprovals.push({ key, message: entry.problem });
   }
-  return { policies, pauses, unreadable, deleted, sets: setsOfEntries(entries.values()) };
+  return {
+    policies: new Map(
+      sorted.flatMap(([key, entry]) =>
+        entry.kind === 'policy' ? [[key, { ...entry.record, ...dated(key) }]] : [],
+      ),
+    ),
+    pauses: new Map(
+      sorted.flatMap(([key, entry]) =>
+        entry.kind === 'pause' ? [[key, { ...entry.record, ...dated(key) }]] : [],
+      ),
+    ),
+    approvals: new Map(
+      sorted.flatMap(([key, entry]) =>
+        entry.kind === 'approval' ? [[key, { ...entry.record, ...dated(key) }]] : [],
+      ),
+    ),
+    unreadable,
+    unreadableApprovals,
+    deleted,
+    sets: setsOfEntries(entries.values()),
+  };
 }
 
 /** The policy of that name. Throws `NOT_FOUND`, with the name that was probably meant. */
@@ -142,13 +167,16 @@ export interface NotStored {
 
 /** The policies to delete, readable or not. */
 export function deletionOf(stored: StoredPolicies, names: readonly string[]): Deletion {
-  const keys = new Set([...stored.policies.keys(), ...stored.unreadable.map(({ key }) => key)]);
+  const unreadable = [...stored.unreadable, ...stored.unreadableApprovals].map(({ key }) => key);
+  const keys = new Set([...stored.policies.keys(), ...unreadable]);
   const missing = names.filter((name) => !keys.has(name));
   if (missing.length === 0) return { kind: 'stored', keys: [...new Set(names)] };
   return {
     kind: 'not-stored',
-    // A pause is ended by its own verb alone.
-    notStored: [...new Set(missing)].filter((name) => !isPauseKey(name) && !stored.deleted.has(name)),
+    // Pauses and approvals are ended by their own verbs alone.
+    notStored: [...new Set(missing)].filter(
+      (name) => !isPauseKey(name) && !isApprovalKey(name) && !stored.deleted.has(name),
+    ),
     error: notFound(stored, missing),
   };
 }

@@ -80,9 +80,11 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   results: FACT,
   decisions: 'unsigned',
   clusterOwnership: CLUSTER_FACT,
+  clusterExpiry: CLUSTER_FACT,
   clusterCommands: ORDER,
   clusterResults: CLUSTER_FACT,
   clusterDecisions: 'unsigned',
+  clusterCensus: CLUSTER_FACT,
   policies: { roles: ['operator', 'pauser'], good: 'then', generation: 'needed' },
   // Which sets of policies there were is told by deciders, what the policies were and of which generation by who wrote them.
   policyVersions: { roles: ['operator', 'pauser', 'decider'], good: 'then', generation: 'optional' },

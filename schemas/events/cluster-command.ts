@@ -15,8 +15,8 @@ export const MAX_CLUSTER_COMMAND_LIFETIME_MS = 600_000;
 export const Propagation = z.enum(['Background', 'Foreground', 'Orphan']);
 export type Propagation = z.infer<typeof Propagation>;
 
-/** What is to be done about one object. */
-export const ClusterAction = z.discriminatedUnion('action', [
+/** What follows from the owners of an object. */
+export const OwnershipAction = z.discriminatedUnion('action', [
   z.strictObject({
     action: z.literal('delete'),
     propagation: Propagation,
@@ -31,7 +31,19 @@ export const ClusterAction = z.discriminatedUnion('action', [
   /** The object loses this finalizer, and goes if it was the last one (cluster D17, E3). */
   z.strictObject({ action: z.literal('finish'), finalizer: ObjectText.min(1) }),
 ]);
+export type OwnershipAction = z.infer<typeof OwnershipAction>;
+
+/** It is deleted as its time is over (cluster sections K and L). */
+export const ExpireAction = z.strictObject({ action: z.literal('expire'), propagation: Propagation });
+export type ExpireAction = z.infer<typeof ExpireAction>;
+
+/** What is to be done about one object. */
+export const ClusterAction = z.discriminatedUnion('action', [...OwnershipAction.options, ExpireAction]);
 export type ClusterAction = z.infer<typeof ClusterAction>;
+
+/** Actions after which an object is gone: they count among what may go in an hour. */
+const REMOVALS: readonly ClusterAction['action'][] = ['delete', 'expire'];
+export const isRemoval = ({ action }: Pick<ClusterAction, 'action'>): boolean => REMOVALS.includes(action);
 
 export const ClusterCommandItem = z.strictObject({
   object: z.strictObject(ClusterObject.shape),

@@ -9,6 +9,8 @@ export const MAX_CANDIDATE_REFERENCES = 200;
 /** No object has more; what was cut away is told by a sign in its place. */
 export const MAX_CANDIDATE_FINALIZERS = 101;
 const MAX_KINDS = 5_000;
+/** A kind with its group. */
+const CascadeText = z.string().max(700);
 
 /** What one owner reference comes to, by the graph of its cluster. */
 export const ReferenceState = z.enum([
@@ -57,6 +59,19 @@ export const OwnershipReference = z.object({
 });
 export type OwnershipReference = z.infer<typeof OwnershipReference>;
 
+/** What a missing or waiting owner takes along, as it was before anything went (cluster S1). */
+export const Cascade = z.object({
+  ownerUid: ObjectUid,
+  /** `apps/ReplicaSet`. */
+  ownerKind: CascadeText,
+  objects: z.int().nonnegative(),
+  /** Of all missing owners of this kind. */
+  ofKind: z.int().nonnegative(),
+  /** The owner with which this one went or goes, if it is part of a larger cascade. */
+  within: z.object({ uid: ObjectUid, kind: CascadeText }).nullable(),
+});
+export type Cascade = z.infer<typeof Cascade>;
+
 /** An object for which something may have to be done, with every fact that a decision needs. */
 export const OwnershipCandidate = z.object({
   object: z.object({
@@ -75,16 +90,8 @@ export const OwnershipCandidate = z.object({
     /** One of them waits for its own dependents: the sign of a ring (cluster D12). */
     oneWaits: z.boolean(),
   }),
-  /** Of the widest cascade in which the object goes; `null` where no owner is missing or waits. */
-  cascade: z
-    .object({
-      ownerUid: ObjectUid,
-      /** `apps/ReplicaSet`. */
-      ownerKind: ObjectText,
-      objects: z.int().nonnegative(),
-      ofKind: z.int().nonnegative(),
-    })
-    .nullable(),
+  /** Those in which the object goes: one for each owner that is missing or waits. */
+  cascades: z.array(Cascade).max(MAX_CANDIDATE_REFERENCES),
 });
 export type OwnershipCandidate = z.infer<typeof OwnershipCandidate>;
 

@@ -2,12 +2,14 @@ import type { z } from 'zod';
 import { KeyStatement } from '../keys/key-statement.ts';
 import { PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
+import { Census } from './census.ts';
 import { ClusterCommand } from './cluster-command.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './cluster-result.ts';
 import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
 import { DECISIONS } from './decision.ts';
 import { DiskStats } from './disk-stats.ts';
+import { Expiry } from './expiry.ts';
 import { ArchiveHead, DecisionHead } from './head.ts';
 import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
@@ -103,6 +105,13 @@ export const TOPICS = {
     bounds: CANDIDATES_OF_A_CLUSTER,
     schemas: [Ownership],
   }),
+  clusterExpiry: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.expiry',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Expiry],
+  }),
   clusterCommands: topic({
     ...about('cluster'),
     name: 'gc.cluster.commands',
@@ -123,6 +132,13 @@ export const TOPICS = {
     retentionMs: 14 * DAY_MS,
     bounds: CANDIDATES_OF_A_CLUSTER,
     schemas: [DECISIONS.cluster],
+  }),
+  clusterCensus: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.census',
+    retentionMs: 30 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Census],
   }),
   policies: topic({
     name: 'gc.policies',

@@ -3,7 +3,12 @@ import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
 import { ClusterName } from '../events/identity.ts';
 
 /** The collectors of the control plane that a policy can give to FleetGC, by their names in kube-controller-manager. */
-export const Collector = z.enum(['garbage-collector-controller']);
+export const Collector = z.enum([
+  'garbage-collector-controller',
+  'ttl-after-finished-controller',
+  'certificatesigningrequest-cleaner-controller',
+  'podcertificaterequest-cleaner-controller',
+]);
 export type Collector = z.infer<typeof Collector>;
 
 const Names = z.array(z.string().min(1).max(320)).max(1_000);

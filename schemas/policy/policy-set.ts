@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ApprovalRecord } from './approval.ts';
 import { PauseRecord } from './policy.ts';
 
 /**
@@ -15,5 +16,7 @@ export const PolicySetRecord = z.object({
   /** In the order of the set. */
   policies: z.array(z.object({ name: z.string(), policyVersion: z.int().positive(), hash: z.string() })),
   pauses: z.array(PauseRecord),
+  /** A release that knew of none wrote none. */
+  approvals: z.array(ApprovalRecord).optional(),
 });
 export type PolicySetRecord = z.infer<typeof PolicySetRecord>;

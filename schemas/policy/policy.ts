@@ -3,6 +3,7 @@ import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
 import { Uint64 } from '../events/filesystem.ts';
 import type { SubjectKind } from '../events/identity.ts';
 import { compareText } from '../events/text-order.ts';
+import { ApprovalRecord } from './approval.ts';
 import { ClusterPolicyRecord } from './cluster-policy.ts';
 import { EvictionThreshold } from './eviction.ts';
 import { Globs } from './glob.ts';
@@ -181,7 +182,7 @@ export const PauseRecord = z.strictObject({
 export type PauseRecord = z.infer<typeof PauseRecord>;
 
 /**
- * State: nothing stands under this key any more. It takes the place of the policy or pause there and stays, so that whoever
+ * State: nothing stands under this key any more. It takes the place of the policy, pause or approval there and stays, so that whoever
  * reads the topic later knows that somebody deleted it: a record that is simply gone was not deleted.
  */
 export const PolicyDeletion = z.strictObject({
@@ -197,16 +198,22 @@ export type PolicyDeletion = z.infer<typeof PolicyDeletion>;
 
 export const PolicyTopicRecord = z.discriminatedUnion('type', [
   PauseRecord,
+  ApprovalRecord,
   PolicyDeletion,
   ...Object.values(POLICY_RECORDS),
 ]);
 export type PolicyTopicRecord = z.infer<typeof PolicyTopicRecord>;
 
-/** All policies for one kind of subject at one moment, and the pauses that outrank them. `hash` covers both. */
+/**
+ * All policies for one kind of subject at one moment, the pauses that outrank them, and the approvals of what they hold. `hash` covers
+ * all of it.
+ */
 export interface PolicySetOf<Kind extends SubjectKind> {
   readonly subject: Kind;
   readonly policies: readonly PolicyRecordOf<Kind>[];
   readonly pauses: readonly PauseRecord[];
+  /** For clusters alone. */
+  readonly approvals: readonly ApprovalRecord[];
   readonly hash: string;
 }
 export type PolicySet = PolicySetOf<'node'>;

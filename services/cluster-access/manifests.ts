@@ -1,6 +1,6 @@
 import type { Manifest } from './manifest.ts';
 import { patchPolicy } from './patch-policy.ts';
-import { type Part, rulesFor, type WantedRights } from './rights.ts';
+import { leaseRules, type Part, rulesFor, type WantedRights } from './rights.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
@@ -23,6 +23,22 @@ export function accessManifests(part: Part, namespace: string, wanted: WantedRig
       roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
       subjects: [{ kind: 'ServiceAccount', name, namespace }],
     },
-    ...(part === 'agent' ? [] : patchPolicy(name, userOf(namespace, name))),
+    ...(part === 'run' ? [] : leaseManifests(name, namespace)),
+    ...(part === 'agent' ? [] : patchPolicy({ name, namespace, user: userOf(namespace, name) })),
+  ];
+}
+
+/** The Lease has the name of the account, in its namespace. */
+function leaseManifests(name: string, namespace: string): readonly Manifest[] {
+  const metadata = { name, namespace };
+  return [
+    { apiVersion: `${RBAC}/v1`, kind: 'Role', metadata, rules: leaseRules(name) },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: RBAC, kind: 'Role', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
   ];
 }

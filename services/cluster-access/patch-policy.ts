@@ -1,5 +1,5 @@
 import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
-import { admissionManifests, celList } from './admission.ts';
+import { admissionManifests, celList, celText } from './admission.ts';
 import type { Manifest } from './manifest.ts';
 
 /** What the API server itself changes when metadata is written. */
@@ -16,20 +16,28 @@ const SAME_REFERENCE = ['uid', 'name', 'kind', 'apiVersion']
   .map((field) => `o.${field} == n.${field}`)
   .join(' && ');
 
+interface LimitedAccount {
+  /** Of its Lease, too. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly user: string;
+}
+
 /** Who has no rights but these may write nothing else, whatever the role says (cluster D11, D12, D18). */
-export const patchPolicy = (name: string, user: string): readonly Manifest[] =>
+export const patchPolicy = ({ name, namespace, user }: LimitedAccount): readonly Manifest[] =>
   admissionManifests({
     name,
     operations: ['CREATE', 'UPDATE', 'CONNECT'],
     users: [user],
-    variables: VARIABLES,
+    variables: [...VARIABLES, { name: 'isOwnLease', expression: isLease(namespace, name) }],
     validations: [
       {
-        expression: "request.operation == 'UPDATE' && (variables.isWhole || variables.isPodStatus)",
+        expression:
+          "variables.isOwnLease || (request.operation == 'UPDATE' && (variables.isWhole || variables.isPodStatus))",
         message: 'This account changes objects and the status of pods, and nothing else.',
       },
       {
-        expression: `!variables.isWhole || (${SAME_BESIDE(celList(['metadata', 'apiVersion', 'kind']), '')} && ${SAME_BESIDE(WRITTEN, '.metadata')})`,
+        expression: `!variables.isWhole || variables.isOwnLease || (${SAME_BESIDE(celList(['metadata', 'apiVersion', 'kind']), '')} && ${SAME_BESIDE(WRITTEN, '.metadata')})`,
         message: 'This account changes owner references and finalizers, and nothing else.',
       },
       {
@@ -46,6 +54,16 @@ export const patchPolicy = (name: string, user: string): readonly Manifest[] =>
       },
     ],
   });
+
+/** By it replicas take turns; it is made by the first one. */
+const isLease = (namespace: string, name: string): string =>
+  [
+    "request.operation in ['CREATE', 'UPDATE']",
+    "request.resource.group == 'coordination.k8s.io'",
+    "request.resource.resource == 'leases'",
+    `request.namespace == ${celText(namespace)}`,
+    `object.metadata.name == ${celText(name)}`,
+  ].join(' && ');
 
 const listOf = (object: 'object' | 'oldObject', field: string): string =>
   `request.operation == 'UPDATE' ? ${object}.metadata.?${field}.orValue([]) : []`;

@@ -41,6 +41,13 @@ const WHICH_CLUSTER: RoleRule = {
 };
 const WHAT_IS_SERVED: RoleRule = { nonResourceURLs: ['/api', '/apis'], verbs: ['get'] };
 
+/** Replicas of a half take turns by it. Rights to create are never on one name. */
+export const leaseRules = (lease: string): readonly RoleRule[] => [
+  { ...LEASES, verbs: ['create'] },
+  { ...LEASES, verbs: ['get', 'patch'], resourceNames: [lease] },
+];
+const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+
 const SINGLE: Readonly<Record<Part, readonly RoleRule[]>> = {
   run: [WHAT_IS_SERVED],
   agent: [WHICH_CLUSTER, WHAT_IS_SERVED],
@@ -87,10 +94,34 @@ const CHANGES: Readonly<Record<Collector, Grants>> = {
       grant(kind, 'patch'),
       ...(mayGo(kind, wanted.policy) ? [grant(kind, 'delete')] : []),
     ]),
+  'ttl-after-finished-controller': deletingOf({ group: 'batch', kind: 'Job', resource: 'jobs' }),
+  'certificatesigningrequest-cleaner-controller': deletingOf({
+    group: 'certificates.k8s.io',
+    kind: 'CertificateSigningRequest',
+    resource: 'certificatesigningrequests',
+  }),
+  'podcertificaterequest-cleaner-controller': deletingOf({
+    group: 'certificates.k8s.io',
+    kind: 'PodCertificateRequest',
+    resource: 'podcertificaterequests',
+  }),
 };
 
+type NamedKind = Pick<KindRights, 'group' | 'kind' | 'resource'>;
+
+/** One kind alone, also where it is not known what is served. */
+function deletingOf(named: NamedKind): Grants {
+  return ({ kinds, policy, without }) => {
+    const isServed = kinds.some(
+      (kind) => kind === EVERY_KIND || (kind.group === named.group && kind.resource === named.resource),
+    );
+    const mayBeDeleted = isServed && !without.has(kindName(named)) && mayGo(named, policy);
+    return mayBeDeleted ? [grant(named, 'delete')] : [];
+  };
+}
+
 /** What is held or kept by its kind is never deleted, so nobody needs the right (cluster S2, S5). */
-function mayGo(kind: KindRights, { profile, heldKinds, keep }: RightsPolicy): boolean {
+function mayGo(kind: NamedKind, { profile, heldKinds, keep }: RightsPolicy): boolean {
   if (profile === 'kubernetes' || kind === EVERY_KIND) return true;
   return !heldKinds.includes(kindName(kind)) && !keep.kinds.includes(kindName(kind));
 }
@@ -100,7 +131,11 @@ const kindsOf = (
   isOne: (kind: KindRights) => boolean,
 ): readonly KindRights[] => kinds.filter((kind) => isOne(kind) && !without.has(kindName(kind)));
 
-const grant = ({ group, resource }: KindRights, verb: Verb): Grant => ({ group, resource, verb });
+const grant = ({ group, resource }: Pick<KindRights, 'group' | 'resource'>, verb: Verb): Grant => ({
+  group,
+  resource,
+  verb,
+});
 
 /** One rule for all resources of a group that have the same verbs. */
 function compact(grants: readonly Grant[]): readonly RoleRule[] {

@@ -1,6 +1,6 @@
 import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
 import { candidacyOf, neighbours } from '../../packages/owner-graph/candidacy.ts';
-import { CascadeWidths } from '../../packages/owner-graph/cascade-widths.ts';
+import { type CascadeWidth, CascadeWidths } from '../../packages/owner-graph/cascade-widths.ts';
 import { type GraphObject, sameReferences } from '../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { Listing } from '../../packages/owner-graph/listing.ts';
@@ -105,8 +105,14 @@ export class ClusterGraph implements ReflectorSink {
     if (candidacy === null) return null;
     return candidateFacts(candidacy, {
       widths: this.#widths,
+      graph: this.index,
       isKeptNamespace: (namespace) => this.isKeptNamespace(namespace),
     });
+  }
+
+  /** How much goes with a missing owner of this kind (cluster S1). */
+  widthOf(ownerUid: string, ownerKind: string): CascadeWidth {
+    return this.#widths.of(ownerUid, ownerKind);
   }
 
   /** What each owner reference of an object comes to as things are now. */
@@ -125,6 +131,11 @@ export class ClusterGraph implements ReflectorSink {
   lookAtAll(): void {
     this.#tracker.touchAll();
     this.#options.onWork();
+  }
+
+  /** Something else may be decided of what was published. */
+  tellAgain(): void {
+    this.#tracker.tellAgain();
   }
 
   /** The kind is not served any more, and nobody defines it. */

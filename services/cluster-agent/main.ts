@@ -1,13 +1,18 @@
 import type { Logger } from 'pino';
-import { clusterOutput } from '../../packages/decision/handler.ts';
+import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
+import type { AgentFact } from './agent-parts.ts';
+import { whatHolds } from './candidates/what-holds.ts';
 import { readGoneOwners } from './read-gone-owners.ts';
 
 export interface ClusterAgentDeps {
@@ -15,10 +20,24 @@ export interface ClusterAgentDeps {
   readonly connection: ApiConnection;
   readonly publisher: Publisher;
   readonly log: Pick<EventLog, 'read'>;
+  /** Throws `POLICIES_UNREADABLE` while nobody can tell. */
+  readonly policies: () => PolicySetOf<'cluster'>;
   readonly trust: Trust;
   readonly sources: Sources;
   readonly metrics: Metrics;
   readonly logger: Logger;
+}
+
+/** Each on the topic of its type. */
+function outputOf(fact: AgentFact): Output {
+  switch (fact.type) {
+    case 'fleetgc.cluster.ownership':
+      return clusterOutput('clusterOwnership', fact);
+    case 'fleetgc.cluster.expiry':
+      return clusterOutput('clusterExpiry', fact);
+    case 'fleetgc.cluster.census':
+      return clusterOutput('clusterCensus', fact);
+  }
 }
 
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
@@ -26,9 +45,10 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   const { cluster, connection, publisher, log, trust, sources, metrics, logger } = deps;
   const agent = new ClusterAgent(cluster, {
     connection,
-    publish: (fact) => publisher.publish([clusterOutput('clusterOwnership', fact)]),
+    publish: (fact) => publisher.publish([outputOf(fact)]),
     goneBefore: (clusterInstance, signal) =>
       readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
+    holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),
     sleep: sources.wait,
     random: sources.random,
     newId: sources.newId,
@@ -37,4 +57,17 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   });
   addAgentMetrics(metrics, { agent, clock: connection.clock, nowMs: sources.monotonicNow });
   return agent;
+}
+
+function holdsNow(
+  policies: ClusterAgentDeps['policies'],
+  identity: ClusterIdentity,
+  atMs: number,
+): string | null {
+  try {
+    return whatHolds(policies(), identity, atMs);
+  } catch (error) {
+    if (toFleetGcError(error).code === 'POLICIES_UNREADABLE') return null;
+    throw error;
+  }
 }

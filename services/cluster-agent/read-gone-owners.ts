@@ -71,5 +71,11 @@ function goneOwner(
   if (state === 'elsewhere') return undefined;
   if (gone === null || resolved === null) return state === 'held' ? null : undefined;
   if (!KEEPING.includes(gone.how) && !gone.orphaned) return null;
-  return { ...gone, kind: resolved, name, namespace: resolved.namespaced ? object.namespace : '' };
+  return {
+    ...gone,
+    kind: resolved,
+    name,
+    namespace: resolved.namespaced ? object.namespace : '',
+    within: null,
+  };
 }

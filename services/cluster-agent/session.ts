@@ -1,33 +1,23 @@
 import pLimit from 'p-limit';
-import type { Logger } from 'pino';
-import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
-import { backoffMs, type RetryBackoff, type Sleep } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
+import { HoldsWatch } from './candidates/what-holds.ts';
+import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
+import { ExpiryBook } from './expiry/expiry-book.ts';
+import { publishExpiry } from './expiry/expiry-publisher.ts';
+import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
+import { everySink } from './watching/every-sink.ts';
 import { Reflectors } from './watching/reflectors.ts';
-
-export interface AgentParts {
-  readonly connection: ApiConnection;
-  /** Resolves when the fact is acknowledged. */
-  readonly publish: (fact: Ownership) => Promise<void>;
-  /** How owners went while an earlier agent followed this cluster. */
-  readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
-  readonly sleep: Sleep;
-  readonly random: () => number;
-  readonly newId: () => string;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-  readonly logger: Logger;
-}
 
 export interface SessionStart extends ClusterIdentity {
   readonly session: string;
@@ -61,7 +51,6 @@ const DISCOVER_GAP_MS = 1_000;
 const LOOK_EVERY_MS = 1_000;
 const LOOK_AT_ALL_EVERY_MS = 30_000;
 const LISTS_AT_ONCE = 4;
-const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 const MAX_REASON_LENGTH = 500;
 
 /** Follows one cluster until the signal aborts, or until it went back to an older state. */
@@ -69,10 +58,12 @@ export class Session {
   readonly #parts: AgentParts;
   readonly #start: SessionStart;
   readonly #graph: ClusterGraph;
+  readonly #expiry: ExpiryBook;
   readonly #reflectors: Reflectors;
   readonly #work: ReturnType<typeof createWakeSignal>;
   readonly #definitions: ReturnType<typeof createWakeSignal>;
   readonly #over = new AbortController();
+  readonly #holds = new HoldsWatch();
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
@@ -95,9 +86,11 @@ export class Session {
       },
     });
     for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
+    this.#expiry = new ExpiryBook({ isKeptNamespace: (name) => this.#graph.isKeptNamespace(name) });
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
-    this.#reflectors = new Reflectors({ connection, sink: this.#graph, sleep, random, inTurn }, (error) => {
+    const sink = everySink([this.#graph, this.#expiry]);
+    this.#reflectors = new Reflectors({ connection, sink, sleep, random, inTurn }, (error) => {
       this.#failure = error;
       this.#over.abort();
     });
@@ -132,7 +125,10 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      await runTogether([(each) => this.#discoverOn(each), (each) => this.#publishOn(each)], either.signal);
+      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#keepCensus].map(
+        (loop) => (each: AbortSignal) => loop.call(this, each),
+      );
+      await runTogether(loops, either.signal);
     } finally {
       await this.#reflectors.stopAll();
     }
@@ -167,7 +163,10 @@ export class Session {
   #takeOver(discovery: Discovery): void {
     const { added, withdrawn, moved } = this.#graph.kinds.update(discovery);
     for (const kind of [...withdrawn, ...moved]) this.#reflectors.stop(kind);
-    for (const kind of withdrawn) this.#graph.withdraw(kind);
+    for (const kind of withdrawn) {
+      this.#graph.withdraw(kind);
+      this.#expiry.withdraw(kind);
+    }
     for (const kind of [...added, ...moved]) this.#reflectors.start(kind);
     if (added.length + withdrawn.length + moved.length > 0) this.#graph.lookAtAll();
   }
@@ -186,33 +185,27 @@ export class Session {
 
   /** Whether there was anything to publish. */
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
-    const takenAt = this.#takenAt();
-    if (takenAt === null || !this.isReady) return false;
+    const instant = takenAt(this.#parts);
+    if (instant === null || !this.isReady) return false;
+    if (this.#hasNews(instant)) this.#graph.tellAgain();
     const batch = this.#graph.take();
     if (batch.candidates.length + batch.settled.length === 0) return false;
-    await this.#publishUntilDone(this.#fact(batch, takenAt), signal);
+    await publishUntilDone(this.#parts, this.#fact(batch, instant), signal);
     return true;
   }
 
-  /** What cannot be published waits, and so does what comes after it. */
-  async #publishUntilDone(fact: Ownership, signal: AbortSignal): Promise<void> {
-    for (let attempt = 0; !signal.aborted; attempt++) {
-      try {
-        await this.#parts.publish(fact);
-        return;
-      } catch (error) {
-        const foreseen = toFleetGcError(error);
-        if (!foreseen.retry) throw foreseen;
-        this.#parts.logger.warn({ err: foreseen }, 'candidates cannot be published; they wait');
-        await this.#parts.sleep(backoffMs(BACKOFF, attempt, this.#parts.random), signal);
-      }
-    }
+  #publishExpiry(signal: AbortSignal): Promise<void> {
+    const publishing = { parts: this.#parts, identity: this.#start, book: this.#expiry };
+    return publishExpiry({ ...publishing, isReady: () => this.isReady }, signal);
   }
 
-  /** `null` while the API server's time is not known: then nothing is published. */
-  #takenAt(): ClusterInstant | null {
-    const time = this.#parts.connection.clock.at(this.#parts.nowMs());
-    return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
+  #hasNews({ serverMs, spreadMs }: ClusterInstant): boolean {
+    return this.#holds.isChanged(this.#parts.holds(this.#start, serverMs + spreadMs), this.#parts.nowMs());
+  }
+
+  #keepCensus(signal: AbortSignal): Promise<void> {
+    const keeping = { parts: this.#parts, identity: this.#start, graph: this.#graph };
+    return keepCensus({ ...keeping, isReady: () => this.isReady }, signal);
   }
 
   get #wentBackLately(): boolean {

@@ -11,13 +11,15 @@ import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';
 import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterObjectOutcome } from '../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
-import { Attempt, type Attempting, latenessOf } from './acting/attempt.ts';
+import { Attempt, type Attempting } from './acting/attempt.ts';
 import { DoneBefore } from './acting/done-before.ts';
 import { FirstTries } from './acting/first-tries.ts';
+import { latenessOf } from './acting/permission.ts';
 import { type CommandRefused, commandRefusal } from './checks/command-checks.ts';
 import { KindCatalog } from './checks/kind-catalog.ts';
 import { sharedReads } from './checks/live-reads.ts';
 import { removalsBefore } from './checks/removals-before.ts';
+import { SameInstance } from './checks/same-instance.ts';
 import { failed, later, type Stop } from './checks/stop.ts';
 import { addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
 import { Order } from './order.ts';
@@ -55,6 +57,7 @@ const TELL_EVERY_MS = 1_000;
  * before is known from its results, and by the API server, which does nothing twice to one state of an object.
  */
 export class ClusterExecutor {
+  readonly instance: SameInstance;
   readonly #deps: ClusterExecutorDeps;
   readonly #metrics: ExecutorMetrics;
   readonly #queue: WorkQueue<Order>;
@@ -70,6 +73,7 @@ export class ClusterExecutor {
   constructor(deps: ClusterExecutorDeps) {
     const { identity, nowMs, recent, logger } = deps;
     this.#deps = deps;
+    this.instance = new SameInstance(identity, nowMs);
     this.#metrics = createExecutorMetrics(deps.metrics);
     this.#queue = new WorkQueue<Order>({ nowMs, mostKeys: MOST_WAITING });
     this.#firstTries = new FirstTries(deps.index);
@@ -80,7 +84,7 @@ export class ClusterExecutor {
     );
     this.#parts = {
       ...deps,
-      reads: sharedReads(new KindCatalog(nowMs), nowMs),
+      reads: sharedReads({ kinds: new KindCatalog(nowMs), instance: this.instance }, nowMs),
       removals: removalsBefore(deps),
       doneBefore: new DoneBefore(),
     };

@@ -97,8 +97,9 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
   onStarted(consumer);
   using ending = new LinkedController(signal);
   const running = executor.run(ending.signal);
+  const watching = executor.instance.watch(deps.connection, sources.wait, ending.signal);
   try {
-    await Promise.race([consumer.finished, running]);
+    await Promise.race([consumer.finished, running, watching]);
   } finally {
     // Also when the consumer failed, what is in hand is finished.
     ending.abort();
@@ -151,5 +152,12 @@ function policyInForce(
     return { kind: 'unreadable', message: toFleetGcError(error).message };
   }
   const selection = selectPolicy(policies, identity);
-  return selection.kind === 'paused' ? { kind: 'paused', reason: selection.pause.reason } : selection;
+  switch (selection.kind) {
+    case 'paused':
+      return { kind: 'paused', reason: selection.pause.reason };
+    case 'none':
+      return selection;
+    case 'policy':
+      return { ...selection, approvals: policies.approvals };
+  }
 }

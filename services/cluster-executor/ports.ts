@@ -1,5 +1,6 @@
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 
 /** The owner graph of the cluster, where the agent that keeps it runs in the same process. */
@@ -18,7 +19,12 @@ export interface IndexSource {
 
 /** What the policies that this process follows itself say of the cluster. */
 export type ClusterPolicyInForce =
-  | { readonly kind: 'policy'; readonly record: ClusterPolicyRecord }
+  | {
+      readonly kind: 'policy';
+      readonly record: ClusterPolicyRecord;
+      /** Of this cluster and others, and those that have ended. */
+      readonly approvals: readonly ApprovalRecord[];
+    }
   | { readonly kind: 'paused'; readonly reason: string }
   | { readonly kind: 'none' }
   /** They cannot be read: a pause, or another policy, could be among them. */

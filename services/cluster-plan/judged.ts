@@ -1,4 +1,4 @@
-import type { ClusterAction } from '../../schemas/events/cluster-command.ts';
+import type { OwnershipAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterDecisionOutcome, ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
@@ -9,7 +9,7 @@ export interface Judged {
   readonly candidate: OwnershipCandidate;
   readonly verdict: ClusterVerdict;
   /** `null` for what stays. */
-  readonly act: ClusterAction | null;
+  readonly act: OwnershipAction | null;
 }
 
 export interface JudgedBatch {
@@ -19,7 +19,8 @@ export interface JudgedBatch {
 
 /** By the decider itself, as if an agent had published these. */
 export function judge(candidates: readonly OwnershipCandidate[], policy: ClusterPolicy): JudgedBatch {
-  const { outcome, verdicts, items } = decide({ candidates: [...candidates], wentBack: false }, policy);
+  // Policies of files approve nothing: what is held is told as held.
+  const { outcome, verdicts, items } = decide({ candidates: [...candidates], wentBack: false }, policy, []);
   const acts = new Map(items.map(({ object, act }) => [object.uid, act]));
   const judged = verdicts.flatMap((verdict) => {
     const candidate = candidates[verdict.position];

@@ -1,9 +1,7 @@
 import pLimit from 'p-limit';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
-import { METADATA_FORM } from '../../packages/kube-api/form.ts';
 import { listObjects } from '../../packages/kube-api/list.ts';
-import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import {
@@ -12,11 +10,12 @@ import {
   servedKinds,
   watchKey,
 } from '../cluster-agent/kinds/served-kinds.ts';
+import { formOf, type ObservedObject } from '../cluster-agent/watching/observed-object.ts';
 
 /** What a whole list of one kind held; `null` where it could not be read whole, and why. */
 export interface ListedKind {
   readonly kind: ResourceKind;
-  readonly objects: readonly ObjectMetadata[] | null;
+  readonly objects: readonly ObservedObject[] | null;
   readonly reason: string;
 }
 
@@ -26,12 +25,23 @@ export interface ClusterLook {
   readonly lists: readonly ListedKind[];
   /** Owners that a second list showed: they came while the lists were read, so nothing is said of them but that they are there. */
   readonly newcomers: readonly ListedKind[];
+  /** What the API server's clock showed at least after the lists; `null` where it cannot be believed. */
+  readonly serverMs: number | null;
 }
 
 const LISTS_AT_ONCE = 4;
 
+export interface Looking {
+  readonly connection: ApiConnection;
+  /** Milliseconds that only grow, as the connection counts them. */
+  readonly nowMs: () => number;
+}
+
 /** Lists all that is collected. Rejects with what the connection rejects with, and `API_REFUSED`. */
-export async function lookAtCluster(connection: ApiConnection, signal: AbortSignal): Promise<ClusterLook> {
+export async function lookAtCluster(
+  { connection, nowMs }: Looking,
+  signal: AbortSignal,
+): Promise<ClusterLook> {
   const discovery = await discover(connection, null);
   if (discovery === null)
     throw new FleetGcError('API_REFUSED', 'the API server tells nothing of what it serves');
@@ -39,7 +49,8 @@ export async function lookAtCluster(connection: ApiConnection, signal: AbortSign
   const lists = await listAll(connection, [...served.collectable.values()], signal);
   const missing = missingOwners(lists, served);
   const again = await listAll(connection, [...missing.kinds], signal);
-  return { discovery, lists, newcomers: again.map((list) => onlyThese(list, missing.uids)) };
+  const serverMs = connection.clock.at(nowMs())?.earliestMs ?? null;
+  return { discovery, lists, newcomers: again.map((list) => onlyThese(list, missing.uids)), serverMs };
 }
 
 const listAll = (
@@ -56,10 +67,10 @@ async function listKind(
   kind: ResourceKind,
   signal: AbortSignal,
 ): Promise<ListedKind> {
-  const objects: ObjectMetadata[] = [];
+  const objects: ObservedObject[] = [];
   const outcome = await listObjects(
     connection,
-    { resource: kind, form: METADATA_FORM },
+    { resource: kind, form: formOf(kind) },
     (page) => void objects.push(...page),
     signal,
   );

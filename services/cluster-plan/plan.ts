@@ -6,13 +6,15 @@ import type { ClusterPolicy, ClusterPolicyRecord, Collector } from '../../schema
 import type {
   ClusterPlan,
   CollectorPlan,
+  NamedObject,
   PlannedAction,
   UnreadKind,
 } from '../../schemas/reports/cluster-plan.ts';
 import type { ClusterGraph } from '../cluster-agent/cluster-graph.ts';
-import type { Judged } from './judged.ts';
+import type { ExpiryCollector } from '../expiry-gc/rules/due.ts';
 import type { ClusterLook } from './look.ts';
 import { graphOf } from './looked-at-graph.ts';
+import { judgeExpired } from './plan-expiry.ts';
 import { ruleWords } from './rule-words.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 
@@ -23,18 +25,27 @@ export interface Asking {
   readonly record: ClusterPolicyRecord;
 }
 
-type Planner = (graph: ClusterGraph, policy: ClusterPolicy) => Omit<CollectorPlan, 'collector'>;
+/** What a plan is made of. */
+interface Planning {
+  readonly look: ClusterLook;
+  readonly graph: ClusterGraph;
+  readonly policy: ClusterPolicy;
+}
+type Planner = (planning: Planning) => Omit<CollectorPlan, 'collector'>;
 
 const OWNERS = 'garbage-collector-controller';
 
 /** What is deleted sets free what it owned: so it goes on until nothing is left to do. */
-const planOwners: Planner = (graph, policy) => {
+const planOwners: Planner = ({ graph, policy }) => {
   const told = new Map<string, { readonly planned: PlannedAction; readonly verdict: ClusterVerdict }>();
   new SimulatedCluster(graph, policy).settle((judged, wave) => {
     const { uid } = judged.candidate.object;
     // What is done first counts: the rest of a deletion is no news.
     if (!isDone(told.get(uid)?.planned))
-      told.set(uid, { planned: plannedAction(judged, wave), verdict: judged.verdict });
+      told.set(uid, {
+        planned: plannedAction(judged.candidate.object, judged.verdict, wave),
+        verdict: judged.verdict,
+      });
     return true;
   });
   const all = [...told.values()];
@@ -49,8 +60,27 @@ const planOwners: Planner = (graph, policy) => {
 const isDone = (planned: PlannedAction | undefined): boolean =>
   planned !== undefined && planned.action !== 'keep' && planned.action !== 'hold';
 
+/** What goes by its own time sets nothing free that would go by it too. */
+const planExpiry =
+  (collector: ExpiryCollector): Planner =>
+  ({ look, graph, policy }) => {
+    const judged = judgeExpired(collector, { look, graph }, policy);
+    const { outcome } = clusterAnswer(
+      policy,
+      collector,
+      judged.map(({ verdict }) => verdict),
+    );
+    const objects = judged.map(({ candidate, verdict }) => plannedAction(candidate.object, verdict, 1));
+    return { outcome, objects: objects.toSorted(inOrder) };
+  };
+
 /** Each collector is asked itself. */
-const PLANNERS: Readonly<Record<Collector, Planner>> = { [OWNERS]: planOwners };
+const PLANNERS: Readonly<Record<Collector, Planner>> = {
+  [OWNERS]: planOwners,
+  'ttl-after-finished-controller': planExpiry('ttl-after-finished-controller'),
+  'certificatesigningrequest-cleaner-controller': planExpiry('certificatesigningrequest-cleaner-controller'),
+  'podcertificaterequest-cleaner-controller': planExpiry('podcertificaterequest-cleaner-controller'),
+};
 
 const isCollector = (name: string): name is Collector => Object.hasOwn(PLANNERS, name);
 
@@ -66,7 +96,7 @@ export function clusterPlan({ look, clusterInstance, record }: Asking): ClusterP
     totals: { kinds: kinds.watched.length, objects: index.size },
     collectors: Object.keys(PLANNERS)
       .filter(isCollector)
-      .map((collector) => ({ collector, ...PLANNERS[collector](graph, record.policy) })),
+      .map((collector) => ({ collector, ...PLANNERS[collector]({ look, graph, policy: record.policy }) })),
     ...unread(graph),
   };
 }
@@ -86,7 +116,7 @@ export const unread = ({
   failedGroups: [...kinds.failedGroups],
 });
 
-const plannedAction = ({ candidate: { object }, verdict }: Judged, wave: number): PlannedAction => ({
+const plannedAction = (object: NamedObject, verdict: ClusterVerdict, wave: number): PlannedAction => ({
   group: object.group,
   kind: object.kind,
   namespace: object.namespace,
@@ -101,10 +131,11 @@ const plannedAction = ({ candidate: { object }, verdict }: Judged, wave: number)
 
 const ORDER: Readonly<Record<ClusterVerdict['action'], number>> = {
   delete: 0,
-  'drop-references': 1,
-  finish: 2,
-  hold: 3,
-  keep: 4,
+  expire: 1,
+  'drop-references': 2,
+  finish: 3,
+  hold: 4,
+  keep: 5,
 };
 
 const inOrder = (a: PlannedAction, b: PlannedAction): number =>

@@ -1,4 +1,5 @@
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
+import type { ExpiryRule } from '../expiry-gc/rules/conclude.ts';
 import type { ClusterRule } from '../graph-gc/rules/outcome.ts';
 
 interface Words {
@@ -7,7 +8,7 @@ interface Words {
 }
 
 /** Why, in words; each number has its row in docs/reference/cluster-rules.md. */
-const WORDS: Readonly<Record<ClusterRule, string | Words>> = {
+const WORDS: Readonly<Record<ClusterRule | ExpiryRule, string | Words>> = {
   D3: 'it is being deleted, and waits for others than its dependents',
   D7: 'it has no owners',
   D9: 'the kind of an owner is not served, or not for sure',
@@ -21,6 +22,16 @@ const WORDS: Readonly<Record<ClusterRule, string | Words>> = {
   E3: { done: 'no dependent names it any more', kept: 'it waits until no dependent names it any more' },
   H2: 'it has no namespace and names an owner that has one',
   I10: 'its owners are not known well enough',
+  K1: 'it has no TTL, is not finished, or is being deleted',
+  K4: { done: 'its TTL is over', kept: 'its TTL is not over' },
+  L1: 'nothing says that it is done',
+  L2: 'it has its certificate, for more than an hour',
+  L3: 'it was denied more than an hour ago',
+  L4: 'it failed more than an hour ago',
+  L5: 'nothing was said about it for a day',
+  L6: 'its certificate has ended',
+  L7: 'it was approved a day ago, and has no certificate',
+  L9: { done: 'it is older than 15 minutes', kept: 'it is younger than 15 minutes' },
   S1: 'too much would go with it',
   S2: 'objects of this kind are held',
   S3: 'it is doubtful that its owner is gone on purpose',
@@ -29,7 +40,7 @@ const WORDS: Readonly<Record<ClusterRule, string | Words>> = {
   S6: 'its owner went without its dependents',
 };
 
-const isRule = (rule: string): rule is ClusterRule => Object.hasOwn(WORDS, rule);
+const isRule = (rule: string): rule is keyof typeof WORDS => Object.hasOwn(WORDS, rule);
 
 export function ruleWords({ rule, action }: Pick<ClusterVerdict, 'rule' | 'action'>): string {
   if (!isRule(rule)) return `rule ${rule}`;

@@ -1,6 +1,6 @@
 import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
-import type { ClusterAction, Propagation } from '../../schemas/events/cluster-command.ts';
+import type { OwnershipAction, Propagation } from '../../schemas/events/cluster-command.ts';
 import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
 import type { ClusterGraph } from '../cluster-agent/cluster-graph.ts';
@@ -50,7 +50,7 @@ export class SimulatedCluster {
     }
   }
 
-  #carryOut(uid: string, act: ClusterAction): void {
+  #carryOut(uid: string, act: OwnershipAction): void {
     const object = this.graph.index.get(uid);
     if (object === undefined) return;
     if (act.action === 'delete') this.delete(act.unblock ? unblocked(object) : object, act.propagation);
@@ -66,7 +66,7 @@ export class SimulatedCluster {
 }
 
 const leftBy = (
-  act: Exclude<ClusterAction, { action: 'delete' }>,
+  act: Exclude<OwnershipAction, { action: 'delete' }>,
   { references, finalizers }: GraphObject,
 ): Partial<GraphObject> =>
   act.action === 'finish'

@@ -5,6 +5,9 @@ import { ClusterName } from '../../schemas/events/identity.ts';
 /** In place of a file: the service account of the pod in which this process runs. */
 export const IN_CLUSTER = 'in-cluster';
 
+/** In place of a namespace: without a Lease. */
+export const NO_LEASE = 'none';
+
 /** How an API server is reached. */
 export const apiServerOptions = {
   kubeconfig: withMeta(FilePath, {
@@ -14,6 +17,14 @@ export const apiServerOptions = {
   context: withMeta(Text.optional(), {
     placeholder: 'NAME',
     description: 'Context in the kubeconfig; its current one when not given.',
+  }),
+};
+
+/** For a half that runs by itself, in more than one replica. */
+export const turnOptions = {
+  leaseNamespace: withMeta(Text.optional(), {
+    placeholder: `NAMESPACE|${NO_LEASE}`,
+    description: `Namespace of the Lease by which replicas take turns; that of the pod, or kube-system outside of one, when not given. ${NO_LEASE}: all of them work.`,
   }),
 };
 
@@ -35,6 +46,8 @@ export const clusterExecutorOptions = {
   }),
 };
 
+const TurnOptions = z.object(turnOptions);
+export type TurnOptions = z.infer<typeof TurnOptions>;
 const ApiServerOptions = z.object(apiServerOptions);
 export type ApiServerOptions = z.infer<typeof ApiServerOptions>;
 const ClusterOptions = z.object(clusterOptions);

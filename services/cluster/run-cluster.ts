@@ -9,6 +9,7 @@ import type { ClusterAgent } from '../cluster-agent/agent.ts';
 import { createClusterAgent } from '../cluster-agent/main.ts';
 import { executorGroup, type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
 import type { OpenCluster } from './open-cluster.ts';
+import type { Turns } from './turns.ts';
 
 interface ClusterRun {
   readonly process: ServiceProcess;
@@ -17,33 +18,45 @@ interface ClusterRun {
 }
 
 /** What only the removing half needs. */
-interface Removing {
+interface UnderPolicies {
   /** The policies as this process follows them itself. */
   readonly policies: Pick<PolicySource, 'current'>;
 }
 
-interface RemovingAlone extends Removing {
+interface RemovingAlone extends UnderPolicies {
   /** What the process keeps over its restarts. */
   readonly state: Pick<StateFiles, 'path'>;
 }
 
 /** Agent and executor of one cluster in one process: the executor asks the agent's owner graph beside the API server. */
-export async function runCluster(run: ClusterRun, removing: Removing): Promise<void> {
+export async function runCluster(run: ClusterRun, removing: UnderPolicies): Promise<void> {
   const publisher = publisherOf(run);
-  const agent = agentOf(run, publisher);
+  const agent = agentOf(run, removing, publisher);
   const executor = executorDeps(run, removing, { publisher, index: agent, marks: NO_MARKS });
   const executing = (stop: AbortSignal): Promise<void> => runClusterExecutor(executor, stop);
   await runTogether([(stop) => agent.run(stop), executing], run.signal);
 }
 
+/** One of several replicas, or the only one. */
+interface InTurn {
+  /** `null` where each replica works. */
+  readonly turns: Pick<Turns, 'run'> | null;
+}
+
+const inTurn = async (
+  { turns }: InTurn,
+  work: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> => (turns === null ? work(signal) : turns.run(work, signal));
+
 /** The reading half alone. */
-export async function runAgentOnly(run: ClusterRun): Promise<void> {
+export async function runAgentOnly(run: ClusterRun, taking: InTurn & UnderPolicies): Promise<void> {
   reportCluster(run);
-  await agentOf(run, publisherOf(run)).run(run.signal);
+  await inTurn(taking, (signal) => agentOf(run, taking, publisherOf(run)).run(signal), run.signal);
 }
 
 /** The removing half alone: it judges by what the API server says right then, since it has no graph. */
-export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone): Promise<void> {
+export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone & InTurn): Promise<void> {
   reportCluster(run);
   const { process, cluster } = run;
   const marks = openCrashMarks(
@@ -52,7 +65,7 @@ export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone):
     process.logger,
   );
   const deps = executorDeps(run, removing, { publisher: publisherOf(run), index: null, marks });
-  await runClusterExecutor(deps, run.signal);
+  await inTurn(removing, (signal) => runClusterExecutor(deps, signal), run.signal);
 }
 
 const reportCluster = ({ process, cluster: { identity, server } }: ClusterRun): void =>
@@ -63,13 +76,18 @@ function publisherOf({ process: { log, signer, sources }, cluster }: ClusterRun)
   return createPublisher({ log, source, now: sources.now, ids: sources.traceIds, signer });
 }
 
-function agentOf({ process, cluster }: ClusterRun, publisher: Publisher): ClusterAgent {
+function agentOf(
+  { process, cluster }: ClusterRun,
+  { policies }: UnderPolicies,
+  publisher: Publisher,
+): ClusterAgent {
   const { log, trust, sources, metrics, logger } = process;
   const agent = createClusterAgent({
     cluster: cluster.identity.cluster,
     connection: cluster.connection,
     publisher,
     log,
+    policies: policies.current.cluster,
     trust,
     sources,
     metrics,
@@ -81,7 +99,7 @@ function agentOf({ process, cluster }: ClusterRun, publisher: Publisher): Cluste
 
 function executorDeps(
   { process, cluster: { identity, connection } }: ClusterRun,
-  { policies }: Removing,
+  { policies }: UnderPolicies,
   { publisher, ...beside }: Pick<RunClusterExecutor, 'publisher' | 'index' | 'marks'>,
 ): RunClusterExecutor {
   const { log, trust, metrics, logger, sources } = process;

@@ -8,6 +8,7 @@ import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { DeciderName } from '../../schemas/events/object-kinds.ts';
 import { startContainerGc } from '../container-gc/main.ts';
+import { startExpiryGc } from '../expiry-gc/main.ts';
 import { startGraphGc } from '../graph-gc/main.ts';
 import { startImageGc } from '../image-gc/main.ts';
 import { startPressure } from '../pressure/main.ts';
@@ -36,6 +37,7 @@ const STARTS: Readonly<Record<AnyDeciderName, StartDecider>> = {
   'container-gc': about('node', DECIDERS['container-gc']),
   'image-gc': about('node', DECIDERS['image-gc']),
   'graph-gc': about('cluster', startGraphGc),
+  'expiry-gc': about('cluster', startExpiryGc),
 };
 
 interface DeciderRun {

@@ -1,9 +1,10 @@
 import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
-import type { ClusterConclusion } from '../../packages/decision/cluster-record.ts';
-import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
+import type { CommandItem, CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
+import type { OwnershipAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
 import { conclude } from './rules/conclude.ts';
 import type { Confirmation, Outcome } from './rules/outcome.ts';
@@ -14,18 +15,13 @@ export const DECIDER = { name: 'graph-gc', version: '1' } as const;
 /** Whose work this is where FleetGC does not do it. */
 const COLLECTOR: Collector = 'garbage-collector-controller';
 
-/** With a verdict on every candidate, whatever the outcome. */
-export interface OwnershipConclusion extends ClusterConclusion {
-  /** They become a command only if the outcome is `commanded`. */
-  readonly items: readonly ClusterCommandItem[];
-}
-
-/** What becomes of the candidates of a fact. Each is judged by what is said of itself alone. */
+/** What becomes of the candidates of a fact; `approvals`: those in force for its cluster. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
 export function decide(
   fact: Pick<Ownership, 'candidates' | 'wentBack'>,
   policy: ClusterPolicy,
-): OwnershipConclusion {
-  const settings = settingsOf(policy);
+  approvals: readonly ApprovalRecord[],
+): CommandingConclusion<OwnershipAction> {
+  const settings = settingsOf(policy, approvals);
   const outcomes = fact.candidates.map((candidate) =>
     conclude(candidate, settings, { wentBack: fact.wentBack }),
   );
@@ -46,7 +42,7 @@ const factsOf = ({ facts, act, confirm }: Extract<Outcome, { kind: 'act' }>): Cl
 });
 
 /** What the command would say, since a dry run has none. */
-function actionFacts(act: ClusterAction): ClusterVerdict['facts'] {
+function actionFacts(act: OwnershipAction): ClusterVerdict['facts'] {
   switch (act.action) {
     case 'delete':
       return { propagation: act.propagation };
@@ -68,7 +64,10 @@ const ownerFacts = (confirmation: Confirmation | undefined): ClusterVerdict['fac
         ownerIs: confirmation.is,
       };
 
-function itemOf({ object }: OwnershipCandidate, outcome: Outcome | undefined): ClusterCommandItem[] {
+function itemOf(
+  { object }: OwnershipCandidate,
+  outcome: Outcome | undefined,
+): CommandItem<OwnershipAction>[] {
   if (outcome?.kind !== 'act') return [];
   return [{ object: ClusterObject.parse(object), rule: outcome.rule, act: outcome.act }];
 }

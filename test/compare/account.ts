@@ -1,3 +1,4 @@
+import type { Compared } from './campaign.ts';
 import { type SeedOutcome, VERDICTS, type Verdict } from './judge/verdict.ts';
 import type { Deeds } from './sides/fleetgc.ts';
 
@@ -18,6 +19,8 @@ export interface Account {
   readonly different: readonly Pick<SeedOutcome, 'seed' | 'differences' | 'stalled'>[];
   /** Seeds in which a collector stalled, by side. */
   readonly stalled: Readonly<Record<string, readonly number[]>>;
+  /** Seeds that could not be played, and why. */
+  readonly problems: readonly string[];
   /** What FleetGC decided, by action and rule, and what came of it. */
   readonly decided: Readonly<Record<string, number>>;
   readonly done: Readonly<Record<string, number>>;
@@ -25,7 +28,7 @@ export interface Account {
 
 export function accountOf(
   subject: string,
-  outcomes: readonly SeedOutcome[],
+  { outcomes, problems }: Compared,
   deeds: Pick<Deeds, 'decided' | 'done'>,
 ): Account {
   const bySeed = outcomes.toSorted((a, b) => a.seed - b.seed);
@@ -57,6 +60,7 @@ export function accountOf(
         rows.map(({ seed }) => seed),
       ]),
     ),
+    problems,
     decided: sorted(deeds.decided),
     done: sorted(deeds.done),
   };
@@ -67,7 +71,7 @@ const sorted = (counts: ReadonlyMap<string, number>): Readonly<Record<string, nu
 
 /** For people; the same for the same account. */
 export function accountLines(account: Account): readonly string[] {
-  const { verdicts, objects, kcmDiffers, different, stalled, decided, done } = account;
+  const { verdicts, objects, kcmDiffers, different, stalled, problems, decided, done } = account;
   const rows: readonly (readonly [string, string])[] = [
     ['seeds', String(account.seeds)],
     ['objects of a seed', `${objects.fewest} to ${objects.most}, median ${objects.median}`],
@@ -89,6 +93,7 @@ export function accountLines(account: Account): readonly string[] {
       ...differences.map(({ text }) => `    ${text}`),
     ]),
     ...Object.entries(stalled).map(([side, seeds]) => `  ${side} stalled in seeds ${seeds.join(', ')}`),
+    ...problems.map((problem) => `  not played: ${problem}`),
     `  FleetGC decided: ${countsText(decided)}`,
     `  what came of it: ${countsText(done)}`,
   ];

@@ -8,7 +8,7 @@ Plays random histories on a real API server: with the collectors of kube-control
 must be the same. Needs what the container suites of npm test need; the first run builds kube-controller-manager.
 
 Options:
-  --seeds N         plays seeds 1 to N (default: 20)
+  --seeds N|A-B     plays seeds 1 to N, or A to B (default: 20)
   --seed N          plays this seed alone
   --only NAME       compares this collector alone: ${SUBJECT_NAMES.join(', ')}
   --batch N         so many seeds lie side by side on one API server (default: 10)
@@ -17,8 +17,8 @@ Options:
   --json            prints the account as JSON on stdout, in place of the table
   -h, --help        show this help
 
-Progress goes to stderr, the account to stdout. Ends with 0 when all seeds ended the same, 1 when one did not, 2 when they
-could not be played. With --planted: 0 when a seed ended differently, 1 when none did.
+Progress goes to stderr, the account to stdout. A signal ends it after the batches that are under way. Ends with 0 when all
+seeds ended the same, 1 when one did not, 2 when some could not be played. With --planted: 0 when a seed ended differently, 1 when none did.
 `;
 
 export interface CompareOptions {
@@ -50,7 +50,7 @@ export function parseOptions(args: readonly string[]): CompareOptions | null {
   const { seeds, seed, only, batch = '10', lanes = '1', planted = null, json = false } = values;
   if (seeds !== undefined && seed !== undefined) throw new Error('give either --seeds or --seed');
   return {
-    seeds: seed === undefined ? upTo(positive('--seeds', seeds ?? '20')) : [positive('--seed', seed)],
+    seeds: seed === undefined ? seedsIn(seeds ?? '20') : [positive('--seed', seed)],
     subjects: only === undefined ? SUBJECT_NAMES : [subjectNamed(only)],
     batch: positive('--batch', batch),
     lanes: positive('--lanes', lanes),
@@ -59,7 +59,13 @@ export function parseOptions(args: readonly string[]): CompareOptions | null {
   };
 }
 
-const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
+function seedsIn(text: string): readonly number[] {
+  const [, from = '1', to = text] = /^(\d+)-(\d+)$/.exec(text) ?? [];
+  const first = positive('--seeds', from);
+  const count = positive('--seeds', to) - first + 1;
+  if (count < 1) throw new Error(`--seeds is ${text}; the first number must not be the larger one`);
+  return Array.from({ length: count }, (_, index) => first + index);
+}
 
 function subjectNamed(name: string): SubjectName {
   const found = SUBJECT_NAMES.find((each) => each === name);

@@ -9,7 +9,7 @@ const record = (name: string, overrides: Partial<Policy> = {}) => policyRecord({
 const pause = (selector: NodeSelector) => pauseRecord({ selector });
 
 test('a node that no policy selects gets none, which means keep everything', () => {
-  expect(selectPolicy({ subject: 'node', policies: [], pauses: [], hash: '' }, NODE)).toEqual({
+  expect(selectPolicy({ subject: 'node', policies: [], pauses: [], approvals: [], hash: '' }, NODE)).toEqual({
     kind: 'none',
   });
 });
@@ -17,7 +17,10 @@ test('a node that no policy selects gets none, which means keep everything', () 
 test('the highest priority wins, and between equals the first by name, whatever the order of arrival', () => {
   const policies = [record('b', { priority: 5 }), record('low'), record('a', { priority: 5 })];
   for (const order of [policies, policies.toReversed()]) {
-    const selection = selectPolicy({ subject: 'node', policies: order, pauses: [], hash: '' }, NODE);
+    const selection = selectPolicy(
+      { subject: 'node', policies: order, pauses: [], approvals: [], hash: '' },
+      NODE,
+    );
     expect(selection).toMatchObject({ kind: 'policy', record: { policy: { name: 'a' } } });
   }
 });
@@ -27,6 +30,7 @@ test('a pause outranks every policy on the nodes it selects, and only there', ()
     subject: 'node',
     policies: [record('a', { priority: 1000 })],
     pauses: [pause({ ...EVERY_NODE, clusters: ['prod'] })],
+    approvals: [],
     hash: '',
   };
   expect(selectPolicy(set, NODE).kind).toBe('paused');

@@ -9,6 +9,7 @@ import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import type { Verdict } from '../../schemas/events/decision.ts';
 import type { Bucket } from '../../schemas/events/disk-stats.ts';
 import { MAX_EVENT_ID_LENGTH } from '../../schemas/events/event-id.ts';
+import { MAX_EXPIRING } from '../../schemas/events/expiry.ts';
 import { LARGEST_UINT64 } from '../../schemas/events/filesystem.ts';
 import { MOST_SUMS } from '../../schemas/events/head.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../schemas/events/inventory.ts';
@@ -19,6 +20,7 @@ import { MAX_BOOT_ID_LENGTH } from '../../schemas/events/time.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { MAX_GLOB_LENGTH, MAX_GLOBS } from '../../schemas/policy/glob.ts';
 import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
+import { fullCensus } from '../fixtures/census.ts';
 import {
   clusterCommand,
   clusterDecision,
@@ -28,6 +30,7 @@ import {
 } from '../fixtures/cluster.ts';
 import { imageRemoval } from '../fixtures/command.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
+import { expiry, expiryCandidate, requestFacts } from '../fixtures/expiry.ts';
 import { container, image, inventory } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { decision } from '../fixtures/outputs.ts';
@@ -152,6 +155,14 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
       candidate({ object: LONG_NAMES, references: [owner('o'), owner('p')] }),
     ),
   }),
+  clusterExpiry: expiry({
+    candidates: many(MAX_EXPIRING, () =>
+      expiryCandidate({
+        object: LONG_NAMES,
+        facts: requestFacts({ conditions: many(4, () => ({ type: text(20), updatedAtMs: 1 })) }),
+      }),
+    ),
+  }),
   clusterCommands: clusterCommand({ items: many(MAX_CLUSTER_COMMAND_ITEMS, () => LARGE_ITEM) }),
   clusterResults: clusterObjectResults({
     objects: many(MAX_CLUSTER_COMMAND_ITEMS, () => ({
@@ -172,6 +183,7 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
       facts: Object.fromEntries(many(8, (fact) => [`fact${fact}`, text(128)])),
     })),
   }),
+  clusterCensus: fullCensus(LONG_NAMES),
   policies: policyRecord({ selector, keep }),
   policyVersions: set,
   keys: {

@@ -1,7 +1,11 @@
 import type { ClusterDecision, ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
-import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
-import { objectsText } from '../../views/cluster/object-text.ts';
+import { type Named, objectsText } from '../../views/cluster/object-text.ts';
+
+/** What a fact says of an object that was decided on. */
+export interface Judged {
+  readonly object: Named;
+}
 
 /**
  * What a decision means for the cluster, a line for each thing that it comes to; none where nothing follows from it. Without the
@@ -9,7 +13,7 @@ import { objectsText } from '../../views/cluster/object-text.ts';
  */
 export function decisionLines(
   decision: ClusterDecision,
-  candidates: readonly OwnershipCandidate[] | null,
+  candidates: readonly Judged[] | null,
 ): readonly string[] {
   const { decider, outcome, verdicts } = decision;
   const objectsOf = (chosen: readonly ClusterVerdict[]): string =>
@@ -53,6 +57,7 @@ interface ActionRow {
 
 const ACTIONS: readonly ActionRow[] = [
   { action: 'delete', words: (objects) => `delete ${objects}` },
+  { action: 'expire', words: (objects) => `delete ${objects}, whose time is over` },
   { action: 'drop-references', words: (objects) => `take references to owners from ${objects}` },
   { action: 'finish', words: (objects) => `let go ${objects}, which waited for dependents` },
 ];
@@ -111,6 +116,7 @@ function resultLine({ action, rule, result }: ObjectResult, objects: string): st
 
 const PATCHED: Readonly<Record<ObjectResult['action'], string>> = {
   delete: 'blocks its owners no more',
+  expire: 'changed',
   'drop-references': 'references to owners taken away',
   finish: 'finalizer taken away',
 };

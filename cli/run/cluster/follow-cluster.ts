@@ -3,9 +3,10 @@ import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { firstRecord } from '../../../packages/pipeline/read-log.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
-import { type EventOf, TOPICS } from '../../../schemas/events/topics.ts';
+import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { eventsOf } from '../follow.ts';
-import { commandLine, decisionLines, resultLines } from './cluster-lines.ts';
+import { newsOfCensus } from './census-news.ts';
+import { commandLine, decisionLines, type Judged, resultLines } from './cluster-lines.ts';
 
 export interface FollowingCluster {
   readonly log: Pick<EventLog, 'read'>;
@@ -35,7 +36,15 @@ export async function followCluster(
     for await (const result of eventsOf(log, { topic: 'clusterResults', fromMs }, signal))
       printAll(linesOfResult(result));
   };
-  await Promise.all([decisions(), results()]);
+  const censuses = async (): Promise<void> => {
+    let last = '';
+    for await (const census of eventsOf(log, { topic: 'clusterCensus', fromMs }, signal)) {
+      const lines = newsOfCensus(census);
+      if (lines.join('\n') !== last) printAll(lines);
+      last = lines.join('\n');
+    }
+  };
+  await Promise.all([decisions(), results(), censuses()]);
 }
 
 /** The decisions and results themselves, one JSON document a line. */
@@ -50,16 +59,21 @@ export async function followClusterAsJson(
   await Promise.all(topics.map(follow));
 }
 
+/** Topics of facts that are decided on. */
+const FACTS = ['clusterOwnership', 'clusterExpiry'] as const satisfies readonly TopicId[];
+
 /** Of the fact that was decided on, which lies where the decision says; `null` where it does not. */
 async function candidatesOf(
-  { input: { partition, offset } }: ClusterDecision,
+  { input: { topic: name, partition, offset } }: ClusterDecision,
   log: FollowingCluster['log'],
   signal: AbortSignal,
-): Promise<EventOf<'clusterOwnership'>['candidates'] | null> {
-  const topic = TOPICS.clusterOwnership.name;
+): Promise<readonly Judged[] | null> {
+  const id = FACTS.find((each) => TOPICS[each].name === name);
+  if (id === undefined) return null;
+  const topic = TOPICS[id].name;
   try {
     const record = await firstRecord(log, { topic, partition, from: { offset: BigInt(offset) } }, signal);
-    const parsed = record && parseRecord('clusterOwnership', record);
+    const parsed = record && parseRecord(id, record);
     return parsed?.ok ? parsed.event.candidates : null;
   } catch (error) {
     if (signal.aborted) return null;

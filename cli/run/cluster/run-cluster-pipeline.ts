@@ -49,7 +49,7 @@ export async function runClusterPipeline(pipeline: ClusterPipeline, signal: Abor
           : followCluster({ log, print: printAt, fromMs }, stop),
       (stop) =>
         json ? untilAborted(stop) : runEvery(LOOK_EVERY_MS, changes, { sleep: sources.wait, signal: stop }),
-      (stop) => runDeciders(['graph-gc'], { process, policies, signal: stop }),
+      (stop) => runDeciders(['graph-gc', 'expiry-gc'], { process, policies, signal: stop }),
       (stop) => runCluster({ process, cluster, signal: stop }, { policies }),
     ],
     signal,

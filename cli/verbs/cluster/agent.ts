@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
-import { clusterOptions } from '../../../services/cluster/cluster-options.ts';
+import { clusterOptions, turnOptions } from '../../../services/cluster/cluster-options.ts';
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
+import { openTurns } from '../../../services/cluster/open-turns.ts';
 import { runAgentOnly } from '../../../services/cluster/run-cluster.ts';
 import { openService } from '../../framework/open-service.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -13,6 +14,7 @@ import { clusterTrustOptions, readClusterTrust } from '../../options/trust-optio
 export const verb = defineVerb({
   help: [
     'The reading half of a cluster: it follows all kinds of objects and publishes those for which something may have to be done. It cannot change any of them.',
+    'Start two if you like: a Lease of the cluster says which one works, and the other takes over within 20 s.',
     'The API server has to be there when it starts. Later it may come and go.',
   ],
   examples: [
@@ -21,6 +23,7 @@ export const verb = defineVerb({
   ],
   options: z.object({
     ...clusterOptions,
+    ...turnOptions,
     ...httpOptions(9654),
     ...clusterTrustOptions,
     ...eventLogOptions('kafka'),
@@ -28,10 +31,12 @@ export const verb = defineVerb({
   run: async (options, context) => {
     const { environment, signal } = context;
     const { cluster } = options;
-    // It acts on no order and on no policy, so nobody can put one back before it.
+    // It tells more where a policy changes, and removes under none, so nobody gains by putting one back before it.
     const trust = await readClusterTrust(options, { cluster, seen: new SeenGenerations() }, signal);
     using open = await openCluster(options, { environment, sources: systemSources, signal });
     await using process = await openService('cluster-agent', options, trust, context);
-    await runAgentOnly({ process, cluster: open, signal });
+    const policies = process.followPolicies(null);
+    const turns = openTurns({ role: 'agent', process, cluster: open, options });
+    await runAgentOnly({ process, cluster: open, signal }, { turns, policies });
   },
 });

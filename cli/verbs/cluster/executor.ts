@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { clusterExecutorOptions, clusterOptions } from '../../../services/cluster/cluster-options.ts';
+import {
+  clusterExecutorOptions,
+  clusterOptions,
+  turnOptions,
+} from '../../../services/cluster/cluster-options.ts';
 import { openExecutorState } from '../../../services/cluster/executor-state.ts';
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
+import { openTurns } from '../../../services/cluster/open-turns.ts';
 import { runExecutorOnly } from '../../../services/cluster/run-cluster.ts';
 import { openService } from '../../framework/open-service.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -13,6 +18,7 @@ import { clusterTrustOptions, keptGenerations, readClusterTrust } from '../../op
 export const verb = defineVerb({
   help: [
     'The removing half of a cluster: it carries out commands, and only what the policy in force and a look of its own at the API server still allow.',
+    'Start two if you like: a Lease of the cluster says which one works, and the other takes over within 20 s.',
     'The API server has to be there when it starts. Later it may come and go.',
   ],
   examples: [
@@ -21,6 +27,7 @@ export const verb = defineVerb({
   ],
   options: z.object({
     ...clusterOptions,
+    ...turnOptions,
     ...clusterExecutorOptions,
     ...httpOptions(9655),
     ...clusterTrustOptions,
@@ -35,6 +42,7 @@ export const verb = defineVerb({
     using open = await openCluster(options, { environment, sources: systemSources, signal });
     await using process = await openService('cluster-executor', options, trust, context);
     const policies = process.followPolicies(null);
-    await runExecutorOnly({ process, cluster: open, signal }, { policies, state });
+    const turns = openTurns({ role: 'executor', process, cluster: open, options });
+    await runExecutorOnly({ process, cluster: open, signal }, { policies, state, turns });
   },
 });

@@ -77,13 +77,16 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.archive-head':
         case 'fleetgc.decision-head':
         case 'fleetgc.cluster.ownership':
+        case 'fleetgc.cluster.expiry':
         case 'fleetgc.cluster.command':
         case 'fleetgc.cluster.object-results':
         case 'fleetgc.cluster.command-result':
         case 'fleetgc.cluster.decision':
+        case 'fleetgc.cluster.census':
         case 'fleetgc.policy':
         case 'fleetgc.cluster-policy':
         case 'fleetgc.pause':
+        case 'fleetgc.approval':
         case 'fleetgc.policy-deletion':
         case 'fleetgc.policy-set':
         case 'fleetgc.key-certificate':

@@ -1,7 +1,7 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { type ClusterObject, kindName } from '../../../schemas/events/cluster-objects.ts';
 
-type Named = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'>;
+export type Named = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'>;
 
 const MOST_NAMES = 3;
 

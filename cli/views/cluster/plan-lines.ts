@@ -41,6 +41,7 @@ const OUTCOMES: Readonly<Record<CollectorPlan['outcome'], string>> = {
 
 const ACTIONS: Readonly<Record<PlannedAction['action'], string>> = {
   delete: 'delete',
+  expire: 'delete',
   'drop-references': 'take references',
   finish: 'let go',
   hold: 'hold',

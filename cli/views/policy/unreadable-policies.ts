@@ -1,15 +1,21 @@
 import type { Logger } from 'pino';
+import { deleteCommand } from '../../../packages/policy/ending-commands.ts';
 import { lossProblem } from '../../../packages/policy/lost-keys.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import type { StoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { isPauseKey } from '../../../schemas/policy/policy.ts';
 
 /** An unreadable record holds up every node that it might select until somebody acts, and what is gone holds up all. */
-export function warnOfUnreadable({ unreadable, lost }: StoredPolicies, logger: Logger): void {
+export function warnOfUnreadable(
+  { unreadable, unreadableApprovals, lost }: StoredPolicies,
+  logger: Logger,
+): void {
   for (const { key, message, hold } of unreadable) {
     const whom = hold === null ? 'any node' : selectorText(hold.selector);
     logger.warn(`${message}. Nothing is removed on ${whom} until ${remedy(key)}.`);
   }
+  for (const { key, message } of unreadableApprovals)
+    logger.warn(`${message}. It approves nothing. ${deleteCommand([key])} removes it.`);
   if (lost.length > 0) logger.warn(lossProblem(lost, true));
 }
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { kindName, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { ExpiryFacts } from '../../../schemas/events/expiry.ts';
+import { METADATA_FORM, type ObjectForm, wholeForm } from '../form.ts';
+import type { ObjectMetadata } from '../metadata.ts';
 import { readCertificateRequest } from './certificate-request.ts';
 import { readJob } from './job.ts';
 import { ApiTime } from './times.ts';
@@ -32,4 +34,19 @@ export function expiringReader(
     const facts = read(value);
     return facts && { createdAtMs: Created.safeParse(value).data?.metadata.creationTimestamp ?? null, facts };
   };
+}
+
+/** An object with what rules about time read of it; `null` where that is beyond all bounds: then it is kept. */
+export interface ExpiringObject extends ObjectMetadata {
+  readonly expiring: Expiring | null;
+}
+
+/** In which form one object is read for rules about time; `null` for kinds that no such rule knows. */
+export function expiringForm(kind: Pick<ServedKind, 'group' | 'kind'>): ObjectForm<ExpiringObject> | null {
+  const read = expiringReader(kind);
+  if (read === null) return null;
+  return wholeForm((value) => {
+    const object = METADATA_FORM.read(value);
+    return object && { ...object, expiring: read(value) };
+  });
 }

@@ -1,5 +1,6 @@
 import { SUBJECTS } from '../../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import { approvalKey } from '../../../schemas/policy/approval.ts';
 import { pauseKey, policyKey } from '../../../schemas/policy/policy.ts';
 import { contentHash } from '../../canonical/ids.ts';
 
@@ -7,6 +8,8 @@ function policyTopicKey(event: EventOf<'policies'>): string {
   switch (event.type) {
     case 'fleetgc.pause':
       return pauseKey(event.selector);
+    case 'fleetgc.approval':
+      return approvalKey(event);
     case 'fleetgc.policy-deletion':
       return event.key;
     case 'fleetgc.policy':
@@ -27,9 +30,11 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   results: SUBJECTS.node.keyOf,
   decisions: SUBJECTS.node.keyOf,
   clusterOwnership: SUBJECTS.cluster.keyOf,
+  clusterExpiry: SUBJECTS.cluster.keyOf,
   clusterCommands: SUBJECTS.cluster.keyOf,
   clusterResults: SUBJECTS.cluster.keyOf,
   clusterDecisions: SUBJECTS.cluster.keyOf,
+  clusterCensus: SUBJECTS.cluster.keyOf,
   policies: policyTopicKey,
   policyVersions: policyVersionKey,
   keys: ({ keyId }) => keyId,

@@ -6,8 +6,8 @@ import { timeText } from '../../../packages/text/time-text.ts';
 import { NOBODY_PROVED } from '../../../packages/trust/trust.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
+import { type ApprovalRecord, approvalKey, isApprovalKey } from '../../../schemas/policy/approval.ts';
 import {
-  isPauseKey,
   isPolicyFor,
   type PauseRecord,
   type PolicyRecordOf,
@@ -18,6 +18,7 @@ import {
 import { type Place, placeOf } from '../events/log-position.ts';
 import { readWholeTopic } from '../events/reading.ts';
 import { SETTLED_MS } from '../verify/coverage.ts';
+import { changeWords } from './change-words.ts';
 import type { PolicyHistory } from './policy-history.ts';
 
 /** A key that was deleted is known for a day; nobody knows when exactly a broker forgets it. */
@@ -94,7 +95,10 @@ function changeBy(record: LogRecord): Change {
     case 'policy':
       return { ...about, state: stateOf(entry.record), policy: entry.record };
     case 'pause':
+    case 'approval':
       return { ...about, state: stateOf(entry.record) };
+    case 'unreadable-approval':
+      return { ...about, state: null };
     case 'unreadable':
       return { ...about, state: entry.hold === null ? 'unknown' : stateOf(entry.hold), hold: entry.hold };
   }
@@ -104,8 +108,8 @@ function changeBy(record: LogRecord): Change {
  * What holds, whatever else its record says: a policy that came back has one content and, in `gc.policy-versions`, the record of its
  * last version.
  */
-const stateOf = (event: PauseRecord | PolicyRecordOf<SubjectKind>): string =>
-  event.type === 'fleetgc.pause' ? contentHash(event) : `${contentHash(event.policy)} ${event.policyVersion}`;
+const stateOf = (event: PauseRecord | ApprovalRecord | PolicyRecordOf<SubjectKind>): string =>
+  'policy' in event ? `${contentHash(event.policy)} ${event.policyVersion}` : contentHash(event);
 
 const stateFor = (subject: SubjectKind, { policy, state }: Change): Change['state'] =>
   policy === null || isPolicyFor(subject, policy) ? state : null;
@@ -159,14 +163,16 @@ function compareKeys(
       const { key } = change;
       const state = stateFor(subject, change);
       seen.add(key);
-      if (state === 'unknown' || state === (wanted.get(key) ?? null)) differing.delete(key);
+      // Whether a key signed it as it has to be is not looked at here; without an approval less goes, so a set may lack one.
+      const isLacked = isApprovalKey(key) && !wanted.has(key);
+      if (isLacked || state === 'unknown' || state === (wanted.get(key) ?? null)) differing.delete(key);
       else differing.add(key);
     },
   };
 }
 
 function statesOf(
-  { policies, pauses }: PolicySetOf<SubjectKind>,
+  { policies, pauses, approvals }: PolicySetOf<SubjectKind>,
   { changes }: History,
 ): ReadonlyMap<string, string> {
   const holders = new Map(changes.flatMap(({ key, hold }) => (hold === null ? [] : [[hold.id, key]])));
@@ -175,6 +181,7 @@ function statesOf(
     ...pauses.map(
       (record) => [holders.get(record.id) ?? pauseKey(record.selector), stateOf(record)] as const,
     ),
+    ...approvals.map((record) => [approvalKey(record), stateOf(record)] as const),
   ]);
 }
 
@@ -236,14 +243,8 @@ const whyNever = ({ length }: readonly Change[]): string =>
     ? 'does not hold: it is empty. If it was just made anew, apply the policies, and verify again'
     : 'never held: it has no such record, nor one that deletes them';
 
-function outdated(endedBy: LogRecord): NotInForce {
-  const { key, value, timestampMs } = endedBy;
-  const pause = isPauseKey(key ?? '');
-  const what = pause ? 'a pause' : `policy ${key}`;
-  const how = value === null ? (pause ? 'ended' : 'was deleted') : pause ? 'began' : 'was changed';
-  return {
-    kind: 'policies-outdated',
-    message: `it was decided under policies that did not hold any more: ${what} ${how} at ${timeText(timestampMs)}`,
-    places: [placeOf(endedBy)],
-  };
-}
+const outdated = (endedBy: LogRecord): NotInForce => ({
+  kind: 'policies-outdated',
+  message: `it was decided under policies that did not hold any more: ${changeWords(endedBy)} at ${timeText(endedBy.timestampMs)}`,
+  places: [placeOf(endedBy)],
+});

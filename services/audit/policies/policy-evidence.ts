@@ -3,6 +3,7 @@ import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
+import { isApprovalKey } from '../../../schemas/policy/approval.ts';
 import {
   isPauseKey,
   isPolicyFor,
@@ -90,8 +91,12 @@ class RecordEvidence implements PolicyEvidence {
         add(this.pauses, key, exactly(record, event));
         break;
       case 'fleetgc.policy-deletion':
+        if (isApprovalKey(key)) break;
         if (isPauseKey(key)) add(this.pauses, key, deletedBy<PauseRecord>(record, event));
         else add(this.policies, key, deletedBy<PolicyRecordOf<SubjectKind>>(record, event));
+        break;
+      // Nodes know none, and of clusters nothing is reported yet.
+      case 'fleetgc.approval':
         break;
       case 'fleetgc.policy':
       case 'fleetgc.cluster-policy':

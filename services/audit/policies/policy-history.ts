@@ -63,7 +63,7 @@ function collect(record: LogRecord, collected: Collected): void {
   const doubled = json.ok && record.value !== null ? doubledMember(record.value, json.event) : null;
   if (doubled !== null) problems.push({ record, message: doubledText(doubled) });
   const { event } = parsed;
-  // Pauses and deletions stand in no set by their hashes: sets tell pauses as a whole.
+  // Pauses, approvals and deletions stand in no set by their hashes: sets tell pauses and approvals as a whole.
   if (event.type === 'fleetgc.policy-set') collectSet(event, record, collected);
   if (event.type === 'fleetgc.policy' || event.type === 'fleetgc.cluster-policy')
     collectPolicy(event, record, collected);
@@ -85,7 +85,7 @@ function collectSet(
   record: LogRecord,
   { sets, setsSinceMs, problems }: Collected,
 ): void {
-  if (policySetHash(event.policies, event.pauses) !== event.hash) {
+  if (policySetHash(event.policies, event.pauses, event.approvals ?? []) !== event.hash) {
     problems.push({ record, message: `the set of policies ${NOT_OF_HASH}` });
     return;
   }

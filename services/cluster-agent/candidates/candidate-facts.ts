@@ -1,7 +1,9 @@
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { Candidacy } from '../../../packages/owner-graph/candidacy.ts';
+import { cascadeRoot } from '../../../packages/owner-graph/cascade-root.ts';
 import type { CascadeWidths } from '../../../packages/owner-graph/cascade-widths.ts';
 import { type GraphObject, toldReference } from '../../../packages/owner-graph/graph-object.ts';
+import type { GraphView } from '../../../packages/owner-graph/graph-view.ts';
 import { DANGLING, type StatedReference } from '../../../packages/owner-graph/reference-states.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import {
@@ -12,13 +14,14 @@ import {
 
 export interface FactsOf {
   readonly widths: CascadeWidths;
+  readonly graph: GraphView;
   readonly isKeptNamespace: (namespace: string) => boolean;
 }
 
 /** What a decision needs to know; `null` for an object with more references than a fact can hold, which is kept. */
 export function candidateFacts(
   { object, references, dependents }: Candidacy,
-  { widths, isKeptNamespace }: FactsOf,
+  facts: FactsOf,
 ): OwnershipCandidate | null {
   if (references.length > MAX_CANDIDATE_REFERENCES) return null;
   return {
@@ -30,11 +33,11 @@ export function candidateFacts(
       resourceVersion: object.resourceVersion,
       deletionTimestamp: object.deletionTimestamp,
       finalizers: [...object.finalizers],
-      keptBy: keptBy(object, isKeptNamespace),
+      keptBy: keptBy(object, facts.isKeptNamespace),
     },
     references: references.map(referenceFacts),
     dependents,
-    cascade: widest(references, widths),
+    cascades: cascadesOf(references, facts),
   };
 }
 
@@ -53,26 +56,28 @@ const referenceFacts = ({ reference, state, resolved, gone }: StatedReference): 
   gone: gone && { how: gone.how, orphaned: gone.orphaned },
 });
 
-/** Of the owners that let the object go, the one that takes most along. */
-function widest(
+/** One for each owner that lets the object go. */
+function cascadesOf(
   references: readonly StatedReference[],
-  widths: CascadeWidths,
-): OwnershipCandidate['cascade'] {
-  let found: OwnershipCandidate['cascade'] = null;
+  { widths, graph }: FactsOf,
+): OwnershipCandidate['cascades'] {
+  const found = new Map<string, OwnershipCandidate['cascades'][number]>();
   for (const { reference, state, resolved } of references) {
-    if (state !== 'waiting' && !DANGLING.has(state)) continue;
-    const ownerKind = resolved === null ? reference.kind : kindName(resolved);
-    const { objects, ofKind } = widths.of(reference.uid, ownerKind);
-    if (found === null || objects > found.objects)
-      found = { ownerUid: reference.uid, ownerKind, objects, ofKind };
+    const { uid, kind } = reference;
+    if (found.has(uid) || (state !== 'waiting' && !DANGLING.has(state))) continue;
+    const ownerKind = resolved === null ? kind : kindName(resolved);
+    const root = cascadeRoot(reference, graph);
+    const within = root === null || root.uid === uid ? null : root;
+    found.set(uid, { ownerUid: uid, ownerKind, ...widths.of(uid, ownerKind), within });
   }
-  return found;
+  return [...found.values()];
 }
 
 /** Differs when a decision may differ: a newer resourceVersion alone is no news, nor one dependent of many more. */
-export function fingerprintOf({ object, references, dependents, cascade }: OwnershipCandidate): string {
+export function fingerprintOf({ object, references, dependents, cascades }: OwnershipCandidate): string {
   const { resourceVersion: _, ...told } = object;
   const { count, blocking, oneWaits } = dependents;
-  const news = [told, references, count > 0, blocking > 0, oneWaits, cascade?.ownerUid, cascade?.objects];
+  const widths = cascades.map(({ ownerUid, objects, within }) => [ownerUid, objects, within]);
+  const news = [told, references, count > 0, blocking > 0, oneWaits, widths];
   return sha256Hex(JSON.stringify(news)).slice(0, 16);
 }

@@ -54,6 +54,14 @@ export class CandidateTracker {
     for (const uid of this.#published.keys()) this.#dirty.add(uid);
   }
 
+  /** All that was published is, once more. */
+  tellAgain(): void {
+    for (const [uid, published] of this.#published) {
+      this.#published.set(uid, { ...published, fingerprint: '' });
+      this.#dirty.add(uid);
+    }
+  }
+
   /** The next batch, which counts as published; empty when there is nothing to tell. */
   take(): Batch {
     const nowMs = this.#options.nowMs();

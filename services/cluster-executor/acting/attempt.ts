@@ -1,49 +1,34 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
-import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
-import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
-import type { ClusterObject, ServedKind } from '../../../schemas/events/cluster-objects.ts';
-import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
-import { settingsOf } from '../../graph-gc/rules/settings.ts';
-import { policyFor, timeRefusal } from '../checks/command-checks.ts';
-import { type Look, leavingOwners, liveFacts } from '../checks/live-facts.ts';
+import { isRemoval } from '../../../schemas/events/cluster-command.ts';
+import { judgeExpiry } from '../checks/judge-expiry.ts';
+import { judgeOwnership } from '../checks/judge-ownership.ts';
+import {
+  type Asked,
+  clockUnbelieved,
+  type Judgement,
+  kindKey,
+  type Permission,
+} from '../checks/judgement.ts';
 import { LiveReads, type SharedReads } from '../checks/live-reads.ts';
-import { ownJudgement } from '../checks/own-judgement.ts';
 import type { RemovalCounts } from '../checks/removal-counts.ts';
-import { failed, later, refused, type Stop, settled } from '../checks/stop.ts';
+import { later, refused, type Stop } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
-import type { ClusterIndex, ClusterPolicyInForce, IndexSource } from '../ports.ts';
+import type { IndexSource } from '../ports.ts';
 import { type Conflict, carryOut, type Deed } from './carry-out.ts';
 import type { DoneBefore } from './done-before.ts';
+import { type Permitting, permissionFor, samePermission } from './permission.ts';
 
-export interface Attempting {
+export interface Attempting extends Permitting {
   readonly reads: SharedReads;
   /** `null` where the process has no graph of the cluster. */
   readonly index: IndexSource | null;
-  readonly policy: () => ClusterPolicyInForce;
-  /** Whether the key that signed an order still counts; why not, in a sentence. */
-  readonly objectionTo: (keyId: string | null) => string | null;
   readonly removals: RemovalCounts;
   readonly doneBefore: DoneBefore;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-}
-
-/** What follows from the live state: this, to this object. */
-interface Judgement {
-  readonly kind: ServedKind;
-  readonly object: ObjectMetadata;
-  readonly action: ClusterAction;
-  readonly record: ClusterPolicyRecord;
-  /** Owners that let it go, and their kinds. */
-  readonly leaving: readonly { readonly uid: string; readonly kind: string }[];
 }
 
 /** So often an object that others change is read and judged again before it waits (cluster D15). */
 const MOST_CONFLICTS = 5;
-/** How long a clock is waited for that cannot be believed. */
-const CLOCK_WAIT_MS = 1_000;
 
 /** One attempt at one object. Rejects with what the connection rejects with. */
 export class Attempt {
@@ -70,104 +55,72 @@ export class Attempt {
     }
   }
 
-  /** The policy under which it may be done now. */
-  #permission(): ClusterPolicyRecord | Stop {
-    const { command, received } = this.#order;
-    const { policy, objectionTo, nowMs } = this.#parts;
-    const late = latenessOf(this.#order, this.#connection, nowMs());
-    if (late !== null) return late;
-    const distrust = objectionTo(received.signedBy);
-    if (distrust !== null) return refused('not-trusted', distrust);
-    const record = policyFor(command, policy());
-    return 'reason' in record ? refused(record.reason, record.message) : record;
+  /** Under what it may be done now. */
+  #permission(): Permission | Stop {
+    return permissionFor(this.#order, this.#connection, this.#parts);
   }
 
-  /** Why what was judged under this policy may not be done any more. */
-  #objectionTo({ hash }: ClusterPolicyRecord): Stop | null {
+  /** Why what was judged under this may not be done any more. */
+  #objectionTo(before: Permission): Stop | null {
     const now = this.#permission();
-    if (!('policy' in now)) return now;
-    return now.hash === hash ? null : later('conflict', 'another policy came into force meanwhile', 0);
+    if (!('record' in now)) return now;
+    const isSame = samePermission(now, before);
+    return isSame ? null : later('conflict', 'another policy or approval came into force meanwhile', 0);
   }
 
   async #judge(isFresh: boolean): Promise<Judgement | Stop> {
-    const record = this.#permission();
-    if (!('policy' in record)) return record;
+    const objection = this.#permission();
+    if (!('record' in objection)) return objection;
     const { item } = this.#order;
     if (this.#isDone(item.object.resourceVersion)) return DONE_BEFORE;
+    const elsewhere = await this.#reads.otherInstance();
+    if (elsewhere !== null) return elsewhere;
     const kind = await this.#reads.kinds.of(item.object);
     if (kind === null) return refused('changed', `the API server serves no ${item.object.kind} as it says`);
-    const index = this.#index();
-    if (index === 'not-ready') return later('api-server-error', 'the owner graph is not read yet');
-    const object = await this.#object(kind, isFresh ? null : index);
-    if ('kind' in object) return object;
-    return this.#conclude({ kind, object, reads: this.#reads, index, removed: this.#removed() }, record);
-  }
-
-  async #conclude(look: Look, record: ClusterPolicyRecord): Promise<Judgement | Stop> {
-    const { item } = this.#order;
-    const { kind, object, index } = look;
-    const facts = await liveFacts(look);
-    if ('kind' in facts) return facts;
-    this.#order.owners = facts.owners;
-    const action = ownJudgement(item, {
-      facts,
-      settings: settingsOf(record.policy),
-      wentBack: index?.wentBack ?? false,
-      isUnchanged: object.resourceVersion === item.object.resourceVersion,
+    if (!hasPath(kind, item.object)) return refused('changed', 'no object can have such a name');
+    // After an answer the time is known, by which approvals are in force.
+    const permission = this.#permission();
+    if (!('record' in permission)) return permission;
+    return this.#byItsRules({
+      ...this.#parts,
+      ...permission,
+      order: this.#order,
+      kind,
+      reads: this.#reads,
+      clock: this.#connection.clock,
+      isFresh,
     });
-    if ('kind' in action) return action;
-    const leaving = leavingOwners(facts.candidates[0]?.references ?? []);
-    return { kind, object, action, record, leaving };
   }
 
-  #index(): ClusterIndex | 'not-ready' | null {
-    const { index } = this.#parts;
-    return index === null ? null : (index.current() ?? 'not-ready');
-  }
-
-  /** From the graph where there is one: if it is behind, the API server refuses the deed, and the object is read. */
-  async #object(kind: ServedKind, index: ClusterIndex | null): Promise<ObjectMetadata | Stop> {
-    const { object: ordered } = this.#order.item;
-    if (!hasPath(kind, ordered)) return refused('changed', 'no object can have such a name');
-    const known =
-      this.#connection.clock.at(this.#parts.nowMs()) === null ? undefined : index?.object(ordered.uid);
-    if (known !== undefined && isWhere(known, ordered, kind)) return metadataOf(known);
-    const live = await this.#reads.object({ kind, named: ordered });
-    switch (live.kind) {
-      case 'found':
-        return live.object.uid === ordered.uid ? live.object : settled({ outcome: 'not-found' });
-      case 'absent':
-        return settled({ outcome: 'not-found' });
-      case 'unknown':
-        return unreadable(live.answer.status, live.message);
+  /** By the rules from which the action follows. */
+  #byItsRules(asked: Asked): Promise<Judgement | Stop> {
+    const { act } = this.#order.item;
+    switch (act.action) {
+      case 'expire':
+        return judgeExpiry(asked, act);
+      case 'delete':
+      case 'drop-references':
+      case 'finish':
+        return judgeOwnership(asked, act);
     }
-  }
-
-  #removed(): Look['removed'] {
-    const { removals, nowMs } = this.#parts;
-    return {
-      forOwner: (uid) => removals.of(uid, nowMs()),
-      forKind: (kind) => removals.of(kindKey(kind), nowMs()),
-    };
   }
 
   /** The last look at what may forbid it, and then the deed. */
   async #act(judged: Judgement): Promise<Stop | Conflict> {
     const { kind, object, action, record } = judged;
-    const objection = this.#objectionTo(record);
+    const objection = this.#objectionTo(judged);
     if (objection !== null) return objection;
-    if (this.#connection.clock.at(this.#parts.nowMs()) === null)
-      return later('unreachable', "the API server's clock cannot be believed now", CLOCK_WAIT_MS);
+    if (this.#connection.clock.at(this.#parts.nowMs()) === null) return clockUnbelieved();
     if (this.#isDone(object.resourceVersion)) return DONE_BEFORE;
     const deed: Deed = {
       kind,
       object,
       action,
       rehearse: record.policy.mode === 'rehearse',
-      objection: () => this.#objectionTo(record),
+      objection: () => this.#objectionTo(judged),
     };
     const end =
-      action.action === 'delete' && !deed.rehearse
+      isRemoval(action) && !deed.rehearse
         ? await this.#remove(judged, () => carryOut(this.#connection, deed))
         : await carryOut(this.#connection, deed);
     if (isDone(end)) this.#noteDone(object.resourceVersion);
@@ -208,41 +161,7 @@ export class Attempt {
   }
 }
 
-/** Counted beside the owners of that kind. No uid has a space. */
-const kindKey = (kind: string): string => `kind ${kind}`;
-
 const DONE_BEFORE = refused('superseded', 'this executor did just that to this state of the object');
 
 const isDone = (end: Stop | Conflict): boolean =>
   end.kind === 'settled' && ['removed', 'accepted', 'patched'].includes(end.outcome.outcome);
-
-/** As it was read by the agent. The graph changes its objects in place. */
-const metadataOf = ({ kind: _, references, ...object }: GraphObject): ObjectMetadata => ({
-  ...object,
-  ownerReferences: references,
-});
-
-const isWhere = (
-  known: Pick<ClusterObject, 'namespace' | 'name'>,
-  ordered: ClusterObject,
-  { namespaced }: ServedKind,
-): boolean => known.name === ordered.name && (!namespaced || known.namespace === ordered.namespace);
-
-/** The order came too late; what went wrong before says more than that. */
-export function latenessOf(
-  { command, received, lastFailure }: Order,
-  { clock }: Pick<ApiConnection, 'clock'>,
-  nowMs: number,
-): Stop | null {
-  const refusal = timeRefusal(command, clock.at(nowMs));
-  const waitedMs = nowMs - received.receivedAtMs;
-  if (refusal === null && waitedMs < command.lifetimeMs) return null;
-  if (lastFailure !== null && refusal?.reason !== 'taken-in-the-future') return failed(lastFailure);
-  return refusal === null
-    ? refused('expired', `the command waited ${waitedMs} ms, and lives ${command.lifetimeMs} ms`)
-    : refused(refusal.reason, refusal.message);
-}
-
-const FORBIDDEN = 403;
-const unreadable = (status: number, message: string): Stop =>
-  status === FORBIDDEN ? failed({ reason: 'forbidden', message }) : later('api-server-error', message);

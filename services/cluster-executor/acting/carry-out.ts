@@ -35,6 +35,8 @@ export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | 
   switch (action.action) {
     case 'delete':
       return remove(connection, deed, action);
+    case 'expire':
+      return remove(connection, deed, { ...action, unblock: false });
     case 'drop-references': {
       const left = ownerReferences.filter(({ uid }) => !action.ownerUids.includes(uid));
       return patch(connection, deed, { ownerReferences: left });
@@ -49,7 +51,7 @@ export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | 
 async function remove(
   connection: ApiConnection,
   deed: Deed,
-  { propagation, unblock }: Extract<ClusterAction, { action: 'delete' }>,
+  { propagation, unblock }: Pick<Extract<ClusterAction, { action: 'delete' }>, 'propagation' | 'unblock'>,
 ): Promise<Stop | Conflict> {
   const judged = unblock ? await unblocked(connection, deed) : deed.object;
   if ('kind' in judged) return judged;

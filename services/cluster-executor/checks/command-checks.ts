@@ -1,5 +1,5 @@
 import type { ServerTime } from '../../../packages/kube-api/server-clock.ts';
-import type { ClusterCommand } from '../../../schemas/events/cluster-command.ts';
+import type { ClusterAction, ClusterCommand } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterCommandRefusal } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { ClusterPolicyRecord, Collector } from '../../../schemas/policy/cluster-policy.ts';
@@ -22,12 +22,12 @@ export function commandRefusal(
   command: ClusterCommand,
   { identity, time, inForce }: CommandCircumstances,
 ): CommandRefused | null {
-  const record = policyFor(command, inForce);
+  const permitted = policyFor(command, inForce);
   return (
     instanceRefusal(command, identity) ??
     doubledObject(command) ??
     timeRefusal(command, time) ??
-    ('reason' in record ? record : null)
+    ('reason' in permitted ? permitted : null)
   );
 }
 
@@ -70,13 +70,21 @@ export function timeRefusal(
   };
 }
 
-const COLLECTOR: Collector = 'garbage-collector-controller';
+/** Whose work an action is where FleetGC does not do it; `null` where that follows from the object. */
+const COLLECTOR_OF: Readonly<Record<ClusterAction['action'], Collector | null>> = {
+  delete: 'garbage-collector-controller',
+  'drop-references': 'garbage-collector-controller',
+  finish: 'garbage-collector-controller',
+  expire: null,
+};
 
-/** The record of the policy in force, if it is that of the command and gives this work to FleetGC. */
+type PolicyInForce = Extract<ClusterPolicyInForce, { kind: 'policy' }>;
+
+/** The policy in force, if it is that of the command and gives this work to FleetGC. */
 export function policyFor(
-  { policy: named }: Pick<ClusterCommand, 'policy'>,
+  { policy: named, items }: Pick<ClusterCommand, 'policy' | 'items'>,
   inForce: ClusterPolicyInForce,
-): ClusterPolicyRecord | CommandRefused {
+): PolicyInForce | CommandRefused {
   switch (inForce.kind) {
     case 'paused':
       return { reason: 'paused', message: `fleetgc pause is in force: ${inForce.reason}` };
@@ -89,18 +97,20 @@ export function policyFor(
       };
     case 'policy':
       return named.hash === inForce.record.hash
-        ? withItsWork(inForce.record)
+        ? withItsWork(inForce, items)
         : otherPolicy(named, inForce.record);
   }
 }
 
-function withItsWork(record: ClusterPolicyRecord): ClusterPolicyRecord | CommandRefused {
-  const { name, mode, collectors } = record.policy;
+function withItsWork(inForce: PolicyInForce, items: ClusterCommand['items']): PolicyInForce | CommandRefused {
+  const { name, mode, collectors } = inForce.record.policy;
   const reason = 'policy-not-in-force';
   if (mode === 'dry-run') return { reason, message: `policy ${name} says dry-run for this cluster` };
-  return collectors.includes(COLLECTOR)
-    ? record
-    : { reason, message: `policy ${name} does not give ${COLLECTOR} to FleetGC` };
+  const needed = items.map(({ act }) => COLLECTOR_OF[act.action]);
+  const missing = needed.find((collector) => collector !== null && !collectors.includes(collector));
+  return missing === undefined
+    ? inForce
+    : { reason, message: `policy ${name} does not give ${missing} to FleetGC` };
 }
 
 const otherPolicy = (

@@ -125,7 +125,7 @@ async function factsAlone(look: Look): Promise<LiveFacts | Stop> {
   const candidate = {
     object: { ...objectFacts(look), keptBy: keptBy(object, isInKept) },
     references,
-    cascade: removedCascade(references, look),
+    cascades: removedCascades(references, look),
   } as const;
   return {
     candidates: POSSIBLE_DEPENDENTS.map((dependents) => ({ ...candidate, dependents })),
@@ -146,18 +146,17 @@ const POSSIBLE_DEPENDENTS: readonly OwnershipCandidate['dependents'][] = [
 ];
 
 /** What went of a cascade stands for its width (cluster S1). */
-function removedCascade(
+const removedCascades = (
   references: readonly OwnershipReference[],
   { removed }: Look,
-): OwnershipCandidate['cascade'] {
-  const widths = leavingOwners(references).map(({ uid, kind }) => ({
+): OwnershipCandidate['cascades'] =>
+  leavingOwners(references).map(({ uid, kind }) => ({
     ownerUid: uid,
     ownerKind: kind,
     objects: removed.forOwner(uid) + 1,
     ofKind: removed.forKind(kind) + 1,
+    within: null,
   }));
-  return widths.toSorted((a, b) => b.objects - a.objects)[0] ?? null;
-}
 
 /** Owners that let an object go, each with its kind as decisions name it. */
 export const leavingOwners = (

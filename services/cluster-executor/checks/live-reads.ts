@@ -7,6 +7,7 @@ import { FOREGROUND, ORPHAN, type ServedKind } from '../../../schemas/events/clu
 import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
 import type { KindCatalog } from './kind-catalog.ts';
 import { Proofs } from './proofs.ts';
+import type { SameInstance } from './same-instance.ts';
 import { later, laterAsAsked, refused, type Stop, TOO_MANY_REQUESTS } from './stop.ts';
 
 const NAMESPACES = {
@@ -26,13 +27,18 @@ export interface Place {
 /** What attempts share. */
 export interface SharedReads {
   readonly kinds: KindCatalog;
+  readonly instance: SameInstance;
   readonly absent: Proofs<true>;
   readonly keptNamespaces: Proofs<boolean>;
   readonly nowMs: () => number;
 }
 
-export const sharedReads = (kinds: KindCatalog, nowMs: () => number): SharedReads => ({
+export const sharedReads = (
+  { kinds, instance }: Pick<SharedReads, 'kinds' | 'instance'>,
+  nowMs: () => number,
+): SharedReads => ({
   kinds,
+  instance,
   absent: new Proofs(nowMs),
   keptNamespaces: new Proofs(nowMs),
   nowMs,
@@ -57,6 +63,11 @@ export class LiveReads {
       of: (object: Parameters<KindCatalog['kindOf']>[0]) => kinds.kindOf(object, this.#connection),
       named: (apiVersion: string, kind: string) => kinds.ownerKind(apiVersion, kind, this.#connection),
     };
+  }
+
+  /** Why nothing may be done, where the API server is that of another cluster by now. */
+  otherInstance(): Promise<Stop | null> {
+    return this.#shared.instance.objection(this.#connection);
   }
 
   object(place: Place): Promise<LiveObject> {

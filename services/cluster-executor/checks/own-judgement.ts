@@ -1,4 +1,4 @@
-import type { ClusterAction, ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
+import type { OwnershipAction } from '../../../schemas/events/cluster-command.ts';
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterObjectRefusal } from '../../../schemas/events/cluster-result.ts';
 import { conclude } from '../../graph-gc/rules/conclude.ts';
@@ -19,7 +19,7 @@ export interface Judged {
  * What is done: what the order asks for, if it follows from the live facts by the rules of graph-gc under the policy in force. An
  * order chooses only among what may go.
  */
-export function ownJudgement({ act }: ClusterCommandItem, judged: Judged): ClusterAction | Stop {
+export function ownJudgement(act: OwnershipAction, judged: Judged): OwnershipAction | Stop {
   if (act.action === 'finish' && act.finalizer !== ORPHAN && act.finalizer !== FOREGROUND)
     return refused('forbidden-finalizer', `no order takes the finalizer ${act.finalizer} away`);
   const { facts, settings, wentBack, isUnchanged } = judged;
@@ -31,7 +31,7 @@ export function ownJudgement({ act }: ClusterCommandItem, judged: Judged): Clust
 }
 
 /** Whether one action is the other, or a part of it: losing fewer references is. */
-function covers(own: ClusterAction, ordered: ClusterAction): boolean {
+function covers(own: OwnershipAction, ordered: OwnershipAction): boolean {
   switch (own.action) {
     case 'delete':
       return (
@@ -71,7 +71,7 @@ const wordsOf = (outcomes: readonly Outcome[]): string =>
     ),
   ].join(' or ');
 
-function actionWords(action: ClusterAction): string {
+function actionWords(action: OwnershipAction): string {
   switch (action.action) {
     case 'delete':
       return `delete ${action.propagation}${action.unblock ? ' after unblocking' : ''}`;

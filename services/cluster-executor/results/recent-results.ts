@@ -1,3 +1,4 @@
+import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
 import type { ResultEvent } from './outbox.ts';
 
@@ -56,12 +57,10 @@ class RecentReading implements RecentResults {
 
 type ObjectResults = Extract<ResultEvent, { type: 'fleetgc.cluster.object-results' }>;
 
-function removalOf(
-  { at }: ObjectResults,
-  { action, result, owners }: ObjectResults['objects'][number],
-): readonly EarlierRemoval[] {
+function removalOf({ at }: ObjectResults, told: ObjectResults['objects'][number]): readonly EarlierRemoval[] {
+  const { result, owners } = told;
   const hasGone = result.outcome === 'removed' || result.outcome === 'accepted';
-  if (action !== 'delete' || !hasGone || at === null) return [];
+  if (!isRemoval(told) || !hasGone || at === null) return [];
   const ownerUids = owners
     .filter(({ found }) => found === 'absent' || found === 'waiting')
     .map(({ uid }) => uid);

@@ -1,7 +1,7 @@
 import type { Propagation } from '../../../schemas/events/cluster-command.ts';
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnershipCandidate, ReferenceState } from '../../../schemas/events/ownership.ts';
-import { doubtfulOwners, heldBack, keptByList } from './holds.ts';
+import { approvalFacts, doubts, heldBy, keptByList, type Reason, reasonsToHold } from './holds.ts';
 import { act, keep, type Outcome } from './outcome.ts';
 import { confirmations, type Owners, ownersOf, uidsOf } from './owners.ts';
 import type { OwnershipSettings } from './settings.ts';
@@ -22,15 +22,16 @@ export function conclude(
   { wentBack }: Circumstances,
 ): Outcome {
   const owners = ownersOf(candidate, settings);
-  const doubt = doubtfulOwners(owners, settings, wentBack);
-  if (owners.orphaning.length > 0) return doubt ?? dropOrphaning(owners);
-  if (candidate.object.deletionTimestamp !== null) return finish(candidate, wentBack ? doubt : null);
-  return undecided(candidate) ?? collect(candidate, settings, owners, doubt);
+  const doubtful = doubts(owners, candidate, { ...settings, wentBack });
+  if (owners.orphaning.length > 0) return heldBy(doubtful) ?? dropOrphaning(owners, doubtful);
+  if (candidate.object.deletionTimestamp !== null)
+    return finish(candidate, wentBack ? heldBy(doubtful) : null);
+  return undecided(candidate) ?? collect(candidate, settings, owners, doubtful);
 }
 
 /** The owner is there and says so itself, so there is nobody to ask for (cluster E1). */
-const dropOrphaning = ({ orphaning }: Owners): Outcome =>
-  act('E1', { action: 'drop-references', ownerUids: uidsOf(orphaning) });
+const dropOrphaning = ({ orphaning }: Owners, approved: readonly Reason[]): Outcome =>
+  act('E1', { action: 'drop-references', ownerUids: uidsOf(orphaning) }, [], approvalFacts(approved));
 
 /** An object that is being deleted and waits for its dependents (cluster D17, E3). */
 function finish({ object, dependents }: OwnershipCandidate, doubt: Outcome | null): Outcome {
@@ -69,15 +70,16 @@ function collect(
   candidate: OwnershipCandidate,
   settings: OwnershipSettings,
   owners: Owners,
-  doubt: Outcome | null,
+  doubtful: readonly Reason[],
 ): Outcome {
   if (candidate.references.length === 0) return keep('D7');
   if (owners.waiting.length + owners.dangling.length === 0) return keepAll(owners);
-  const stays = keptByList(candidate, settings) ?? doubt;
+  const stays = keptByList(candidate, settings) ?? heldBy(doubtful);
   if (stays !== null) return stays;
-  if (owners.orphaned.length > 0) return drop('S6', { dangling: owners.orphaned, waiting: [] });
-  if (owners.solid.length > 0) return drop('D11', owners);
-  return heldBack(candidate, settings) ?? remove(candidate, owners);
+  if (owners.orphaned.length > 0) return drop('S6', { dangling: owners.orphaned, waiting: [] }, doubtful);
+  if (owners.solid.length > 0) return drop('D11', owners, doubtful);
+  const reasons = reasonsToHold(candidate, settings);
+  return heldBy(reasons) ?? remove(candidate, owners, [...doubtful, ...reasons]);
 }
 
 /** Nothing is to be done: its owners are there, or what it names lies elsewhere. */
@@ -88,19 +90,29 @@ function keepAll({ solid, elsewhere }: Owners): Outcome {
     : keep('D10', { owners: solid.length });
 }
 
-const drop = (rule: 'D11' | 'S6', owners: Pick<Owners, 'dangling' | 'waiting'>): Outcome =>
+const drop = (
+  rule: 'D11' | 'S6',
+  owners: Pick<Owners, 'dangling' | 'waiting'>,
+  approved: readonly Reason[],
+): Outcome =>
   act(
     rule,
     { action: 'drop-references', ownerUids: uidsOf([...owners.dangling, ...owners.waiting]) },
     confirmations(owners),
+    approvalFacts(approved),
   );
 
 /** Nobody holds the object (cluster D12, D13, D14). */
-function remove({ object, dependents }: OwnershipCandidate, owners: Owners): Outcome {
+function remove(
+  { object, dependents }: OwnershipCandidate,
+  owners: Owners,
+  approved: readonly Reason[],
+): Outcome {
   const facts = {
     waiting: owners.waiting.length,
     dangling: owners.dangling.length,
     dependents: dependents.count,
+    ...approvalFacts(approved),
   };
   if (owners.waiting.length > 0 && dependents.count > 0) {
     const unblock = dependents.oneWaits;

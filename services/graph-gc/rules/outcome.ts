@@ -1,4 +1,4 @@
-import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
+import type { OwnershipAction } from '../../../schemas/events/cluster-command.ts';
 import type { OwnershipReference } from '../../../schemas/events/ownership.ts';
 
 export type ClusterRule =
@@ -36,7 +36,7 @@ export type Outcome =
       readonly kind: 'act';
       readonly rule: ClusterRule;
       readonly facts: Facts;
-      readonly act: ClusterAction;
+      readonly act: OwnershipAction;
       readonly confirm: readonly Confirmation[];
     }
   | { readonly kind: 'keep' | 'hold'; readonly rule: ClusterRule; readonly facts: Facts };
@@ -45,7 +45,7 @@ export const keep = (rule: ClusterRule, facts: Facts = {}): Outcome => ({ kind: 
 export const hold = (rule: ClusterRule, facts: Facts): Outcome => ({ kind: 'hold', rule, facts });
 export const act = (
   rule: ClusterRule,
-  action: ClusterAction,
+  action: OwnershipAction,
   confirm: readonly Confirmation[] = [],
   facts: Facts = {},
 ): Outcome => ({ kind: 'act', rule, facts, act: action, confirm });

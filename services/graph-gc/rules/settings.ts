@@ -1,5 +1,7 @@
 import type { KeepList } from '../../../packages/decision/kept-objects.ts';
+import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { Approvals } from './approvals.ts';
 
 /** What of a policy the rules about owners read. */
 export interface OwnershipSettings {
@@ -14,17 +16,17 @@ export interface OwnershipSettings {
   /** Kinds that are held, as `apps/ReplicaSet` (cluster S2). */
   readonly heldKinds: ReadonlySet<string>;
   readonly keep: KeepList;
-  /** What somebody has approved: owners by uid, and kinds of owners. */
-  readonly approved: { readonly owners: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };
+  readonly approved: Approvals;
 }
 
-/** Nobody can approve anything yet, so whatever is held stays held. */
-const NOTHING_APPROVED = { owners: new Set<string>(), kinds: new Set<string>() } as const;
-
-export const settingsOf = ({ profile, limits, heldKinds, keep }: ClusterPolicy): OwnershipSettings => ({
+/** `approvals`: those in force for the cluster. */
+export const settingsOf = (
+  { profile, limits, heldKinds, keep }: ClusterPolicy,
+  approvals: readonly ApprovalRecord[],
+): OwnershipSettings => ({
   profile,
   limits,
   heldKinds: new Set(heldKinds),
   keep: { namespaces: new Set(keep.namespaces), kinds: new Set(keep.kinds) },
-  approved: NOTHING_APPROVED,
+  approved: new Approvals(approvals),
 });

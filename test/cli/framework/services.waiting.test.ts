@@ -6,11 +6,16 @@ import { embeddedLog, readiness } from '../service-options.ts';
 import { spawnVerb, startVerb } from '../service-process.ts';
 
 test.each([
-  { verb: 'decide', start: spawnVerb, parts: ['pressure', 'container-gc', 'image-gc', 'graph-gc'] },
+  {
+    verb: 'decide',
+    start: spawnVerb,
+    parts: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'expiry-gc'],
+  },
   { verb: 'pressure', start: startVerb, parts: ['pressure'] },
   { verb: 'container-gc', start: startVerb, parts: ['container-gc'] },
   { verb: 'image-gc', start: startVerb, parts: ['image-gc'] },
   { verb: 'graph-gc', start: startVerb, parts: ['graph-gc'] },
+  { verb: 'expiry-gc', start: startVerb, parts: ['expiry-gc'] },
 ])('$verb becomes ready on an empty log and stops in order when told to', async ({ verb, start, parts }) => {
   const running = start(verb, ...(await embeddedLog()));
   const { text } = await readiness(running, { status: 200, says: 'ready' });

@@ -21,8 +21,8 @@ const CLUSTER_SCOPED: ReadonlySet<KindId> = new Set(KIND_IDS.filter((id) => !kin
 const KIND_WEIGHTS: Weighted<KindId> = KIND_IDS.map((id) => [id === 'configMap' ? 4 : 1, id]);
 
 const FINALIZERS: Weighted<readonly string[]> = [
-  [88, []],
-  [6, [FOREIGN_FINALIZER]],
+  [80, []],
+  [14, [FOREIGN_FINALIZER]],
   [2, ['orphan']],
   [2, ['foregroundDeletion']],
   [1, ['orphan', FOREIGN_FINALIZER]],

@@ -68,7 +68,7 @@ class Drawing {
     const rings = this.#rings();
     if (rings.length > 0) bursts.push(rings);
     for (let left = between(this.#random, 3, 6); left > 0; left--) bursts.push(this.#burst());
-    if (this.#random() < 0.5) bursts.push(this.#releases());
+    if (this.#random() < 0.3) bursts.push(this.#releases());
     return { seed: this.#seed, isWild: this.#isWild, bursts: bursts.filter(({ length }) => length > 0) };
   }
 
@@ -82,9 +82,7 @@ class Drawing {
     if (!object.references.some((reference) => this.#mayBeAbsent(object, reference))) return object;
     this.#doomed.add(object.id);
     // Whether dependents come before it orphans would be a matter of chance.
-    return this.#isWild
-      ? object
-      : { ...object, finalizers: object.finalizers.filter((each) => each !== 'orphan') };
+    return { ...object, finalizers: object.finalizers.filter((each) => each !== 'orphan') };
   }
 
   /** Whether such an owner may not be there, or not as it is named. */
@@ -193,7 +191,7 @@ class Drawing {
     const { orphaning } = this.#going;
     // Whether it comes before or after its owner orphans would be a matter of chance.
     const isChance = object.references.some(({ uidOf }) => uidOf !== null && orphaning.has(uidOf));
-    return isChance && !this.#isWild ? [] : [this.#create(object)];
+    return isChance ? [] : [this.#create(object)];
   }
 
   /** Other owners for an object that nothing in this burst touches. */

@@ -30,6 +30,15 @@ export type RunState = ReadonlyMap<number, ObjectState>;
 
 export const nameOf = (id: number): string => `o${id}`;
 
+/**
+ * References of one uid side by side: the API server sorts them so for upstream's patch, which names references by their uids, and not
+ * for one that writes the whole list (cluster D11). An owner that is listed twice is one owner.
+ */
+export function groupedByUid(references: readonly StatedReference[]): readonly StatedReference[] {
+  const groups = Map.groupBy(references, (reference) => reference.uidOf ?? reference);
+  return [...groups.values()].flat();
+}
+
 /** The same text for the same state. */
 export const stateText = (state: RunState): string =>
   [...state.values()]

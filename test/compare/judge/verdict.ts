@@ -25,7 +25,7 @@ export interface SeedOutcome {
   readonly objects: number;
   /** Of them, what was left in the first run of each. */
   readonly survivors: { readonly kcm: number; readonly fleetgc: number; readonly none: number };
-  /** How ours differs from kube-controller-manager's first run, or its own runs from each other. */
+  /** How each other ending differs from that of kube-controller-manager's first run. */
   readonly differences: readonly Difference[];
   /** What a collector stalled at, by side. */
   readonly stalled: Readonly<Record<string, readonly string[]>>;
@@ -36,16 +36,26 @@ export interface SeedOutcome {
 const texts = (endings: readonly Ended[]): ReadonlySet<string> =>
   new Set(endings.map(({ state }) => stateText(state)));
 
+/** Whether ours ended as none of its runs did, which may be chance. */
+export const isDoubtful = ({ kcm, fleetgc }: Pick<SeedEndings, 'kcm' | 'fleetgc'>): boolean => {
+  const kcms = texts(kcm);
+  return !fleetgc.every(({ state }) => kcms.has(stateText(state)));
+};
+
+/** The first run with each ending. */
+const distinct = (endings: readonly Ended[]): readonly Ended[] => [
+  ...new Map(endings.toReversed().map((ended) => [stateText(ended.state), ended])).values(),
+];
+
 export function judged(
   { seed, isWild, objects }: Pick<SeedOutcome, 'seed' | 'isWild' | 'objects'>,
   { kcm, fleetgc, none }: SeedEndings,
 ): SeedOutcome {
-  const [first, ...others] = kcm;
+  const [first] = kcm;
   const [ours] = fleetgc;
   if (first === undefined || ours === undefined) throw new RangeError(`seed ${seed} was not played`);
   const kcms = texts(kcm);
   const verdict = kcms.size > 1 ? 'kcm-differs' : texts([first, ...fleetgc]).size > 1 ? 'different' : 'equal';
-  const against = verdict === 'kcm-differs' ? others : fleetgc;
   return {
     seed,
     isWild,
@@ -53,12 +63,12 @@ export function judged(
     verdict,
     isEffective: !texts([none]).has(stateText(ours.state)),
     survivors: { kcm: first.state.size, fleetgc: ours.state.size, none: none.state.size },
-    differences: against.flatMap((other) => differences(first, other)),
+    differences: distinct([...kcm, ...fleetgc]).flatMap((other) => differences(first, other)),
     stalled: Object.fromEntries(
       [...kcm, ...fleetgc].flatMap(({ side, stalledAt }) =>
         stalledAt.length === 0 ? [] : [[side, stalledAt.map(({ id, what }) => `o${id} ${what}`)]],
       ),
     ),
-    isOneOfKcms: fleetgc.every(({ state }) => kcms.has(stateText(state))),
+    isOneOfKcms: !isDoubtful({ kcm, fleetgc }),
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Place } from '../history/history.ts';
 import { KIND_IDS, type KindId, kindOf } from '../history/kinds.ts';
-import type { ObjectState, RunState, StatedReference } from '../judge/state.ts';
+import { groupedByUid, type ObjectState, type RunState, type StatedReference } from '../judge/state.ts';
 import type { Api, Metadata, Reference } from './api.ts';
 
 /** What lies on the API server, run by run. */
@@ -70,7 +70,7 @@ export class Observer {
       place,
       isDeleting: metadata.deletionTimestamp !== undefined,
       finalizers: metadata.finalizers,
-      references: metadata.ownerReferences.map((reference) => this.#reference(run, reference)),
+      references: groupedByUid(metadata.ownerReferences.map((reference) => this.#reference(run, reference))),
     };
   }
 

@@ -176,7 +176,9 @@ async function deadLettersWork(): Promise<void> {
 
 /** No agent and no executor of a cluster runs on Kafka yet: their topics are empty there, and nobody asks after who decides for them. */
 const ofClusters = (rule: string): boolean =>
-  rule.startsWith(PRINCIPALS.cluster) || rule.includes(' gc.cluster.') || rule.endsWith(' fleetgc-graph-gc');
+  rule.startsWith(PRINCIPALS.cluster) ||
+  rule.includes(' gc.cluster.') ||
+  / fleetgc-(graph|expiry)-gc$/.test(rule);
 
 /** Before anybody tried what is denied below. */
 test('each rule was needed, and none was missing', () => {

@@ -64,7 +64,7 @@ describe('an id that is derived never changes, since a repetition, and a record 
   });
 
   test('of sets of policies', () => {
-    const set = { subject: 'node', hash: 'c'.repeat(64), policies: [], pauses: [] } as const;
+    const set = { subject: 'node', hash: 'c'.repeat(64), policies: [], pauses: [], approvals: [] } as const;
     expect(policySetRecord(set).id).toMatchInlineSnapshot(`"policy-set-6d77960cb94321f0d022a25ae3ea8744"`);
   });
 });

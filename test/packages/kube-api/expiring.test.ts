@@ -1,13 +1,21 @@
 import { expect, test } from 'vitest';
-import { expiringReader } from '../../../packages/kube-api/whole/expiring.ts';
+import { expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
 import { timeMs } from '../../../packages/kube-api/whole/times.ts';
 import { CERTIFICATE } from '../../fixtures/certificate.ts';
 
-const CREATED = { metadata: { creationTimestamp: '2026-11-25T10:00:00Z' } };
+const CREATED = {
+  metadata: {
+    name: 'a',
+    namespace: 'ns',
+    uid: 'uid-a',
+    resourceVersion: '7',
+    creationTimestamp: '2026-11-25T10:00:00Z',
+  },
+};
 const CREATED_MS = Date.UTC(2026, 10, 25, 10);
 
 const read = (group: string, kind: string, value: object): unknown =>
-  expiringReader({ group, kind })?.({ ...CREATED, ...value });
+  expiringForm({ group, kind })?.read({ ...CREATED, ...value })?.expiring;
 const readJob = (value: object): unknown => read('batch', 'Job', value);
 const readRequest = (status: unknown): unknown =>
   read('certificates.k8s.io', 'CertificateSigningRequest', { status });
@@ -85,8 +93,8 @@ test('a request with conditions beyond all bounds has no facts', () => {
 });
 
 test('kinds of which no rule about time knows are read as metadata alone', () => {
-  expect(expiringReader({ group: '', kind: 'ConfigMap' })).toBeNull();
-  expect(expiringReader({ group: '', kind: 'toString' })).toBeNull();
+  expect(expiringForm({ group: '', kind: 'ConfigMap' })).toBeNull();
+  expect(expiringForm({ group: '', kind: 'toString' })).toBeNull();
 });
 
 test('a time is what an API server writes', () => {

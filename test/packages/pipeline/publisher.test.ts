@@ -13,6 +13,7 @@ import { EnvelopeHeaders } from '../../../schemas/events/envelope.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import { anyText } from '../../fixtures/any-text.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { census } from '../../fixtures/census.ts';
 import {
   clusterCommand,
   clusterCommandResult,
@@ -21,6 +22,7 @@ import {
   clusterPolicyRecord,
 } from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
+import { expiry } from '../../fixtures/expiry.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
@@ -148,9 +150,11 @@ describe('the text of an event on the log', () => {
       results: [objectResult(), refusedCommand(), reclaimGoesOn(), pressureUnrelieved()],
       decisions: [decision(), pressureUnrelieved()],
       clusterOwnership: [ownership()],
+      clusterExpiry: [expiry()],
       clusterCommands: [clusterCommand()],
       clusterResults: [clusterObjectResults(), clusterCommandResult()],
       clusterDecisions: [clusterDecision()],
+      clusterCensus: [census()],
       policies: [appliedPolicy(), clusterPolicyRecord(), pauseRecord(), deletionRecord('web')],
       policyVersions: [appliedPolicy(), policySetRecord(policies)],
       keys: [statement],

@@ -24,6 +24,7 @@ const set = (policies: readonly PolicyRecord[], pauses: PolicySet['pauses'] = []
   subject: 'node',
   policies,
   pauses,
+  approvals: [],
   hash: '',
 });
 const originOf = (record: PolicyRecord, setting: string) =>

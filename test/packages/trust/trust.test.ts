@@ -166,7 +166,13 @@ describe('where the log did not say when it took a record', () => {
 });
 
 const FACTS = ['diskStats', 'inventory', 'results'] as const;
-const OF_CLUSTERS = ['clusterOwnership', 'clusterCommands', 'clusterResults'] as const;
+const OF_CLUSTERS = [
+  'clusterOwnership',
+  'clusterExpiry',
+  'clusterCommands',
+  'clusterResults',
+  'clusterCensus',
+] as const;
 const SIGNED = [...FACTS, ...OF_CLUSTERS, 'observe', 'commands', 'policies', 'keys', 'heads'] as const;
 
 const fact = (topic: TopicId, { key = stranger, timestampMs = SIGNED_AT_MS, at = 'eu/web-1' } = {}) =>
@@ -216,7 +222,7 @@ test('a key of role cluster speaks for its own clusters, and never for their nod
     statements: [...GOOD, certified(root, stranger, { role: 'cluster', clusters: ['eu'] })],
   });
   const about = (topic: TopicId, at: string) => fact(topic, { at });
-  for (const topic of ['clusterOwnership', 'clusterResults'] as const) {
+  for (const topic of ['clusterOwnership', 'clusterExpiry', 'clusterResults'] as const) {
     expect(ofCluster.authenticate(topic, about(topic, 'eu'))).toMatchObject({ ok: true });
     expect(ofCluster.authenticate(topic, about(topic, 'us'))).toMatchObject({ ok: false });
     expect(trust(nodeKeyFor({ clusters: ['eu'] })).authenticate(topic, about(topic, 'eu'))).toMatchObject({
@@ -242,7 +248,7 @@ test('a fact that waited while its key ended stays true; one that came later is 
 
 test('facts may be judged more mildly than orders, and never instead of them', () => {
   const apart = judgingApart(trust(), TRUST_OFF);
-  for (const topic of [...FACTS, 'clusterOwnership', 'clusterResults'] as const)
+  for (const topic of [...FACTS, 'clusterOwnership', 'clusterExpiry', 'clusterResults'] as const)
     expect(apart.authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: true });
   for (const topic of ['commands', 'clusterCommands', 'observe', 'policies', 'keys'] as const)
     expect(apart.authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: false });
@@ -402,8 +408,10 @@ test('no role but the one that may sign a topic is believed on it', () => {
     inventory: ['node'],
     results: ['node'],
     clusterOwnership: ['cluster'],
+    clusterExpiry: ['cluster'],
     clusterCommands: ['decider'],
     clusterResults: ['cluster'],
+    clusterCensus: ['cluster'],
     heads: ['archiver', 'decider'],
   };
   for (const role of KeyRole.options) {

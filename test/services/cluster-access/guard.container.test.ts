@@ -2,10 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { startProcess } from '../../compare/sides/process.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { builtKubernetesProgram } from '../../support/toolchain/kubernetes.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const READY_MS = 60_000;
@@ -80,4 +82,44 @@ test('[cluster S2, S5] the collector of the control plane cannot delete what is 
     expect([path, await denied(collector, path)]).toEqual([path, expect.stringContaining('(S5)')]);
   expect(await denied(collector, `${MAPS}/plain`)).toBeNull();
   expect(await denied(admin, '/api/v1/namespaces/held')).toBeNull();
+});
+
+const COLLECTED_MS = 90_000;
+const owners = [
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    name: 'nobody',
+    uid: 'b1e0d0f5-8ac6-4d2f-8a53-6ef4d44aa7ff',
+  },
+];
+const isThere = async (path: string): Promise<boolean> =>
+  (await admin.call({ method: 'GET', path })).status === 200;
+
+test('[cluster S2, S5] kube-controller-manager itself is kept from it, for as long as the guard is there', async () => {
+  await accounts.applyPrinted('guard');
+  await made('/api/v1/namespaces', { name: 'orphaned', ownerReferences: owners });
+  await made(MAPS, { name: 'orphaned', ownerReferences: owners });
+  await made(MAPS, {
+    name: 'orphaned-kept',
+    ownerReferences: owners,
+    annotations: { 'fleetgc.io/keep': '' },
+  });
+  const program = join(await builtKubernetesProgram('kube-controller-manager'), 'kube-controller-manager');
+  const args = [
+    `--kubeconfig=${accounts.admin}`,
+    ...['--controllers=garbage-collector-controller', '--leader-elect=false', '--secure-port=0'],
+    '--use-service-account-credentials',
+  ];
+  await using _ = startProcess(program, args, { environment: {} });
+  await waitUntil('the collector to delete what it may', COLLECTED_MS, async () => {
+    return !(await isThere(`${MAPS}/orphaned`));
+  });
+  expect(await isThere('/api/v1/namespaces/orphaned')).toBe(true);
+  expect(await isThere(`${MAPS}/orphaned-kept`)).toBe(true);
+  const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings';
+  await admin.call({ method: 'DELETE', path: `${bindings}/fleetgc-cluster-guard` });
+  await waitUntil('the collector to delete what nobody guards', COLLECTED_MS, async () => {
+    return !(await isThere(`${MAPS}/orphaned-kept`));
+  });
 });

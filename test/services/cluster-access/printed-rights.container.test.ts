@@ -113,6 +113,21 @@ test('[cluster S2] what is held by its kind cannot be deleted, and all else can'
   expect((await executor.call({ method: 'DELETE', path: '/api/v1/namespaces/held' })).status).toBe(403);
 });
 
+test('replicas take turns by the Lease of their account, and may touch no other', async () => {
+  const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
+  const make = (connection: ApiConnection, name: string) => {
+    const body = JSON.stringify({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name } });
+    return connection.call({ method: 'POST', path: leases, body });
+  };
+  const own = 'fleetgc-cluster-executor';
+  const held = { spec: { holderIdentity: 'a' } };
+  expect((await make(executor, own)).status).toBe(201);
+  expect(await send(executor, `${leases}/${own}`, held)).toBe(200);
+  expect((await make(executor, 'another')).status).toBe(403);
+  await make(admin, 'another');
+  expect(await send(executor, `${leases}/another`, held)).toBe(403);
+});
+
 test('without Secrets nothing of them can be read', async () => {
   const agent = accounts.connection(await accounts.account('agent', '--without', 'Secret'));
   const status = async (resource: string) =>

@@ -5,6 +5,7 @@ import {
   EVERY_KIND,
   type KnownKinds,
 } from '../../../services/cluster-access/known-kinds.ts';
+import { accessManifests } from '../../../services/cluster-access/manifests.ts';
 import { PARTS, rulesFor, type WantedRights } from '../../../services/cluster-access/rights.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 
@@ -75,6 +76,25 @@ describe('rights of a part', () => {
     expect(verbsOn('configmaps', rulesFor('executor', wanted()))).toEqual(['delete', 'get', 'patch']);
   });
 
+  test('replicas of a half take turns by one Lease, and cluster run has no replicas', () => {
+    const kindsOf = (part: (typeof PARTS)[number]): readonly string[] =>
+      accessManifests(part, 'fleetgc', wanted()).map(({ kind }) => kind);
+    expect(kindsOf('run')).not.toContain('Role');
+    for (const part of ['agent', 'executor'] as const) {
+      const role = accessManifests(part, 'fleetgc', wanted()).find(({ kind }) => kind === 'Role');
+      const name = `fleetgc-cluster-${part}`;
+      const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+      expect(role).toMatchObject({
+        metadata: { name, namespace: 'fleetgc' },
+        rules: [
+          { ...leases, verbs: ['create'] },
+          { ...leases, verbs: ['get', 'patch'], resourceNames: [name] },
+        ],
+      });
+      expect(kindsOf(part)).toContain('RoleBinding');
+    }
+  });
+
   test('without the kinds of an API server the rights are on all', () => {
     expect(rulesFor('executor', wanted({ kinds: [EVERY_KIND] }))[0]).toEqual({
       apiGroups: ['*'],
@@ -108,4 +128,25 @@ describe('rights of a part', () => {
     const rules = rulesFor('run', wanted({ kinds }));
     for (const rule of rules) if ('apiGroups' in rule) expect(rule.apiGroups).toHaveLength(1);
   });
+});
+
+test('what is deleted by its time needs the right to delete that kind alone, whether or not it is known what is served', () => {
+  const served = discoveredKinds([
+    {
+      group: 'batch',
+      versions: [{ version: 'v1', isStale: false, resources: [resource('Job', ALL, 'batch')] }],
+    },
+    {
+      group: 'apps',
+      versions: [{ version: 'v1', isStale: false, resources: [resource('ReplicaSet', ALL, 'apps')] }],
+    },
+  ]);
+  const policy = clusterPolicy({ collectors: ['ttl-after-finished-controller'] });
+  const rules = rulesFor('executor', wanted({ kinds: served, policy }));
+  expect(verbsOn('jobs', rules)).toEqual(['delete', 'get']);
+  expect(verbsOn('replicasets', rules)).toEqual(['get']);
+  expect(verbsOn('jobs', rulesFor('executor', wanted({ kinds: [EVERY_KIND], policy })))).toEqual(['delete']);
+  const kept = { ...policy, keep: { namespaces: [], kinds: ['batch/Job'] } };
+  expect(verbsOn('jobs', rulesFor('executor', wanted({ kinds: served, policy: kept })))).toEqual(['get']);
+  expect(verbsOn('jobs', rulesFor('executor', wanted({ policy })))).toEqual([]);
 });

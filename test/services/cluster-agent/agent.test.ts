@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { Census } from '../../../schemas/events/census.ts';
 import { Ownership } from '../../../schemas/events/ownership.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
 import type { GoneOwners } from '../../../services/cluster-agent/read-gone-owners.ts';
@@ -32,15 +33,19 @@ async function agentOf(
   const cluster = new FakeCluster(nowMs);
   prepare(cluster);
   const facts: Ownership[] = [];
+  const holding = { holds: 'policy' as string | null };
+  const censuses: Census[] = [];
   const stop = new AbortController();
   let ids = 0;
   const agent = new ClusterAgent('c1', {
     connection: cluster.connection(),
     publish: async (fact) => {
-      await publish(fact);
-      facts.push(Ownership.parse(fact));
+      if (fact.type === 'fleetgc.cluster.ownership') await publish(fact);
+      if (fact.type === 'fleetgc.cluster.ownership') facts.push(Ownership.parse(fact));
+      if (fact.type === 'fleetgc.cluster.census') censuses.push(Census.parse(fact));
     },
     goneBefore: async () => goneBefore,
+    holds: () => holding.holds,
     sleep: time.sleep,
     random: () => 0,
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
@@ -71,7 +76,7 @@ async function agentOf(
     return lines.toSorted();
   };
   await pass(3);
-  return { agent, cluster, pass, told, facts };
+  return { agent, cluster, pass, told, facts, censuses, holding };
 }
 
 test('[cluster C14, D10] a dependent of an owner that is deleted is told, with all that a decision needs', async () => {
@@ -101,7 +106,7 @@ test('[cluster C14, D10] a dependent of an owner that is deleted is told, with a
             },
           ],
           dependents: { count: 0, blocking: 0, oneWaits: false },
-          cascade: { ownerUid: 'o', ownerKind: 'ConfigMap', objects: 1, ofKind: 1 },
+          cascades: [{ ownerUid: 'o', ownerKind: 'ConfigMap', objects: 1, ofKind: 1, within: null }],
         },
       ],
     },
@@ -110,7 +115,14 @@ test('[cluster C14, D10] a dependent of an owner that is deleted is told, with a
 
 test('[cluster S3] how an owner went before the agent began is told as if it had seen it, until the owner is back', async () => {
   const kind = { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true };
-  const owner = { kind, namespace: 'ns', name: 'o', how: 'kind-going', orphaned: false } as const;
+  const owner = {
+    kind,
+    namespace: 'ns',
+    name: 'o',
+    how: 'kind-going',
+    orphaned: false,
+    within: null,
+  } as const;
   const { cluster, pass, facts } = await agentOf(
     (made) => made.put(owned('d', 'o')),
     async () => undefined,
@@ -246,6 +258,25 @@ describe('a candidate', () => {
     expect(told()).toEqual(['d: gone', 'e: gone']);
   });
 
+  test('[cluster S7] is told again when a policy, a pause or an approval begins or ends, and half a minute later', async () => {
+    const { cluster, pass, told, holding } = await start();
+    cluster.remove('o');
+    await pass(1);
+    told();
+    for (const holds of ['policy and an approval', 'policy']) {
+      holding.holds = holds;
+      await pass(2);
+      expect(told()).toEqual(['d: gone', 'e: gone']);
+      await pass(30);
+      expect(told()).toEqual(['d: gone', 'e: gone']);
+    }
+    holding.holds = null;
+    await pass(60);
+    holding.holds = 'policy';
+    await pass(60);
+    expect(told()).toEqual([]);
+  });
+
   test('is told to be settled when it is gone, or none any more', async () => {
     const { cluster, pass, told } = await start();
     cluster.remove('o');
@@ -318,4 +349,75 @@ test('while the event log is away candidates wait, and are told once it is back'
   log.isAway = false;
   await pass(35);
   expect(told()).toEqual(['d: gone']);
+});
+
+describe('the census', () => {
+  const deleted = { deletionTimestamp: '2020-01-01T00:00:00Z' };
+
+  test('names what is stuck, who waits for whom, and references to what is not there', async () => {
+    const { censuses, pass } = await agentOf((made) => {
+      made.put({ resource: 'configmaps', name: 'stuck', metadata: { ...deleted, finalizers: ['x.y/z'] } });
+      made.put({
+        resource: 'configmaps',
+        name: 'waiting',
+        metadata: { ...deleted, finalizers: ['foregroundDeletion'] },
+      });
+      made.put({
+        resource: 'secrets',
+        name: 'blocker',
+        metadata: { ownerReferences: [ref('waiting', { blockOwnerDeletion: true })] },
+      });
+      made.put(owned('d1', 'nobody'));
+      made.put({
+        resource: 'secrets',
+        name: 'copy',
+        namespace: 'other',
+        metadata: owned('x', 'stuck').metadata,
+      });
+      made.refusals.set('namespaces', 403);
+    });
+    await pass(10);
+    const { findings } = censuses.at(-1) ?? {};
+    expect(findings).toMatchObject({
+      stuckFinalizers: { count: 1, first: [{ object: { name: 'stuck' }, finalizers: ['x.y/z'] }] },
+      waitingOwners: {
+        count: 1,
+        first: [{ object: { name: 'waiting' }, blocking: 1, blockers: [{ name: 'blocker' }] }],
+      },
+      badReferences: {
+        count: 2,
+        first: [
+          { object: { name: 'd1' }, state: 'unseen', owner: { name: 'nobody' } },
+          { object: { name: 'copy' }, state: 'elsewhere', owner: { name: 'stuck' } },
+        ],
+      },
+      missingOwners: { count: 1, first: [{ ownerName: 'nobody', ownerKind: 'ConfigMap', objects: 1 }] },
+      unsyncedKinds: [{ kind: 'Namespace' }],
+    });
+  });
+
+  test('is told once, again when something is found, and every ten minutes', async () => {
+    const { censuses, cluster, pass } = await agentOf((made) =>
+      made.put({ resource: 'configmaps', name: 'o' }),
+    );
+    await pass(10);
+    expect(censuses).toHaveLength(1);
+    await pass(300);
+    expect(censuses).toHaveLength(1);
+    cluster.put(owned('d', 'nobody'));
+    await pass(120);
+    expect(censuses.at(-1)?.findings.badReferences.count).toBe(1);
+    const told = censuses.length;
+    await pass(700);
+    expect(censuses.length).toBe(told + 1);
+  });
+
+  test('tells of the first fifty, and counts all', async () => {
+    const { censuses, pass } = await agentOf((made) => {
+      for (let index = 0; index < 60; index++) made.put(owned(`d${index}`, 'nobody'));
+    });
+    await pass(10);
+    const { count, first } = censuses.at(-1)?.findings.badReferences ?? {};
+    expect([count, first?.length]).toEqual([60, 50]);
+  });
 });

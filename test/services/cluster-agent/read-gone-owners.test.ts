@@ -43,7 +43,7 @@ const fact = (references: readonly OwnershipReference[], over: Partial<Ownership
           object: { ...clusterObject(), deletionTimestamp: null, finalizers: [], keptBy: null },
           references: [...references],
           dependents: { count: 0, blocking: 0, oneWaits: false },
-          cascade: null,
+          cascades: [],
         },
       ],
       ...over,
@@ -62,7 +62,9 @@ test.each([
 ] as const)('[cluster S3, S6] how an owner went is known again after a restart: %o', async (gone) => {
   const found = await read(fact([reference({ gone })]));
   const { namespace } = clusterObject();
-  expect([...found]).toEqual([['owner', { kind: CONFIG_MAP, namespace, name: 'owner', ...gone }]]);
+  expect([...found]).toEqual([
+    ['owner', { kind: CONFIG_MAP, namespace, name: 'owner', ...gone, within: null }],
+  ]);
 });
 
 test('[cluster S3] what is told last of an owner counts', async () => {

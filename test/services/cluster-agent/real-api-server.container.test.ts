@@ -7,6 +7,7 @@ import { deleteObject, patchMetadata } from '../../../packages/kube-api/write.ts
 import { pause } from '../../../packages/process/backoff.ts';
 import type { Ownership, OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
+import type { AgentFact } from '../../../services/cluster-agent/agent-parts.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
@@ -84,8 +85,11 @@ test('an agent reads all that a real API server serves', async () => {
   const nowMs = (): number => performance.now();
   const parts = {
     connection: accounts.connection(await accounts.account('agent')),
-    publish: async (fact: Ownership) => void facts.push(fact),
+    publish: async (fact: AgentFact) => {
+      if (fact.type === 'fleetgc.cluster.ownership') facts.push(fact);
+    },
     goneBefore: async () => new Map(),
+    holds: () => null,
     sleep: pause,
     random: Math.random,
     newId: () => crypto.randomUUID(),

@@ -242,6 +242,8 @@ function follows(does: ReturnType<typeof actionOf>, act: ClusterAction): boolean
       return does === 'unblock'
         ? act.unblock
         : does.action === 'delete' && does.propagation === act.propagation;
+    case 'expire':
+      return false;
     case 'finish':
       return does !== 'unblock' && does.action === 'finish' && does.finalizer === act.finalizer;
     case 'drop-references':
@@ -285,7 +287,7 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
     const { candidate, wentBack } = truth();
     const found = withIndex ? candidate(uid) : readTruthOf(api, uid);
     const of = (each: OwnershipCandidate): Outcome =>
-      conclude(each, settingsOf(policy), { wentBack: withIndex && wentBack });
+      conclude(each, settingsOf(policy, []), { wentBack: withIndex && wentBack });
     if (found === null) return { outcome: null, possible: [] };
     const possible = withIndex ? [] : DEPENDENTS.map((dependents) => of({ ...found, dependents }));
     return { outcome: of(found), possible: [of(found), ...possible] };

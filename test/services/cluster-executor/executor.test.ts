@@ -3,9 +3,10 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterIndex, ClusterPolicyInForce } from '../../../services/cluster-executor/ports.ts';
 import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
+import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../fixtures/approval.ts';
 import { clusterObjectResults, clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { statusBody } from '../../packages/kube-api/support/fake-connection.ts';
-import { type Harness, harness, itemFor, wordsOf } from './support/executor.ts';
+import { type Harness, harness, IDENTITY, itemFor, wordsOf } from './support/executor.ts';
 import { DATE_MS, type FakeApi, kindNamed, type StoredObject } from './support/fake-api.ts';
 import { truthOf } from './support/truth.ts';
 
@@ -494,8 +495,14 @@ describe('a command as a whole', () => {
     [{ kind: 'paused', reason: 'incident' }, 'paused'],
     [{ kind: 'none' }, 'policy-not-in-force'],
     [{ kind: 'unreadable', message: 'no log' }, 'held'],
-    [{ kind: 'policy', record: clusterPolicyRecord({ mode: 'dry-run' }) }, 'policy-not-in-force'],
-    [{ kind: 'policy', record: clusterPolicyRecord({ collectors: [] }) }, 'policy-not-in-force'],
+    [
+      { kind: 'policy', record: clusterPolicyRecord({ mode: 'dry-run' }), approvals: [] },
+      'policy-not-in-force',
+    ],
+    [
+      { kind: 'policy', record: clusterPolicyRecord({ collectors: [] }), approvals: [] },
+      'policy-not-in-force',
+    ],
   ])('is refused where the policies say %j', async (inForce, reason) => {
     const { api, carryOut } = harness({ policy: () => inForce });
     const over =
@@ -506,7 +513,7 @@ describe('a command as a whole', () => {
   });
 
   test('what may forbid it is asked again right before the deed', async () => {
-    let inForce: ClusterPolicyInForce = { kind: 'policy', record: clusterPolicyRecord() };
+    let inForce: ClusterPolicyInForce = { kind: 'policy', record: clusterPolicyRecord(), approvals: [] };
     const { api, carryOut } = harness({ policy: () => inForce });
     api.fault = ({ path }) => {
       if (path.includes('/configmaps/')) inForce = { kind: 'paused', reason: 'incident' };
@@ -688,6 +695,40 @@ describe('limits', () => {
     expect(words).toEqual(['removed', 'refused not-approved']);
   });
 
+  const minuteAfter = ({ time }: Harness): number => DATE_MS + time.now().sinceBootMs + 60_000;
+
+  test('[cluster S7] what was approved goes on, as far as it was and while it is', async () => {
+    const h = harness();
+    h.policy = clusterPolicy({ limits: { ...LIMITS, cascade: 1 } });
+    const untilMs = minuteAfter(h);
+    const [one, two, third] = three(h.api);
+    if (one === undefined || two === undefined || third === undefined) throw new Error('there are three');
+    expect(await h.carryOut([one])).toEqual(['removed']);
+    h.approvals = [approval(approvedOwner('gone', 2), { ...IDENTITY, untilMs })];
+    expect(await h.carryOut([two])).toEqual(['removed']);
+    expect(await h.carryOut([third])).toEqual(['refused not-approved']);
+    h.approvals = [approval(approvedOwner('gone', 3), { ...IDENTITY, cluster: 'other', untilMs })];
+    expect(await h.carryOut([third])).toEqual(['refused not-approved']);
+    h.approvals = [approval(approvedOwner('gone', 3), { ...IDENTITY, untilMs })];
+    await h.pass(60);
+    expect(await h.carryOut([third])).toEqual(['refused not-approved']);
+    h.approvals = [approval(approvedOwner('gone', 3), { ...IDENTITY, untilMs: untilMs + 60_000 })];
+    expect(await h.carryOut([third])).toEqual(['removed']);
+  });
+
+  test('[cluster S2, S7] no order deletes what is held by its kind and was not approved itself', async () => {
+    const h = harness();
+    const until = { ...IDENTITY, untilMs: minuteAfter(h) };
+    h.policy = clusterPolicy({ heldKinds: ['Secret'] });
+    const [one, two] = three(h.api);
+    if (one === undefined || two === undefined) throw new Error('there are three');
+    h.approvals = [approval(approvedOwner('gone', 9), until), approval(approvedOwners('Secret', 9), until)];
+    expect(await h.carryOut([one])).toEqual(['refused not-approved']);
+    h.approvals = [approval(approvedObjects('Secret', one.object.uid), until)];
+    expect(await h.carryOut([two])).toEqual(['refused not-approved']);
+    expect(await h.carryOut([one])).toEqual(['removed']);
+  });
+
   test('[cluster F12] requests come at 50 a second, after a hundred at once', async () => {
     const { api, order, give, pass } = harness();
     const objects = Array.from({ length: 300 }, (_, number) =>
@@ -794,4 +835,25 @@ describe('results', () => {
     expect(results.map(({ type }) => type)).toEqual(['fleetgc.cluster.object-results']);
     expect(api.byUid('x')).toBeUndefined();
   });
+});
+
+test('nothing is done in a cluster that took the place of the one that was ordered about, and the executor ends', async () => {
+  const { api, carryOut, executor, pass, time } = harness();
+  const stop = new AbortController();
+  const watching = executor.instance.watch(api.connection(), time.sleep, stop.signal).then(
+    () => 'ended',
+    ({ code }: FleetGcError) => code,
+  );
+  expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['removed']);
+  api.put({ kind: kindNamed('Namespace'), name: 'kube-system', uid: 'another-cluster' });
+  await pass(3);
+  const writes = api.writes.length;
+  expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['refused other-instance']);
+  expect(api.writes).toHaveLength(writes);
+  await pass(10);
+  expect(await watching).toBe('API_REPLACED');
+  // It does not go back: what is remembered is about the other one.
+  api.put({ kind: kindNamed('Namespace'), name: 'kube-system', uid: 'the-cluster' });
+  await pass(3);
+  expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['refused other-instance']);
 });

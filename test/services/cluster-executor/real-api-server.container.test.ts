@@ -54,6 +54,7 @@ beforeAll(async () => {
     connection: accounts.connection(ofAgent),
     publish: async () => undefined,
     goneBefore: async () => new Map(),
+    holds: () => null,
     newId,
   });
   const executor = (index: ClusterAgent | null): ClusterExecutor =>
@@ -62,7 +63,7 @@ beforeAll(async () => {
       identity,
       connection: accounts.connection(ofExecutor),
       index,
-      policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy) }),
+      policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy), approvals: [] }),
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void results.push(...events.map(({ event }) => checked(event))),

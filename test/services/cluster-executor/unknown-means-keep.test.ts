@@ -89,7 +89,7 @@ describe('[cluster S5] beside an agent that does not know of the annotation of a
 });
 
 test('[cluster D12] a pause between the patch that unblocks an object and its deletion stops the deletion', async () => {
-  let inForce: ClusterPolicyInForce = { kind: 'policy', record: clusterPolicyRecord() };
+  let inForce: ClusterPolicyInForce = { kind: 'policy', record: clusterPolicyRecord(), approvals: [] };
   const { api, carryOut } = harness({ policy: () => inForce });
   api.put({ kind: kindNamed('ConfigMap'), name: 'gone', ...WAITING });
   const ring = api.put({

@@ -4,6 +4,7 @@ import { ClusterPlan } from '../../../schemas/reports/cluster-plan.ts';
 import { lookAtCluster } from '../../../services/cluster-plan/look.ts';
 import { clusterPlan } from '../../../services/cluster-plan/plan.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { jobFacts, NOW_MS } from '../../fixtures/expiry.ts';
 import { FakeCluster } from '../cluster-agent/support/fake-cluster.ts';
 import { KEPT, lookedAt, owned } from './support/looked-at.ts';
 
@@ -62,15 +63,18 @@ test('[cluster I10] an owner that comes while the lists are read holds its depen
   let lists = 0;
   const look = await lookAtCluster(
     {
-      ...connection,
-      call: async (request, signal) => {
-        // Owner and dependent come when the kind of the owner was listed already.
-        if (request.path.includes('/secrets') && lists++ === 0) {
-          const { metadata = {} } = owned('late', ['unknown']);
-          cluster.put({ resource: 'configmaps', name: 'late', metadata });
-          cluster.put(owned('early', ['late']));
-        }
-        return connection.call(request, signal);
+      nowMs: () => 0,
+      connection: {
+        ...connection,
+        call: async (request, signal) => {
+          // Owner and dependent come when the kind of the owner was listed already.
+          if (request.path.includes('/secrets') && lists++ === 0) {
+            const { metadata = {} } = owned('late', ['unknown']);
+            cluster.put({ resource: 'configmaps', name: 'late', metadata });
+            cluster.put(owned('early', ['late']));
+          }
+          return connection.call(request, signal);
+        },
       },
     },
     AbortSignal.timeout(60_000),
@@ -78,4 +82,36 @@ test('[cluster I10] an owner that comes while the lists are read holds its depen
   expect(look.newcomers.flatMap(({ objects }) => (objects ?? []).map(({ name }) => name))).toEqual(['late']);
   const plan = clusterPlan({ look, clusterInstance: 'c', record: clusterPolicyRecord() });
   expect(linesOf(plan)).toEqual([]);
+});
+
+test('[cluster K4, S5] Jobs past their TTL are planned as their own collector would delete them, and no others', async () => {
+  const look = await lookedAt(() => undefined);
+  const job = (name: string, finishedAgoMs: number, keep = false) => ({
+    ...{ namespace: 'ns', name, uid: name, resourceVersion: '7', keep },
+    ...{ deletionTimestamp: null, finalizers: [], ownerReferences: [] },
+    expiring: {
+      createdAtMs: null,
+      facts: jobFacts({ ttlSecondsAfterFinished: 60, finished: { atMs: NOW_MS - finishedAgoMs } }),
+    },
+  });
+  const jobs = {
+    kind: { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true },
+    objects: [job('past', 60_000), job('young', 59_999), job('kept', 60_000, true)],
+    reason: '',
+  };
+  const asking = { look: { ...look, lists: [...look.lists, jobs] }, clusterInstance: 'c' };
+  const collectors = ['ttl-after-finished-controller'] as const;
+  const record = clusterPolicyRecord({ collectors: [...collectors] });
+  const planAt = (serverMs: number | null) =>
+    ClusterPlan.parse(clusterPlan({ ...asking, look: { ...asking.look, serverMs }, record })).collectors.find(
+      ({ collector }) => collector === collectors[0],
+    );
+  const told = planAt(NOW_MS);
+  expect(told?.outcome).toBe('commanded');
+  expect(told?.objects.map(({ name, action, rule, because }) => [name, action, rule, because])).toEqual([
+    ['past', 'expire', 'K4', 'its TTL is over'],
+    ['kept', 'keep', 'S5', 'it is kept by annotation or policy'],
+  ]);
+  // While nobody knows what the API server's clock shows, nothing is over.
+  expect(planAt(null)).toMatchObject({ outcome: 'nothing-to-do', objects: [] });
 });

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
+import type { Cascade, OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
+import type { Approved } from '../../../schemas/policy/approval.ts';
 import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
+import { Approvals } from '../../../services/graph-gc/rules/approvals.ts';
 import { conclude } from '../../../services/graph-gc/rules/conclude.ts';
 import type { Outcome } from '../../../services/graph-gc/rules/outcome.ts';
 import type { OwnershipSettings } from '../../../services/graph-gc/rules/settings.ts';
+import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../fixtures/approval.ts';
 import { candidate, owner } from '../../fixtures/ownership.ts';
 import { runs } from '../../support/property-runs.ts';
 import { AnyCandidate } from './support/any-candidate.ts';
@@ -14,8 +17,17 @@ const settings = (over: Partial<OwnershipSettings> = {}): OwnershipSettings => (
   limits: { cascade: 1_000, cascadeOfKind: 5_000 },
   heldKinds: new Set(HELD_KINDS),
   keep: { namespaces: new Set(), kinds: new Set() },
-  approved: { owners: new Set(), kinds: new Set() },
+  approved: new Approvals([]),
   ...over,
+});
+const approving = (...what: readonly Approved[]): OwnershipSettings =>
+  settings({ approved: new Approvals(what.map((each) => approval(each))) });
+const cascade = (ownerUid: string, objects: number, ofKind: number): Cascade => ({
+  ownerUid,
+  ownerKind: 'ConfigMap',
+  objects,
+  ofKind,
+  within: null,
 });
 const UPSTREAM = settings({ profile: 'kubernetes' });
 const BOTH = [settings(), UPSTREAM];
@@ -104,14 +116,14 @@ describe('an object that is being deleted', () => {
   });
 });
 
-describe('in profile fleetgc', () => {
-  const gone = (over: Partial<OwnershipReference> = {}): OwnershipReference =>
-    owner('o', { state: 'gone', gone: { how: 'watched', orphaned: false }, ...over });
-  const leaves = (
-    references: OwnershipReference[],
-    over: Parameters<typeof candidate>[0] = {},
-  ): OwnershipCandidate => candidate({ references, ...over });
+const gone = (over: Partial<OwnershipReference> = {}): OwnershipReference =>
+  owner('o', { state: 'gone', gone: { how: 'watched', orphaned: false }, ...over });
+const leaves = (
+  references: OwnershipReference[],
+  over: Parameters<typeof candidate>[0] = {},
+): OwnershipCandidate => candidate({ references, ...over });
 
+describe('in profile fleetgc', () => {
   test('[cluster S4, H1] a copied Secret stays, and upstream deletes it', () => {
     const copied = withStates('elsewhere');
     expect([words(of(copied)), words(of(copied, UPSTREAM))]).toEqual(['keep S4', 'delete Background D14']);
@@ -129,17 +141,18 @@ describe('in profile fleetgc', () => {
   test.each(['mass-relisted', 'kind-going'] as const)(
     '[cluster S3] an owner that went as %s holds',
     (how) => {
-      const doubtful = leaves([gone({ gone: { how, orphaned: false } })]);
+      const doubtful = leaves([gone({ gone: { how, orphaned: false } })], { cascades: [cascade('o', 3, 4)] });
       expect([words(of(doubtful)), words(of(doubtful, UPSTREAM))]).toEqual([
         'hold S3',
         'delete Background D14',
       ]);
-      const byOwner = settings({ approved: { owners: new Set(['o']), kinds: new Set() } });
-      const byKind = settings({ approved: { owners: new Set(), kinds: new Set(['ConfigMap']) } });
-      expect([words(of(doubtful, byOwner)), words(of(doubtful, byKind))]).toEqual([
+      const approvals = [approvedOwner('o', 3), approvedOwners('ConfigMap', 4)];
+      expect(approvals.map((what) => words(of(doubtful, approving(what))))).toEqual([
         'delete Background D14',
         'delete Background D14',
       ]);
+      const others = [approvedOwner('p', 3), approvedOwner('o', 2), approvedOwners('ConfigMap', 3)];
+      expect(others.map((what) => words(of(doubtful, approving(what))))).toEqual(others.map(() => 'hold S3'));
       const held = leaves([...doubtful.references, owner('p', { state: 'held' })]);
       expect(words(of(held))).toBe('hold S3');
     },
@@ -181,13 +194,81 @@ describe('in profile fleetgc', () => {
     [1_001, 1_001, 'hold S1'],
     [1, 5_001, 'hold S1'],
   ])('[cluster S1] a cascade of %i objects, %i of its kind: %s', (objects, ofKind, what) => {
-    const cascade = { ownerUid: 'o', ownerKind: 'ConfigMap', objects, ofKind };
-    const given = leaves([gone()], { cascade });
+    const given = leaves([gone()], { cascades: [cascade('o', objects, ofKind)] });
     expect([words(of(given)), words(of(given, UPSTREAM))]).toEqual([what, 'delete Background D14']);
-    const approved = { owners: new Set(['o']), kinds: new Set<string>() };
-    expect(words(of(given, settings({ approved })))).toBe('delete Background D14');
-    const kinds = { owners: new Set<string>(), kinds: new Set(['ConfigMap']) };
-    expect(words(of(given, settings({ approved: kinds })))).toBe('delete Background D14');
+  });
+});
+
+describe('[cluster S7] an approval ends the hold that it names, and no other', () => {
+  const wide = leaves([gone()], { cascades: [cascade('o', 1_200, 6_000)] });
+  const namespace = { kind: 'Namespace', namespaced: false, namespace: '', uid: 'n' };
+  const ofHeldKind = leaves([gone()], { object: namespace, cascades: [cascade('o', 1_200, 6_000)] });
+  const GOES = 'delete Background D14';
+
+  test.each([
+    [[approvedOwner('o', 1_200)], GOES],
+    [[approvedOwner('o', 1_199)], 'hold S1'],
+    [[approvedOwner('p', 9_000)], 'hold S1'],
+    [[approvedOwners('ConfigMap', 6_000)], GOES],
+    [[approvedOwners('ConfigMap', 5_999)], 'hold S1'],
+    [[approvedOwners('Secret', 9_000)], 'hold S1'],
+    [[approvedObjects('ConfigMap', 'x', 'o')], 'hold S1'],
+    [[], 'hold S1'],
+  ])('[cluster S1] %j: %s', (approved, what) => {
+    expect(words(of(wide, approving(...approved)))).toBe(what);
+  });
+
+  test.each([
+    [[approvedOwner('o', 1_200), approvedOwners('ConfigMap', 6_000)], 'hold S2'],
+    [[approvedOwners('Namespace', 6_000), approvedOwner('n', 6_000)], 'hold S2'],
+    [[approvedObjects('Namespace', 'm', 'n')], 'hold S1'],
+    [[approvedObjects('Namespace', 'm'), approvedOwner('o', 1_200)], 'hold S2'],
+    [[approvedObjects('Namespace', 'm', 'n'), approvedOwner('o', 1_200)], GOES],
+  ])('[cluster S2] %j: %s', (approved, what) => {
+    expect(words(of(ofHeldKind, approving(...approved)))).toBe(what);
+  });
+
+  test('one owner lets nothing go that another one holds, be it narrower', () => {
+    const both = leaves([gone(), owner('p', { state: 'gone' })], {
+      cascades: [cascade('o', 1_200, 2), cascade('p', 1_100, 2)],
+    });
+    expect(words(of(both, approving(approvedOwner('o', 1_200))))).toBe('hold S1');
+    expect(words(of(both, approving(approvedOwner('o', 1_200), approvedOwner('p', 1_100))))).toBe(GOES);
+  });
+
+  test('what goes with an owner goes with the approval of that one too, as wide as it was', () => {
+    const deeper = leaves([gone()], {
+      cascades: [{ ...cascade('o', 1_200, 6_000), within: { uid: 'root', kind: 'apps/Deployment' } }],
+    });
+    const ways = [
+      approvedOwner('root', 1_201),
+      approvedOwner('root', 1_199),
+      approvedOwners('apps/Deployment', 6_001),
+    ];
+    expect(ways.map((what) => words(of(deeper, approving(what))))).toEqual([GOES, 'hold S1', GOES]);
+  });
+
+  test('the record names what let it go', () => {
+    expect(of(wide, approving(approvedOwner('o', 1_200))).facts).toMatchObject({ approvals: 'approval-1' });
+    const narrow = leaves([gone()], { cascades: [cascade('o', 1, 1)] });
+    expect(of(narrow, approving(approvedOwner('o', 1_200))).facts).not.toHaveProperty('approvals');
+  });
+
+  test('whatever is approved, nothing goes that upstream would keep, nor what was not approved itself', () => {
+    fc.assert(
+      fc.property(AnyCandidate, fc.boolean(), (given, wentBack) => {
+        const approved = approving(...given.references.map(({ uid }) => approvedOwner(uid, 5_000)));
+        const outcome = of(given, approved, wentBack);
+        if (outcome.kind !== 'act' || outcome.act.action !== 'delete') return;
+        expect(words(of(given, UPSTREAM, wentBack))).toBe(words(outcome));
+        expect([wentBack, given.object.kind === 'Namespace', given.object.keptBy]).toEqual([
+          false,
+          false,
+          null,
+        ]);
+      }),
+      runs(3_000),
+    );
   });
 });
 

@@ -18,13 +18,13 @@ const finishing = named('finishing', {
 });
 const held = named('held', {
   references: [GONE],
-  cascade: { ownerUid: 'o', ownerKind: 'ConfigMap', objects: 1_001, ofKind: 1_001 },
+  cascades: [{ ownerUid: 'o', ownerKind: 'ConfigMap', objects: 1_001, ofKind: 1_001, within: null }],
 });
 const copied = named('copied', { references: [owner('q', { state: 'elsewhere' })] });
 const ALL = ownership({ candidates: [dangling, shared, finishing, held, copied] });
 
 test('[cluster D11, D14, E3, S1, S4] each candidate gets its verdict, and what is to be done becomes an item', () => {
-  const { outcome, reason, verdicts, items } = decide(ALL, clusterPolicy());
+  const { outcome, reason, verdicts, items } = decide(ALL, clusterPolicy(), []);
   expect(verdicts.map(({ position, action, rule }) => `${position} ${action} ${rule}`)).toEqual([
     '0 delete D14',
     '1 drop-references D11',
@@ -45,7 +45,7 @@ test('[cluster D11, D14, E3, S1, S4] each candidate gets its verdict, and what i
 });
 
 test('a verdict says what would be done, and for which owner', () => {
-  const [first, second, third] = decide(ALL, clusterPolicy({ mode: 'dry-run' })).verdicts;
+  const [first, second, third] = decide(ALL, clusterPolicy({ mode: 'dry-run' }), []).verdicts;
   const because = { ownerKind: 'ConfigMap', ownerName: 'name-o', ownerUid: 'o', ownerIs: 'absent' };
   expect(first?.facts).toEqual({
     ...{ dangling: 1, waiting: 0, dependents: 0 },
@@ -64,15 +64,15 @@ describe('what comes of it', () => {
     ['a collector that is not ours', clusterPolicy({ collectors: [] }), 'not-ours'],
     ['both', clusterPolicy({ collectors: [], mode: 'dry-run' }), 'not-ours'],
   ] as const)('with %s', (_, policy, outcome) => {
-    const decided = decide(ALL, policy);
+    const decided = decide(ALL, policy, []);
     expect(decided.outcome).toBe(outcome);
-    expect(decided.verdicts).toEqual(decide(ALL, clusterPolicy()).verdicts);
+    expect(decided.verdicts).toEqual(decide(ALL, clusterPolicy(), []).verdicts);
   });
 
   test('with nothing that goes, nothing is to do, and the reason says what is held', () => {
-    const decided = decide(ownership({ candidates: [held, copied] }), clusterPolicy());
+    const decided = decide(ownership({ candidates: [held, copied] }), clusterPolicy(), []);
     expect([decided.outcome, decided.reason]).toEqual(['nothing-to-do', '1 kept (S4), 1 held (S1)']);
-    expect(decide(ownership(), clusterPolicy()).reason).toBe('no candidates');
+    expect(decide(ownership(), clusterPolicy(), []).reason).toBe('no candidates');
   });
 
   test('[cluster S2, S5] held kinds and the keep list come from the policy', () => {
@@ -81,7 +81,7 @@ describe('what comes of it', () => {
       clusterPolicy({ heldKinds: ['ConfigMap'] }),
       clusterPolicy({ keep: { namespaces: ['ns'], kinds: [] } }),
       clusterPolicy({ keep: { namespaces: [], kinds: ['ConfigMap'] } }),
-    ].map((policy) => decide(fact, policy).verdicts[0]?.rule);
+    ].map((policy) => decide(fact, policy, []).verdicts[0]?.rule);
     expect(rules).toEqual(['S2', 'S5', 'S5']);
   });
 });
@@ -104,8 +104,8 @@ test('the same fact and policy give the same, and only what is to be done is an 
     fc.property(AnyCandidates, AnyPolicy, fc.boolean(), (candidates, policy, wentBack) => {
       const fact = ownership({ candidates, wentBack });
       const before = structuredClone({ fact, policy });
-      const { verdicts, items, outcome } = decide(fact, policy);
-      expect(decide(fact, policy)).toEqual({ ...decide(structuredClone(fact), policy) });
+      const { verdicts, items, outcome } = decide(fact, policy, []);
+      expect(decide(fact, policy, [])).toEqual({ ...decide(structuredClone(fact), policy, []) });
       expect({ fact, policy }).toEqual(before);
       expect(verdicts.map(({ position }) => position)).toEqual(candidates.map((_, index) => index));
       const going = verdicts.filter(({ action }) => action !== 'keep' && action !== 'hold');
@@ -125,11 +125,13 @@ test('the same fact and policy give the same, and only what is to be done is an 
 test('what becomes of a candidate does not depend on the others, nor on their order', () => {
   fc.assert(
     fc.property(AnyCandidates, AnyPolicy, (candidates, policy) => {
-      const together = decide(ownership({ candidates }), policy).verdicts;
-      const backwards = decide(ownership({ candidates: candidates.toReversed() }), policy).verdicts;
+      const together = decide(ownership({ candidates }), policy, []).verdicts;
+      const backwards = decide(ownership({ candidates: candidates.toReversed() }), policy, []).verdicts;
       const without = ({ action, rule, facts }: (typeof together)[number]) => ({ action, rule, facts });
       expect(backwards.map(without).toReversed()).toEqual(together.map(without));
-      const alone = candidates.map((each) => decide(ownership({ candidates: [each] }), policy).verdicts[0]);
+      const alone = candidates.map(
+        (each) => decide(ownership({ candidates: [each] }), policy, []).verdicts[0],
+      );
       expect(alone.map((each) => each && without(each))).toEqual(together.map(without));
     }),
     runs(500),
@@ -153,7 +155,7 @@ test('[cluster S1, S2, S3, S4, S5, S6] profile fleetgc does to each object what 
   fc.assert(
     fc.property(AnyCandidates, fc.boolean(), (candidates, wentBack) => {
       const itemsBy = (profile: 'fleetgc' | 'kubernetes') =>
-        decide(ownership({ candidates, wentBack }), clusterPolicy({ profile })).items;
+        decide(ownership({ candidates, wentBack }), clusterPolicy({ profile }), []).items;
       const upstream = new Map(itemsBy('kubernetes').map((item) => [item.object.uid, item]));
       for (const item of itemsBy('fleetgc'))
         expect(isNoMoreThan(item, upstream.get(item.object.uid))).toBe(true);

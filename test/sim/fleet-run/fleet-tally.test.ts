@@ -20,7 +20,7 @@ function setUp() {
         if (!log.isReached) throw new FleetGcError('POLICIES_UNREADABLE', 'Kafka is away');
         return set;
       },
-      cluster: () => ({ subject: 'cluster' as const, policies: [], pauses: [], hash: '' }),
+      cluster: () => ({ subject: 'cluster' as const, policies: [], pauses: [], approvals: [], hash: '' }),
     },
   };
   const tally = createFleetTally({ fleet, policies, realNowMs: () => 0 });

@@ -3,6 +3,7 @@ import type { ClusterCommand } from '../../../../schemas/events/cluster-command.
 import type { ClusterCommandResult } from '../../../../schemas/events/cluster-result.ts';
 import { SUBJECTS } from '../../../../schemas/events/identity.ts';
 import { placeOf } from '../../events/log-position.ts';
+import { namelessId } from '../commands/command-account.ts';
 import { type Coverages, type Judging, LATE_RESULT_MS, SETTLED_MS } from '../coverage.ts';
 import type { Findings } from '../findings.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type Commanded,
   commandedBy,
   disagreement,
+  isDistrust,
   isOfBystander,
   type Placed,
 } from './cluster-answers.ts';
@@ -32,6 +34,8 @@ export class AnsweredClusterCommands {
   readonly #early = new Map<string, Placed<ClusterAnswer>[]>();
   /** Of nothing more is expected: with all their results, or no commands at all. */
   readonly #others = new Set<string>();
+  /** Ids of commands by how executors name them that did not read them. */
+  readonly #nameless = new Map<string, string>();
   /** By cluster, when its agent last published what it saw. */
   readonly #lastHeardMs = new Map<string, number>();
 
@@ -47,6 +51,11 @@ export class AnsweredClusterCommands {
     this.#accounts.set(command.id, account);
     for (const answer of this.#early.get(command.id) ?? []) this.#add(account, answer);
     this.#early.delete(command.id);
+    const nameless = namelessId(record);
+    this.#nameless.set(nameless, command.id);
+    const unread = this.#early.get(nameless) ?? [];
+    this.#early.delete(nameless);
+    for (const answer of unread) this.#take(answer);
   }
 
   /** Something on the topic of commands that is none: executors answer it by this id. */
@@ -56,9 +65,16 @@ export class AnsweredClusterCommands {
   }
 
   answered(event: ClusterAnswer, record: LogRecord): void {
-    const answer = { event, place: placeOf(record) };
-    const account = this.#accounts.get(event.commandId);
-    if (account !== undefined) this.#add(account, answer);
+    this.#take({ event, place: placeOf(record) });
+  }
+
+  #take(answer: Placed<ClusterAnswer>): void {
+    const { event, place } = answer;
+    const unread = isDistrust(event) ? this.#nameless.get(event.commandId) : undefined;
+    const account = this.#accounts.get(unread ?? event.commandId);
+    if (unread !== undefined && isDistrust(event)) {
+      if (account !== undefined) account.ending ??= { event, place };
+    } else if (account !== undefined) this.#add(account, answer);
     else if (!this.#others.has(event.commandId))
       this.#early.set(event.commandId, [...(this.#early.get(event.commandId) ?? []), answer]);
   }

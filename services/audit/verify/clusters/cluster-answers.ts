@@ -118,3 +118,9 @@ export const steadyContent = (event: ClusterAnswer): string =>
         ]
       : [event.commandId, event.decisionId],
   );
+
+/** Whether it is the refusal of a command that was not read, since nobody signed it who may. */
+export const isDistrust = (answer: ClusterAnswer): answer is ClusterCommandResult =>
+  answer.type === 'fleetgc.cluster.command-result' &&
+  answer.result.outcome === 'refused' &&
+  answer.result.reason === 'not-trusted';

@@ -32,12 +32,12 @@ export class ClusterRecords {
   readonly #parts: ClusterRecordsParts;
 
   readonly takers: TopicTakers<ClusterTopic, void | Promise<void>> = {
-    clusterOwnership: (record) => {
-      this.commands.heard(record);
-      this.#parts.takeInput(record);
-    },
+    clusterOwnership: (record) => this.#takeFact(record),
+    clusterExpiry: (record) => this.#takeFact(record),
     clusterCommands: (record) => this.#takeCommand(record),
     clusterResults: (record) => this.#takeResult(record),
+    // Nobody decides on it: it has to be one, and that is all.
+    clusterCensus: (record) => void this.#parts.reader.read('clusterCensus', record),
   };
 
   constructor(parts: ClusterRecordsParts) {
@@ -48,6 +48,11 @@ export class ClusterRecords {
   /** What is on the topic of commands and none. */
   refused(record: LogRecord, rejection: Rejection): void {
     for (const id of namesOfUnreadable(record, rejection)) this.commands.unreadable(id);
+  }
+
+  #takeFact(record: LogRecord): void {
+    this.commands.heard(record);
+    this.#parts.takeInput(record);
   }
 
   async #takeCommand(record: LogRecord): Promise<void> {

@@ -21,6 +21,7 @@ export const DECIDES_ON: Readonly<Record<AnyDeciderName, readonly TopicName[]>> 
   'image-gc': [TOPICS.inventory.name],
   pressure: [TOPICS.diskStats.name, TOPICS.results.name],
   'graph-gc': [TOPICS.clusterOwnership.name],
+  'expiry-gc': [TOPICS.clusterExpiry.name],
 };
 
 /** Of a decider that nobody knows, nobody knows either on which of the topics it decides: `null`. */
@@ -183,7 +184,11 @@ export async function whyImpossible(decision: RecordedDecision, from: ReadFromLo
   return 'nothing lies there or behind it, and older messages are there';
 }
 
-const KEPT_AS_DECISIONS: readonly TopicName[] = [TOPICS.inventory.name, TOPICS.clusterOwnership.name];
+const KEPT_AS_DECISIONS: readonly TopicName[] = [
+  TOPICS.inventory.name,
+  TOPICS.clusterOwnership.name,
+  TOPICS.clusterExpiry.name,
+];
 
 /** What is kept for a shorter time than decisions may be gone when an archive comes to it, unless later ones were archived. */
 async function wouldBeThere(

@@ -51,7 +51,9 @@ const FACTS = [
   'inventory',
   'results',
   'clusterOwnership',
+  'clusterExpiry',
   'clusterResults',
+  'clusterCensus',
 ] as const satisfies readonly TopicId[];
 
 interface Question {

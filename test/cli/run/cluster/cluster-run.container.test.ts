@@ -126,6 +126,13 @@ test('[cluster D14, S1] in a dry run, and where a cascade is too wide, nothing g
   await waitUntil('the dry run to tell', COLLECTED_MS, () =>
     dry.running.output.stdout.includes('but this is a dry run'),
   );
+  await waitUntil('the census to be told', COLLECTED_MS, () =>
+    dry.running.output.stdout.includes('? 3 references leading nowhere'),
+  );
+  const report = await inProcess(['cluster', 'report', '--log', 'embedded', '--log-path', dry.logPath]);
+  expect([report.exitCode, report.stderr]).toEqual([0, '']);
+  expect(report.stdout).toContain('ConfigMap default/w1: ConfigMap wide, which is not there');
+  expect(report.stdout).toMatch(/ConfigMap wide \([0-9a-f-]+\): 3 objects would go with it/);
   expect(dry.running.output.stdout).toContain('Policy clusters: dry-run. Nothing will be removed.');
   expect(await dry.running.terminate()).toBe(0);
   expect(new Set(await rulesOn(dry.logPath))).toEqual(new Set(['delete D14']));

@@ -44,9 +44,11 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
   results: { may: 'node', other: 'decider' },
   decisions: null,
   clusterOwnership: { may: 'cluster', other: 'node' },
+  clusterExpiry: { may: 'cluster', other: 'node' },
   clusterCommands: { may: 'decider', other: 'cluster' },
   clusterResults: { may: 'cluster', other: 'decider' },
   clusterDecisions: null,
+  clusterCensus: { may: 'cluster', other: 'node' },
   policies: { may: 'operator', other: 'decider' },
   policyVersions: { may: 'operator', other: 'node' },
   keys: { may: 'root', other: 'operator' },
@@ -56,7 +58,15 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
 
 /** Orders are of this moment; what stays in force has a generation. */
 const ORDERS: readonly TopicId[] = ['observe', 'commands', 'clusterCommands'];
-const FACTS: readonly TopicId[] = ['diskStats', 'inventory', 'results', 'clusterOwnership', 'clusterResults'];
+const FACTS: readonly TopicId[] = [
+  'diskStats',
+  'inventory',
+  'results',
+  'clusterOwnership',
+  'clusterExpiry',
+  'clusterResults',
+  'clusterCensus',
+];
 const WITH_GENERATIONS: readonly TopicId[] = ['policies', 'policyVersions', 'keys'];
 /** Their keys name a cluster, or a node and so a cluster. */
 const OF_A_CLUSTER: readonly TopicId[] = [...ORDERS, ...FACTS];

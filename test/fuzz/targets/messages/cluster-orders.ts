@@ -62,7 +62,7 @@ class ExecutorCluster {
       identity: CLUSTER,
       connection: this.api.connection(),
       index: null,
-      policy: () => ({ kind: 'policy', record: POLICY }),
+      policy: () => ({ kind: 'policy', record: POLICY, approvals: [] }),
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void this.results.push(...events.map(({ event }) => event)),

@@ -144,9 +144,11 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   results: nodeKeyOf,
   decisions: nodeKeyOf,
   clusterOwnership: clusterKeyOf,
+  clusterExpiry: clusterKeyOf,
   clusterCommands: clusterKeyOf,
   clusterResults: clusterKeyOf,
   clusterDecisions: clusterKeyOf,
+  clusterCensus: clusterKeyOf,
   policies: policyKeyOf,
   policyVersions: (event) => ('hash' in event ? textOf(event.hash) : hashOr(() => contentHash(event))),
   keys: ({ keyId }) => textOf(keyId),
@@ -166,14 +168,15 @@ function withHashes(event: Json): Json {
     );
   }
   if (event.type !== 'fleetgc.policy-set') return event;
-  const { policies, pauses } = PolicySetRecord.shape;
+  const { policies, pauses, approvals } = PolicySetRecord.shape;
   const named = policies.safeParse(event.policies);
   const paused = pauses.safeParse(event.pauses);
-  if (!named.success || !paused.success) return event;
+  const approved = approvals.safeParse(event.approvals);
+  if (!named.success || !paused.success || !approved.success) return event;
   return replaced(
     event,
     'hash',
-    hashOr(() => policySetHash(named.data, paused.data)),
+    hashOr(() => policySetHash(named.data, paused.data, approved.data ?? [])),
   );
 }
 

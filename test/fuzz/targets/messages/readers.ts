@@ -5,12 +5,14 @@ import type { OnEvent } from '../../../../packages/pipeline/decide.ts';
 import { certificate, revocation } from '../../../../packages/trust/statement.ts';
 import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';
 import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
 import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
 import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
 import { pressureHandler, resultsHandler } from '../../../../services/pressure/handler.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { arbitraryNode } from '../../../fixtures/arbitrary-node.ts';
+import { census } from '../../../fixtures/census.ts';
 import {
   clusterCommand,
   clusterCommandResult,
@@ -20,6 +22,7 @@ import {
 } from '../../../fixtures/cluster.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { expiry, expiryCandidate, requestFacts } from '../../../fixtures/expiry.ts';
 import { incompleteInventory, tooLargeInventory } from '../../../fixtures/inventory.ts';
 import { observe } from '../../../fixtures/observe.ts';
 import { decision } from '../../../fixtures/outputs.ts';
@@ -207,6 +210,21 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       'trust that warns': warnedReader('clusterOwnership'),
     },
   },
+  clusterExpiry: {
+    events: () => [
+      expiry(),
+      expiry({ candidates: [expiryCandidate(), expiryCandidate({ facts: requestFacts() })] }),
+    ],
+    readers: {
+      'expiry-gc': decidingReader('clusterExpiry', () => ({
+        handlers: { clusterExpiry: expiryGcHandler(clusterPolicies) },
+        judge: toTheSameNode,
+      })),
+      audit: auditReader('clusterExpiry'),
+      'signatures of verify': signaturesReader('clusterExpiry'),
+      'trust that warns': warnedReader('clusterExpiry'),
+    },
+  },
   clusterCommands: {
     events: () => [clusterCommand(), ...clusterCommandsOfNow()],
     readers: {
@@ -227,6 +245,14 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
   clusterDecisions: {
     events: () => [clusterDecision()],
     readers: { verify: decisionsReader('clusterDecisions'), audit: auditReader('clusterDecisions') },
+  },
+  clusterCensus: {
+    events: () => [census()],
+    readers: {
+      audit: auditReader('clusterCensus'),
+      'signatures of verify': signaturesReader('clusterCensus'),
+      'trust that warns': warnedReader('clusterCensus'),
+    },
   },
   policies: {
     events: () => [

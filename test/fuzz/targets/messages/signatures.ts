@@ -32,8 +32,10 @@ type Verified = Extract<
   | 'inventory'
   | 'results'
   | 'clusterOwnership'
+  | 'clusterExpiry'
   | 'clusterCommands'
   | 'clusterResults'
+  | 'clusterCensus'
 >;
 
 /** What `audit verify` says of who signed a message, long after it came. */

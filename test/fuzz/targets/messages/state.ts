@@ -11,6 +11,7 @@ import { SeenGenerations } from '../../../../packages/trust/seen-generations.ts'
 import { certificate } from '../../../../packages/trust/statement.ts';
 import { SubjectKind } from '../../../../schemas/events/identity.ts';
 import { type EventOf, TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
+import { approvalKey, isApprovalKey } from '../../../../schemas/policy/approval.ts';
 import { pauseKey, policyKey } from '../../../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
 import { evidenceOfRecords } from '../../../../services/audit/policies/policy-evidence.ts';
@@ -44,18 +45,26 @@ export const policySourceReader = ({ trust }: Signatories): ReadMessage => {
     const knowledge = createPolicyKnowledge({ logger: SILENT, seen }, () => undefined);
     knowledge.begin();
     knowledge.adopt(reading);
-    const isReadable = reading.entries.get(record.key ?? '')?.kind !== 'unreadable';
-    return isReadable ? judgedRecord({ record, claim }, knowledge) : judgedHold(knowledge);
+    const { kind } = reading.entries.get(record.key ?? '') ?? { kind: 'deletion' };
+    if (kind === 'unreadable-approval') return judgedUnapproved(knowledge);
+    return kind === 'unreadable' ? judgedHold(knowledge) : judgedRecord({ record, claim }, knowledge);
   };
 };
 
 function judgedRecord({ record, claim }: MadeMessage, knowledge: PolicyKnowledge): Outcome {
   if (isToBeRefused(claim, 'policies')) return effect(`a record that is ${claim} is in force`);
-  const { policies } = knowledge.sets().node;
-  const keys = [...policies, ...knowledge.sets().cluster.policies].map(policyKey);
+  const { node, cluster } = knowledge.sets();
+  const policies = [...node.policies, ...cluster.policies];
+  const keys = [...policies.map(policyKey), ...cluster.approvals.map(approvalKey)];
   return keys.every((key) => key === record.key)
     ? PASSED
     : effect('a policy is in force under the name of another');
+}
+
+/** An approval that cannot be read approves nothing, and holds nothing. */
+function judgedUnapproved(knowledge: PolicyKnowledge): Outcome {
+  if (knowledge.sets().cluster.approvals.length > 0) return effect('what cannot be read approves something');
+  return knowledge.problem() === null ? REFUSED : effect('an approval that cannot be read holds');
 }
 
 /** What cannot be read holds, and sets nothing into force. */
@@ -100,6 +109,8 @@ export const policyEvidenceReader =
   async ({ record }) => {
     const evidence = await evidenceOfRecords(logWith(record), { subject: 'node', range: ALL }, NEVER);
     const told = evidence.policies.size + evidence.pauses.size;
+    // Of approvals a report tells nothing.
+    if (isApprovalKey(record.key ?? '') && told + evidence.unreadable === 0) return REFUSED;
     if (told + evidence.unreadable !== 1) return effect('a record is told twice, or not at all');
     return told === 1 ? PASSED : REFUSED;
   };
@@ -175,6 +186,8 @@ function keyIn(event: EventOf<'policyVersions'>): string | null {
       return event.key;
     case 'fleetgc.pause':
       return pauseKey(event.selector);
+    case 'fleetgc.approval':
+      return approvalKey(event);
     default:
       return null;
   }
@@ -186,7 +199,9 @@ const GOES_BACK: readonly TopicName[] = [
   TOPICS.inventory.name,
   TOPICS.results.name,
   TOPICS.clusterOwnership.name,
+  TOPICS.clusterExpiry.name,
   TOPICS.clusterResults.name,
+  TOPICS.clusterCensus.name,
 ];
 
 /** What `fleetgc dead-letters` shows, and would put back. */

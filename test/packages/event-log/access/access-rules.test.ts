@@ -28,7 +28,10 @@ test('the groups are those that the deciders join', () => {
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
-  { role: 'cluster', writes: ['clusterOwnership', 'clusterResults', 'deadLetters'] },
+  {
+    role: 'cluster',
+    writes: ['clusterOwnership', 'clusterExpiry', 'clusterResults', 'clusterCensus', 'deadLetters'],
+  },
   {
     role: 'decider',
     writes: [
@@ -54,7 +57,9 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'inventory',
       'results',
       'clusterOwnership',
+      'clusterExpiry',
       'clusterResults',
+      'clusterCensus',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {

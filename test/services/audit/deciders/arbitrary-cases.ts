@@ -1,16 +1,19 @@
 import fc from 'fast-check';
 import { DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import { type CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
-import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
+import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../../fixtures/approval.ts';
 import { arbitraryPolicy } from '../../../fixtures/arbitrary-node.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
+import { expiry } from '../../../fixtures/expiry.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { ownership } from '../../../fixtures/ownership.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR } from '../../../fixtures/time.ts';
 import { arbitraryContainerNode, arbitraryContainerPolicy } from '../../container-gc/arbitrary.ts';
+import { AnyExpiring } from '../../expiry-gc/support/any-expiring.ts';
 import { AnyCandidate } from '../../graph-gc/support/any-candidate.ts';
 import { arbitraryCase } from '../../image-gc/support/arbitrary-case.ts';
 import { nodeWithLayers } from '../../image-gc/support/arbitrary-layers.ts';
@@ -75,7 +78,7 @@ const ofPolicy = fc.oneof(
   ),
 );
 
-type NodeTopic = Exclude<CorpusCase['topic'], 'clusterOwnership'>;
+type NodeTopic = Extract<CorpusCase['topic'], 'inventory' | 'diskStats'>;
 
 const isValid = ({ topic, event }: Unnamed): boolean =>
   (topic === 'inventory' ? Inventory : DiskStats).safeParse(JSON.parse(JSON.stringify(event))).success;
@@ -92,6 +95,8 @@ const cases = (
       ...surrounded({ ...settings, ...otherwise, mode }),
     }))
     .filter(isValid);
+
+const TAKEN_AT_MS = ownership().takenAt.serverMs;
 
 const ownershipCases: fc.Arbitrary<Unnamed> = fc
   .record({
@@ -111,14 +116,50 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
       { selector: { clusters: ['another'] } },
     ),
     pauses: fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]),
+    approvals: fc.subarray([
+      approval(approvedOwner('gone-0', 2_000), { id: 'approval-owner' }),
+      approval(approvedOwners('ConfigMap', 5_000), { id: 'approval-kind', untilMs: TAKEN_AT_MS + 1_000 }),
+      approval(approvedObjects('Namespace', 'x'), { id: 'approval-objects' }),
+      approval(approvedOwner('unseen-0', 2_000), { id: 'approval-elsewhere', cluster: 'another' }),
+    ]),
   })
-  .map(({ candidates, wentBack, over, otherwise, pauses }) => ({
+  .map(({ candidates, wentBack, over, otherwise, pauses, approvals }) => ({
     topic: 'clusterOwnership',
     event: ownership({ candidates, wentBack }),
     policies: [
       clusterPolicyRecord({ ...over, ...otherwise }),
       clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
     ],
+    pauses: [...pauses],
+    approvals,
+  }));
+
+const HELD = ['batch/Job', 'certificates.k8s.io/CertificateSigningRequest'];
+
+const expiryCases: fc.Arbitrary<Unnamed> = fc
+  .record({
+    candidates: fc.array(AnyExpiring, { minLength: 1, maxLength: 8 }),
+    over: fc.record({
+      mode: fc.constantFrom('enforce', 'enforce', 'rehearse', 'dry-run'),
+      profile: fc.constantFrom('fleetgc', 'kubernetes'),
+      collectors: fc.subarray([...Collector.options]),
+    }),
+    otherwise: fc.constantFrom<Partial<ClusterPolicy>>(
+      {},
+      {},
+      {},
+      { heldKinds: HELD },
+      { heldKinds: HELD },
+      { keep: { namespaces: ['ns'], kinds: [] } },
+      { keep: { namespaces: [], kinds: ['certificates.k8s.io/CertificateSigningRequest'] } },
+      { selector: { clusters: ['another'] } },
+    ),
+    pauses: fc.constantFrom([], [], [], [pauseRecord()]),
+  })
+  .map(({ candidates, over, otherwise, pauses }) => ({
+    topic: 'clusterExpiry',
+    event: expiry({ candidates }),
+    policies: [clusterPolicyRecord({ ...over, ...otherwise })],
     pauses: [...pauses],
   }));
 
@@ -134,4 +175,5 @@ export const ARBITRARY_CASES: Readonly<Record<CorpusCase['topic'], readonly fc.A
   ],
   diskStats: [cases('diskStats', fc.record({ event: someNode, settings: somePolicy }))],
   clusterOwnership: [ownershipCases],
+  clusterExpiry: [expiryCases],
 };

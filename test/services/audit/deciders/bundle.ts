@@ -17,6 +17,7 @@ const PARSERS = {
   inventory: 'schemas/events/inventory.ts',
   diskStats: 'schemas/events/disk-stats.ts',
   clusterOwnership: 'schemas/events/ownership.ts',
+  clusterExpiry: 'schemas/events/expiry.ts',
 } as const;
 
 async function bundleOf(file: string): Promise<string> {

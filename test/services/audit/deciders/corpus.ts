@@ -6,6 +6,7 @@ import type { InputPosition } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import type { SubjectKind } from '../../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { ApprovalRecord } from '../../../../schemas/policy/approval.ts';
 import {
   isPolicyFor,
   PauseRecord,
@@ -17,10 +18,11 @@ import type { FrozenDecider } from '../../../../services/audit/deciders/deciders
 /** One message with the policies of its time, as recorded: `make-corpus.ts` wrote it, and nothing changes it. */
 export const CorpusCase = z.strictObject({
   name: z.string(),
-  topic: z.enum(['inventory', 'diskStats', 'clusterOwnership']),
+  topic: z.enum(['inventory', 'diskStats', 'clusterOwnership', 'clusterExpiry']),
   event: z.unknown(),
   policies: z.array(z.discriminatedUnion('type', [POLICY_RECORDS.node, POLICY_RECORDS.cluster])),
   pauses: z.array(PauseRecord),
+  approvals: z.array(ApprovalRecord).optional(),
 });
 export type CorpusCase = z.infer<typeof CorpusCase>;
 
@@ -54,10 +56,11 @@ export interface Question {
   readonly policies: PolicySetOf<SubjectKind>;
 }
 
-export function questionOf({ topic, event, policies, pauses }: CorpusCase): Question {
+export function questionOf({ event, ...recorded }: CorpusCase): Question {
   const text = JSON.stringify(event);
-  const position = { topic: TOPICS[topic].name, partition: 3, offset: '42', sha256: sha256Hex(text) };
-  return { message: deepFrozen(JSON.parse(text)), position, policies: setOf({ topic, policies, pauses }) };
+  const { name } = TOPICS[recorded.topic];
+  const position = { topic: name, partition: 3, offset: '42', sha256: sha256Hex(text) };
+  return { message: deepFrozen(JSON.parse(text)), position, policies: setOf(recorded) };
 }
 
 /** Those for the subjects that the messages of the topic are about. */
@@ -65,12 +68,14 @@ function setOf({
   topic,
   policies,
   pauses,
-}: Pick<CorpusCase, 'topic' | 'policies' | 'pauses'>): PolicySetOf<SubjectKind> {
+  approvals,
+}: Omit<CorpusCase, 'name' | 'event'>): PolicySetOf<SubjectKind> {
   const kind = TOPICS[topic].key;
   return policySet(
     kind,
     policies.filter((record) => isPolicyFor(kind, record)),
     pauses,
+    approvals,
   );
 }
 

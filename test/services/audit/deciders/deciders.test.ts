@@ -132,6 +132,7 @@ test('the corpus meets both sides of the rule of overtaking, on each topic', asy
     ['container-gc', 7, 14],
     ['image-gc', 7, 14],
     ['graph-gc', 0, 0],
+    ['expiry-gc', 0, 0],
   ]);
 });
 
@@ -168,6 +169,29 @@ test('the corpus meets all rules about owners, and every outcome', () => {
     ]),
   );
   for (const outcome of ClusterDecisionOutcome.options) expect(ofOwners).toContain(outcome);
+});
+
+test('the corpus meets all rules about time, and every outcome', () => {
+  const findings = [...new Set(corpus.flatMap((recorded) => [...findingsOf(recorded)]))];
+  const ofTime = findings.flatMap((finding) => finding.match(/^expiry-gc (.*)/)?.[1] ?? []);
+  const rules = ofTime.flatMap((finding) => /^(?:\w|-)+ (\w\d+) /.exec(`${finding} `)?.[1] ?? []);
+  expect([...new Set(rules)].toSorted()).toEqual([
+    'K1',
+    'K4',
+    'L1',
+    'L2',
+    'L3',
+    'L4',
+    'L5',
+    'L6',
+    'L7',
+    'L9',
+    'P1',
+    'P2',
+    'S2',
+    'S5',
+  ]);
+  for (const outcome of ClusterDecisionOutcome.options) expect(ofTime).toContain(outcome);
 });
 
 test('a bundle is the same each time, needs Node.js alone, and tells nothing of the machine', async () => {

@@ -7,6 +7,9 @@ import type { DecideAgain, FrozenDecider, PassOver } from '../../../../services/
 import { passOver as containerGcPasses } from '../../../../services/container-gc/bundle-entry.ts';
 import { DECIDER as CONTAINER_GC } from '../../../../services/container-gc/decide.ts';
 import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
+import { passOver as expiryGcPasses } from '../../../../services/expiry-gc/bundle-entry.ts';
+import { DECIDER as EXPIRY_GC } from '../../../../services/expiry-gc/decide.ts';
+import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
 import { passOver as graphGcPasses } from '../../../../services/graph-gc/bundle-entry.ts';
 import { DECIDER as GRAPH_GC } from '../../../../services/graph-gc/decide.ts';
 import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
@@ -74,5 +77,9 @@ export const SOURCE_DECIDERS: readonly SourceDecider[] = [
   sourceDecider(
     { decider: GRAPH_GC, subject: 'cluster', topic: 'clusterOwnership', passOver: graphGcPasses },
     graphGcHandler,
+  ),
+  sourceDecider(
+    { decider: EXPIRY_GC, subject: 'cluster', topic: 'clusterExpiry', passOver: expiryGcPasses },
+    expiryGcHandler,
   ),
 ];

@@ -4,6 +4,7 @@ import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../../../schemas/events/cluster-command.ts';
 import { ClusterCommandResult, ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
+import type { ApprovalRecord } from '../../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import { ClusterExecutor, type ClusterExecutorDeps } from '../../../../services/cluster-executor/executor.ts';
 import type { ResultEvent } from '../../../../services/cluster-executor/results/outbox.ts';
@@ -31,6 +32,7 @@ export interface Harness {
   readonly api: FakeApi;
   readonly results: ResultEvent[];
   policy: ClusterPolicy;
+  approvals: readonly ApprovalRecord[];
   readonly executor: ClusterExecutor;
   readonly time: ReturnType<typeof manualTime>;
   readonly order: (items: readonly ClusterCommandItem[], over?: Partial<ClusterCommand>) => ClusterCommand;
@@ -55,12 +57,15 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
   prepare?.(api);
   const results: ResultEvent[] = [];
   const stop = new AbortController();
-  const state = { policy: clusterPolicy() };
+  const state: { policy: ClusterPolicy; approvals: readonly ApprovalRecord[] } = {
+    policy: clusterPolicy(),
+    approvals: [],
+  };
   const executor = new ClusterExecutor({
     identity: IDENTITY,
     connection: api.connection(),
     index: null,
-    policy: () => ({ kind: 'policy', record: clusterPolicyRecord(state.policy) }),
+    policy: () => ({ kind: 'policy', record: clusterPolicyRecord(state.policy), approvals: state.approvals }),
     objectionTo: () => null,
     recent: NO_RESULTS,
     publish: async (events) => {
@@ -142,6 +147,12 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
     },
     set policy(policy) {
       state.policy = policy;
+    },
+    get approvals() {
+      return state.approvals;
+    },
+    set approvals(approvals) {
+      state.approvals = approvals;
     },
   };
 }

@@ -9,6 +9,14 @@ export const SERVED: readonly ServedKind[] = [
   { group: '', version: 'v1', kind: 'Secret', resource: 'secrets', namespaced: true },
   { group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces', namespaced: false },
   { group: 'apps', version: 'v1', kind: 'ReplicaSet', resource: 'replicasets', namespaced: true },
+  { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true },
+  {
+    group: 'certificates.k8s.io',
+    version: 'v1',
+    kind: 'CertificateSigningRequest',
+    resource: 'certificatesigningrequests',
+    namespaced: false,
+  },
   {
     group: 'rbac.authorization.k8s.io',
     version: 'v1',
@@ -43,6 +51,9 @@ export interface StoredObject {
   readonly finalizers: readonly string[];
   readonly ownerReferences: readonly FakeReference[];
   readonly keep: boolean;
+  /** What a whole object has beside its metadata. */
+  readonly whole?: Readonly<Record<string, unknown>>;
+  readonly creationTimestamp?: string;
 }
 
 type Made = Pick<StoredObject, 'kind' | 'name'> & Partial<StoredObject>;
@@ -140,7 +151,7 @@ export class FakeApi {
     if (request.method !== 'GET') this.beforeWrite(request);
     const object = this.#objects.get(keyOf(place.kind, place.namespace, place.name));
     if (object === undefined) return refusal(404, 'NotFound', { name: place.name });
-    if (request.method === 'GET') return ok(bodyOf(object));
+    if (request.method === 'GET') return ok(bodyOf(object, request.accept));
     return this.#write(request, url, object);
   }
 
@@ -215,8 +226,8 @@ const refusal = (status: number, reason: string, details: object): Partial<ApiAn
   body: JSON.stringify(statusBody(status, reason, details)),
 });
 
-const bodyOf = ({ keep, kind: _, ...metadata }: StoredObject) => ({
-  kind: 'PartialObjectMetadata',
+const bodyOf = ({ keep, kind, whole, ...metadata }: StoredObject, accept?: string) => ({
+  ...(accept === 'application/json' ? { kind: kind.kind, ...whole } : { kind: 'PartialObjectMetadata' }),
   metadata: {
     ...metadata,
     deletionTimestamp: metadata.deletionTimestamp ?? undefined,

@@ -50,7 +50,11 @@ export function truthOf(api: FakeApi, ghosts: readonly Ghost[] = [], wentBack = 
     const candidacy =
       object && candidacyOf(object, { graph: index, kinds: kindsOf(api), isSettled: () => true });
     return candidacy
-      ? candidateFacts(candidacy, { widths, isKeptNamespace: (namespace) => kept.has(namespace) })
+      ? candidateFacts(candidacy, {
+          widths,
+          graph: index,
+          isKeptNamespace: (namespace) => kept.has(namespace),
+        })
       : null;
   };
   return { object: (uid) => index.get(uid), candidate, wentBack };
@@ -102,7 +106,7 @@ export function readTruthOf(api: FakeApi, uid: string): OwnershipCandidate | nul
       blocking: dependents.filter(isBlocking).length,
       oneWaits: dependents.some((each) => stateOf(each) === 'waiting'),
     },
-    cascade: null,
+    cascades: [],
   };
 }
 

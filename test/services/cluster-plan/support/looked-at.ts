@@ -5,7 +5,7 @@ import { FakeCluster, type FakeObject } from '../../cluster-agent/support/fake-c
 export async function lookedAt(prepare: (cluster: FakeCluster) => void): Promise<ClusterLook> {
   const cluster = new FakeCluster(() => 0);
   prepare(cluster);
-  return lookAtCluster(cluster.connection(), AbortSignal.timeout(60_000));
+  return lookAtCluster({ connection: cluster.connection(), nowMs: () => 0 }, AbortSignal.timeout(60_000));
 }
 
 export const KEPT = { annotations: { 'fleetgc.io/keep': '' } };

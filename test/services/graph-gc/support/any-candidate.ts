@@ -29,6 +29,12 @@ export const AnyCandidate: fc.Arbitrary<OwnershipCandidate> = fc
         }),
       ),
       dependents: { count, blocking: count, oneWaits },
-      cascade: { ownerUid: 'x', ownerKind: 'X', objects: wide ? 2_000 : 1, ofKind: 1 },
+      cascades: states.map((state, index) => ({
+        ownerUid: `${state}-${index}`,
+        ownerKind: 'ConfigMap',
+        objects: wide ? 2_000 : 1,
+        ofKind: 1,
+        within: null,
+      })),
     }),
   );

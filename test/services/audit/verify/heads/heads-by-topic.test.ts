@@ -26,5 +26,5 @@ test('what a head names lies on the topic on which its decider writes, and is mi
     return [...byChain.keys()];
   };
   expect(await chainsOn('decisions')).toEqual(['pressure', 'container-gc', 'image-gc']);
-  expect(await chainsOn('clusterDecisions')).toEqual(['graph-gc']);
+  expect(await chainsOn('clusterDecisions')).toEqual(['graph-gc', 'expiry-gc']);
 });

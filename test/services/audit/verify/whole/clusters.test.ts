@@ -3,9 +3,11 @@ import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.
 import type { Output } from '../../../../../packages/decision/handler.ts';
 import { clusterOutput } from '../../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../../packages/decision/policy-set.ts';
+import { unreadableCommandId } from '../../../../../packages/decision/rejected-orders.ts';
 import {
   clusterCommandResultId,
   clusterObjectResultsId,
+  clusterRejectedResultId,
 } from '../../../../../packages/decision/result-ids.ts';
 import { partitionOf } from '../../../../../packages/event-log/partition.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
@@ -307,6 +309,18 @@ describe('results', () => {
       grown.carryOut(command);
     });
     expect(named(await found(beside.records))).toEqual([]);
+  });
+
+  test('an order that was not believed has its refusal, which does not know its id', async () => {
+    const turnedAway = lived((grown, command) => {
+      const record = onTopic(grown.records, 'clusterCommands')[0];
+      const commandId = unreadableCommandId(record?.value ?? null);
+      const refused = { outcome: 'refused', reason: 'not-trusted', message: 'unsigned' } as const;
+      const id = clusterRejectedResultId({ ...CLUSTER, commandId }, refused);
+      const whole = { ...commandResult(command), id, commandId, decisionId: null, result: refused };
+      grown.add(clusterOutput('clusterResults', whole));
+    });
+    expect(named(await found(turnedAway.records))).toEqual([]);
   });
 
   test('two executors may find different things, and the same told twice is one result', async () => {

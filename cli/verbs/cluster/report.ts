@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { withMeta } from '../../../packages/process/options/options.ts';
+import { ClusterName } from '../../../schemas/events/identity.ts';
+import { lastCensuses } from '../../../services/cluster-report/last-censuses.ts';
+import { formatResult, outputOptions } from '../../framework/output.ts';
+import { openTaskEventLog } from '../../framework/task-event-log.ts';
+import { defineVerb } from '../../framework/verb.ts';
+import { eventLogOptions } from '../../options/event-log-options.ts';
+import { censusLines } from '../../views/cluster/census-lines.ts';
+
+export const verb = defineVerb({
+  help: [
+    'Shows what each cluster told last of itself: objects whose deletion waits for finalizers, owners that wait for dependents and who holds them back, references that lead nowhere, owners that are missing with the width of their cascades, and kinds that cannot be read. It comes from the event log, where the agent of a cluster tells it within a minute when something changed, and at least every ten minutes. Of each finding the first fifty are told, and all are counted.',
+    'Exit codes: 0 it was told, 1 no cluster told anything or the event log could not be read, 2 wrong options.',
+  ],
+  examples: [
+    'fleetgc cluster report --log embedded --log-path /var/lib/fleetgc/cluster-prod.db',
+    'fleetgc cluster report --cluster prod --kafka-brokers kafka:9092 --output json',
+  ],
+  options: z.object({
+    cluster: withMeta(ClusterName.optional(), {
+      placeholder: 'NAME',
+      description: 'This cluster alone; all of them when not given.',
+    }),
+    ...outputOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ cluster = null, output, ...options }, context) => {
+    await using log = await openTaskEventLog({ options, context });
+    const asked = { log, cluster, nowMs: Date.now() };
+    const { censuses, unreadable } = await lastCensuses(asked, context.signal);
+    if (unreadable > 0) context.logger.warn(`${unreadable} records could not be read, and are left out`);
+    if (censuses.length === 0) throw nothingTold(cluster);
+    const lines = censuses.flatMap((census, index) => [...(index === 0 ? [] : ['']), ...censusLines(census)]);
+    await context.write(`${formatResult(output, { value: censuses, lines })}\n`);
+  },
+});
+
+const nothingTold = (cluster: string | null): FleetGcError =>
+  new FleetGcError(
+    'NOT_FOUND',
+    `${cluster === null ? 'no cluster has told anything' : `the cluster ${cluster} has told nothing`} on this event log. An agent tells how its cluster stands once it has read everything`,
+  );

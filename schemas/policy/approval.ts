@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
+import { ObjectText } from '../events/cluster-objects.ts';
+import { type ClusterIdentity, ClusterName, ObjectUid } from '../events/identity.ts';
+
+/** No approval holds longer: what was put back after that approves nothing any more. */
+export const MAX_APPROVAL_MS = 30 * 86_400_000;
+/** Objects of a held kind that one approval names. */
+export const MAX_APPROVED_OBJECTS = 1_000;
+const MAX_TEXT_LENGTH = 1_000;
+
+const whole = <Text extends z.ZodType<string>>(text: Text): Text =>
+  text.refine((each) => each.isWellFormed(), { error: HALF_A_CHARACTER });
+
+/** As `kindName` writes it: `apps/ReplicaSet`. */
+const KindText = whole(z.string().min(1).max(700));
+const WrittenText = whole(z.string().max(MAX_TEXT_LENGTH));
+const Width = z.int().positive();
+
+/** What an approval lets go, as people saw it. What is wider by now, or was not there then, stays held (cluster S7). */
+export const Approved = z.discriminatedUnion('kind', [
+  /** What goes with this owner, as long as that is not more than so many objects. */
+  z.strictObject({
+    kind: z.literal('owner'),
+    uid: whole(ObjectUid),
+    ownerKind: KindText,
+    /** Empty for an owner that lies in none. */
+    namespace: whole(ObjectText),
+    name: whole(ObjectText),
+    objects: Width,
+  }),
+  /** What goes with all missing owners of this kind. */
+  z.strictObject({ kind: z.literal('owner-kind'), ownerKind: KindText, objects: Width }),
+  /** These objects of a kind that is held (cluster S2). */
+  z.strictObject({
+    kind: z.literal('held-kind'),
+    heldKind: KindText,
+    uids: z.array(whole(ObjectUid)).min(1).max(MAX_APPROVED_OBJECTS),
+  }),
+]);
+export type Approved = z.infer<typeof Approved>;
+
+/** State, keyed by `approvalKey`: lets go in one cluster what is held there, until it ends or is withdrawn. */
+export const ApprovalRecord = z
+  .strictObject({
+    type: z.literal('fleetgc.approval'),
+    version: z.literal(1),
+    id: z.string().min(1).max(200),
+    cluster: ClusterName,
+    /** Of what was looked at: a cluster that was made anew under this name has nothing in common with it. */
+    clusterInstance: whole(ObjectUid),
+    what: Approved,
+    /** Epoch milliseconds, by the clock of who approved. */
+    approvedAtMs: z.int().nonnegative(),
+    /** Epoch milliseconds: it holds for what was seen before, by the API server's clock. */
+    untilMs: z.int().nonnegative(),
+    /** As whoever approved calls themselves; what proves it is the signature. */
+    by: WrittenText,
+    reason: WrittenText,
+  })
+  .refine(
+    ({ approvedAtMs, untilMs }) => untilMs > approvedAtMs && untilMs <= approvedAtMs + MAX_APPROVAL_MS,
+    {
+      error: 'an approval has to end within 30 days',
+    },
+  );
+export type ApprovalRecord = z.infer<typeof ApprovalRecord>;
+
+/** No policy can have this name, and no pause this key. */
+const APPROVAL_KEY = '!approval ';
+
+/** Under which name it is approved, among those of its kind. */
+export function approvedName(what: Approved): string {
+  switch (what.kind) {
+    case 'owner':
+      return what.uid;
+    case 'owner-kind':
+      return what.ownerKind;
+    case 'held-kind':
+      return what.heldKind;
+  }
+}
+
+/** The record key of an approval: approving the same again replaces it. */
+export const approvalKey = ({ cluster, what }: Pick<ApprovalRecord, 'cluster' | 'what'>): string =>
+  `${APPROVAL_KEY}${JSON.stringify([cluster, what.kind, approvedName(what)])}`;
+
+export const isApprovalKey = (key: string): boolean => key.startsWith(APPROVAL_KEY);
+
+const KeyParts = z.tuple([ClusterName, z.enum(['owner', 'owner-kind', 'held-kind']), z.string()]);
+
+/** The cluster of the approvals that can lie under this key; `null` where none can. */
+export function clusterOfApprovalKey(key: string): string | null {
+  if (!isApprovalKey(key)) return null;
+  try {
+    return KeyParts.safeParse(JSON.parse(key.slice(APPROVAL_KEY.length))).data?.[0] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Those that hold in a cluster at this time, in epoch milliseconds by the API server's clock. */
+export const approvalsInForce = (
+  approvals: readonly ApprovalRecord[],
+  { cluster, clusterInstance }: ClusterIdentity,
+  atMs: number,
+): readonly ApprovalRecord[] =>
+  approvals.filter(
+    (each) => each.cluster === cluster && each.clusterInstance === clusterInstance && atMs < each.untilMs,
+  );

@@ -1,0 +1,27 @@
+import type { Logger } from 'pino';
+import type { ApiConnection } from '../../packages/kube-api/connection.ts';
+import type { Sleep } from '../../packages/process/backoff.ts';
+import type { Census } from '../../schemas/events/census.ts';
+import type { Expiry } from '../../schemas/events/expiry.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
+import type { Ownership } from '../../schemas/events/ownership.ts';
+import type { GoneOwners } from './read-gone-owners.ts';
+
+/** What an agent tells of its cluster. */
+export type AgentFact = Ownership | Expiry | Census;
+
+export interface AgentParts {
+  readonly connection: ApiConnection;
+  /** Resolves when the fact is acknowledged. */
+  readonly publish: (fact: AgentFact) => Promise<void>;
+  /** How owners went while an earlier agent followed this cluster. */
+  readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
+  /** By `whatHolds`; `null` while nobody can tell. */
+  readonly holds: (identity: ClusterIdentity, atMs: number) => string | null;
+  readonly sleep: Sleep;
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+  readonly logger: Logger;
+}

@@ -1,0 +1,37 @@
+import { backoffMs, type RetryBackoff } from '../../packages/process/backoff.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
+import type { AgentFact, AgentParts } from './agent-parts.ts';
+
+const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
+
+/** What cannot be published waits, and so does what comes after it. */
+export async function publishUntilDone(
+  { publish, sleep, random, logger }: Pick<AgentParts, 'publish' | 'sleep' | 'random' | 'logger'>,
+  fact: AgentFact,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    try {
+      await publish(fact);
+      return;
+    } catch (error) {
+      const foreseen = toFleetGcError(error);
+      if (!foreseen.retry) throw foreseen;
+      logger.warn(
+        { err: foreseen },
+        `${fact.type} cannot be published; it waits, and so does what comes after it`,
+      );
+      await sleep(backoffMs(BACKOFF, attempt, random), signal);
+    }
+  }
+}
+
+/** `null` while the API server's time is not known: then nothing is published. */
+export function takenAt({
+  connection,
+  nowMs,
+}: Pick<AgentParts, 'connection' | 'nowMs'>): ClusterInstant | null {
+  const time = connection.clock.at(nowMs());
+  return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
+}

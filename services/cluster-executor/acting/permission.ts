@@ -1,0 +1,52 @@
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { approvalsInForce } from '../../../schemas/policy/approval.ts';
+import { policyFor, timeRefusal } from '../checks/command-checks.ts';
+import type { Permission } from '../checks/judgement.ts';
+import { failed, refused, type Stop } from '../checks/stop.ts';
+import type { Order } from '../order.ts';
+import type { ClusterPolicyInForce } from '../ports.ts';
+
+export interface Permitting {
+  readonly policy: () => ClusterPolicyInForce;
+  /** Whether the key that signed an order still counts; why not, in a sentence. */
+  readonly objectionTo: (keyId: string | null) => string | null;
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+}
+
+export function permissionFor(
+  order: Order,
+  connection: Pick<ApiConnection, 'clock'>,
+  { policy, objectionTo, nowMs }: Permitting,
+): Permission | Stop {
+  const { command, received } = order;
+  const late = latenessOf(order, connection, nowMs());
+  if (late !== null) return late;
+  const distrust = objectionTo(received.signedBy);
+  if (distrust !== null) return refused('not-trusted', distrust);
+  const inForce = policyFor(command, policy());
+  if ('reason' in inForce) return refused(inForce.reason, inForce.message);
+  const time = connection.clock.at(nowMs());
+  const approvals = time === null ? [] : approvalsInForce(inForce.approvals, command, time.latestMs);
+  return { record: inForce.record, approvals };
+}
+
+export const samePermission = (one: Permission, other: Permission): boolean =>
+  one.record.hash === other.record.hash && idsOf(one) === idsOf(other);
+
+const idsOf = ({ approvals }: Permission): string => approvals.map(({ id }) => id).join(' ');
+
+/** The order came too late; what went wrong before says more than that. */
+export function latenessOf(
+  { command, received, lastFailure }: Order,
+  { clock }: Pick<ApiConnection, 'clock'>,
+  nowMs: number,
+): Stop | null {
+  const refusal = timeRefusal(command, clock.at(nowMs));
+  const waitedMs = nowMs - received.receivedAtMs;
+  if (refusal === null && waitedMs < command.lifetimeMs) return null;
+  if (lastFailure !== null && refusal?.reason !== 'taken-in-the-future') return failed(lastFailure);
+  return refusal === null
+    ? refused('expired', `the command waited ${waitedMs} ms, and lives ${command.lifetimeMs} ms`)
+    : refused(refusal.reason, refusal.message);
+}

@@ -1,0 +1,66 @@
+import { type ExpiringObject, expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
+import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
+import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
+import { conclude, type ExpiryOutcome } from '../../expiry-gc/rules/conclude.ts';
+import { type Asked, clockUnbelieved, type Judgement, unreadable } from './judgement.ts';
+import { refused, type Stop, settled } from './stop.ts';
+
+/** Judges whether the time of an object is over, by the object as the API server has it (cluster K5, L10). */
+export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judgement | Stop> {
+  const { kind, record, approvals, clock, nowMs } = asked;
+  const object = await liveObject(asked);
+  if ('outcome' in object || 'failure' in object) return object;
+  const candidate = await candidateOf(asked, object);
+  if ('kind' in candidate) return candidate;
+  const time = clock.at(nowMs());
+  if (time === null) return clockUnbelieved();
+  const outcome = conclude(candidate, record.policy, time.earliestMs);
+  return objectionTo(outcome, asked, act) ?? { kind, object, action: act, record, approvals, leaving: [] };
+}
+
+async function liveObject({ order, kind, reads }: Asked): Promise<ExpiringObject | Stop> {
+  const { object: ordered } = order.item;
+  const form = expiringForm(kind);
+  if (form === null)
+    return refused('kept-by-own-judgement', `no rule about time knows the kind ${kind.kind}`);
+  const live = await reads.whole({ kind, named: ordered }, form);
+  switch (live.kind) {
+    case 'found':
+      return live.object.uid === ordered.uid ? live.object : settled({ outcome: 'not-found' });
+    case 'absent':
+      return settled({ outcome: 'not-found' });
+    case 'unknown':
+      return unreadable(live.answer.status, live.message);
+  }
+}
+
+async function candidateOf(
+  { kind, reads }: Asked,
+  { expiring, keep, ...object }: ExpiringObject,
+): Promise<ExpiryCandidate | Stop> {
+  if (expiring === null) return refused('kept-by-own-judgement', 'what it says of its time cannot be read');
+  const isInKept = kind.namespaced ? await reads.keepsNamespace(object.namespace) : false;
+  if (typeof isInKept !== 'boolean') return isInKept;
+  const { name, uid, resourceVersion, deletionTimestamp } = object;
+  const namespace = kind.namespaced ? object.namespace : '';
+  const keptBy = keep ? 'object' : isInKept ? 'namespace' : null;
+  return {
+    object: { ...kind, namespace, name, uid, resourceVersion, deletionTimestamp, keptBy },
+    ...expiring,
+  };
+}
+
+function objectionTo(outcome: ExpiryOutcome, { order, record }: Asked, act: ExpireAction): Stop | null {
+  const { name, collectors } = record.policy;
+  if (outcome.kind !== 'act') {
+    const told = Object.entries(outcome.facts).map(([fact, value]) => `${fact}: ${String(value)}`);
+    const message = `${outcome.kind} by ${[outcome.rule, ...told].join(', ')}`;
+    if (outcome.kind === 'hold') return refused('not-approved', message);
+    return refused(outcome.rule === 'S5' ? 'kept-by-policy' : 'kept-by-own-judgement', message);
+  }
+  if (!collectors.includes(outcome.collector))
+    return refused('policy-not-in-force', `policy ${name} does not give ${outcome.collector} to FleetGC`);
+  if (outcome.act.propagation !== act.propagation || outcome.rule !== order.item.rule)
+    return refused('kept-by-own-judgement', `by ${outcome.rule} ${outcome.act.propagation}, not this`);
+  return null;
+}

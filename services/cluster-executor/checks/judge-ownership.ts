@@ -1,0 +1,76 @@
+import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
+import type { OwnershipAction } from '../../../schemas/events/cluster-command.ts';
+import type { ClusterObject, ServedKind } from '../../../schemas/events/cluster-objects.ts';
+import { settingsOf } from '../../graph-gc/rules/settings.ts';
+import type { ClusterIndex } from '../ports.ts';
+import { type Asked, type Judgement, kindKey, unreadable } from './judgement.ts';
+import { type Look, leavingOwners, liveFacts } from './live-facts.ts';
+import { ownJudgement } from './own-judgement.ts';
+import { later, type Stop, settled } from './stop.ts';
+
+/** Judges what is said to follow from the owners of an object. */
+export async function judgeOwnership(asked: Asked, act: OwnershipAction): Promise<Judgement | Stop> {
+  const { kind, reads, isFresh } = asked;
+  const index = asked.index === null ? null : (asked.index.current() ?? 'not-ready');
+  if (index === 'not-ready') return later('api-server-error', 'the owner graph is not read yet');
+  const object = await objectOf(asked, isFresh ? null : index);
+  if ('kind' in object) return object;
+  return conclusionOf({ kind, object, reads, index, removed: removedBefore(asked) }, asked, act);
+}
+
+async function conclusionOf(
+  look: Look,
+  { order, record, approvals }: Asked,
+  act: OwnershipAction,
+): Promise<Judgement | Stop> {
+  const { kind, object, index } = look;
+  const facts = await liveFacts(look);
+  if ('kind' in facts) return facts;
+  order.owners = facts.owners;
+  const action = ownJudgement(act, {
+    facts,
+    settings: settingsOf(record.policy, approvals),
+    wentBack: index?.wentBack ?? false,
+    isUnchanged: object.resourceVersion === order.item.object.resourceVersion,
+  });
+  if ('kind' in action) return action;
+  const leaving = leavingOwners(facts.candidates[0]?.references ?? []);
+  return { kind, object, action, record, approvals, leaving };
+}
+
+/** From the graph where there is one: if it is behind, the API server refuses the deed, and the object is read. */
+async function objectOf(
+  { order, kind, reads, clock, nowMs }: Asked,
+  index: ClusterIndex | null,
+): Promise<ObjectMetadata | Stop> {
+  const { object: ordered } = order.item;
+  const known = clock.at(nowMs()) === null ? undefined : index?.object(ordered.uid);
+  if (known !== undefined && isWhere(known, ordered, kind)) return metadataOf(known);
+  const live = await reads.object({ kind, named: ordered });
+  switch (live.kind) {
+    case 'found':
+      return live.object.uid === ordered.uid ? live.object : settled({ outcome: 'not-found' });
+    case 'absent':
+      return settled({ outcome: 'not-found' });
+    case 'unknown':
+      return unreadable(live.answer.status, live.message);
+  }
+}
+
+const removedBefore = ({ removals, nowMs }: Asked): Look['removed'] => ({
+  forOwner: (uid) => removals.of(uid, nowMs()),
+  forKind: (kind) => removals.of(kindKey(kind), nowMs()),
+});
+
+/** As it was read by the agent. The graph changes its objects in place. */
+const metadataOf = ({ kind: _, references, ...object }: GraphObject): ObjectMetadata => ({
+  ...object,
+  ownerReferences: references,
+});
+
+const isWhere = (
+  known: Pick<ClusterObject, 'namespace' | 'name'>,
+  ordered: ClusterObject,
+  { namespaced }: ServedKind,
+): boolean => known.name === ordered.name && (!namespaced || known.namespace === ordered.namespace);

@@ -1,0 +1,56 @@
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
+import type { ServedKind } from '../../../schemas/events/cluster-objects.ts';
+import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
+import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
+import type { Order } from '../order.ts';
+import type { IndexSource } from '../ports.ts';
+import type { LiveReads } from './live-reads.ts';
+import type { RemovalCounts } from './removal-counts.ts';
+import { failed, later, type Stop } from './stop.ts';
+
+/** Under what an order may be carried out now. */
+export interface Permission {
+  readonly record: ClusterPolicyRecord;
+  /** Those in force; none while nobody knows what time it is there (cluster S7). */
+  readonly approvals: readonly ApprovalRecord[];
+}
+
+/** What an order is judged with. */
+export interface Asked extends Permission {
+  readonly order: Order;
+  /** The kind of its object, as it is served. */
+  readonly kind: ServedKind;
+  readonly reads: LiveReads;
+  readonly clock: ApiConnection['clock'];
+  /** Nothing that was read before counts: an earlier try failed, or somebody changed the object. */
+  readonly isFresh: boolean;
+  /** `null` where the process has no graph of the cluster. */
+  readonly index: IndexSource | null;
+  readonly removals: RemovalCounts;
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+}
+
+/** What follows from the live state: this, to this object. */
+export interface Judgement extends Permission {
+  readonly kind: ServedKind;
+  readonly object: ObjectMetadata;
+  readonly action: ClusterAction;
+  /** Owners that let it go, and their kinds. */
+  readonly leaving: readonly { readonly uid: string; readonly kind: string }[];
+}
+
+/** How long a clock is waited for that cannot be believed. */
+const CLOCK_WAIT_MS = 1_000;
+export const clockUnbelieved = (): Stop =>
+  later('unreachable', "the API server's clock cannot be believed now", CLOCK_WAIT_MS);
+
+const FORBIDDEN = 403;
+/** Of an answer from which nothing follows. */
+export const unreadable = (status: number, message: string): Stop =>
+  status === FORBIDDEN ? failed({ reason: 'forbidden', message }) : later('api-server-error', message);
+
+/** Counted beside the owners of that kind. No uid has a space. */
+export const kindKey = (kind: string): string => `kind ${kind}`;

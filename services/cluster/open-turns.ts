@@ -1,0 +1,42 @@
+import { hostname } from 'node:os';
+import { inClusterNamespace } from '../../packages/kube-api/access.ts';
+import type { ServiceProcess } from '../../packages/service/service-process.ts';
+import { IN_CLUSTER, NO_LEASE, type TurnOptions } from './cluster-options.ts';
+import type { OpenCluster } from './open-cluster.ts';
+import { Turns } from './turns.ts';
+
+/** Which half of a cluster takes turns: each has a Lease of its own. */
+export type ClusterRole = 'agent' | 'executor';
+
+interface TakingTurns {
+  readonly role: ClusterRole;
+  readonly process: ServiceProcess;
+  readonly cluster: Pick<OpenCluster, 'connection'>;
+  readonly options: TurnOptions & { readonly kubeconfig: string };
+}
+
+const KUBE_SYSTEM = 'kube-system';
+
+const namespaceOf = ({ leaseNamespace, kubeconfig }: TakingTurns['options']): string =>
+  leaseNamespace ?? (kubeconfig === IN_CLUSTER ? inClusterNamespace() : null) ?? KUBE_SYSTEM;
+
+/** `null` where replicas are to take none. What they tell of them is in readiness and metrics. */
+export function openTurns({ role, process, cluster, options }: TakingTurns): Turns | null {
+  const namespace = namespaceOf(options);
+  if (namespace === NO_LEASE) return null;
+  const { sources, logger, metrics } = process;
+  const turns = new Turns({
+    connection: cluster.connection,
+    lease: { namespace, name: `fleetgc-cluster-${role}` },
+    holder: `${hostname()}_${sources.newId()}`,
+    now: sources.now,
+    nowMs: sources.monotonicNow,
+    sleep: sources.wait,
+    logger,
+  });
+  process.addCheck({ name: 'lease', problem: () => null, notice: () => turns.notice() });
+  metrics.gauge('cluster_working', 'Whether this replica works (1) or stands by for another (0).', [], () => [
+    [{}, Number(turns.isMine)],
+  ]);
+  return turns;
+}

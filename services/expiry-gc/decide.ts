@@ -1,0 +1,61 @@
+import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
+import type { CommandItem, CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
+import type { ExpireAction } from '../../schemas/events/cluster-command.ts';
+import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
+import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
+import type { Expiry, ExpiryCandidate } from '../../schemas/events/expiry.ts';
+import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
+import { conclude, type ExpiryOutcome } from './rules/conclude.ts';
+import { EXPIRING } from './rules/due.ts';
+
+export const DECIDER = { name: 'expiry-gc', version: '1' } as const;
+
+type Act = Extract<ExpiryOutcome, { kind: 'act' }>;
+interface Concluded {
+  readonly candidate: ExpiryCandidate;
+  readonly outcome: ExpiryOutcome;
+}
+
+/** What becomes of the objects of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
+export function decide(
+  { candidates, takenAt }: Pick<Expiry, 'candidates' | 'takenAt'>,
+  policy: ClusterPolicy,
+): CommandingConclusion<ExpireAction> {
+  const concluded = candidates.map((candidate) => ({
+    candidate,
+    outcome: conclude(candidate, policy, takenAt.serverMs),
+  }));
+  const isGiven = ({ collector }: Pick<Act, 'collector'>): boolean => policy.collectors.includes(collector);
+  const isOurs = concluded.some(({ outcome }) => outcome.kind === 'act' && isGiven(outcome));
+  const ours = isOurs
+    ? concluded.map((each) => ({ ...each, outcome: oursAlone(each.outcome, isGiven) }))
+    : concluded;
+  const verdicts = ours.map(({ outcome }, position) => verdictOf(outcome, position));
+  const answer = clusterAnswer(policy, workOf(ours), verdicts);
+  return { ...answer, verdicts, items: ours.flatMap(itemOf) };
+}
+
+/** Beside what is done here, what is another's work is kept. */
+const oursAlone = (outcome: ExpiryOutcome, isGiven: (act: Act) => boolean): ExpiryOutcome =>
+  outcome.kind !== 'act' || isGiven(outcome)
+    ? outcome
+    : { kind: 'keep', rule: outcome.rule, facts: { ...outcome.facts, notGiven: outcome.collector } };
+
+/** Whose work it is: that of what is to go, else of what is kept. */
+function workOf(concluded: readonly Concluded[]): Collector {
+  for (const { outcome } of concluded) if (outcome.kind === 'act') return outcome.collector;
+  const [first] = concluded;
+  return EXPIRING[first?.candidate.facts.of ?? 'Job'].collector;
+}
+
+const verdictOf = (outcome: ExpiryOutcome, position: number): ClusterVerdict => ({
+  position,
+  action: outcome.kind === 'act' ? outcome.act.action : outcome.kind,
+  rule: outcome.rule,
+  facts: outcome.facts,
+});
+
+function itemOf({ candidate: { object }, outcome }: Concluded): CommandItem<ExpireAction>[] {
+  if (outcome.kind !== 'act') return [];
+  return [{ object: ClusterObject.parse(object), rule: outcome.rule, act: outcome.act }];
+}

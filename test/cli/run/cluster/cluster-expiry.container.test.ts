@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { type ApiConnection, apiConnection } from '../../../../packages/kube-api/connection.ts';
+import { kubeconfigAccess } from '../../../../packages/kube-api/kubeconfig.ts';
+import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
+import { createNetwork, type TestNetwork } from '../../../support/network.ts';
+import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { waitUntil } from '../../../support/wait-until.ts';
+import { inProcess } from '../../fleetgc.ts';
+import { type SpawnedVerb, spawnVerb } from '../../service-process.ts';
+
+/** From the start of the program to its last write. */
+const COLLECTED_MS = 60_000;
+const JOBS = '/apis/batch/v1/namespaces/default/jobs';
+const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+
+let network: TestNetwork;
+let server: ApiServer;
+let connection: ApiConnection;
+let files: string;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  network = await createNetwork();
+  server = await startApiServer(network);
+  files = mkdtempSync(join(tmpdir(), 'fleetgc-cluster-expiry-'));
+  kubeconfig = join(files, 'kubeconfig');
+  writeFileSync(kubeconfig, stringify(server.localKubeconfig));
+  connection = apiConnection({
+    access: kubeconfigAccess(kubeconfig, null),
+    clock: new ServerClock(),
+    nowMs: () => performance.now(),
+    userAgent: 'fleetgc/test',
+  });
+});
+afterAll(async () => {
+  rmSync(files, { recursive: true, force: true });
+  connection?.[Symbol.dispose]();
+  await server?.[Symbol.asyncDispose]();
+  await network?.[Symbol.asyncDispose]();
+});
+
+async function call(method: 'POST' | 'PATCH', path: string, object: object): Promise<void> {
+  const answer = await connection.call({
+    method,
+    path,
+    body: JSON.stringify(object),
+    contentType: method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+  });
+  expect(answer.status, answer.body).toBeLessThan(300);
+}
+
+const secondsAgo = (seconds: number): string =>
+  `${new Date(Date.now() - seconds * 1_000).toISOString().slice(0, 19)}Z`;
+
+interface MadeJob {
+  readonly ttlSecondsAfterFinished?: number;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** A Job that was finished a minute ago. */
+async function finishedJob(name: string, { annotations = {}, ...spec }: MadeJob = {}): Promise<void> {
+  await call('POST', JOBS, {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name, annotations },
+    spec: {
+      ...spec,
+      template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'none' }] } },
+    },
+  });
+  const at = secondsAgo(60);
+  await call('PATCH', `${JOBS}/${name}/status`, {
+    status: {
+      startTime: at,
+      completionTime: at,
+      succeeded: 1,
+      uncountedTerminatedPods: {},
+      conditions: ['SuccessCriteriaMet', 'Complete'].map((type) => ({
+        type,
+        status: 'True',
+        lastProbeTime: at,
+        lastTransitionTime: at,
+      })),
+    },
+  });
+}
+
+async function there(path: string) {
+  const { status, body } = await connection.call({ method: 'GET', path });
+  return status === 404 ? null : JSON.parse(body).metadata;
+}
+
+function startRun(policy: object): { readonly running: SpawnedVerb; readonly logPath: string } {
+  const directory = temporaryDirectory();
+  const file = join(directory, 'policy.yaml');
+  writeFileSync(file, stringify({ kind: 'ClusterPolicy', name: 'clusters', ...policy }));
+  const logPath = join(directory, 'log.db');
+  const running = spawnVerb(
+    ...['cluster', 'run', '--cluster', 'c1', '--kubeconfig', kubeconfig],
+    ...['--policy', file, '--log-path', logPath],
+  );
+  return { running, logPath };
+}
+const COLLECTORS = [
+  'garbage-collector-controller',
+  'ttl-after-finished-controller',
+  'certificatesigningrequest-cleaner-controller',
+];
+
+async function verified(logPath: string) {
+  return await inProcess(['audit', 'verify', '--threads', '1', '--log', 'embedded', '--log-path', logPath]);
+}
+
+test('[cluster K1, K4, K6] Jobs go when their TTL is over, foreground, and no others; and the log proves it', async () => {
+  await finishedJob('past', { ttlSecondsAfterFinished: 5 });
+  await finishedJob('without');
+  await finishedJob('long', { ttlSecondsAfterFinished: 3_600 });
+  await finishedJob('kept', { ttlSecondsAfterFinished: 5, annotations: { 'fleetgc.io/keep': '' } });
+  const dry = startRun({ mode: 'dry-run', collectors: COLLECTORS });
+  await waitUntil('the dry run to tell', COLLECTED_MS, () =>
+    dry.running.output.stdout.includes(
+      'expiry-gc would delete batch/Job default/past, whose time is over, but this is a dry run',
+    ),
+  );
+  expect(await dry.running.terminate()).toBe(0);
+  expect(await there(`${JOBS}/past`)).not.toBeNull();
+
+  const { running, logPath } = startRun({ mode: 'enforce', collectors: COLLECTORS });
+  await waitUntil('the Job to go', COLLECTED_MS, async () => (await there(`${JOBS}/past`)) === null);
+  await waitUntil('it to be told', COLLECTED_MS, () =>
+    running.output.stdout.includes('batch/Job default/past being deleted; finalizers hold it (K4)'),
+  );
+  // A TTL that is shortened counts at once, and so does one that ends while the program runs.
+  await call('PATCH', `${JOBS}/long`, { spec: { ttlSecondsAfterFinished: 61 } });
+  await waitUntil('the other Job to go', COLLECTED_MS, async () => (await there(`${JOBS}/long`)) === null);
+  for (const name of ['without', 'kept']) expect(await there(`${JOBS}/${name}`)).not.toBeNull();
+  expect(await running.terminate()).toBe(0);
+  const { exitCode, stdout, stderr } = await verified(logPath);
+  expect([exitCode, stderr], stdout).toEqual([0, '']);
+});
+
+/** What `openssl req` wrote of a key that nobody has. */
+const REQUEST = `-----BEGIN CERTIFICATE REQUEST-----
+MIHKMHECAQAwDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEH
+A0IABKqf+aorU8VSptmAztqo8FpqtZ4t/WviLw60UapfQU7vTbQd0IFp5Kb8WJPN
+8uYs9cXU+cT1fHFm9Yp8hIljzkqgADAKBggqhkjOPQQDAgNJADBGAiEAjDxs0mjx
+0dskN5/kmm47sdwiAtPydbfrs/suctj6oqUCIQD+RwY84ixW3rStITlYHstk9Vpj
+Alih8K/ADK8q/Ty/3w==
+-----END CERTIFICATE REQUEST-----
+`;
+
+/** One that was denied so long ago. */
+async function deniedRequest(name: string, agoSeconds: number): Promise<void> {
+  await call('POST', REQUESTS, {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name },
+    spec: {
+      request: Buffer.from(REQUEST).toString('base64'),
+      signerName: 'example.com/nobody',
+      usages: ['client auth'],
+    },
+  });
+  const at = secondsAgo(agoSeconds);
+  await call('PATCH', `${REQUESTS}/${name}/approval`, {
+    status: {
+      conditions: [
+        { type: 'Denied', status: 'True', reason: 'Test', lastUpdateTime: at, lastTransitionTime: at },
+      ],
+    },
+  });
+}
+
+test('[cluster L3, L10] certificate requests go an hour after they were denied, where the policy gives their collector', async () => {
+  await deniedRequest('old', 3_700);
+  await deniedRequest('young', 60);
+  const others = startRun({ mode: 'enforce', collectors: ['garbage-collector-controller'] });
+  await waitUntil('it to be told whose work it is', COLLECTED_MS, () =>
+    others.running.output.stdout.includes(
+      'expiry-gc would delete certificates.k8s.io/CertificateSigningRequest old, whose time is over, but the policy gives FleetGC no such collector',
+    ),
+  );
+  expect(await others.running.terminate()).toBe(0);
+  expect(await there(`${REQUESTS}/old`)).not.toBeNull();
+
+  const { running, logPath } = startRun({ mode: 'enforce', collectors: COLLECTORS });
+  await waitUntil('the request to go', COLLECTED_MS, async () => (await there(`${REQUESTS}/old`)) === null);
+  await waitUntil('it to be told', COLLECTED_MS, () =>
+    running.output.stdout.includes('certificates.k8s.io/CertificateSigningRequest old deleted (L3)'),
+  );
+  expect(await there(`${REQUESTS}/young`)).not.toBeNull();
+  expect(await running.terminate()).toBe(0);
+  const { exitCode, stdout, stderr } = await verified(logPath);
+  expect([exitCode, stderr], stdout).toEqual([0, '']);
+});

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { cascadeRoot } from '../../../packages/owner-graph/cascade-root.ts';
+import { CONFIG_MAP, graphObject, graphOf, refersTo } from '../../fixtures/graph.ts';
+
+const FOREGROUND = { deletionTimestamp: '2026-11-01T00:00:00Z', finalizers: ['foregroundDeletion'] };
+const root = (uid: string) => ({ uid, kind: 'ConfigMap' });
+
+describe('[cluster S7] where a cascade began', () => {
+  test('is with an owner that is not there, unless it went with another one itself', () => {
+    const graph = graphOf(
+      graphObject('middle', { references: [refersTo('gone')] }),
+      graphObject('last', { references: [refersTo('middle')] }),
+    );
+    expect(cascadeRoot(refersTo('gone'), graph)).toEqual(root('gone'));
+    expect(cascadeRoot(refersTo('middle'), graph)).toBeNull();
+    graph.remove('middle', CONFIG_MAP, 'watched');
+    expect(cascadeRoot(refersTo('middle'), graph)).toEqual(root('gone'));
+    graph.remove('last', CONFIG_MAP, 'watched');
+    expect(cascadeRoot(refersTo('last'), graph)).toEqual(root('gone'));
+  });
+
+  test('is its own where an owner held it, or where it went with several', () => {
+    const graph = graphOf(
+      graphObject('there'),
+      graphObject('held', { references: [refersTo('gone'), refersTo('there')] }),
+      graphObject('both', { references: [refersTo('gone'), refersTo('gone too')] }),
+      graphObject('free'),
+    );
+    for (const uid of ['held', 'both', 'free']) {
+      graph.remove(uid, CONFIG_MAP, 'watched');
+      expect(cascadeRoot(refersTo(uid), graph)).toEqual(root(uid));
+    }
+  });
+
+  test('is found through owners that wait, in rings and however deep', () => {
+    const chain = Array.from({ length: 100 }, (_, n) =>
+      graphObject(`c${n}`, { ...FOREGROUND, references: [refersTo(n === 0 ? 'top' : `c${n - 1}`)] }),
+    );
+    const graph = graphOf(
+      graphObject('top', FOREGROUND),
+      ...chain,
+      graphObject('a', { ...FOREGROUND, references: [refersTo('b')] }),
+      graphObject('b', { ...FOREGROUND, references: [refersTo('a')] }),
+    );
+    expect(cascadeRoot(refersTo('c3'), graph)).toEqual(root('top'));
+    expect(cascadeRoot(refersTo('c99'), graph)?.kind).toBe('ConfigMap');
+    expect(cascadeRoot(refersTo('a'), graph)?.kind).toBe('ConfigMap');
+  });
+});

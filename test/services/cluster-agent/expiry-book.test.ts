@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Expiring } from '../../../packages/kube-api/whole/expiring.ts';
+import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
+import { MAX_EXPIRING } from '../../../schemas/events/expiry.ts';
+import { DueTimes } from '../../../services/cluster-agent/expiry/due-times.ts';
+import { ExpiryBook } from '../../../services/cluster-agent/expiry/expiry-book.ts';
+import type { ObservedObject } from '../../../services/cluster-agent/watching/observed-object.ts';
+import { jobFacts, MINUTE_MS, NOW_MS } from '../../fixtures/expiry.ts';
+
+const JOBS: ResourceKind = { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true };
+
+const observed = (
+  name: string,
+  expiring: Expiring | null,
+  over: Partial<ObservedObject> = {},
+): ObservedObject => ({
+  namespace: 'ns',
+  name,
+  uid: name,
+  resourceVersion: '7',
+  deletionTimestamp: null,
+  finalizers: [],
+  ownerReferences: [],
+  keep: false,
+  expiring,
+  ...over,
+});
+/** A Job whose TTL ends so many milliseconds from now. */
+const job = (name: string, endsInMs: number, over: Partial<ObservedObject> = {}): ObservedObject =>
+  observed(
+    name,
+    {
+      createdAtMs: NOW_MS - 1_000_000,
+      facts: jobFacts({ ttlSecondsAfterFinished: 0, finished: { atMs: NOW_MS + endsInMs } }),
+    },
+    over,
+  );
+
+function book(...jobs: readonly ObservedObject[]) {
+  const kept = new Set<string>();
+  const made = new ExpiryBook({ isKeptNamespace: (namespace) => kept.has(namespace) });
+  made.beginList(JOBS);
+  made.listed(JOBS, jobs);
+  made.endList(JOBS);
+  const taken = (afterMs: number): string[] =>
+    made.take(NOW_MS + afterMs).map(({ object: { name } }) => name);
+  return { book: made, taken, kept };
+}
+
+test('[cluster K4, K8] each list tells when objects are due, and they are told then and not before', () => {
+  const { taken } = book(job('later', 5_000), job('now', 0), job('never', Number.MAX_SAFE_INTEGER - NOW_MS));
+  expect(taken(-1)).toEqual([]);
+  expect(taken(0)).toEqual(['now']);
+  expect(taken(4_999)).toEqual([]);
+  expect(taken(5_000)).toEqual(['later']);
+});
+
+test('[cluster K3, K7] a change of the time counts from then on, and one of anything else is no news', () => {
+  const { book: made, taken } = book(job('a', 5_000), job('b', 5_000), job('c', 0));
+  made.put(JOBS, job('a', 1_000));
+  made.put(JOBS, job('b', 9_000));
+  expect(taken(1_000)).toEqual(['c', 'a']);
+  made.put(JOBS, job('c', 0, { resourceVersion: '8' }));
+  expect(taken(5_000)).toEqual([]);
+  expect(taken(9_000)).toEqual(['b']);
+});
+
+describe('an object is not told any more', () => {
+  test.each<[string, (made: ExpiryBook) => void]>([
+    ['when it is gone', (made) => made.gone(JOBS, job('a', 0))],
+    [
+      '[cluster K1] when it is being deleted',
+      (made) => made.put(JOBS, job('a', 0, { deletionTimestamp: 'x' })),
+    ],
+    ['when it lost its TTL', (made) => made.put(JOBS, observed('a', null))],
+    ['when its kind is not served any more', (made) => made.withdraw({ ...JOBS, version: 'v2' })],
+    [
+      'when a whole list lacks it',
+      (made) => {
+        made.beginList(JOBS);
+        made.endList(JOBS);
+      },
+    ],
+  ])('%s', (_, change) => {
+    const { book: made, taken } = book(job('a', 0));
+    change(made);
+    expect(taken(0)).toEqual([]);
+    expect(made.size).toBe(0);
+  });
+});
+
+test('a list that broke off makes nothing gone', () => {
+  const { book: made, taken } = book(job('a', 0));
+  made.beginList(JOBS);
+  made.failed(JOBS);
+  made.endList(JOBS);
+  expect(taken(0)).toEqual(['a']);
+});
+
+test('what was told is told again ten minutes later, with what keeps it by then', () => {
+  const { book: made, taken, kept } = book(job('a', 0));
+  expect(made.take(NOW_MS)).toMatchObject([{ object: { ...JOBS, uid: 'a', keptBy: null } }]);
+  kept.add('ns');
+  expect(taken(10 * MINUTE_MS - 1)).toEqual([]);
+  expect(made.take(NOW_MS + 10 * MINUTE_MS)).toMatchObject([{ object: { keptBy: 'namespace' } }]);
+  made.put(JOBS, job('a', 0, { keep: true }));
+  expect(made.take(NOW_MS + 10 * MINUTE_MS)).toMatchObject([{ object: { keptBy: 'object' } }]);
+});
+
+test('a fact holds so many, and the rest comes with the next one', () => {
+  const jobs = Array.from({ length: MAX_EXPIRING + 1 }, (_, index) => job(`j${index}`, 0));
+  const { taken } = book(...jobs);
+  expect(taken(0)).toHaveLength(MAX_EXPIRING);
+  expect(taken(0)).toHaveLength(1);
+  expect(taken(0)).toEqual([]);
+});
+
+type Step = readonly [uid: string, atMs: number | null];
+
+test('due times come in order, each as it was put last', () => {
+  const steps = fc.array(
+    fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'), fc.option(fc.nat(50))),
+    { maxLength: 200 },
+  );
+  fc.assert(
+    fc.property(steps, fc.nat(50), (all: readonly Step[], nowMs) => {
+      const due = new DueTimes();
+      const model = new Map<string, number>();
+      for (const [uid, atMs] of all) {
+        if (atMs === null) {
+          due.remove(uid);
+          model.delete(uid);
+        } else {
+          due.put(uid, atMs);
+          model.set(uid, atMs);
+        }
+      }
+      expect(due.size).toBe(model.size);
+      const taken: string[] = [];
+      for (let uid = due.take(nowMs); uid !== null; uid = due.take(nowMs)) taken.push(uid);
+      const expected = [...model].filter(([, atMs]) => atMs <= nowMs);
+      expect(taken.toSorted()).toEqual(expected.map(([uid]) => uid).toSorted());
+      expect(taken.map((uid) => model.get(uid))).toEqual(
+        expected.map(([, atMs]) => atMs).toSorted((a, b) => a - b),
+      );
+    }),
+  );
+});
+
+test('a heap in which one time is put again and again does not grow', () => {
+  const due = new DueTimes();
+  for (let atMs = 0; atMs < 10_000; atMs++) due.put('a', atMs);
+  expect(due.take(9_998)).toBeNull();
+  expect(due.take(9_999)).toBe('a');
+  expect(due.size).toBe(0);
+});

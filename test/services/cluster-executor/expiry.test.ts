@@ -1,0 +1,253 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
+import { type ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
+import { clusterPolicy } from '../../fixtures/cluster.ts';
+import { manualTime } from '../../support/manual-time.ts';
+import { upstreamDeletes } from '../expiry-gc/support/by-the-book.ts';
+import { type Harness, harness, itemFor } from './support/executor.ts';
+import { DATE_MS, type FakeApi, kindNamed, type StoredObject } from './support/fake-api.ts';
+
+const JOB = kindNamed('Job');
+const REQUEST = kindNamed('CertificateSigningRequest');
+/** What the API server's clock shows when a test begins. */
+const START_MS = DATE_MS + Math.floor(manualTime(() => 0).now().sinceBootMs);
+const timeOf = (ms: number): string => new Date(ms).toISOString();
+const ALL: Partial<ClusterPolicy> = { collectors: Collector.options };
+
+/** What a Job says of itself that finished so long before the executor's first look. */
+const finished = (agoMs: number, ttlSecondsAfterFinished: number | undefined = 60) => ({
+  spec: { ttlSecondsAfterFinished },
+  status: {
+    conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: timeOf(START_MS - agoMs) }],
+  },
+});
+
+const EXPIRED = finished(3_600_000);
+const putJob = (api: FakeApi, whole: object = EXPIRED, over: Partial<StoredObject> = {}): StoredObject =>
+  api.put({ kind: JOB, name: 'x', whole: { ...whole }, ...over });
+
+const expire = (
+  object: StoredObject,
+  {
+    rule = 'K4',
+    propagation = 'Foreground' as const,
+  }: { rule?: string; propagation?: 'Foreground' | 'Background' } = {},
+): ClusterCommandItem => ({ ...itemFor(object, { action: 'expire', propagation }), rule });
+
+function expiring(over: Partial<ClusterPolicy> = {}): Harness {
+  const made = harness();
+  made.policy = clusterPolicy({ ...ALL, ...over });
+  return made;
+}
+
+test('[cluster K5, K6] a Job whose TTL is over goes foreground, in the state in which it was read', async () => {
+  const { api, carryOut } = expiring();
+  const job = putJob(api);
+  expect(await carryOut([expire(job)])).toEqual(['accepted']);
+  expect(api.writes.map(({ request }) => JSON.parse(request.body ?? ''))).toEqual([
+    {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: { uid: job.uid, resourceVersion: job.resourceVersion },
+      propagationPolicy: 'Foreground',
+    },
+  ]);
+});
+
+describe('[cluster K5] what was ordered is judged by the object as it is read', () => {
+  test.each<[string, string, (api: FakeApi) => void]>([
+    [
+      'whose TTL was made longer',
+      'refused kept-by-own-judgement',
+      (api) => api.touch('x', { whole: finished(3_600_000, 7_200) }),
+    ],
+    [
+      'whose TTL was taken away',
+      'refused kept-by-own-judgement',
+      (api) => api.touch('x', { whole: { ...finished(1), spec: {} } }),
+    ],
+    [
+      'that goes on again',
+      'refused kept-by-own-judgement',
+      (api) => api.touch('x', { whole: { spec: { ttlSecondsAfterFinished: 1 } } }),
+    ],
+    [
+      'that says what nobody can read',
+      'refused kept-by-own-judgement',
+      (api) => api.touch('x', { whole: {} }),
+    ],
+    ['that is kept by its annotation', 'refused kept-by-policy', (api) => api.touch('x', { keep: true })],
+    [
+      'whose namespace is kept',
+      'refused kept-by-policy',
+      (api) => void api.put({ kind: kindNamed('Namespace'), name: 'ns', keep: true }),
+    ],
+    [
+      'that is being deleted',
+      'refused kept-by-own-judgement',
+      (api) => api.touch('x', { deletionTimestamp: timeOf(START_MS) }),
+    ],
+    ['that is a new one of its name', 'not-found', (api) => void putJob(api, EXPIRED, { uid: 'new' })],
+    [
+      'that is gone',
+      'not-found',
+      (api) => {
+        for (const each of api.objects) if (each.name === 'x') api.remove(each);
+      },
+    ],
+  ])('a Job %s', async (_, expected, change) => {
+    const { api, carryOut } = expiring();
+    const job = putJob(api);
+    change(api);
+    expect(await carryOut([expire(job)])).toEqual([expected]);
+    expect(api.writes).toEqual([]);
+  });
+
+  test('and again when it changes before the deed', async () => {
+    const { api, carryOut } = expiring();
+    const job = putJob(api);
+    api.beforeWrite = () => api.touch('x', { whole: finished(3_600_000, 7_200) });
+    expect(await carryOut([expire(job)])).toEqual(['refused kept-by-own-judgement']);
+    expect(api.writes).toEqual([]);
+  });
+});
+
+test('[cluster L10] a certificate request is read again, and goes with its uid and resourceVersion', async () => {
+  const { api, carryOut } = expiring();
+  const denied = (agoMs: number) => ({
+    status: { conditions: [{ type: 'Denied', lastUpdateTime: timeOf(START_MS - agoMs) }] },
+  });
+  const old = api.put({ kind: REQUEST, name: 'old', whole: denied(3_700_000) });
+  const young = api.put({ kind: REQUEST, name: 'young', whole: denied(3_500_000) });
+  const orders = [old, young].map((each) => expire(each, { rule: 'L3', propagation: 'Background' }));
+  expect((await carryOut(orders)).toSorted()).toEqual(['refused kept-by-own-judgement', 'removed']);
+  expect(api.writes.map(({ before }) => before.name)).toEqual(['old']);
+});
+
+describe('nothing goes', () => {
+  test('[cluster K4] before the end of the TTL by the least that the clock of the API server may show', async () => {
+    const { api, carryOut, pass } = expiring();
+    const job = putJob(api, finished(0, 5));
+    expect(await carryOut([expire(job)])).toEqual(['refused kept-by-own-judgement']);
+    await pass(6);
+    expect(await carryOut([expire(job)])).toEqual(['accepted']);
+  });
+
+  test('where the policy does not give the collector', async () => {
+    const { api, carryOut } = expiring({ collectors: ['garbage-collector-controller'] });
+    expect(await carryOut([expire(putJob(api))])).toEqual(['refused policy-not-in-force']);
+    expect(api.writes).toEqual([]);
+  });
+
+  test('by another rule or in another way than follows', async () => {
+    const { api, carryOut } = expiring();
+    const job = putJob(api);
+    expect(await carryOut([expire(job, { propagation: 'Background' })])).toEqual([
+      'refused kept-by-own-judgement',
+    ]);
+    expect(await carryOut([expire(job, { rule: 'L2' })])).toEqual(['refused kept-by-own-judgement']);
+  });
+
+  test('of a kind of which no rule about time knows', async () => {
+    const { api, carryOut } = expiring();
+    const secret = api.put({ kind: kindNamed('Secret'), name: 'x', whole: EXPIRED });
+    expect(await carryOut([expire(secret)])).toEqual(['refused kept-by-own-judgement']);
+    expect(api.writes).toEqual([]);
+  });
+
+  test('[cluster S2] that is held by its kind', async () => {
+    const { api, carryOut } = expiring({ heldKinds: ['batch/Job'] });
+    expect(await carryOut([expire(putJob(api))])).toEqual(['refused not-approved']);
+  });
+
+  test('when it is rehearsed', async () => {
+    const { api, carryOut } = expiring({ mode: 'rehearse' });
+    expect(await carryOut([expire(putJob(api))])).toEqual(['rehearsed']);
+    expect(api.writes.map(({ isDryRun }) => isDryRun)).toEqual([true]);
+  });
+
+  test('beyond what may go in an hour', async () => {
+    const { api, carryOut } = expiring({ limits: { ...clusterPolicy().limits, removalsPerHour: 1 } });
+    const jobs = ['a', 'b'].map((name) => putJob(api, EXPIRED, { name, uid: name }));
+    expect((await carryOut(jobs.map((each) => expire(each)))).toSorted()).toEqual([
+      'accepted',
+      'refused rate-limited',
+    ]);
+  });
+});
+
+const someAgo = fc.constantFrom(0, 30_000, 59_000, 61_000, 3_599_000, 3_601_000, 90_000_000);
+const anyStatus = fc.record({
+  spec: fc.record({ ttlSecondsAfterFinished: fc.option(fc.constantFrom(0, 60, 86_400), { nil: undefined }) }),
+  status: fc.record({
+    conditions: fc.array(
+      fc.record({
+        type: fc.constantFrom('Complete', 'Failed', 'Suspended', 'Approved', 'Denied'),
+        status: fc.constantFrom('True', 'True', 'False'),
+        lastTransitionTime: someAgo.map((agoMs) => timeOf(START_MS - agoMs)),
+        lastUpdateTime: someAgo.map((agoMs) => timeOf(START_MS - agoMs)),
+      }),
+      { maxLength: 2 },
+    ),
+  }),
+});
+
+type AnyStatus = typeof anyStatus extends fc.Arbitrary<infer Status> ? Status : never;
+
+/** What is there, as upstream reads it. */
+function truthOf(object: StoredObject, whole: AnyStatus) {
+  const { conditions } = whole.status;
+  const done = conditions.find(
+    ({ type, status }) => ['Complete', 'Failed'].includes(type) && status === 'True',
+  );
+  const facts =
+    object.kind === JOB
+      ? ({
+          of: 'Job',
+          ttlSecondsAfterFinished: whole.spec.ttlSecondsAfterFinished ?? null,
+          finished: done === undefined ? null : { atMs: Date.parse(done.lastTransitionTime) },
+        } as const)
+      : ({
+          of: 'CertificateSigningRequest',
+          conditions: conditions.map(({ type, lastUpdateTime }) => ({
+            type,
+            updatedAtMs: Date.parse(lastUpdateTime),
+          })),
+          certificate: { is: 'missing' },
+        } as const);
+  const { kind, namespace, name, uid, resourceVersion, deletionTimestamp } = object;
+  return {
+    object: { ...kind, namespace, name, uid, resourceVersion, deletionTimestamp, keptBy: null },
+    createdAtMs: null,
+    facts,
+  };
+}
+
+test('[cluster K5, L10] whatever is ordered, nothing goes that the policy and the live object would keep', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(JOB, REQUEST, kindNamed('Secret')),
+      anyStatus,
+      fc.record({ keep: fc.boolean(), given: fc.subarray([...Collector.options]) }),
+      fc.constantFrom('K4', 'L2', 'L3', 'L4', 'L5', 'L6', 'L9', 'D14'),
+      fc.constantFrom<'Foreground' | 'Background'>('Foreground', 'Background'),
+      async (kind, whole, { keep, given }, rule, propagation) => {
+        const { api, carryOut, stop } = expiring({ collectors: given });
+        const object = api.put({ kind, name: 'x', whole, keep });
+        await carryOut([expire(object, { rule, propagation })]);
+        await stop();
+        const collector =
+          kind === JOB ? 'ttl-after-finished-controller' : 'certificatesigningrequest-cleaner-controller';
+        const isGone = api.writes.length > 0;
+        if (!isGone) return;
+        expect(keep).toBe(false);
+        expect(kind.kind).not.toBe('Secret');
+        expect(given).toContain(collector);
+        // No more than a few seconds pass for one command.
+        expect(upstreamDeletes(truthOf(object, whole), START_MS + 5_000)).toBe(propagation);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
+import {
+  conclude,
+  type ExpiryOutcome,
+  type ExpirySettings,
+} from '../../../services/expiry-gc/rules/conclude.ts';
+import {
+  expiryCandidate,
+  HOUR_MS,
+  jobFacts,
+  MINUTE_MS,
+  NOW_MS,
+  requestFacts,
+} from '../../fixtures/expiry.ts';
+import { AnyExpiring } from './support/any-expiring.ts';
+import { upstreamDeletes } from './support/by-the-book.ts';
+
+const settings = (over: Partial<ExpirySettings> = {}): ExpirySettings => ({
+  profile: 'fleetgc',
+  keep: { namespaces: [], kinds: [] },
+  heldKinds: [],
+  ...over,
+});
+const UPSTREAM = settings({ profile: 'kubernetes' });
+
+/** `expire Foreground K4`, `keep K1`. */
+function words(outcome: ExpiryOutcome): string {
+  return outcome.kind === 'act'
+    ? `${outcome.act.action} ${outcome.act.propagation} ${outcome.rule}`
+    : `${outcome.kind} ${outcome.rule}`;
+}
+const of = (candidate: ExpiryCandidate, by: ExpirySettings = settings(), nowMs = NOW_MS): string =>
+  words(conclude(candidate, by, nowMs));
+const ofJob = (over: Parameters<typeof jobFacts>[0]): string =>
+  of(expiryCandidate({ facts: jobFacts(over) }));
+
+describe('a Job', () => {
+  test('[cluster K1] goes only if it has a TTL, is finished, and is not being deleted', () => {
+    expect(ofJob({ ttlSecondsAfterFinished: null })).toBe('keep K1');
+    expect(ofJob({ finished: null })).toBe('keep K1');
+    expect(of(expiryCandidate({ object: { deletionTimestamp: '2026-11-01T00:00:00Z' } }))).toBe('keep K1');
+    expect(ofJob({ ttlSecondsAfterFinished: 0 })).toBe('expire Foreground K4');
+  });
+
+  test('[cluster K2] whose time of finish cannot be read stays', () => {
+    expect(ofJob({ finished: { atMs: null } })).toBe('keep K1');
+  });
+
+  test('[cluster K4, K6] goes foreground from the end of its TTL on, and not a millisecond before', () => {
+    const finished = { atMs: NOW_MS - 60_000 };
+    expect(ofJob({ finished, ttlSecondsAfterFinished: 60 })).toBe('expire Foreground K4');
+    expect(ofJob({ finished: { atMs: NOW_MS - 59_999 }, ttlSecondsAfterFinished: 60 })).toBe('keep K4');
+  });
+
+  test('[cluster K4] whose finish lies in the future only waits', () => {
+    expect(ofJob({ finished: { atMs: NOW_MS + 1 }, ttlSecondsAfterFinished: 0 })).toBe('keep K4');
+  });
+});
+
+const request = (over: Parameters<typeof requestFacts>[0], createdAtMs: number | null = NOW_MS): string =>
+  of(expiryCandidate({ facts: requestFacts(over), createdAtMs }));
+const answered = (type: string, agoMs: number) => ({ conditions: [{ type, updatedAtMs: NOW_MS - agoMs }] });
+const LIVE = { is: 'there', notAfterMs: NOW_MS + HOUR_MS } as const;
+
+describe('a certificate request', () => {
+  test('[cluster L1] has to be older than a limit, and a time that is not there is not old', () => {
+    expect(request({ ...answered('Denied', HOUR_MS) })).toBe('keep L3');
+    expect(request({ ...answered('Denied', HOUR_MS + 1) })).toBe('expire Background L3');
+    expect(request({ conditions: [{ type: 'Denied', updatedAtMs: null }] })).toBe('keep L1');
+    expect(request({}, null)).toBe('keep L1');
+  });
+
+  test('[cluster L2] goes an hour after it was approved, if it has a certificate', () => {
+    expect(request({ ...answered('Approved', HOUR_MS + 1), certificate: LIVE })).toBe('expire Background L2');
+    expect(request({ ...answered('Approved', HOUR_MS), certificate: LIVE })).toBe('keep L2');
+    expect(request({ ...answered('Approved', HOUR_MS + 1) })).toBe('keep L7');
+  });
+
+  test.each(['Denied L3', 'Failed L4'])('[cluster L3, L4] goes an hour after it was %s', (row) => {
+    const [type = '', rule = ''] = row.split(' ');
+    expect(request({ ...answered(type, HOUR_MS + 1) })).toBe(`expire Background ${rule}`);
+    expect(request({ ...answered(type, HOUR_MS) })).toBe(`keep ${rule}`);
+  });
+
+  test('[cluster L5] goes after a day without any condition', () => {
+    expect(request({}, NOW_MS - 24 * HOUR_MS - 1)).toBe('expire Background L5');
+    expect(request({}, NOW_MS - 24 * HOUR_MS)).toBe('keep L5');
+    expect(request({ conditions: [{ type: 'Else', updatedAtMs: null }] }, 0)).toBe('keep L1');
+  });
+
+  test('[cluster L6] goes when its certificate has ended; one that cannot be parsed does not end', () => {
+    const approved = answered('Approved', MINUTE_MS);
+    const ended = { is: 'there', notAfterMs: NOW_MS - 1 } as const;
+    expect(request({ ...approved, certificate: ended })).toBe('expire Background L6');
+    expect(request({ ...approved, certificate: { is: 'there', notAfterMs: NOW_MS } })).toBe('keep L6');
+    expect(request({ ...approved, certificate: { is: 'unreadable' } })).toBe('keep L2');
+    const long = answered('Approved', HOUR_MS + 1);
+    expect(request({ ...long, certificate: { is: 'unreadable' } })).toBe('expire Background L2');
+    expect(request({ certificate: ended })).toBe('keep L5');
+  });
+
+  test('[cluster L7] goes after a day without the certificate that was approved, in profile fleetgc', () => {
+    const waiting = requestFacts(answered('Approved', 24 * HOUR_MS + 1));
+    expect(of(expiryCandidate({ facts: waiting }))).toBe('expire Background L7');
+    expect(of(expiryCandidate({ facts: waiting }), UPSTREAM)).toBe('keep L1');
+  });
+
+  test('[cluster L9] of a pod goes a quarter of an hour after its creation', () => {
+    const ofPod = (createdAtMs: number | null): string =>
+      of(expiryCandidate({ facts: { of: 'PodCertificateRequest' }, createdAtMs }));
+    expect(ofPod(NOW_MS - 15 * MINUTE_MS)).toBe('expire Background L9');
+    expect(ofPod(NOW_MS - 15 * MINUTE_MS + 1)).toBe('keep L9');
+    expect(ofPod(null)).toBe('keep L9');
+  });
+});
+
+describe('[cluster S2, S5] what is over stays all the same', () => {
+  test.each<[string, Partial<ExpirySettings>, Partial<ExpiryCandidate['object']>]>([
+    ['keep S5', {}, { keptBy: 'object' }],
+    ['keep S5', {}, { keptBy: 'namespace' }],
+    ['keep S5', { keep: { namespaces: ['ns'], kinds: [] } }, {}],
+    ['keep S5', { keep: { namespaces: [], kinds: ['batch/Job'] } }, {}],
+    ['hold S2', { heldKinds: ['batch/Job'] }, {}],
+  ])('%s', (expected, over, object) => {
+    expect(of(expiryCandidate({ object }), settings(over))).toBe(expected);
+    expect(of(expiryCandidate({ object }), { ...settings(over), profile: 'kubernetes' })).toBe(
+      'expire Foreground K4',
+    );
+  });
+});
+
+test('an object of another kind than its facts stays', () => {
+  expect(of(expiryCandidate({ object: { group: '', kind: 'Secret' } }))).toBe('keep K1');
+  expect(of(expiryCandidate({ object: { group: 'example.com' } }))).toBe('keep K1');
+});
+
+test('[cluster K4, L1] in profile kubernetes goes what upstream deletes, and nothing earlier', () => {
+  fc.assert(
+    fc.property(AnyExpiring, (candidate) => {
+      const outcome = conclude(candidate, UPSTREAM, NOW_MS);
+      const expected = candidate.object.kind === 'Secret' ? null : upstreamDeletes(candidate, NOW_MS);
+      expect(outcome.kind === 'act' ? outcome.act.propagation : null).toBe(expected);
+    }),
+  );
+});
+
+test('[cluster K4, L1] what goes now goes at any later time too, and nothing that is kept by list ever goes', () => {
+  fc.assert(
+    fc.property(AnyExpiring, fc.nat(10 * HOUR_MS), (candidate, laterByMs) => {
+      const now = conclude(candidate, settings(), NOW_MS);
+      if (now.kind === 'act') expect(conclude(candidate, settings(), NOW_MS + laterByMs).kind).toBe('act');
+      if (candidate.object.keptBy !== null) expect(now.kind).toBe('keep');
+    }),
+  );
+});
