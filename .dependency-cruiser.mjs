@@ -75,6 +75,8 @@ const ROOMS = {
     'packages/pipeline',
     'packages/kube-api',
     'packages/owner-graph',
+    // What nothing calls for is not published; 'the-cluster-agent-asks-the-rules' says how.
+    'services/pod-gc',
     // When the time of an object is over is what a decision goes by; 'the-cluster-agent-tells-by-the-rules' says how.
     'services/expiry-gc',
   ],
@@ -90,6 +92,12 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  'services/cluster-leftovers': [
+    'packages/process',
+    'packages/kube-api',
+    'packages/owner-graph',
+    'services/cluster-agent',
+  ],
   'services/cluster-report': ['packages/process', 'packages/event-log', 'packages/pipeline'],
   // It asks the decider itself, on the graph that an agent would have.
   'services/cluster-plan': [
@@ -99,6 +107,7 @@ const ROOMS = {
     'packages/owner-graph',
     'services/cluster-agent',
     ...CLUSTER_DECIDERS,
+    'services/pod-gc',
   ],
   'services/cluster-executor': [
     ...MESSAGES,
@@ -109,6 +118,7 @@ const ROOMS = {
     'packages/work-queue',
     // What goes is what the rules let go; 'the-cluster-executor-judges-by-the-rules' says how.
     ...CLUSTER_DECIDERS,
+    'services/pod-gc',
     'services/cluster-agent',
   ],
   'services/cri-proxy': ['packages/process', 'packages/cri'],
@@ -125,6 +135,7 @@ const ROOMS = {
   'services/container-gc': DECISION_SERVICE,
   'services/image-gc': DECISION_SERVICE,
   'services/graph-gc': DECISION_SERVICE,
+  'services/pod-gc': DECISION_SERVICE,
   'services/expiry-gc': DECISION_SERVICE,
   'services/deciders': [
     'packages/process',
@@ -133,6 +144,7 @@ const ROOMS = {
     'packages/service',
     ...NODE_DECIDERS,
     ...CLUSTER_DECIDERS,
+    'services/pod-gc',
   ],
   'services/plan': [
     ...PLATFORM,
@@ -280,6 +292,7 @@ const ROOMS = {
     'services/audit',
     'services/cluster',
     'services/cluster-access',
+    'services/cluster-leftovers',
     'services/cluster-plan',
     'services/cluster-report',
     'services/cri-proxy',
@@ -373,9 +386,17 @@ export default {
       severity: 'error',
       from: { path: '^services/cluster-executor/' },
       to: {
-        path: '^services/(graph-gc|expiry-gc|cluster-agent)/',
-        pathNot: '^services/((graph-gc|expiry-gc)/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
+        path: '^services/(graph-gc|pod-gc|expiry-gc|cluster-agent)/',
+        pathNot: '^services/((graph-gc|pod-gc|expiry-gc)/rules/|cluster-agent/kinds/served-kinds\\.ts$)',
       },
+    },
+    {
+      name: 'the-cluster-agent-asks-the-rules',
+      comment:
+        'Which pods may have to go it asks the rules of pod-gc, so that it publishes no others; it knows nothing else of it.',
+      severity: 'error',
+      from: { path: '^services/cluster-agent/' },
+      to: { path: '^services/pod-gc/', pathNot: '^services/pod-gc/rules/' },
     },
     {
       name: 'the-cluster-agent-tells-by-the-rules',
@@ -389,13 +410,15 @@ export default {
       comment:
         'decide.ts and its rules know schemas, what deciders share, and their own folder: no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc|expiry-gc)/(decide|rules/.*)\\.ts$' },
+      from: {
+        path: '^services/(pressure|container-gc|image-gc|graph-gc|pod-gc|expiry-gc)/(decide|rules/.*)\\.ts$',
+      },
       to: { pathNot: ['^schemas/', '^packages/decision/', '^services/$1/'] },
     },
     {
       name: 'decide-does-not-reach-its-handler',
       severity: 'error',
-      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc)/(decide\\.ts$|rules/)' },
+      from: { path: '^services/(pressure|container-gc|image-gc|graph-gc|pod-gc)/(decide\\.ts$|rules/)' },
       to: { path: '/(handler|main)\\.ts$' },
     },
     {

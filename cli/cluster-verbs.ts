@@ -26,6 +26,11 @@ export const CLUSTER_VERBS = [
         () => import('./verbs/cluster/report.ts'),
       ),
       task(
+        'cluster leftovers',
+        'Show volumes, Jobs, Nodes, Leases, ConfigMaps and Secrets that seem to be left over',
+        () => import('./verbs/cluster/leftovers.ts'),
+      ),
+      task(
         'cluster rbac',
         'Print the account, the rights and the limits that cluster run needs',
         () => import('./verbs/cluster/rbac.ts'),

@@ -70,7 +70,7 @@ export const VERB_GROUPS = [
     verbs: [
       service(
         'decide',
-        'Run pressure, container-gc, image-gc, graph-gc and expiry-gc in one process',
+        'Run pressure, container-gc, image-gc, graph-gc, expiry-gc and pod-gc in one process',
         () => import('./verbs/decide.ts'),
       ),
       service('pressure', 'Watch disk usage and begin reclaims', () => import('./verbs/pressure.ts')),
@@ -84,6 +84,11 @@ export const VERB_GROUPS = [
         'graph-gc',
         'Decide which Kubernetes objects go whose owners are gone',
         () => import('./verbs/graph-gc.ts'),
+      ),
+      service(
+        'pod-gc',
+        'Decide which pods go that ended, or whose nodes are gone',
+        () => import('./verbs/pod-gc.ts'),
       ),
       service(
         'expiry-gc',

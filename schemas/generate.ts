@@ -14,6 +14,7 @@ import { ArchiveHead, DecisionHead } from './events/head.ts';
 import { Inventory } from './events/inventory.ts';
 import { Observe } from './events/observe.ts';
 import { Ownership } from './events/ownership.ts';
+import { Pods } from './events/pods.ts';
 import {
   CommandResult,
   ObjectResult,
@@ -32,6 +33,7 @@ import { PolicySetRecord } from './policy/policy-set.ts';
 import { AuditReport } from './reports/audit-report.ts';
 import { AuditSimulation } from './reports/audit-simulation.ts';
 import { ClusterCascade } from './reports/cluster-cascade.ts';
+import { ClusterLeftovers } from './reports/cluster-leftovers.ts';
 import { ClusterPlan } from './reports/cluster-plan.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
@@ -54,6 +56,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.pressure-unrelieved.v1': PressureUnrelieved,
   'fleetgc.node.decision.v1': Decision,
   'fleetgc.cluster.ownership.v1': Ownership,
+  'fleetgc.cluster.pods.v1': Pods,
   'fleetgc.cluster.expiry.v1': Expiry,
   'fleetgc.cluster.command.v1': ClusterCommand,
   'fleetgc.cluster.object-results.v1': ClusterObjectResults,
@@ -79,6 +82,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'audit-report': AuditReport,
   'audit-simulation': AuditSimulation,
   'cluster-cascade': ClusterCascade,
+  'cluster-leftovers': ClusterLeftovers,
   'cluster-plan': ClusterPlan,
   plan: Plan,
   'plan-line': PlanLine,

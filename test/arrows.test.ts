@@ -11,7 +11,7 @@ const CHECKOUT = join(import.meta.dirname, '..');
 const PURE = [
   'schemas/*/*.ts',
   'services/{image-gc,container-gc,pressure}/{decide,plan-images}.ts',
-  'services/{image-gc,container-gc,pressure,graph-gc,expiry-gc}/rules/**/*.ts',
+  'services/{image-gc,container-gc,pressure,graph-gc,pod-gc,expiry-gc}/rules/**/*.ts',
   'packages/owner-graph/*.ts',
   'packages/decision/**/*.ts',
   'services/plan/{plan,pass,trigger,objects}.ts',

@@ -38,6 +38,6 @@ export const verb = deciderVerb({
     'fleetgc decide --kafka-brokers kafka:9092 --trust required --trust-roots roots.yaml --signing-key-file decider.pem',
   ],
   service: 'decide',
-  deciders: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'expiry-gc'],
+  deciders: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'pod-gc', 'expiry-gc'],
   httpPort: 9640,
 });

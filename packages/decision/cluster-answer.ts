@@ -23,6 +23,7 @@ const WORDS: Readonly<Record<ClusterVerdict['action'], string>> = {
   expire: 'to delete as their time is over',
   'drop-references': 'to lose references',
   finish: 'to lose a finalizer',
+  'remove-pod': 'to remove',
   keep: 'kept',
   hold: 'held',
 };

@@ -30,6 +30,7 @@ const User = z.object({
   exec: z.unknown().optional(),
   'auth-provider': z.unknown().optional(),
   username: z.unknown().optional(),
+  as: z.unknown().optional(),
 });
 /** `kubectl` writes `null` for a list without entries. */
 const Kubeconfig = z.object({
@@ -142,6 +143,9 @@ function tokenOf(user: UserEntry, file: string, inFile: ReadInFile): ApiAccess['
       file,
       'its user has an exec plugin, an auth provider or a password: give a token, a token file or a client certificate',
     );
+  // Whoever wrote it wants fewer rights than the token has.
+  if (user.as !== undefined)
+    throw invalid(file, 'its user acts as another one (as): make a kubeconfig with an account of that one');
   if (tokenFile === undefined) return () => token;
   return () => inFile(tokenFile).toString('utf8').trim();
 }

@@ -24,6 +24,8 @@ export function deleteObject(
   connection: ApiConnection,
   { resource, named, judged, rehearse }: WriteTarget,
   propagationPolicy: Propagation,
+  /** For kinds that end by and by; the kind's own where it is not given. */
+  gracePeriodSeconds?: number,
 ): Promise<ApiAnswer> {
   const { uid, resourceVersion } = judged;
   return connection.call({
@@ -35,6 +37,7 @@ export function deleteObject(
       apiVersion: 'v1',
       preconditions: { uid, resourceVersion },
       propagationPolicy,
+      gracePeriodSeconds,
       ...(rehearse && { dryRun: ['All'] }),
     }),
   });
@@ -81,3 +84,42 @@ function readable(text: string): string {
   if (text === UNREADABLE) throw new RangeError('what was not read whole cannot be written');
   return text;
 }
+
+/** A condition that is set in the status of a pod; others of it stay as they are. */
+export interface PodCondition {
+  readonly type: string;
+  readonly status: 'True';
+  readonly reason: string;
+  readonly message: string;
+  /** Since when it is so. */
+  readonly atMs: number;
+}
+
+/** What changes in the status of a pod. */
+export interface PodStatusChange {
+  readonly phase: string;
+  readonly condition: PodCondition | null;
+}
+
+/** A strategic merge patch, which merges conditions by their types; a compare and swap as all other writes. */
+export const patchPodStatus = (
+  connection: ApiConnection,
+  { resource, named, judged, rehearse }: WriteTarget,
+  { phase, condition }: PodStatusChange,
+): Promise<ApiAnswer> =>
+  connection.call({
+    method: 'PATCH',
+    path: `${objectPath(resource, named, 'status')}${rehearse ? '?dryRun=All' : ''}`,
+    accept: AS_METADATA,
+    contentType: 'application/strategic-merge-patch+json',
+    body: JSON.stringify({
+      metadata: { uid: judged.uid, resourceVersion: judged.resourceVersion },
+      status: { phase, ...(condition !== null && { conditions: [writtenCondition(condition)] }) },
+    }),
+  });
+
+/** In whole seconds, as all times of an API server. */
+const writtenCondition = ({ atMs, ...condition }: PodCondition) => ({
+  ...condition,
+  lastTransitionTime: new Date(atMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+});

@@ -30,6 +30,7 @@ export const SUBJECT_TOPICS = {
   cluster: [
     'clusterOwnership',
     'clusterExpiry',
+    'clusterPods',
     'clusterDecisions',
     'clusterCommands',
     'clusterResults',
@@ -108,6 +109,7 @@ const ENDS_LOOKED_AT: Readonly<Record<TopicId, number>> = {
   clusterDecisions: 5,
   diskStats: 6,
   clusterOwnership: 6,
+  clusterPods: 6,
   clusterExpiry: 6,
   policyVersions: 7,
   policies: 8,

@@ -80,6 +80,7 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   results: FACT,
   decisions: 'unsigned',
   clusterOwnership: CLUSTER_FACT,
+  clusterPods: CLUSTER_FACT,
   clusterExpiry: CLUSTER_FACT,
   clusterCommands: ORDER,
   clusterResults: CLUSTER_FACT,

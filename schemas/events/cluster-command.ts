@@ -4,6 +4,7 @@ import { PolicyReference } from './command.ts';
 import { EventId } from './event-id.ts';
 import { ClusterIdentity, ObjectUid } from './identity.ts';
 import { MAX_CANDIDATE_REFERENCES } from './ownership.ts';
+import { PodRemovalCause } from './pod-removal.ts';
 
 export const CLUSTER_COMMAND_VERSION = 1;
 /** As many as a fact has candidates. */
@@ -37,12 +38,20 @@ export type OwnershipAction = z.infer<typeof OwnershipAction>;
 export const ExpireAction = z.strictObject({ action: z.literal('expire'), propagation: Propagation });
 export type ExpireAction = z.infer<typeof ExpireAction>;
 
+/** A pod goes at once and without its grace; one that has not ended is marked as failed first (cluster J2). */
+export const RemovePodAction = z.strictObject({ action: z.literal('remove-pod'), because: PodRemovalCause });
+export type RemovePodAction = z.infer<typeof RemovePodAction>;
+
 /** What is to be done about one object. */
-export const ClusterAction = z.discriminatedUnion('action', [...OwnershipAction.options, ExpireAction]);
+export const ClusterAction = z.discriminatedUnion('action', [
+  ...OwnershipAction.options,
+  ExpireAction,
+  RemovePodAction,
+]);
 export type ClusterAction = z.infer<typeof ClusterAction>;
 
 /** Actions after which an object is gone: they count among what may go in an hour. */
-const REMOVALS: readonly ClusterAction['action'][] = ['delete', 'expire'];
+const REMOVALS: readonly ClusterAction['action'][] = ['delete', 'expire', 'remove-pod'];
 export const isRemoval = ({ action }: Pick<ClusterAction, 'action'>): boolean => REMOVALS.includes(action);
 
 export const ClusterCommandItem = z.strictObject({

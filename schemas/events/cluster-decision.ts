@@ -10,7 +10,7 @@ import { ClusterIdentity } from './identity.ts';
 export const ClusterVerdict = z.object({
   position: z.int().nonnegative(),
   /** `hold`: it would go, and somebody has to approve it first. */
-  action: z.enum(['delete', 'expire', 'drop-references', 'finish', 'keep', 'hold']),
+  action: z.enum(['delete', 'expire', 'drop-references', 'finish', 'remove-pod', 'keep', 'hold']),
   /** Number of the rule (docs/reference/cluster-rules.md), e.g. `D14`. */
   rule: z.string(),
   facts: z.record(z.string(), Fact),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ClusterAction, MAX_CLUSTER_COMMAND_ITEMS } from './cluster-command.ts';
-import { ClusterInstant, ClusterObject } from './cluster-objects.ts';
+import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
 import { EventId } from './event-id.ts';
 import { ClusterIdentity, ObjectUid } from './identity.ts';
 
@@ -29,7 +29,7 @@ export const ClusterObjectRefusal = z.enum([
   'changed',
   /** An owner is there, and holds it. */
   'owner-there',
-  /** What an owner is cannot be told from the API server's answer. */
+  /** What an owner is, or the node of a pod, cannot be told from the API server's answer. */
   'owner-unknown',
   /** By the keep list of the policy in force, or the annotation, the object stays. */
   'kept-by-policy',
@@ -77,6 +77,10 @@ export type ClusterObjectOutcome = z.infer<typeof ClusterObjectOutcome>;
 export const OwnerFound = z.enum(['absent', 'waiting', 'orphaning', 'there']);
 export type OwnerFound = z.infer<typeof OwnerFound>;
 
+/** What the node of a pod was found to be right before something was done. */
+export const NodeFound = z.enum(['absent', 'there', 'out-of-service']);
+export type NodeFound = z.infer<typeof NodeFound>;
+
 /** Of so many owners of an object it is told what they were found to be. */
 export const MAX_OWNERS_TOLD = 10;
 
@@ -105,6 +109,8 @@ export const ClusterObjectResults = z.object({
         requests: z.int().nonnegative(),
         /** As they were read last. */
         owners: z.array(z.object({ uid: ObjectUid, found: OwnerFound })).max(MAX_OWNERS_TOLD),
+        /** Of a pod that goes because of its node. */
+        node: z.object({ name: ObjectText, found: NodeFound }).optional(),
         result: ClusterObjectOutcome,
       }),
     )

@@ -3,7 +3,7 @@ import type { SubjectKind } from './identity.ts';
 import { DeciderName } from './object-kinds.ts';
 
 /** Who decides on the objects of clusters. */
-export const ClusterDeciderName = z.enum(['graph-gc', 'expiry-gc']);
+export const ClusterDeciderName = z.enum(['graph-gc', 'pod-gc', 'expiry-gc']);
 export type ClusterDeciderName = z.infer<typeof ClusterDeciderName>;
 
 /** Who decides about each kind of subject. */

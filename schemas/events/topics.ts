@@ -15,6 +15,7 @@ import { SUBJECTS, type Subject, SubjectKind } from './identity.ts';
 import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { Ownership } from './ownership.ts';
+import { Pods } from './pods.ts';
 import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
 import {
   CANDIDATES_OF_A_CLUSTER,
@@ -104,6 +105,13 @@ export const TOPICS = {
     retentionMs: 14 * DAY_MS,
     bounds: CANDIDATES_OF_A_CLUSTER,
     schemas: [Ownership],
+  }),
+  clusterPods: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.pods',
+    retentionMs: 14 * DAY_MS,
+    bounds: CANDIDATES_OF_A_CLUSTER,
+    schemas: [Pods],
   }),
   clusterExpiry: topic({
     ...about('cluster'),

@@ -15,4 +15,5 @@ export const CLUSTER_POLICY_DEFAULTS = {
   priority: 0,
   profile: 'fleetgc',
   commandLifetime: '10m',
+  terminatedPodGCThreshold: 12_500,
 } as const;

@@ -87,6 +87,11 @@ const Fields = z.strictObject(
         'Which collectors of kube-controller-manager FleetGC stands in for, by their names. None by default.',
       ),
     limits: Limits.prefault({}).describe('How much may go before somebody has to look at it.'),
+    terminatedPodGCThreshold: wholeNumber('must be a whole number, or 0 to let all pods that have ended stay')
+      .min(0, { error: 'must not be negative; 0 lets all pods that have ended stay' })
+      .max(MAX_INT32, { error: 'is too large' })
+      .default(CLUSTER_POLICY_DEFAULTS.terminatedPodGCThreshold)
+      .describe('How many pods that have ended may stay in a cluster; 0 lets all stay.'),
     heldKinds: kinds
       .default([...HELD_KINDS])
       .describe('Kinds whose objects are held; a list replaces the default as a whole.'),

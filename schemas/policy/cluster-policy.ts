@@ -5,6 +5,7 @@ import { ClusterName } from '../events/identity.ts';
 /** The collectors of the control plane that a policy can give to FleetGC, by their names in kube-controller-manager. */
 export const Collector = z.enum([
   'garbage-collector-controller',
+  'pod-garbage-collector-controller',
   'ttl-after-finished-controller',
   'certificatesigningrequest-cleaner-controller',
   'podcertificaterequest-cleaner-controller',
@@ -35,6 +36,11 @@ export const ClusterPolicy = z.strictObject({
     cascadeOfKind: z.int().positive(),
     removalsPerHour: z.int().positive(),
   }),
+  /**
+   * Pods that have ended and may stay, by the name that kube-controller-manager gives it; 0 lets all stay (cluster J3), and so does a
+   * policy that was applied before there was this key.
+   */
+  terminatedPodGCThreshold: z.int().nonnegative().optional(),
   /** Kinds that are held, as `apps/ReplicaSet` (cluster S2). */
   heldKinds: Names,
   /** What stays (cluster S5). */

@@ -94,6 +94,10 @@ const CHANGES: Readonly<Record<Collector, Grants>> = {
       grant(kind, 'patch'),
       ...(mayGo(kind, wanted.policy) ? [grant(kind, 'delete')] : []),
     ]),
+  'pod-garbage-collector-controller': (wanted) => {
+    const deleting = deletingOf(PODS)(wanted);
+    return deleting.length === 0 ? [] : [grant(POD_STATUS, 'patch'), ...deleting];
+  },
   'ttl-after-finished-controller': deletingOf({ group: 'batch', kind: 'Job', resource: 'jobs' }),
   'certificatesigningrequest-cleaner-controller': deletingOf({
     group: 'certificates.k8s.io',
@@ -106,6 +110,9 @@ const CHANGES: Readonly<Record<Collector, Grants>> = {
     resource: 'podcertificaterequests',
   }),
 };
+
+const PODS: NamedKind = { group: '', kind: 'Pod', resource: 'pods' };
+const POD_STATUS: NamedKind = { ...PODS, resource: 'pods/status' };
 
 type NamedKind = Pick<KindRights, 'group' | 'kind' | 'resource'>;
 

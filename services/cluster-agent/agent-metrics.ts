@@ -1,6 +1,7 @@
 import type { ServerClock } from '../../packages/kube-api/server-clock.ts';
 import type { Metrics, Reading } from '../../packages/process/metrics.ts';
 import type { ClusterAgent } from './agent.ts';
+import type { PodTotals } from './pods/pod-watch.ts';
 
 export interface Observed {
   readonly agent: Pick<ClusterAgent, 'figures'>;
@@ -28,6 +29,22 @@ export function addAgentMetrics(metrics: Metrics, { agent, clock, nowMs }: Obser
     'Objects for which something may have to be done, held ones among them.',
     [],
     () => readings(agent.figures?.candidates ?? null),
+  );
+  const pods = (count: (totals: PodTotals) => number): readonly Reading[] => {
+    const totals = agent.figures?.pods ?? null;
+    return readings(totals && count(totals));
+  };
+  metrics.gauge('cluster_agent_pods_terminated', 'Pods that have ended.', [], () =>
+    pods(({ terminated }) => terminated),
+  );
+  metrics.gauge('cluster_agent_pods_on_missing_nodes', 'Pods whose node is missing.', [], () =>
+    pods(({ onMissingNodes }) => onMissingNodes),
+  );
+  metrics.gauge(
+    'cluster_agent_pods_of_earlier_nodes',
+    'Pods that were bound before the node of that name was there; they stay.',
+    [],
+    () => pods(({ onReplacedNodes }) => onReplacedNodes),
   );
   metrics.gauge('cluster_api_silent_seconds', 'Time since the last answer of the API server.', [], () => {
     const silentMs = clock.silentForMs(nowMs());

@@ -5,15 +5,19 @@ import type { Census } from '../../schemas/events/census.ts';
 import type { Expiry } from '../../schemas/events/expiry.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
+import type { Pods } from '../../schemas/events/pods.ts';
+import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 
 /** What an agent tells of its cluster. */
-export type AgentFact = Ownership | Expiry | Census;
+export type AgentFact = Ownership | Expiry | Pods | Census;
 
 export interface AgentParts {
   readonly connection: ApiConnection;
   /** Resolves when the fact is acknowledged. */
   readonly publish: (fact: AgentFact) => Promise<void>;
+  /** The policy in force, which an agent follows only to publish less; `null` where none is, or nobody can tell. */
+  readonly policy: () => ClusterPolicyRecord | null;
   /** How owners went while an earlier agent followed this cluster. */
   readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
   /** By `whatHolds`; `null` while nobody can tell. */

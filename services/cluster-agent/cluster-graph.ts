@@ -29,7 +29,9 @@ export interface ClusterGraphOptions {
   readonly onDefinition: () => void;
   /** A kind cannot be listed or watched, of which nothing is concluded then; told once until it can be. */
   readonly onUnreadable: (kind: ResourceKind, reason: string) => void;
-  /** The cluster was restored to an older state. */
+  /** The uid of the namespace `kube-system`; `null` where it does not matter. */
+  readonly clusterInstance: string | null;
+  /** The cluster was restored to an older state, or another one took its place. */
   readonly onWentBack: (kind: ResourceKind) => void;
 }
 
@@ -37,6 +39,7 @@ export interface ClusterGraphOptions {
 const MAX_SYNC_MS = 30_000;
 
 const NAMESPACE = 'Namespace';
+const KUBE_SYSTEM = 'kube-system';
 
 /** Most events change what the graph does not keep; of an owner with thousands of dependents none has to be looked at again. */
 const isNewsTo = (known: GraphObject, object: GraphObject): boolean =>
@@ -221,7 +224,9 @@ export class ClusterGraph implements ReflectorSink {
     for (const owner of changed) for (const { uid } of this.index.dependents(owner)) this.#tracker.touch(uid);
   }
 
-  #noteNamespace({ name, keep }: GraphObject): void {
+  #noteNamespace({ name, keep, uid, kind }: GraphObject): void {
+    const { clusterInstance, onWentBack } = this.#options;
+    if (name === KUBE_SYSTEM && clusterInstance !== null && uid !== clusterInstance) onWentBack(kind);
     const wasKept = this.#keptNamespaces.has(name);
     if (keep) this.#keptNamespaces.add(name);
     else this.#keptNamespaces.delete(name);

@@ -8,7 +8,9 @@ import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
+import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
+import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
 import type { AgentFact } from './agent-parts.ts';
@@ -28,24 +30,13 @@ export interface ClusterAgentDeps {
   readonly logger: Logger;
 }
 
-/** Each on the topic of its type. */
-function outputOf(fact: AgentFact): Output {
-  switch (fact.type) {
-    case 'fleetgc.cluster.ownership':
-      return clusterOutput('clusterOwnership', fact);
-    case 'fleetgc.cluster.expiry':
-      return clusterOutput('clusterExpiry', fact);
-    case 'fleetgc.cluster.census':
-      return clusterOutput('clusterCensus', fact);
-  }
-}
-
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
 export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
-  const { cluster, connection, publisher, log, trust, sources, metrics, logger } = deps;
+  const { cluster, connection, publisher, policies, log, trust, sources, metrics, logger } = deps;
   const agent = new ClusterAgent(cluster, {
     connection,
     publish: (fact) => publisher.publish([outputOf(fact)]),
+    policy: () => policyInForce(policies, cluster),
     goneBefore: (clusterInstance, signal) =>
       readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
     holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),
@@ -59,13 +50,39 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   return agent;
 }
 
+function outputOf(fact: AgentFact): Output {
+  switch (fact.type) {
+    case 'fleetgc.cluster.ownership':
+      return clusterOutput('clusterOwnership', fact);
+    case 'fleetgc.cluster.expiry':
+      return clusterOutput('clusterExpiry', fact);
+    case 'fleetgc.cluster.census':
+      return clusterOutput('clusterCensus', fact);
+    case 'fleetgc.cluster.pods':
+      return clusterOutput('clusterPods', fact);
+  }
+}
+
+/** Followed only to publish less, or again what may be decided otherwise now. */
+function policyInForce(policies: ClusterAgentDeps['policies'], cluster: string): ClusterPolicyRecord | null {
+  const current = whereReadable(policies);
+  const selection = current && selectPolicy(current, { cluster });
+  return selection?.kind === 'policy' ? selection.record : null;
+}
+
 function holdsNow(
   policies: ClusterAgentDeps['policies'],
   identity: ClusterIdentity,
   atMs: number,
 ): string | null {
+  const current = whereReadable(policies);
+  return current && whatHolds(current, identity, atMs);
+}
+
+/** `null` while nobody can tell. */
+function whereReadable(policies: ClusterAgentDeps['policies']): PolicySetOf<'cluster'> | null {
   try {
-    return whatHolds(policies(), identity, atMs);
+    return policies();
   } catch (error) {
     if (toFleetGcError(error).code === 'POLICIES_UNREADABLE') return null;
     throw error;

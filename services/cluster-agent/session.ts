@@ -1,12 +1,11 @@
 import pLimit from 'p-limit';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
-import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
-import type { Ownership, OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { Batch } from './candidates/candidate-tracker.ts';
 import { HoldsWatch } from './candidates/what-holds.ts';
@@ -14,6 +13,9 @@ import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
+import type { KnownGraph } from './known-graph.ts';
+import { type PodTotals, PodWatch } from './pods/pod-watch.ts';
+import { publishPods } from './pods/publish-pods.ts';
 import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 import { everySink } from './watching/every-sink.ts';
@@ -32,15 +34,8 @@ export interface AgentFigures {
   readonly kinds: number;
   readonly unsyncedKinds: number;
   readonly candidates: number;
-}
-
-/** For who judges beside the agent, in the same process. */
-export interface KnownGraph {
-  object(uid: string): GraphObject | undefined;
-  /** As it would be published now; `null` for an object that is no candidate. */
-  candidate(uid: string): OwnershipCandidate | null;
-  /** The cluster was restored to an older state a short time ago (cluster S3). */
-  readonly wentBack: boolean;
+  /** `null` while nothing may be concluded from pods and nodes. */
+  readonly pods: PodTotals | null;
 }
 
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
@@ -59,6 +54,7 @@ export class Session {
   readonly #start: SessionStart;
   readonly #graph: ClusterGraph;
   readonly #expiry: ExpiryBook;
+  readonly #pods: PodWatch;
   readonly #reflectors: Reflectors;
   readonly #work: ReturnType<typeof createWakeSignal>;
   readonly #definitions: ReturnType<typeof createWakeSignal>;
@@ -75,6 +71,7 @@ export class Session {
     this.#work = createWakeSignal(parts.sleep);
     this.#definitions = createWakeSignal(parts.sleep);
     this.#graph = new ClusterGraph({
+      clusterInstance: start.clusterInstance,
       nowMs: parts.nowMs,
       onWork: () => this.#work.wake(),
       onDefinition: () => this.#definitions.wake(),
@@ -86,10 +83,12 @@ export class Session {
       },
     });
     for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
-    this.#expiry = new ExpiryBook({ isKeptNamespace: (name) => this.#graph.isKeptNamespace(name) });
+    const isKeptNamespace = (name: string): boolean => this.#graph.isKeptNamespace(name);
+    this.#expiry = new ExpiryBook({ isKeptNamespace });
+    this.#pods = new PodWatch({ isKeptNamespace, nowMs: parts.nowMs });
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
-    const sink = everySink([this.#graph, this.#expiry]);
+    const sink = everySink([this.#graph, this.#expiry, this.#pods.pods, this.#pods.nodes]);
     this.#reflectors = new Reflectors({ connection, sink, sleep, random, inTurn }, (error) => {
       this.#failure = error;
       this.#over.abort();
@@ -108,6 +107,7 @@ export class Session {
       object: (uid) => graph.index.get(uid),
       candidate: (uid) => graph.candidate(uid),
       wentBack: this.#wentBackLately,
+      pods: this.#pods,
     };
   }
 
@@ -118,6 +118,7 @@ export class Session {
       kinds: kinds.watched.length,
       unsyncedKinds: kinds.unsynced.length,
       candidates: publishedCandidates,
+      pods: this.#pods.totals(),
     };
   }
 
@@ -125,9 +126,13 @@ export class Session {
   async run(signal: AbortSignal): Promise<'stopped' | 'went-back'> {
     using either = new LinkedController(signal, this.#over.signal);
     try {
-      const loops = [this.#discoverOn, this.#publishOn, this.#publishExpiry, this.#keepCensus].map(
-        (loop) => (each: AbortSignal) => loop.call(this, each),
-      );
+      const loops = [
+        this.#discoverOn,
+        this.#publishOn,
+        this.#publishExpiry,
+        this.#publishPods,
+        this.#keepCensus,
+      ].map((loop) => (each: AbortSignal) => loop.call(this, each));
       await runTogether(loops, either.signal);
     } finally {
       await this.#reflectors.stopAll();
@@ -197,6 +202,12 @@ export class Session {
   #publishExpiry(signal: AbortSignal): Promise<void> {
     const publishing = { parts: this.#parts, identity: this.#start, book: this.#expiry };
     return publishExpiry({ ...publishing, isReady: () => this.isReady }, signal);
+  }
+
+  #publishPods(signal: AbortSignal): Promise<void> {
+    const publishing = { parts: this.#parts, identity: this.#start, watch: this.#pods };
+    const now = { isReady: () => this.isReady, wentBack: () => this.#wentBackLately };
+    return publishPods({ ...publishing, ...now }, signal);
   }
 
   #hasNews({ serverMs, spreadMs }: ClusterInstant): boolean {

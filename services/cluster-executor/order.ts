@@ -1,7 +1,14 @@
 import type { TraceContext } from '../../packages/process/trace.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
+import type { NodeFound } from '../../schemas/events/cluster-result.ts';
 import type { OwnerEvidence } from './checks/live-facts.ts';
 import type { Failure } from './checks/stop.ts';
+
+/** What the node of a pod was found to be. */
+export interface NodeEvidence {
+  readonly name: string;
+  readonly found: NodeFound;
+}
 
 /** A command as it came. */
 export interface ReceivedCommand {
@@ -22,6 +29,8 @@ export class Order {
   lastFailure: Failure | null = null;
   /** As they were read last. */
   owners: readonly OwnerEvidence[] = [];
+  /** As it was read last, where something follows from the node of a pod. */
+  node: NodeEvidence | null = null;
   isInHand = false;
   isSettled = false;
 

@@ -1,5 +1,6 @@
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { Pods } from '../../schemas/events/pods.ts';
 import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
 
@@ -10,6 +11,15 @@ export interface ClusterIndex {
   candidate(uid: string): OwnershipCandidate | null;
   /** The cluster was restored to an older state a short time ago (cluster S3). */
   readonly wentBack: boolean;
+  readonly pods: PodIndex;
+}
+
+/** What an agent knows of pods. */
+export interface PodIndex {
+  /** `null` while nothing may be concluded from pods and nodes. */
+  totals(): Pods['totals'] | null;
+  /** For how long pods have named a node of that name while there is none; 0 for one that is there. */
+  missingForMs(nodeName: string): number;
 }
 
 export interface IndexSource {

@@ -56,19 +56,19 @@ function inMode({ look, record }: Asking, uid: string, propagation: Propagation)
 /** What is to be done already has nothing to do with this deletion, and is left as it is. */
 function dueAnyway(cluster: SimulatedCluster): ReadonlyMap<string, string> {
   const due = new Map<string, string>();
-  cluster.settle(({ candidate, verdict }) => {
-    due.set(candidate.object.uid, signOf(verdict));
+  cluster.settle((judged) => {
+    due.set(judged.candidate.object.uid, signOf(judged));
     return false;
   });
   return due;
 }
-const signOf = ({ action, rule }: Judged['verdict']): string => `${action} ${rule}`;
+const signOf = ({ verdict: { action, rule }, act }: Judged): string => JSON.stringify([action, rule, act]);
 
 function settled(cluster: SimulatedCluster, due: ReadonlyMap<string, string>): LastJudged {
   const last = new Map<string, Judged>();
   cluster.settle((judged) => {
     const { uid } = judged.candidate.object;
-    if (due.get(uid) === signOf(judged.verdict)) return false;
+    if (due.get(uid) === signOf(judged)) return false;
     last.set(uid, judged);
     return true;
   });

@@ -12,6 +12,7 @@ export function graphOf({ discovery, lists, newcomers }: ClusterLook): ClusterGr
   const nothing = (): void => undefined;
   const graph = new ClusterGraph({
     nowMs: () => nowMs,
+    clusterInstance: null,
     onWork: nothing,
     onDefinition: nothing,
     onUnreadable: nothing,

@@ -15,6 +15,7 @@ import type { ExpiryCollector } from '../expiry-gc/rules/due.ts';
 import type { ClusterLook } from './look.ts';
 import { graphOf } from './looked-at-graph.ts';
 import { judgeExpired } from './plan-expiry.ts';
+import { judgePods } from './plan-pods.ts';
 import { ruleWords } from './rule-words.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 
@@ -74,12 +75,20 @@ const planExpiry =
     return { outcome, objects: objects.toSorted(inOrder) };
   };
 
+/** What a pod leaves behind is the work of others. */
+const planPods: Planner = ({ look, graph, policy }) => {
+  const { outcome, judged } = judgePods({ look, graph }, policy);
+  const objects = judged.map(({ pod, verdict }) => plannedAction(pod.object, verdict, 1));
+  return { outcome, objects: objects.toSorted(inOrder) };
+};
+
 /** Each collector is asked itself. */
 const PLANNERS: Readonly<Record<Collector, Planner>> = {
   [OWNERS]: planOwners,
   'ttl-after-finished-controller': planExpiry('ttl-after-finished-controller'),
   'certificatesigningrequest-cleaner-controller': planExpiry('certificatesigningrequest-cleaner-controller'),
   'podcertificaterequest-cleaner-controller': planExpiry('podcertificaterequest-cleaner-controller'),
+  'pod-garbage-collector-controller': planPods,
 };
 
 const isCollector = (name: string): name is Collector => Object.hasOwn(PLANNERS, name);
@@ -132,10 +141,11 @@ const plannedAction = (object: NamedObject, verdict: ClusterVerdict, wave: numbe
 const ORDER: Readonly<Record<ClusterVerdict['action'], number>> = {
   delete: 0,
   expire: 1,
-  'drop-references': 2,
-  finish: 3,
-  hold: 4,
-  keep: 5,
+  'remove-pod': 2,
+  'drop-references': 3,
+  finish: 4,
+  hold: 5,
+  keep: 6,
 };
 
 const inOrder = (a: PlannedAction, b: PlannedAction): number =>

@@ -1,6 +1,7 @@
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import type { ExpiryRule } from '../expiry-gc/rules/conclude.ts';
 import type { ClusterRule } from '../graph-gc/rules/outcome.ts';
+import type { PodRule } from '../pod-gc/rules/conclude.ts';
 
 interface Words {
   readonly done: string;
@@ -8,7 +9,7 @@ interface Words {
 }
 
 /** Why, in words; each number has its row in docs/reference/cluster-rules.md. */
-const WORDS: Readonly<Record<ClusterRule | ExpiryRule, string | Words>> = {
+const WORDS: Readonly<Record<ClusterRule | PodRule | ExpiryRule, string | Words>> = {
   D3: 'it is being deleted, and waits for others than its dependents',
   D7: 'it has no owners',
   D9: 'the kind of an owner is not served, or not for sure',
@@ -22,6 +23,13 @@ const WORDS: Readonly<Record<ClusterRule | ExpiryRule, string | Words>> = {
   E3: { done: 'no dependent names it any more', kept: 'it waits until no dependent names it any more' },
   H2: 'it has no namespace and names an owner that has one',
   I10: 'its owners are not known well enough',
+  J1: 'nothing calls for it',
+  J3: { done: 'more pods have ended than may stay', kept: 'no more pods have ended than may stay' },
+  J5: 'its node is out of service',
+  J6: 'its node has not been missing for long enough',
+  J8: 'its node is gone',
+  J9: 'it was deleted before it had a node',
+  J11: 'finalizers alone hold it',
   K1: 'it has no TTL, is not finished, or is being deleted',
   K4: { done: 'its TTL is over', kept: 'its TTL is not over' },
   L1: 'nothing says that it is done',

@@ -38,6 +38,7 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   results: true,
   decisions: false,
   clusterOwnership: true,
+  clusterPods: true,
   clusterExpiry: true,
   clusterCommands: false,
   clusterResults: true,

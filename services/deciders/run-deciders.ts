@@ -11,6 +11,7 @@ import { startContainerGc } from '../container-gc/main.ts';
 import { startExpiryGc } from '../expiry-gc/main.ts';
 import { startGraphGc } from '../graph-gc/main.ts';
 import { startImageGc } from '../image-gc/main.ts';
+import { startPodGc } from '../pod-gc/main.ts';
 import { startPressure } from '../pressure/main.ts';
 
 /** What all decision services of a process share; each has the policies of its own kind of subject. */
@@ -37,6 +38,7 @@ const STARTS: Readonly<Record<AnyDeciderName, StartDecider>> = {
   'container-gc': about('node', DECIDERS['container-gc']),
   'image-gc': about('node', DECIDERS['image-gc']),
   'graph-gc': about('cluster', startGraphGc),
+  'pod-gc': about('cluster', startPodGc),
   'expiry-gc': about('cluster', startExpiryGc),
 };
 

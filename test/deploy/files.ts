@@ -95,17 +95,18 @@ export const Volume = z.object({
   configMap: z.object({ name: z.string() }).optional(),
 });
 
-/** What the tests look at of a DaemonSet or Deployment of ours. */
+/** What the tests look at of a DaemonSet, Deployment or StatefulSet of ours. */
 export const Workload = z.object({
-  kind: z.enum(['DaemonSet', 'Deployment']),
+  kind: z.enum(['DaemonSet', 'Deployment', 'StatefulSet']),
   metadata: z.object({ name: z.string(), namespace: z.literal('fleetgc') }),
   spec: z.object({
     selector: z.object({ matchLabels: Labels }),
+    volumeClaimTemplates: z.array(z.object({ metadata: z.object({ name: z.string() }) })).default([]),
     template: z.object({
       metadata: z.object({ labels: Labels }),
       spec: z.object({
         serviceAccountName: z.string().optional(),
-        automountServiceAccountToken: z.literal(false),
+        automountServiceAccountToken: z.boolean(),
         hostNetwork: z.boolean().default(false),
         terminationGracePeriodSeconds: z.int(),
         securityContext: PodSecurity.optional(),
@@ -136,5 +137,5 @@ export const operatorPod = manifests.flatMap(({ content }) =>
 );
 
 export const workloads: readonly Workload[] = manifests.flatMap(({ content }) =>
-  ['DaemonSet', 'Deployment'].includes(content.kind) ? [Workload.parse(content)] : [],
+  ['DaemonSet', 'Deployment', 'StatefulSet'].includes(content.kind) ? [Workload.parse(content)] : [],
 );

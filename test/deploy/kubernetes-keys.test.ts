@@ -29,12 +29,14 @@ const all = pods.flatMap((each) =>
 );
 
 function verbOf([first = '', second = '']: readonly string[]) {
-  return ['topics', 'keys', 'policy'].includes(first) ? verbNamed(`${first} ${second}`) : verbNamed(first);
+  return ['topics', 'keys', 'policy', 'cluster'].includes(first)
+    ? verbNamed(`${first} ${second}`)
+    : verbNamed(first);
 }
 
-/** A node may sign what it reports; as shipped it does not. */
+/** Nodes and clusters may sign what they report; as shipped they do not. */
 const mustSign = ({ name, options }: ReturnType<typeof verbOf>): boolean =>
-  options.some(({ key }) => key === 'signingKeyFile') && !name.startsWith('node');
+  options.some(({ key }) => key === 'signingKeyFile') && !/^(node|cluster )/.test(name);
 
 test('signatures are required, and as shipped nobody is believed', () => {
   const file = join(REPOSITORY, 'deploy/kubernetes/settings/roots.yaml');

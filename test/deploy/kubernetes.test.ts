@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DaemonSet, Deployment } from 'kubernetes-models/apps/v1';
+import { DaemonSet, Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
 import { Job } from 'kubernetes-models/batch/v1';
 import { ClusterRole, ClusterRoleBinding } from 'kubernetes-models/rbac.authorization.k8s.io/v1';
 import { Namespace, ServiceAccount } from 'kubernetes-models/v1';
@@ -7,6 +7,9 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readPolicyFiles } from '../../packages/policy/file/read-policy-file.ts';
+import { ClusterDeciderName } from '../../schemas/events/deciders.ts';
+import { STATE_DIRECTORY } from '../../services/cluster/executor-state.ts';
+import { accountOf } from '../../services/cluster-access/manifests.ts';
 import {
   kubernetesFiles,
   manifests,
@@ -20,6 +23,7 @@ import {
 const KINDS = {
   DaemonSet,
   Deployment,
+  StatefulSet,
   Job,
   Namespace,
   ServiceAccount,
@@ -29,6 +33,7 @@ const KINDS = {
 const Kind = z.enum([
   'DaemonSet',
   'Deployment',
+  'StatefulSet',
   'Job',
   'Namespace',
   'ServiceAccount',
@@ -67,9 +72,10 @@ function appliedFrom(folder: string): readonly string[] {
   return [...own, ...components.flatMap((component) => appliedFrom(join(folder, component)))];
 }
 
-test('two commands apply every file: that of the fleet, and that of the operator; one folder splits nodes for who wants it', () => {
+test('three commands apply every file: that of nodes, that of clusters, and that of the operator; one folder splits nodes', () => {
   const splitting = ['kustomization.yaml', 'node.yaml'].map((file) => join('split-node', file));
-  const applied = new Set([...appliedFrom('.'), ...appliedFrom('operator'), ...splitting]);
+  const folders = ['.', 'cluster', 'operator'];
+  const applied = new Set([...folders.flatMap(appliedFrom), ...splitting]);
   expect([...applied].toSorted()).toEqual(kubernetesFiles.toSorted());
 });
 
@@ -108,7 +114,7 @@ test("the operator's Job makes the topics, publishes keys, then applies a policy
   expect(read).toMatchObject({ valid: true, policies: [{ policy: { mode: 'dry-run' } }] });
 });
 
-test('nodes, deciders and operators are three principals: each has its own Secrets and no other, and nodes have no key', () => {
+test('nodes, clusters, deciders and operators are four principals: each has its own Secrets and no other, and the first two have no key', () => {
   const secretsOf = (
     volumes: readonly { readonly secret?: { readonly secretName: string } | undefined }[],
     containers: readonly Pick<ReturnType<typeof container>, 'env'>[],
@@ -129,6 +135,11 @@ test('nodes, deciders and operators are three principals: each has its own Secre
     'fleetgc-pressure': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
     'fleetgc-container-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
     'fleetgc-image-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
+    'fleetgc-graph-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
+    'fleetgc-expiry-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
+    'fleetgc-pod-gc': 'fleetgc-kafka-deciders, fleetgc-signing-deciders',
+    'fleetgc-cluster-agent': 'fleetgc-kafka-clusters',
+    'fleetgc-cluster-executor': 'fleetgc-kafka-clusters',
     'fleetgc-node': 'fleetgc-kafka-nodes',
   });
   expect(operators).toEqual(['fleetgc-kafka-operators, fleetgc-signing-operators']);
@@ -181,9 +192,22 @@ describe.each(workloads.map((workload) => ({ name: workload.metadata.name, workl
     });
 
     test('mounts what it has, and nothing else', () => {
+      const claimed = workload.spec.volumeClaimTemplates.map(({ metadata }) => metadata.name);
       expect(volumeMounts.map(({ name }) => name).toSorted()).toEqual(
-        pod.volumes.map(({ name }) => name).toSorted(),
+        [...pod.volumes.map(({ name }) => name), ...claimed].toSorted(),
       );
+    });
+
+    test('has an account of its own only where it asks the API server or the kubelet', () => {
+      const isOfCluster = verb.name.startsWith('cluster ');
+      expect(pod.automountServiceAccountToken).toBe(isOfCluster);
+      const account = {
+        node: 'fleetgc-node',
+        agent: 'fleetgc-cluster-agent',
+        executor: 'fleetgc-cluster-executor',
+      };
+      const named = new Map(Object.entries(account)).get(args.at(-1) ?? '');
+      expect(pod.serviceAccountName).toBe(named);
     });
   },
 );
@@ -245,5 +269,32 @@ describe('the node', () => {
       subjects: [{ kind: 'ServiceAccount', name: 'fleetgc-node', namespace: 'fleetgc' }],
     });
     expect(account).toMatchObject({ metadata: { name: node.spec.template.spec.serviceAccountName } });
+  });
+});
+
+describe('a cluster', () => {
+  const named = (name: string): Workload => {
+    const found = workloads.find(({ metadata }) => metadata.name === name);
+    if (found === undefined) throw new Error(`there is no ${name}`);
+    return found;
+  };
+
+  test('has a decision service for each that decides about clusters', () => {
+    for (const decider of ClusterDeciderName.options)
+      expect(container(named(`fleetgc-${decider}`)).args).toEqual([decider]);
+  });
+
+  test('has accounts by the names that the printed rights give them', () => {
+    for (const part of ['agent', 'executor'] as const) {
+      const { spec } = named(`fleetgc-cluster-${part}`).spec.template;
+      expect(spec.serviceAccountName).toBe(accountOf(part));
+    }
+  });
+
+  test('has an executor whose replicas each keep their state over restarts', () => {
+    const executor = named('fleetgc-cluster-executor');
+    expect(executor.kind).toBe('StatefulSet');
+    const { volumeMounts } = container(executor);
+    expect(volumeMounts).toContainEqual({ name: 'state', mountPath: STATE_DIRECTORY, readOnly: false });
   });
 });

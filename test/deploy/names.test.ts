@@ -39,6 +39,7 @@ test.each(files)('$path names only variables that there are', ({ text }) => {
 const OTHER_OPTIONS = [
   'docs/reference/performance.md',
   'docs/how-it-works/chaos.md',
+  'docs/how-it-works/compare.md',
   'docs/how-it-works/fuzz.md',
   'docs/how-it-works/mutation.md',
 ];

@@ -110,9 +110,33 @@ async function anyGone(names: readonly string[]): Promise<boolean> {
 }
 
 test(
-  'two agents and two executors at once do what one of each does',
+  'of two replicas of each half one works, and the other takes over from one that dies',
   async () => {
     const [agent, executor] = [fleet.agent(), fleet.executor()];
+    for (const each of [agent, executor]) {
+      await each.startReady();
+      expect(await each.metrics()).toMatch(/^fleetgc_cluster_working 0$/m);
+      expect(await each.readiness()).toContain('another replica works, and this one stands by');
+    }
+    for (const part of [parts.agent, parts.executor]) await part.kill();
+    const names = await family('followed', 3);
+    await fleet.configMaps.remove('followed');
+    await collected(names);
+    await goneOnce(names);
+    for (const each of [agent, executor]) {
+      expect(await each.metrics()).toMatch(/^fleetgc_cluster_working 1$/m);
+      expect(await each.terminate()).toBe(0);
+    }
+    for (const part of [parts.agent, parts.executor]) await part.startReady();
+  },
+  BOUND_MS,
+);
+
+test(
+  'two agents and two executors at once do what one of each does',
+  async () => {
+    const apart = ['--lease-namespace', 'none'];
+    const [agent, executor] = [fleet.agent(...apart), fleet.executor(...apart)];
     for (const each of [agent, executor]) await each.startReady();
     const names = await family('twice', 20);
     await fleet.configMaps.remove('twice');
@@ -204,8 +228,30 @@ test(
   BOUND_MS,
 );
 
+test(
+  'an order whose key is revoked before it is carried out deletes nothing',
+  async () => {
+    const [name = ''] = await family('revoked', 1);
+    parts.executor.freeze();
+    await fleet.configMaps.remove('revoked');
+    await waitUntil('the signed order', COLLECTED_MS, () => ordersFor(name));
+    await parts.decide.kill();
+    await fleet.cli('keys', 'revoke', fleet.keyIdOf('decider'), '--reason', 'stolen', ...fleet.root);
+    parts.executor.thaw();
+    await waitUntil('the order to be refused', COLLECTED_MS, async () =>
+      (await fleet.events('deadLetters')).some(
+        (letter) => letter.type === 'fleetgc.dead-letter' && letter.cause === 'untrusted-key',
+      ),
+    );
+    expect(await fleet.configMaps.isGone(name)).toBe(false);
+    expect((await fleet.outcomes()).get(name) ?? []).not.toContain('removed');
+  },
+  BOUND_MS,
+);
+
 test('the log proves all of it, and names what was forged', async () => {
-  for (const part of Object.values(parts)) expect(await part.terminate(), part.output.slice(-2_000)).toBe(0);
+  for (const part of [parts.agent, parts.executor])
+    expect(await part.terminate(), part.output.slice(-2_000)).toBe(0);
   const { stdout } = await fleet.ask(
     'audit',
     'verify',
@@ -215,7 +261,7 @@ test('the log proves all of it, and names what was forged', async () => {
     'json',
   );
   const { deviations, signedBy } = JSON.parse(stdout);
-  expect(deviations.byKind).toEqual({ 'not-trusted': 1 });
+  expect(deviations.byKind).toEqual({ 'not-decided': 1, 'not-trusted': 1 });
   expect(signedBy).toContainEqual(
     expect.objectContaining({
       topic: 'gc.cluster.commands',

@@ -15,6 +15,7 @@ import { MOST_SUMS } from '../../schemas/events/head.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../schemas/events/inventory.ts';
 import { Observe } from '../../schemas/events/observe.ts';
 import { MAX_CANDIDATE_REFERENCES, MAX_CANDIDATES } from '../../schemas/events/ownership.ts';
+import { MAX_POD_CANDIDATES } from '../../schemas/events/pods.ts';
 import { MAX_CAUSE_TEXT_LENGTH, type ReclaimCause } from '../../schemas/events/reclaim.ts';
 import { MAX_BOOT_ID_LENGTH } from '../../schemas/events/time.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
@@ -35,6 +36,7 @@ import { container, image, inventory } from '../fixtures/inventory.ts';
 import { observe } from '../fixtures/observe.ts';
 import { decision } from '../fixtures/outputs.ts';
 import { candidate, owner, ownership } from '../fixtures/ownership.ts';
+import { DELETED_AT, podCandidate, pods } from '../fixtures/pods.ts';
 import { EVERY_NODE, keepList, pauseRecord, policyRecord } from '../fixtures/policy.ts';
 import { reclaim } from '../fixtures/reclaim.ts';
 import { pressureUnrelieved } from '../fixtures/results.ts';
@@ -153,6 +155,14 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
     settled: many(MAX_CANDIDATES, () => ({ ...clusterObject(LONG_NAMES), how: 'gone' })),
     candidates: many(MAX_CANDIDATES, () =>
       candidate({ object: LONG_NAMES, references: [owner('o'), owner('p')] }),
+    ),
+  }),
+  clusterPods: pods({
+    candidates: many(MAX_POD_CANDIDATES, () =>
+      podCandidate({
+        object: { ...LONG_NAMES, deletionTimestamp: DELETED_AT, finalizers: [text(100)] },
+        node: { state: 'missing', name: 'n'.repeat(253), missingForMs: 100_000 },
+      }),
     ),
   }),
   clusterExpiry: expiry({

@@ -60,6 +60,7 @@ const ACTIONS: readonly ActionRow[] = [
   { action: 'expire', words: (objects) => `delete ${objects}, whose time is over` },
   { action: 'drop-references', words: (objects) => `take references to owners from ${objects}` },
   { action: 'finish', words: (objects) => `let go ${objects}, which waited for dependents` },
+  { action: 'remove-pod', words: (objects) => `remove ${objects}` },
 ];
 
 const groupsOf = (verdicts: readonly ClusterVerdict[]): readonly [string, readonly ClusterVerdict[]][] => [
@@ -119,6 +120,7 @@ const PATCHED: Readonly<Record<ObjectResult['action'], string>> = {
   expire: 'changed',
   'drop-references': 'references to owners taken away',
   finish: 'finalizer taken away',
+  'remove-pod': 'marked as failed',
 };
 
 /** Only that a whole command was refused is news beside its objects. */

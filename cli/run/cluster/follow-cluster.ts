@@ -60,7 +60,7 @@ export async function followClusterAsJson(
 }
 
 /** Topics of facts that are decided on. */
-const FACTS = ['clusterOwnership', 'clusterExpiry'] as const satisfies readonly TopicId[];
+const FACTS = ['clusterOwnership', 'clusterExpiry', 'clusterPods'] as const satisfies readonly TopicId[];
 
 /** Of the fact that was decided on, which lies where the decision says; `null` where it does not. */
 async function candidatesOf(

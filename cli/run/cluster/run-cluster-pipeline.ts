@@ -5,6 +5,7 @@ import { toClusterPolicyRecord } from '../../../packages/policy/policy-changes.t
 import { runEvery, runTogether, untilAborted } from '../../../packages/process/loops.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
 import type { ServiceProcess } from '../../../packages/service/service-process.ts';
+import { ClusterDeciderName } from '../../../schemas/events/deciders.ts';
 import type { OpenCluster } from '../../../services/cluster/open-cluster.ts';
 import { runCluster } from '../../../services/cluster/run-cluster.ts';
 import { runDeciders } from '../../../services/deciders/run-deciders.ts';
@@ -49,7 +50,7 @@ export async function runClusterPipeline(pipeline: ClusterPipeline, signal: Abor
           : followCluster({ log, print: printAt, fromMs }, stop),
       (stop) =>
         json ? untilAborted(stop) : runEvery(LOOK_EVERY_MS, changes, { sleep: sources.wait, signal: stop }),
-      (stop) => runDeciders(['graph-gc', 'expiry-gc'], { process, policies, signal: stop }),
+      (stop) => runDeciders(ClusterDeciderName.options, { process, policies, signal: stop }),
       (stop) => runCluster({ process, cluster, signal: stop }, { policies }),
     ],
     signal,

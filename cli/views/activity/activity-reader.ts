@@ -77,6 +77,7 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.archive-head':
         case 'fleetgc.decision-head':
         case 'fleetgc.cluster.ownership':
+        case 'fleetgc.cluster.pods':
         case 'fleetgc.cluster.expiry':
         case 'fleetgc.cluster.command':
         case 'fleetgc.cluster.object-results':

@@ -44,6 +44,7 @@ const ACTIONS: Readonly<Record<PlannedAction['action'], string>> = {
   expire: 'delete',
   'drop-references': 'take references',
   finish: 'let go',
+  'remove-pod': 'remove',
   hold: 'hold',
   keep: 'keep',
 };
@@ -51,6 +52,6 @@ const ACTIONS: Readonly<Record<PlannedAction['action'], string>> = {
 const isDone = ({ action }: PlannedAction): boolean => action !== 'hold' && action !== 'keep';
 
 const factsText = ({ facts }: PlannedAction): string =>
-  ['ownerKind', 'ownerName', 'objects', 'ofKind', 'limit', 'finalizer']
+  ['ownerKind', 'ownerName', 'objects', 'ofKind', 'limit', 'finalizer', 'nodeName']
     .flatMap((name) => (facts[name] === undefined ? [] : [`, ${name} ${facts[name]}`]))
     .join('');

@@ -1,4 +1,4 @@
-import { AnyDeciderName } from '../../../schemas/events/deciders.ts';
+import { AnyDeciderName, DECIDERS } from '../../../schemas/events/deciders.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
 /**
@@ -36,11 +36,13 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   results: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
   decisions: { readers: ONLOOKERS, writers: ['decider'] },
   clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
+  clusterPods: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
-  clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster', 'operator'] },
-  clusterDecisions: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
-  clusterCensus: { readers: ONLOOKERS, writers: ['cluster', 'operator'] },
+  // Nobody puts results of clusters and what is reported of them back: nobody reads them who keeps dead letters.
+  clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster'] },
+  clusterDecisions: { readers: ONLOOKERS, writers: ['decider'] },
+  clusterCensus: { readers: ONLOOKERS, writers: ['cluster'] },
   policies: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
   keys: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
@@ -60,7 +62,10 @@ const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], read
 };
 
 /** The consumer groups of the deciders; nobody else joins one. */
-export const DECIDER_GROUPS: readonly string[] = AnyDeciderName.options.map((name) => `fleetgc-${name}`);
+const groupOf = (name: AnyDeciderName): string => `fleetgc-${name}`;
+export const DECIDER_GROUPS: readonly string[] = AnyDeciderName.options.map(groupOf);
+/** How far the others are, nobody asks yet. */
+const DESCRIBED_GROUPS: readonly string[] = DECIDERS.node.options.map(groupOf);
 
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
 
@@ -76,7 +81,11 @@ export function rightsOf(role: Role): readonly Right[] {
     ...TOPIC_IDS.flatMap((id) =>
       [...messagesOf(id, role), ...topic].map((operation) => right('topic', TOPICS[id].name, operation)),
     ),
-    ...DECIDER_GROUPS.flatMap((name) => group.map((operation) => right('group', name, operation))),
+    ...group.flatMap((operation) =>
+      (operation === 'Describe' ? DESCRIBED_GROUPS : DECIDER_GROUPS).map((name) =>
+        right('group', name, operation),
+      ),
+    ),
   ];
 }
 

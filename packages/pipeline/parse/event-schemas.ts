@@ -63,6 +63,7 @@ export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>
   results: eventSchemas(TOPICS.results.schemas),
   decisions: eventSchemas(TOPICS.decisions.schemas),
   clusterOwnership: eventSchemas(TOPICS.clusterOwnership.schemas),
+  clusterPods: eventSchemas(TOPICS.clusterPods.schemas),
   clusterExpiry: eventSchemas(TOPICS.clusterExpiry.schemas),
   clusterCommands: eventSchemas(TOPICS.clusterCommands.schemas),
   clusterResults: eventSchemas(TOPICS.clusterResults.schemas),

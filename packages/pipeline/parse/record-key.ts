@@ -30,6 +30,7 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   results: SUBJECTS.node.keyOf,
   decisions: SUBJECTS.node.keyOf,
   clusterOwnership: SUBJECTS.cluster.keyOf,
+  clusterPods: SUBJECTS.cluster.keyOf,
   clusterExpiry: SUBJECTS.cluster.keyOf,
   clusterCommands: SUBJECTS.cluster.keyOf,
   clusterResults: SUBJECTS.cluster.keyOf,

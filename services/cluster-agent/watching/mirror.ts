@@ -7,8 +7,6 @@ interface MirrorOptions<Row> {
   readonly of: Pick<ResourceKind, 'group' | 'resource'>;
   /** What is kept of an object; `null` for one of which nothing may be concluded. */
   readonly rowOf: (kind: ResourceKind, object: ObservedObject) => Row | null;
-  /** Something may have changed. */
-  readonly onChange: () => void;
 }
 
 /** What is kept of all objects of one kind, by uid, as lists and watches tell it. */
@@ -30,10 +28,6 @@ export class Mirror<Row> implements ReflectorSink {
 
   get size(): number {
     return this.#rows.size;
-  }
-
-  get(uid: string): Row | undefined {
-    return this.#rows.get(uid);
   }
 
   rows(): MapIterator<Row> {
@@ -58,18 +52,14 @@ export class Mirror<Row> implements ReflectorSink {
     for (const uid of this.#rows.keys()) if (this.#listing?.has(uid) === false) this.#rows.delete(uid);
     this.#listing = null;
     this.#isSynced = isWatched;
-    this.#options.onChange();
   }
 
   put(kind: ResourceKind, object: ObservedObject): void {
-    if (!this.#isOf(kind)) return;
-    this.#put(kind, object);
-    this.#options.onChange();
+    if (this.#isOf(kind)) this.#put(kind, object);
   }
 
   gone(kind: ResourceKind, { uid }: ObservedObject): void {
-    if (!this.#isOf(kind) || !this.#rows.delete(uid)) return;
-    this.#options.onChange();
+    if (this.#isOf(kind)) this.#rows.delete(uid);
   }
 
   failed(kind: ResourceKind): void {

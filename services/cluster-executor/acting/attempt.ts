@@ -3,6 +3,7 @@ import { hasPath } from '../../../packages/kube-api/resources.ts';
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import { judgeExpiry } from '../checks/judge-expiry.ts';
 import { judgeOwnership } from '../checks/judge-ownership.ts';
+import { judgePod } from '../checks/judge-pod.ts';
 import {
   type Asked,
   clockUnbelieved,
@@ -15,7 +16,8 @@ import type { RemovalCounts } from '../checks/removal-counts.ts';
 import { later, refused, type Stop } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
 import type { IndexSource } from '../ports.ts';
-import { type Conflict, carryOut, type Deed } from './carry-out.ts';
+import { carryOut } from './carry-out.ts';
+import type { Conflict, Deed } from './deed.ts';
 import type { DoneBefore } from './done-before.ts';
 import { type Permitting, permissionFor, samePermission } from './permission.ts';
 
@@ -98,6 +100,8 @@ export class Attempt {
     switch (act.action) {
       case 'expire':
         return judgeExpiry(asked, act);
+      case 'remove-pod':
+        return judgePod(asked, act);
       case 'delete':
       case 'drop-references':
       case 'finish':

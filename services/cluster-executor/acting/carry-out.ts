@@ -1,32 +1,11 @@
 import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { type ObjectMetadata, readMetadata, UNREADABLE } from '../../../packages/kube-api/metadata.ts';
-import { jsonOf, refusalText } from '../../../packages/kube-api/status.ts';
-import {
-  deleteObject,
-  type MetadataLeft,
-  patchMetadata,
-  type WriteTarget,
-} from '../../../packages/kube-api/write.ts';
+import { jsonOf } from '../../../packages/kube-api/status.ts';
+import { deleteObject, type MetadataLeft, patchMetadata } from '../../../packages/kube-api/write.ts';
 import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
-import type { ServedKind } from '../../../schemas/events/cluster-objects.ts';
-import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
-import { later, refused, type Stop, settled, stopBy } from '../checks/stop.ts';
-
-export interface Deed {
-  readonly kind: ServedKind;
-  /** In the state that was judged. */
-  readonly object: ObjectMetadata;
-  readonly action: ClusterAction;
-  readonly rehearse: boolean;
-  /** Why nothing more may be done, asked between two writes. */
-  readonly objection: () => Stop | null;
-}
-
-/** Somebody changed the object since it was judged. */
-export interface Conflict {
-  readonly kind: 'conflict';
-  readonly message: string;
-}
+import { later, refused, type Stop } from '../checks/stop.ts';
+import { type Conflict, type Deed, done, isSuccess, stopOrConflict, targetOf } from './deed.ts';
+import { removePod } from './remove-pod.ts';
 
 /** Does it, on the state that was judged and on no other. Rejects with what the connection rejects with. */
 export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | Conflict> {
@@ -35,6 +14,8 @@ export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | 
   switch (action.action) {
     case 'delete':
       return remove(connection, deed, action);
+    case 'remove-pod':
+      return removePod(connection, { ...deed, action });
     case 'expire':
       return remove(connection, deed, { ...action, unblock: false });
     case 'drop-references': {
@@ -96,24 +77,6 @@ async function patched(connection: ApiConnection, deed: Deed, left: MetadataLeft
     : patchMetadata(connection, targetOf(deed), left);
 }
 
-const targetOf = ({ kind, object, rehearse }: Deed): WriteTarget => ({
-  resource: kind,
-  named: { namespace: object.namespace, name: object.name },
-  judged: object,
-  rehearse,
-});
-
-const isSuccess = ({ status }: ApiAnswer): boolean => status >= 200 && status < 300;
-
-const CONFLICT = 409;
-const stopOrConflict = (answer: ApiAnswer, { kind, object }: Deed): Stop | Conflict =>
-  answer.status === CONFLICT
-    ? { kind: 'conflict', message: refusalText(answer) }
-    : stopBy(answer, kind, object);
-
 /** An object that went at once is told as a status, or without the time of its deletion. */
 const isStillThere = ({ body }: ApiAnswer): boolean =>
   (readMetadata(jsonOf(body))?.deletionTimestamp ?? null) !== null;
-
-const done = ({ rehearse }: Deed, outcome: 'removed' | 'accepted' | 'patched'): Stop =>
-  settled(rehearse ? { outcome: 'rehearsed' } : ({ outcome } satisfies ClusterObjectOutcome));

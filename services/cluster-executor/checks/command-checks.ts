@@ -76,6 +76,7 @@ const COLLECTOR_OF: Readonly<Record<ClusterAction['action'], Collector | null>> 
   'drop-references': 'garbage-collector-controller',
   finish: 'garbage-collector-controller',
   expire: null,
+  'remove-pod': 'pod-garbage-collector-controller',
 };
 
 type PolicyInForce = Extract<ClusterPolicyInForce, { kind: 'policy' }>;

@@ -1,6 +1,6 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
-import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
+import type { ClusterAction, RemovePodAction } from '../../../schemas/events/cluster-command.ts';
 import type { ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
@@ -33,11 +33,25 @@ export interface Asked extends Permission {
   readonly nowMs: () => number;
 }
 
+/** How a pod is marked before it goes. */
+export interface PodMark {
+  /** What its condition of that name says; `null` for a pod that gets none. */
+  readonly disruption: { readonly reason: string; readonly message: string; readonly atMs: number } | null;
+}
+
+export interface PodRemoval extends RemovePodAction {
+  /** `null` for a pod that has ended by itself. */
+  readonly mark: PodMark | null;
+}
+
+/** What is to be done, with what the judgement found. */
+export type JudgedAction = Exclude<ClusterAction, RemovePodAction> | PodRemoval;
+
 /** What follows from the live state: this, to this object. */
 export interface Judgement extends Permission {
   readonly kind: ServedKind;
   readonly object: ObjectMetadata;
-  readonly action: ClusterAction;
+  readonly action: JudgedAction;
   /** Owners that let it go, and their kinds. */
   readonly leaving: readonly { readonly uid: string; readonly kind: string }[];
 }

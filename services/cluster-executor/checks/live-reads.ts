@@ -1,8 +1,9 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import { METADATA_FORM, type ObjectForm } from '../../../packages/kube-api/form.ts';
-import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import { METADATA_FORM, type ObjectForm, wholeForm } from '../../../packages/kube-api/form.ts';
+import { type ObjectMetadata, readMetadata } from '../../../packages/kube-api/metadata.ts';
 import { type LiveObject, readObject } from '../../../packages/kube-api/read.ts';
-import type { ApiObjectName } from '../../../packages/kube-api/resources.ts';
+import { type ApiObjectName, hasPath } from '../../../packages/kube-api/resources.ts';
+import { type NodeFacts, readNode } from '../../../packages/kube-api/whole/node.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
 import type { KindCatalog } from './kind-catalog.ts';
@@ -17,6 +18,24 @@ const NAMESPACES = {
   resource: 'namespaces',
   namespaced: false,
 } as const satisfies ServedKind;
+
+const NODES = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  resource: 'nodes',
+  namespaced: false,
+} as const satisfies ServedKind;
+
+const NODE_FORM = wholeForm<ObjectMetadata & { readonly node: NodeFacts | null }>((value) => {
+  const metadata = readMetadata(value);
+  return metadata && { ...metadata, node: readNode(value) };
+});
+
+/** What a node was found to be right before something was done. */
+export type NodeAsFound =
+  | { readonly is: 'absent' }
+  | { readonly is: 'there' | 'out-of-service'; readonly isReady: boolean };
 
 /** Where an object lies. */
 export interface Place {
@@ -93,6 +112,26 @@ export class LiveReads {
     if (found.kind === 'found' && found.object.uid === uid) return stateOf(found.object);
     absent.add(key, true, askedAtMs);
     return 'absent';
+  }
+
+  /** By its name alone: nothing else of it stands in a pod (cluster J7). That it is not there holds as long as of owners. */
+  async node(name: string): Promise<NodeAsFound | Stop> {
+    const { absent, nowMs } = this.#shared;
+    const named = { namespace: '', name };
+    if (!hasPath(NODES, named)) return refused('owner-unknown', 'no node can have such a name');
+    const key = JSON.stringify(['node', name]);
+    if (absent.get(key) !== undefined) return { is: 'absent' };
+    const askedAtMs = nowMs();
+    const found = await this.whole({ kind: NODES, named }, NODE_FORM);
+    if (found.kind === 'unknown') return unknownOwner(found, `the node ${name}`);
+    if (found.kind === 'absent') {
+      absent.add(key, true, askedAtMs);
+      return { is: 'absent' };
+    }
+    const { node } = found.object;
+    return node === null
+      ? { is: 'there', isReady: true }
+      : { is: node.isOutOfService ? 'out-of-service' : 'there', isReady: node.isReady };
   }
 
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */

@@ -68,7 +68,7 @@ export class CommandReports {
   }
 
   settle(order: Order, result: ClusterObjectOutcome): void {
-    const { item, attempts, requests, owners, command } = order;
+    const { item, attempts, requests, owners, node, command } = order;
     const open = this.#open.get(command.id);
     if (open === undefined) return;
     const { object, rule, act } = item;
@@ -79,6 +79,7 @@ export class CommandReports {
       attempts,
       requests,
       owners: owners.slice(0, MAX_OWNERS_TOLD).map(({ uid, found }) => ({ uid, found })),
+      ...(node !== null && { node: { name: node.name, found: node.found } }),
       result,
     };
     this.#parts.metrics.objects.add({ action: act.action, outcome: result.outcome });

@@ -9,12 +9,13 @@ test.each([
   {
     verb: 'decide',
     start: spawnVerb,
-    parts: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'expiry-gc'],
+    parts: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'expiry-gc', 'pod-gc'],
   },
   { verb: 'pressure', start: startVerb, parts: ['pressure'] },
   { verb: 'container-gc', start: startVerb, parts: ['container-gc'] },
   { verb: 'image-gc', start: startVerb, parts: ['image-gc'] },
   { verb: 'graph-gc', start: startVerb, parts: ['graph-gc'] },
+  { verb: 'pod-gc', start: startVerb, parts: ['pod-gc'] },
   { verb: 'expiry-gc', start: startVerb, parts: ['expiry-gc'] },
 ])('$verb becomes ready on an empty log and stops in order when told to', async ({ verb, start, parts }) => {
   const running = start(verb, ...(await embeddedLog()));

@@ -110,6 +110,7 @@ describe('a kubeconfig', () => {
       /verify/,
     ],
     ['runs a plugin', () => fileWith({ exec: { command: 'x' } }), null, /exec plugin/],
+    ['acts as another user', () => fileWith({ token: 't', as: 'reader' }), null, /acts as another one/],
     ['has a server that is no address', () => fileWith({}, { cluster: { server: 'one' } }), null, /server/],
     [
       'names a file that is not there',

@@ -27,6 +27,7 @@ import { image, inventory } from '../../fixtures/inventory.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { command, decision } from '../../fixtures/outputs.ts';
 import { ownership } from '../../fixtures/ownership.ts';
+import { pods } from '../../fixtures/pods.ts';
 import { deletionRecord, pauseRecord } from '../../fixtures/policy.ts';
 import { objectResult, pressureUnrelieved, reclaimGoesOn, refusedCommand } from '../../fixtures/results.ts';
 import { newKey } from '../../fixtures/trust.ts';
@@ -150,6 +151,7 @@ describe('the text of an event on the log', () => {
       results: [objectResult(), refusedCommand(), reclaimGoesOn(), pressureUnrelieved()],
       decisions: [decision(), pressureUnrelieved()],
       clusterOwnership: [ownership()],
+      clusterPods: [pods()],
       clusterExpiry: [expiry()],
       clusterCommands: [clusterCommand()],
       clusterResults: [clusterObjectResults(), clusterCommandResult()],

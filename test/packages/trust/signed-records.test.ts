@@ -186,6 +186,7 @@ describe('what leaves a process', () => {
           'commands',
           'results',
           'clusterOwnership',
+          'clusterPods',
           'clusterExpiry',
           'clusterCommands',
           'clusterResults',

@@ -40,10 +40,12 @@ async function agentOf(
   const agent = new ClusterAgent('c1', {
     connection: cluster.connection(),
     publish: async (fact) => {
-      if (fact.type === 'fleetgc.cluster.ownership') await publish(fact);
-      if (fact.type === 'fleetgc.cluster.ownership') facts.push(Ownership.parse(fact));
       if (fact.type === 'fleetgc.cluster.census') censuses.push(Census.parse(fact));
+      if (fact.type !== 'fleetgc.cluster.ownership') return;
+      await publish(fact);
+      facts.push(Ownership.parse(fact));
     },
+    policy: () => null,
     goneBefore: async () => goneBefore,
     holds: () => holding.holds,
     sleep: time.sleep,
@@ -176,10 +178,10 @@ test('[cluster I10] an agent is ready when everything was listed, and not while 
     made.put(owned('d', 'o'));
   });
   expect(agent.problem()).toBeNull();
-  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0 });
+  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0, pods: null });
   cluster.remove('o');
   await pass(1);
-  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1 });
+  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1, pods: null });
   const known = agent.current();
   expect([known?.object('o'), known?.object('d')?.name, known?.wentBack]).toEqual([undefined, 'd', false]);
   expect(known?.candidate('d')?.references[0]?.state).toBe('gone');
@@ -236,6 +238,23 @@ test('[cluster S3] a cluster that was restored is read anew, and its facts say s
   ]);
   await pass(601);
   expect(facts.at(-1)?.wentBack).toBe(false);
+});
+
+test('[cluster S3] a cluster that takes the place of another one is read anew, under its own name', async () => {
+  const { cluster, pass, facts } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  cluster.remove('the-cluster');
+  cluster.put({ resource: 'namespaces', name: 'kube-system', uid: 'another-cluster' });
+  await pass(5);
+  cluster.remove('o');
+  await pass(5);
+  expect(facts.at(-1)).toMatchObject({
+    clusterInstance: 'another-cluster',
+    wentBack: true,
+    candidates: [{ object: { name: 'd' } }],
+  });
 });
 
 describe('a candidate', () => {

@@ -88,6 +88,7 @@ test('an agent reads all that a real API server serves', async () => {
     publish: async (fact: AgentFact) => {
       if (fact.type === 'fleetgc.cluster.ownership') facts.push(fact);
     },
+    policy: () => null,
     goneBefore: async () => new Map(),
     holds: () => null,
     sleep: pause,

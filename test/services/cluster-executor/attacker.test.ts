@@ -243,6 +243,7 @@ function follows(does: ReturnType<typeof actionOf>, act: ClusterAction): boolean
         ? act.unblock
         : does.action === 'delete' && does.propagation === act.propagation;
     case 'expire':
+    case 'remove-pod':
       return false;
     case 'finish':
       return does !== 'unblock' && does.action === 'finish' && does.finalizer === act.finalizer;

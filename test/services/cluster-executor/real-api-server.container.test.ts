@@ -53,6 +53,7 @@ beforeAll(async () => {
     ...common,
     connection: accounts.connection(ofAgent),
     publish: async () => undefined,
+    policy: () => null,
     goneBefore: async () => new Map(),
     holds: () => null,
     newId,

@@ -72,6 +72,7 @@ describe('[cluster S5] beside an agent that does not know of the annotation of a
       return known && { ...known, object: { ...known.object, keptBy: null } };
     },
     wentBack: truth.wentBack,
+    pods: truth.pods,
   });
 
   test('what lies in it stays', async () => {

@@ -102,6 +102,15 @@ test('what is due anyway is not counted as taken along', async () => {
   expect(Object.keys(told).toSorted()).toEqual(['d', 'e', 'o']);
 });
 
+test('[cluster D11] what loses a reference anyway loses that to the deleted owner too', async () => {
+  const told = await fates('Background', (cluster) => {
+    cluster.put({ resource: 'configmaps', name: 'o' });
+    cluster.put({ resource: 'configmaps', name: 'p' });
+    cluster.put(owned('shared', ['o', 'p', 'nobody']));
+  });
+  expect(told).toEqual({ o: 'goes', shared: 'loses-references D11' });
+});
+
 test('an object that is not there, and a kind that is not served, are told', async () => {
   await expect(fates('Background', family, { target: 'ConfigMap/x' })).rejects.toThrow(
     'there is no ConfigMap x',

@@ -34,6 +34,7 @@ export class ClusterRecords {
   readonly takers: TopicTakers<ClusterTopic, void | Promise<void>> = {
     clusterOwnership: (record) => this.#takeFact(record),
     clusterExpiry: (record) => this.#takeFact(record),
+    clusterPods: (record) => this.#takeFact(record),
     clusterCommands: (record) => this.#takeCommand(record),
     clusterResults: (record) => this.#takeResult(record),
     // Nobody decides on it: it has to be one, and that is all.

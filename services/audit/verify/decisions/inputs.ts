@@ -21,6 +21,7 @@ export const DECIDES_ON: Readonly<Record<AnyDeciderName, readonly TopicName[]>> 
   'image-gc': [TOPICS.inventory.name],
   pressure: [TOPICS.diskStats.name, TOPICS.results.name],
   'graph-gc': [TOPICS.clusterOwnership.name],
+  'pod-gc': [TOPICS.clusterPods.name],
   'expiry-gc': [TOPICS.clusterExpiry.name],
 };
 
@@ -188,6 +189,7 @@ const KEPT_AS_DECISIONS: readonly TopicName[] = [
   TOPICS.inventory.name,
   TOPICS.clusterOwnership.name,
   TOPICS.clusterExpiry.name,
+  TOPICS.clusterPods.name,
 ];
 
 /** What is kept for a shorter time than decisions may be gone when an archive comes to it, unless later ones were archived. */

@@ -51,6 +51,7 @@ const FACTS = [
   'inventory',
   'results',
   'clusterOwnership',
+  'clusterPods',
   'clusterExpiry',
   'clusterResults',
   'clusterCensus',

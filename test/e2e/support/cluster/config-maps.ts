@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
+import { text as allOf } from 'node:stream/consumers';
 import { kubeconfigAccess } from '../../../../packages/kube-api/kubeconfig.ts';
 import { patiently } from '../../../support/patience.ts';
 
@@ -33,6 +33,37 @@ export class ConfigMaps {
     return { name, uid: JSON.parse(answer.text).metadata.uid };
   }
 
+  /** A Job that has just ended, and may go so long after that. */
+  async finishedJob(name: string, ttlSecondsAfterFinished: number): Promise<void> {
+    const jobs = '/apis/batch/v1/namespaces/default/jobs';
+    const containers = [{ name: 'c', image: 'none' }];
+    const template = { spec: { restartPolicy: 'Never', containers } };
+    const spec = { ttlSecondsAfterFinished, template };
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec };
+    const made = await this.call('POST', jobs, job);
+    if (made.status !== 201) throw new Error(`${name} cannot be made: ${made.text}`);
+    const at = new Date().toISOString().replace(/\.\d+Z/, 'Z');
+    const times = { lastProbeTime: at, lastTransitionTime: at };
+    const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({ type, status: 'True', ...times }));
+    const counts = { succeeded: 1, uncountedTerminatedPods: {} };
+    const status = { startTime: at, completionTime: at, ...counts, conditions };
+    const told = await this.call('PUT', `${jobs}/${name}/status`, { ...JSON.parse(made.text), status });
+    if (told.status !== 200) throw new Error(`${name} cannot end: ${told.text}`);
+  }
+
+  /** A pod that is being deleted before it was scheduled; somebody's finalizer holds it. */
+  async unscheduledPod(name: string): Promise<void> {
+    const pods = '/api/v1/namespaces/default/pods';
+    const made = await this.call('POST', pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, finalizers: ['example.com/held'] },
+      spec: { containers: [{ name: 'c', image: 'none' }] },
+    });
+    if (made.status !== 201) throw new Error(`${name} cannot be made: ${made.text}`);
+    await this.call('DELETE', `${pods}/${name}`, {});
+  }
+
   async remove(name: string): Promise<void> {
     await this.call('DELETE', `${PATH}/${name}`, { propagationPolicy: 'Background' });
   }
@@ -46,16 +77,22 @@ export class ConfigMaps {
     return JSON.parse((await this.call('GET', `${PATH}/${name}`)).text).metadata;
   }
 
-  async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Answer> {
+  async call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<Answer> {
     const { server, authority, token } = kubeconfigAccess(this.#kubeconfig, null);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const headers = { authorization: `Bearer ${token()}`, 'content-type': 'application/json' };
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const headers = {
+      authorization: `Bearer ${token()}`,
+      'content-type': 'application/json',
+      // Of a DELETE it is not written by itself.
+      'content-length': Buffer.byteLength(text),
+    };
     const signal = AbortSignal.timeout(patiently(REQUEST_MS));
     const ca = authority ?? undefined;
     request(new URL(path, server), { method, headers, signal, ...(ca && { ca }) }, resolve)
       .on('error', reject)
-      .end(body === undefined ? undefined : JSON.stringify(body));
+      .end(text);
     const response = await promise;
-    return { status: response.statusCode ?? 0, text: await text(response) };
+    return { status: response.statusCode ?? 0, text: await allOf(response) };
   }
 }

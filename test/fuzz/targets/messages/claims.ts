@@ -44,6 +44,7 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
   results: { may: 'node', other: 'decider' },
   decisions: null,
   clusterOwnership: { may: 'cluster', other: 'node' },
+  clusterPods: { may: 'cluster', other: 'node' },
   clusterExpiry: { may: 'cluster', other: 'node' },
   clusterCommands: { may: 'decider', other: 'cluster' },
   clusterResults: { may: 'cluster', other: 'decider' },
@@ -64,6 +65,7 @@ const FACTS: readonly TopicId[] = [
   'results',
   'clusterOwnership',
   'clusterExpiry',
+  'clusterPods',
   'clusterResults',
   'clusterCensus',
 ];

@@ -144,6 +144,7 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   results: nodeKeyOf,
   decisions: nodeKeyOf,
   clusterOwnership: clusterKeyOf,
+  clusterPods: clusterKeyOf,
   clusterExpiry: clusterKeyOf,
   clusterCommands: clusterKeyOf,
   clusterResults: clusterKeyOf,

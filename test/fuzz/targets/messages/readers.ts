@@ -8,6 +8,7 @@ import { containerGcHandler } from '../../../../services/container-gc/handler.ts
 import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
 import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
 import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
+import { podGcHandler } from '../../../../services/pod-gc/handler.ts';
 import { pressureHandler, resultsHandler } from '../../../../services/pressure/handler.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
@@ -27,6 +28,7 @@ import { incompleteInventory, tooLargeInventory } from '../../../fixtures/invent
 import { observe } from '../../../fixtures/observe.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
+import { DELETED_AT, podCandidate, pods } from '../../../fixtures/pods.ts';
 import { deletionRecord, pauseRecord, policySet } from '../../../fixtures/policy.ts';
 import { reclaim, WHOLE_DISK } from '../../../fixtures/reclaim.ts';
 import {
@@ -208,6 +210,28 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       audit: auditReader('clusterOwnership'),
       'signatures of verify': signaturesReader('clusterOwnership'),
       'trust that warns': warnedReader('clusterOwnership'),
+    },
+  },
+  clusterPods: {
+    events: () => [
+      pods(),
+      pods({
+        totals: { terminated: 20_000, onMissingNodes: 1 },
+        candidates: [
+          podCandidate({ phase: 'Failed' }),
+          podCandidate({ node: { state: 'missing', name: 'n', missingForMs: 60_000 } }),
+          podCandidate({ object: { deletionTimestamp: DELETED_AT }, node: { state: 'none' } }),
+        ],
+      }),
+    ],
+    readers: {
+      'pod-gc': decidingReader('clusterPods', () => ({
+        handlers: { clusterPods: podGcHandler(clusterPolicies) },
+        judge: toTheSameNode,
+      })),
+      audit: auditReader('clusterPods'),
+      'signatures of verify': signaturesReader('clusterPods'),
+      'trust that warns': warnedReader('clusterPods'),
     },
   },
   clusterExpiry: {

@@ -32,6 +32,7 @@ type Verified = Extract<
   | 'inventory'
   | 'results'
   | 'clusterOwnership'
+  | 'clusterPods'
   | 'clusterExpiry'
   | 'clusterCommands'
   | 'clusterResults'

@@ -199,6 +199,7 @@ const GOES_BACK: readonly TopicName[] = [
   TOPICS.inventory.name,
   TOPICS.results.name,
   TOPICS.clusterOwnership.name,
+  TOPICS.clusterPods.name,
   TOPICS.clusterExpiry.name,
   TOPICS.clusterResults.name,
   TOPICS.clusterCensus.name,

@@ -30,7 +30,14 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
   {
     role: 'cluster',
-    writes: ['clusterOwnership', 'clusterExpiry', 'clusterResults', 'clusterCensus', 'deadLetters'],
+    writes: [
+      'clusterOwnership',
+      'clusterPods',
+      'clusterExpiry',
+      'clusterResults',
+      'clusterCensus',
+      'deadLetters',
+    ],
   },
   {
     role: 'decider',
@@ -57,9 +64,8 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'inventory',
       'results',
       'clusterOwnership',
+      'clusterPods',
       'clusterExpiry',
-      'clusterResults',
-      'clusterCensus',
     ],
   },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {

@@ -10,6 +10,7 @@ import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { expiry } from '../../../fixtures/expiry.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { ownership } from '../../../fixtures/ownership.ts';
+import { pods } from '../../../fixtures/pods.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR } from '../../../fixtures/time.ts';
 import { arbitraryContainerNode, arbitraryContainerPolicy } from '../../container-gc/arbitrary.ts';
@@ -17,6 +18,7 @@ import { AnyExpiring } from '../../expiry-gc/support/any-expiring.ts';
 import { AnyCandidate } from '../../graph-gc/support/any-candidate.ts';
 import { arbitraryCase } from '../../image-gc/support/arbitrary-case.ts';
 import { nodeWithLayers } from '../../image-gc/support/arbitrary-layers.ts';
+import { AnyPods } from '../../pod-gc/support/any-pod.ts';
 import { someNode, somePolicy } from '../../pressure/arbitrary.ts';
 import type { CorpusCase } from './corpus.ts';
 
@@ -96,6 +98,8 @@ const cases = (
     }))
     .filter(isValid);
 
+const PAUSES = fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]);
+
 const TAKEN_AT_MS = ownership().takenAt.serverMs;
 
 const ownershipCases: fc.Arbitrary<Unnamed> = fc
@@ -115,7 +119,7 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
       { keep: { namespaces: ['ns'], kinds: [] } },
       { selector: { clusters: ['another'] } },
     ),
-    pauses: fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selector: ELSEWHERE })]),
+    pauses: PAUSES,
     approvals: fc.subarray([
       approval(approvedOwner('gone-0', 2_000), { id: 'approval-owner' }),
       approval(approvedOwners('ConfigMap', 5_000), { id: 'approval-kind', untilMs: TAKEN_AT_MS + 1_000 }),
@@ -132,6 +136,40 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
     ],
     pauses: [...pauses],
     approvals,
+  }));
+
+const podCases: fc.Arbitrary<Unnamed> = fc
+  .record({
+    candidates: AnyPods,
+    terminated: fc.constantFrom(0, 1, 3, 8),
+    onMissingNodes: fc.constantFrom(1, 1, 1, 9),
+    wentBack: fc.constantFrom(false, false, false, true),
+    over: fc.record({
+      mode: fc.constantFrom('enforce', 'enforce', 'rehearse', 'dry-run'),
+      profile: fc.constantFrom('fleetgc', 'fleetgc', 'kubernetes'),
+      terminatedPodGCThreshold: fc.constantFrom(1, 1, 2, 0),
+    }),
+    otherwise: fc.constantFrom<Partial<ClusterPolicy>>(
+      {},
+      {},
+      {},
+      { collectors: [] },
+      { heldKinds: ['Pod'] },
+      { limits: { cascade: 1, cascadeOfKind: 5, removalsPerHour: 1 } },
+      { keep: { namespaces: ['ns'], kinds: [] } },
+      { keep: { namespaces: [], kinds: ['Pod'] } },
+      { selector: { clusters: ['another'] } },
+    ),
+    pauses: PAUSES,
+  })
+  .map(({ candidates, terminated, onMissingNodes, wentBack, over, otherwise, pauses }) => ({
+    topic: 'clusterPods',
+    event: pods({ candidates: [...candidates], totals: { terminated, onMissingNodes }, wentBack }),
+    policies: [
+      clusterPolicyRecord({ collectors: ['pod-garbage-collector-controller'], ...over, ...otherwise }),
+      clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
+    ],
+    pauses: [...pauses],
   }));
 
 const HELD = ['batch/Job', 'certificates.k8s.io/CertificateSigningRequest'];
@@ -175,5 +213,6 @@ export const ARBITRARY_CASES: Readonly<Record<CorpusCase['topic'], readonly fc.A
   ],
   diskStats: [cases('diskStats', fc.record({ event: someNode, settings: somePolicy }))],
   clusterOwnership: [ownershipCases],
+  clusterPods: [podCases],
   clusterExpiry: [expiryCases],
 };

@@ -17,6 +17,7 @@ const PARSERS = {
   inventory: 'schemas/events/inventory.ts',
   diskStats: 'schemas/events/disk-stats.ts',
   clusterOwnership: 'schemas/events/ownership.ts',
+  clusterPods: 'schemas/events/pods.ts',
   clusterExpiry: 'schemas/events/expiry.ts',
 } as const;
 

@@ -18,7 +18,7 @@ import type { FrozenDecider } from '../../../../services/audit/deciders/deciders
 /** One message with the policies of its time, as recorded: `make-corpus.ts` wrote it, and nothing changes it. */
 export const CorpusCase = z.strictObject({
   name: z.string(),
-  topic: z.enum(['inventory', 'diskStats', 'clusterOwnership', 'clusterExpiry']),
+  topic: z.enum(['inventory', 'diskStats', 'clusterOwnership', 'clusterPods', 'clusterExpiry']),
   event: z.unknown(),
   policies: z.array(z.discriminatedUnion('type', [POLICY_RECORDS.node, POLICY_RECORDS.cluster])),
   pauses: z.array(PauseRecord),

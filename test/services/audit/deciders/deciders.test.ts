@@ -132,6 +132,7 @@ test('the corpus meets both sides of the rule of overtaking, on each topic', asy
     ['container-gc', 7, 14],
     ['image-gc', 7, 14],
     ['graph-gc', 0, 0],
+    ['pod-gc', 0, 0],
     ['expiry-gc', 0, 0],
   ]);
 });
@@ -169,6 +170,28 @@ test('the corpus meets all rules about owners, and every outcome', () => {
     ]),
   );
   for (const outcome of ClusterDecisionOutcome.options) expect(ofOwners).toContain(outcome);
+});
+
+test('the corpus meets all rules about pods, and every outcome', () => {
+  const findings = [...new Set(corpus.flatMap((recorded) => [...findingsOf(recorded)]))];
+  const ofPods = findings.flatMap((finding) => finding.match(/^pod-gc (.*)/)?.[1] ?? []);
+  const rules = ofPods.flatMap((finding) => /^(?:\w|-)+ (\w\d+) /.exec(`${finding} `)?.[1] ?? []);
+  expect([...new Set(rules)].toSorted()).toEqual([
+    'J1',
+    'J11',
+    'J3',
+    'J5',
+    'J6',
+    'J8',
+    'J9',
+    'P1',
+    'P2',
+    'S1',
+    'S2',
+    'S3',
+    'S5',
+  ]);
+  for (const outcome of ClusterDecisionOutcome.options) expect(ofPods).toContain(outcome);
 });
 
 test('the corpus meets all rules about time, and every outcome', () => {

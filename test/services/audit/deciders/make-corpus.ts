@@ -25,7 +25,13 @@ import { OVERTAKING_CASES } from './overtaking-cases.ts';
 
 const SEED = 20_260_101;
 const SAMPLES = 600;
-const MOST_CASES = { inventory: 26, diskStats: 10, clusterOwnership: 24, clusterExpiry: 22 } as const;
+const MOST_CASES = {
+  inventory: 26,
+  diskStats: 10,
+  clusterOwnership: 24,
+  clusterPods: 24,
+  clusterExpiry: 22,
+} as const;
 
 /** More than one command holds. */
 const MANY_IMAGES = Array.from({ length: 104 }, (_, index) => image(`i${index}`, { sizeBytes: 1 }));

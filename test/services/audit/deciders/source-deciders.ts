@@ -16,6 +16,9 @@ import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
 import { passOver as imageGcPasses } from '../../../../services/image-gc/bundle-entry.ts';
 import { DECIDER as IMAGE_GC } from '../../../../services/image-gc/decide.ts';
 import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
+import { passOver as podGcPasses } from '../../../../services/pod-gc/bundle-entry.ts';
+import { DECIDER as POD_GC } from '../../../../services/pod-gc/decide.ts';
+import { podGcHandler } from '../../../../services/pod-gc/handler.ts';
 import { passOver as pressurePasses } from '../../../../services/pressure/bundle-entry.ts';
 import { DECIDER as PRESSURE } from '../../../../services/pressure/decide.ts';
 import { pressureHandler } from '../../../../services/pressure/handler.ts';
@@ -77,6 +80,10 @@ export const SOURCE_DECIDERS: readonly SourceDecider[] = [
   sourceDecider(
     { decider: GRAPH_GC, subject: 'cluster', topic: 'clusterOwnership', passOver: graphGcPasses },
     graphGcHandler,
+  ),
+  sourceDecider(
+    { decider: POD_GC, subject: 'cluster', topic: 'clusterPods', passOver: podGcPasses },
+    podGcHandler,
   ),
   sourceDecider(
     { decider: EXPIRY_GC, subject: 'cluster', topic: 'clusterExpiry', passOver: expiryGcPasses },

@@ -22,6 +22,7 @@ const EMPTY: Recording = {
   results: [],
   decisions: [],
   clusterOwnership: [],
+  clusterPods: [],
   clusterExpiry: [],
   clusterCommands: [],
   clusterResults: [],

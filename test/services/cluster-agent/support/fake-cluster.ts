@@ -121,7 +121,10 @@ export class FakeCluster {
     if (url.pathname === '/api') return ok(this.#discovery());
     if (url.pathname === '/apis') return ok({ kind: 'APIGroupDiscoveryList', items: [] });
     if (url.pathname === '/api/v1/namespaces/kube-system')
-      return ok({ metadata: this.#objects.get('the-cluster')?.metadata });
+      return ok({
+        metadata: [...this.#objects.values()].find(({ metadata }) => metadata.name === 'kube-system')
+          ?.metadata,
+      });
     const resource = resourceOf(url);
     const refusal = this.refusals.get(resource);
     if (refusal !== undefined)

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../../packages/kube-api/connection.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
@@ -25,6 +26,22 @@ export const SERVED: readonly ServedKind[] = [
     namespaced: false,
   },
 ];
+
+/** Served where a test wants pods. */
+export const POD: ServedKind = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true };
+export const NODE: ServedKind = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  resource: 'nodes',
+  namespaced: false,
+};
+
+const PodStatus = z.looseObject({
+  phase: z.string().optional(),
+  conditions: z.array(z.looseObject({ type: z.string() })).default([]),
+});
+
 export const kindNamed = (name: string): ServedKind => {
   const found = SERVED.find(({ kind }) => kind === name);
   if (found === undefined) throw new Error(`nobody serves ${name}`);
@@ -54,6 +71,7 @@ export interface StoredObject {
   /** What a whole object has beside its metadata. */
   readonly whole?: Readonly<Record<string, unknown>>;
   readonly creationTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
 }
 
 type Made = Pick<StoredObject, 'kind' | 'name'> & Partial<StoredObject>;
@@ -146,7 +164,7 @@ export class FakeApi {
     const url = new URL(request.path, 'http://x');
     if (url.pathname === '/api') return ok(this.#discovery(({ group }) => group === ''));
     if (url.pathname === '/apis') return ok(this.#discovery(({ group }) => group !== ''));
-    const place = placeOf(url.pathname, this.served);
+    const place = placeOf(url.pathname.replace(/\/status$/, ''), this.served);
     if (place === null) return { status: 404, body: '404 page not found' };
     if (request.method !== 'GET') this.beforeWrite(request);
     const object = this.#objects.get(keyOf(place.kind, place.namespace, place.name));
@@ -165,8 +183,12 @@ export class FakeApi {
     const write = { request, before: object, isDryRun };
     this.writes.push(write);
     this.onWrite(write);
-    return request.method === 'DELETE'
-      ? this.#delete(object, body.propagationPolicy, isDryRun)
+    if (request.method === 'DELETE')
+      return object.kind === POD
+        ? this.#deletePod(object, isDryRun)
+        : this.#delete(object, body.propagationPolicy, isDryRun);
+    return url.pathname.endsWith('/status')
+      ? this.#patchStatus(object, body.status, isDryRun)
       : this.#patch(object, body.metadata, isDryRun);
   }
 
@@ -180,6 +202,27 @@ export class FakeApi {
     }
     const left = { ...object, finalizers, deletionTimestamp: DELETED_AT };
     return ok(bodyOf(isDryRun ? left : this.put(left)));
+  }
+
+  /** Without grace only finalizers hold a pod; the answer has the time of its deletion in any case. */
+  #deletePod(object: StoredObject, isDryRun: boolean): Partial<ApiAnswer> {
+    const left = { ...object, deletionTimestamp: DELETED_AT, deletionGracePeriodSeconds: 0 };
+    if (isDryRun) return ok(bodyOf(left));
+    if (object.finalizers.length > 0) return ok(bodyOf(this.put(left)));
+    this.remove(object);
+    return ok(bodyOf(left));
+  }
+
+  /** Conditions are merged by their types. */
+  #patchStatus(object: StoredObject, patch: unknown, isDryRun: boolean): Partial<ApiAnswer> {
+    const before = PodStatus.parse(object.whole?.status);
+    const change = PodStatus.parse(patch);
+    const others = before.conditions.filter(({ type }) =>
+      change.conditions.every((each) => each.type !== type),
+    );
+    const status = { ...before, ...change, conditions: [...others, ...change.conditions] };
+    const left = { ...object, whole: { ...object.whole, status } };
+    return ok(bodyOf(isDryRun ? { ...left, resourceVersion: 'never' } : this.put(left)));
   }
 
   #patch(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AnyDeciderName } from '../../../../../schemas/events/deciders.ts';
+import { AnyDeciderName, ClusterDeciderName } from '../../../../../schemas/events/deciders.ts';
 import type { EventOf } from '../../../../../schemas/events/topics.ts';
 import { decisionRanges } from '../../../../../services/audit/verify/heads/decision-ranges.ts';
 import { recordOf } from '../../../../support/logs/log-record.ts';
@@ -26,5 +26,5 @@ test('what a head names lies on the topic on which its decider writes, and is mi
     return [...byChain.keys()];
   };
   expect(await chainsOn('decisions')).toEqual(['pressure', 'container-gc', 'image-gc']);
-  expect(await chainsOn('clusterDecisions')).toEqual(['graph-gc', 'expiry-gc']);
+  expect(await chainsOn('clusterDecisions')).toEqual(ClusterDeciderName.options);
 });

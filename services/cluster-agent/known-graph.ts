@@ -1,0 +1,20 @@
+import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
+import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { PodTotals } from './pods/pod-watch.ts';
+
+/** For who judges beside the agent, in the same process. */
+export interface KnownGraph {
+  object(uid: string): GraphObject | undefined;
+  /** As it would be published now; `null` for an object that is no candidate. */
+  candidate(uid: string): OwnershipCandidate | null;
+  /** The cluster was restored to an older state a short time ago (cluster S3). */
+  readonly wentBack: boolean;
+  readonly pods: KnownPods;
+}
+
+export interface KnownPods {
+  /** `null` while nothing may be concluded from pods and nodes. */
+  totals(): PodTotals | null;
+  /** For how long pods have named a node of that name while there is none; 0 for one that is there. */
+  missingForMs(nodeName: string): number;
+}

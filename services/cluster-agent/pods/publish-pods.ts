@@ -1,0 +1,74 @@
+import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
+import type { Pods } from '../../../schemas/events/pods.ts';
+import { type PodSettings, podSettingsOf } from '../../pod-gc/rules/settings.ts';
+import type { AgentParts } from '../agent-parts.ts';
+import { publishUntilDone, takenAt } from '../publish-until-done.ts';
+import type { PodWatch } from './pod-watch.ts';
+import { ToldPods } from './told-pods.ts';
+
+export interface PodPublishing {
+  readonly parts: Omit<AgentParts, 'goneBefore'>;
+  readonly identity: ClusterIdentity & { readonly session: string };
+  readonly watch: PodWatch;
+  /** Whether anything may be published (cluster I10). */
+  readonly isReady: () => boolean;
+  /** The cluster was restored to an older state a short time ago (cluster S3). */
+  readonly wentBack: () => boolean;
+}
+
+/** As often as upstream looks (cluster J1, N10). */
+const LOOK_EVERY_MS = 20_000;
+/** While nothing can be concluded. */
+const WAIT_MS = 1_000;
+
+/** Without a policy all that could be called for is told, but for those that ended: how many may stay is not known. */
+const WITHOUT_POLICY: PodSettings = {
+  profile: 'kubernetes',
+  terminatedPodGcThreshold: 0,
+  mostOnMissingNodes: 0,
+  holdsPods: false,
+  keep: { namespaces: new Set(), kinds: new Set() },
+};
+
+/** Tells which pods may have to go, until the signal aborts. */
+export async function publishPods(publishing: PodPublishing, signal: AbortSignal): Promise<void> {
+  const { parts } = publishing;
+  const told = new ToldPods();
+  for (let seq = 0; !signal.aborted; ) {
+    const found = factOf(publishing, told, seq);
+    if (found !== 'nothing-known' && found !== 'no-news') {
+      seq++;
+      await publishUntilDone(parts, found, signal);
+    }
+    await parts.sleep(found === 'nothing-known' ? WAIT_MS : LOOK_EVERY_MS, signal);
+  }
+}
+
+function factOf(
+  { parts, identity, watch, isReady, wentBack }: PodPublishing,
+  told: ToldPods,
+  seq: number,
+): Pods | 'nothing-known' | 'no-news' {
+  const instant = takenAt(parts);
+  if (instant === null || !isReady()) return 'nothing-known';
+  const record = parts.policy();
+  const isRestored = wentBack();
+  const look = watch.look(record === null ? WITHOUT_POLICY : podSettingsOf(record.policy), isRestored);
+  if (look === null) return 'nothing-known';
+  const news = told.take(look.due, parts.nowMs(), `${parts.holds(identity, instant.serverMs)} ${isRestored}`);
+  if (news.length === 0) return 'no-news';
+  const { cluster, clusterInstance, session } = identity;
+  return {
+    type: 'fleetgc.cluster.pods',
+    version: 1,
+    id: parts.newId(),
+    cluster,
+    clusterInstance,
+    session,
+    seq,
+    takenAt: instant,
+    totals: look.totals,
+    wentBack: isRestored,
+    candidates: [...news],
+  };
+}

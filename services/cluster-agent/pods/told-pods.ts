@@ -1,0 +1,55 @@
+import { MAX_POD_CANDIDATES, type PodCandidate } from '../../../schemas/events/pods.ts';
+
+interface Told {
+  readonly fingerprint: string;
+  readonly atMs: number;
+}
+
+/** Told again after so long, so that what was lost or has expired heals. */
+const AGAIN_AFTER_MS = 600_000;
+
+/** Which pods were told, so that nothing is told again that has not changed. */
+export class ToldPods {
+  readonly #told = new Map<string, Told>();
+  /** Under which circumstances all of it was told. */
+  #under = '';
+
+  get size(): number {
+    return this.#told.size;
+  }
+
+  /**
+   * Of those that are due what is news, which counts as told: as many as one fact holds, and of more those that wait longest. Under
+   * other circumstances all of it is news.
+   */
+  take(due: readonly PodCandidate[], nowMs: number, under: string): readonly PodCandidate[] {
+    if (under !== this.#under) this.#told.clear();
+    this.#under = under;
+    const uids = new Set(due.map(({ object }) => object.uid));
+    for (const uid of this.#told.keys()) if (!uids.has(uid)) this.#told.delete(uid);
+    const news = due
+      .filter((pod) => this.#isNews(pod, nowMs))
+      .toSorted((one, other) => this.#toldAtMs(one) - this.#toldAtMs(other))
+      .slice(0, MAX_POD_CANDIDATES);
+    for (const pod of news) this.#told.set(pod.object.uid, { fingerprint: fingerprintOf(pod), atMs: nowMs });
+    return news;
+  }
+
+  #isNews(pod: PodCandidate, nowMs: number): boolean {
+    const told = this.#told.get(pod.object.uid);
+    return (
+      told === undefined || told.fingerprint !== fingerprintOf(pod) || nowMs - told.atMs >= AGAIN_AFTER_MS
+    );
+  }
+
+  #toldAtMs({ object }: PodCandidate): number {
+    return this.#told.get(object.uid)?.atMs ?? -1;
+  }
+}
+
+/** Differs when a decision may differ: a newer resourceVersion alone is no news, nor that a node is missing for longer. */
+function fingerprintOf({ object, phase, graceSeconds, node }: PodCandidate): string {
+  const { deletionTimestamp, finalizers, keptBy } = object;
+  const place = node.state === 'missing' ? [node.state, node.name] : node;
+  return JSON.stringify([phase, graceSeconds, deletionTimestamp, finalizers, keptBy, place]);
+}

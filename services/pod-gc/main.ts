@@ -1,0 +1,16 @@
+import type { Consumer } from '../../packages/pipeline/consume.ts';
+import { type DecisionServiceDeps, startDecisionService } from '../../packages/service/decision-service.ts';
+import { DECIDER } from './decide.ts';
+import { podGcHandler } from './handler.ts';
+
+/** Starts one replica of pod-gc: what is known of pods in, commands to the executors of clusters out. */
+export const startPodGc = (deps: DecisionServiceDeps<'cluster'>): Promise<Consumer> =>
+  startDecisionService(
+    {
+      name: 'pod-gc',
+      group: 'fleetgc-pod-gc',
+      handlers: (policies) => ({ clusterPods: podGcHandler(policies) }),
+      decider: DECIDER,
+    },
+    deps,
+  );
