@@ -92,6 +92,7 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
+  'services/cluster-holds': ['packages/process', 'packages/text', 'packages/event-log', 'packages/pipeline'],
   'services/cluster-leftovers': [
     'packages/process',
     'packages/kube-api',
@@ -242,6 +243,7 @@ const ROOMS = {
     'packages/service',
     'services/audit',
     'services/cluster-access',
+    'services/cluster-holds',
     'services/dead-letters',
     'services/plan',
     'cli/options',
@@ -292,6 +294,7 @@ const ROOMS = {
     'services/audit',
     'services/cluster',
     'services/cluster-access',
+    'services/cluster-holds',
     'services/cluster-leftovers',
     'services/cluster-plan',
     'services/cluster-report',

@@ -43,6 +43,13 @@ export const CLUSTER_VERBS = [
     ],
   },
   {
+    heading: 'What is held in Kubernetes clusters:',
+    verbs: [
+      task('held', 'List what is held, by which rule, and what approves it', () => import('./verbs/held.ts')),
+      task('approve', 'Let go what is held, as wide as it is now', () => import('./verbs/approve.ts')),
+    ],
+  },
+  {
     heading: 'For each Kubernetes cluster of a fleet:',
     verbs: [
       service(

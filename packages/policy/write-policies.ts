@@ -1,3 +1,4 @@
+import { type ApprovalRecord, approvalKey } from '../../schemas/policy/approval.ts';
 import {
   type NodeSelector,
   type PauseRecord,
@@ -87,6 +88,10 @@ function publishDeletions(writer: PolicyWriter, keys: readonly string[], wasHeld
   });
   return writeStates(writer, states);
 }
+
+/** Approving the same again replaces the width, the end and the reason. */
+export const writeApproval = (writer: PolicyWriter, event: ApprovalRecord): Promise<void> =>
+  writeStates(writer, [{ key: approvalKey(event), event }]);
 
 /** A pause of the nodes that the selector selects; pausing them again replaces the reason. */
 export function writePause(writer: PolicyWriter, selector: NodeSelector, reason: string): Promise<void> {

@@ -9,6 +9,8 @@ export const ERROR_CODES = {
   AMBIGUOUS: { retry: false, exitCode: 2 },
   NOT_FOUND: { retry: false, exitCode: 1 },
   NOT_PLANNED: { retry: false, exitCode: 1 },
+  /** What was looked at is not what is there now. */
+  HOLD_GREW: { retry: false, exitCode: 1 },
   REDRIVE_REFUSED: { retry: false, exitCode: 1 },
   EVENT_REJECTED: { retry: false, exitCode: 1 },
   LOG_UNREACHABLE: { retry: true, exitCode: 1 },

@@ -85,6 +85,10 @@ export class ClusterGraph implements ReflectorSink {
     });
   }
 
+  countObjects(kind: ResourceKind): number {
+    return this.index.uidsOf(kind).length;
+  }
+
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
   isKeptNamespace(namespace: string): boolean {
     return this.#keptNamespaces.has(namespace);

@@ -84,7 +84,7 @@ export class Session {
     });
     for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
     const isKeptNamespace = (name: string): boolean => this.#graph.isKeptNamespace(name);
-    this.#expiry = new ExpiryBook({ isKeptNamespace });
+    this.#expiry = new ExpiryBook(this.#graph);
     this.#pods = new PodWatch({ isKeptNamespace, nowMs: parts.nowMs });
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);

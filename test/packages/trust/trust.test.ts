@@ -169,6 +169,7 @@ const FACTS = ['diskStats', 'inventory', 'results'] as const;
 const OF_CLUSTERS = [
   'clusterOwnership',
   'clusterExpiry',
+  'clusterPods',
   'clusterCommands',
   'clusterResults',
   'clusterCensus',
@@ -222,7 +223,7 @@ test('a key of role cluster speaks for its own clusters, and never for their nod
     statements: [...GOOD, certified(root, stranger, { role: 'cluster', clusters: ['eu'] })],
   });
   const about = (topic: TopicId, at: string) => fact(topic, { at });
-  for (const topic of ['clusterOwnership', 'clusterExpiry', 'clusterResults'] as const) {
+  for (const topic of ['clusterOwnership', 'clusterExpiry', 'clusterPods', 'clusterResults'] as const) {
     expect(ofCluster.authenticate(topic, about(topic, 'eu'))).toMatchObject({ ok: true });
     expect(ofCluster.authenticate(topic, about(topic, 'us'))).toMatchObject({ ok: false });
     expect(trust(nodeKeyFor({ clusters: ['eu'] })).authenticate(topic, about(topic, 'eu'))).toMatchObject({
@@ -248,7 +249,13 @@ test('a fact that waited while its key ended stays true; one that came later is 
 
 test('facts may be judged more mildly than orders, and never instead of them', () => {
   const apart = judgingApart(trust(), TRUST_OFF);
-  for (const topic of [...FACTS, 'clusterOwnership', 'clusterExpiry', 'clusterResults'] as const)
+  for (const topic of [
+    ...FACTS,
+    'clusterOwnership',
+    'clusterExpiry',
+    'clusterPods',
+    'clusterResults',
+  ] as const)
     expect(apart.authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: true });
   for (const topic of ['commands', 'clusterCommands', 'observe', 'policies', 'keys'] as const)
     expect(apart.authenticate(topic, onLog(written(topic)))).toMatchObject({ ok: false });
@@ -409,6 +416,7 @@ test('no role but the one that may sign a topic is believed on it', () => {
     results: ['node'],
     clusterOwnership: ['cluster'],
     clusterExpiry: ['cluster'],
+    clusterPods: ['cluster'],
     clusterCommands: ['decider'],
     clusterResults: ['cluster'],
     clusterCensus: ['cluster'],

@@ -5,9 +5,10 @@ import { Pods } from '../../../schemas/events/pods.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { PodWatch } from '../../../services/cluster-agent/pods/pod-watch.ts';
 import { publishPods } from '../../../services/cluster-agent/pods/publish-pods.ts';
+import { ToldPods } from '../../../services/cluster-agent/pods/told-pods.ts';
 import { formOf } from '../../../services/cluster-agent/watching/observed-object.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
-import { DELETED_AT } from '../../fixtures/pods.ts';
+import { DELETED_AT, podCandidate } from '../../fixtures/pods.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';
 
@@ -271,6 +272,7 @@ test('[cluster J12] pods that were bound before their node was there are counted
   list(
     [
       podOf('earlier', { nodeName: 'n', boundAt: '2026-05-01T00:00:00Z' }),
+      podOf('earliest', { nodeName: 'n', boundAt: '2026-04-01T00:00:00Z' }),
       podOf('later', { nodeName: 'n', boundAt: '2026-05-03T00:00:00Z' }),
       podOf('unknown', { nodeName: 'n' }),
     ],
@@ -278,7 +280,7 @@ test('[cluster J12] pods that were bound before their node was there are counted
   );
   await pass(60);
   expect(told()).toEqual([]);
-  expect(watch.totals()).toMatchObject({ pods: 3, onReplacedNodes: 1 });
+  expect(watch.totals()).toMatchObject({ pods: 4, onReplacedNodes: 2 });
 });
 
 test('[cluster S5] what is kept is not told', async () => {
@@ -322,4 +324,13 @@ test('of more pods than a fact holds those that wait longest are told next, and 
   expect(facts.map(({ candidates }) => candidates.length)).toEqual([500, 500, 200]);
   const told = facts.flatMap(({ candidates }) => candidates.map(({ object }) => object.name));
   expect(told.toSorted()).toEqual(names.toSorted());
+});
+
+test('of those that are told again the ones that were never told come first', () => {
+  const told = new ToldPods();
+  const due = Array.from({ length: 600 }, (_, index) => podCandidate({ object: { uid: `u${index}` } }));
+  const first = told.take(due, 0, '').map(({ object }) => object.uid);
+  const next = told.take(due, 600_000, '').map(({ object }) => object.uid);
+  expect(next).toHaveLength(500);
+  expect(new Set([...first, ...next]).size).toBe(600);
 });

@@ -86,12 +86,15 @@ async function there(name: string, given?: Made) {
 }
 const isGone = async (name: string): Promise<boolean> => (await there(name)) === null;
 
-/** The program as a user starts it, with a log of its own. */
-function startRun(policy: object): { readonly running: SpawnedVerb; readonly logPath: string } {
+/** The program as a user starts it, with a log of its own or that of an earlier run. */
+function startRun(
+  policy: object,
+  earlierLog?: string,
+): { readonly running: SpawnedVerb; readonly logPath: string } {
   const directory = temporaryDirectory();
   const file = join(directory, 'policy.yaml');
   writeFileSync(file, stringify({ kind: 'ClusterPolicy', name: 'clusters', ...policy }));
-  const logPath = join(directory, 'log.db');
+  const logPath = earlierLog ?? join(directory, 'log.db');
   const running = spawnVerb(
     ...['cluster', 'run', '--cluster', 'c1', '--kubeconfig', kubeconfig],
     ...['--policy', file, '--log-path', logPath],
@@ -146,6 +149,49 @@ test('[cluster D14, S1] in a dry run, and where a cascade is too wide, nothing g
   expect(new Set(await rulesOn(narrow.logPath))).toEqual(new Set(['hold S1']));
   for (const name of ['w1', 'w2', 'w3']) expect(await there(name)).not.toBeNull();
   expect(await verified(narrow.logPath)).toMatchObject({ exitCode: 0 });
+});
+
+test('[cluster S1, S7] what is held goes by the command that is printed, and only it, over restarts too', async () => {
+  const owners = [await made('held-1'), await made('held-2')];
+  for (const [number, owner] of owners.entries())
+    for (const name of ['a', 'b', 'c']) await made(`h${number}-${name}`, { owners: [owner] });
+  for (const { name } of owners) await remove(name, 'Background');
+  const policy = { mode: 'enforce', ...OURS, limits: { cascade: 2 } };
+  const first = startRun(policy);
+  const log = ['--log', 'embedded', '--log-path', first.logPath];
+  const heldNow = async (): Promise<string> => (await inProcess(['held', '--cluster', 'c1', ...log])).stdout;
+  const [one, two] = owners.map(({ uid }) => uid);
+  await waitUntil('both to be held', COLLECTED_MS, async () => {
+    const told = await heldNow();
+    return told.includes(`(${one})`) && told.includes(`(${two})`);
+  });
+  expect(await first.running.terminate()).toBe(0);
+
+  const again = startRun(policy, first.logPath);
+  const printed = (await heldNow())
+    .match(/fleetgc (approve c1 .*)/g)
+    ?.find((line) => line.includes(`${one}`));
+  expect(printed).toBe(`fleetgc approve c1 ${one} --objects 3 ${log.join(' ')}`);
+  const approved = await inProcess((printed ?? '').split(' ').slice(1));
+  expect([approved.exitCode, approved.stdout]).toEqual([
+    0,
+    expect.stringContaining(
+      `approved: owner ConfigMap default/held-1 (${one}) in cluster c1, 3 objects, until `,
+    ),
+  ]);
+  await waitUntil('what was approved to go', COLLECTED_MS, async () => {
+    const gone = await Promise.all(['a', 'b', 'c'].map((name) => isGone(`h0-${name}`)));
+    return gone.every((each) => each);
+  });
+  expect(await again.running.terminate()).toBe(0);
+  for (const name of ['a', 'b', 'c']) expect(await there(`h1-${name}`)).not.toBeNull();
+  expect(await heldNow()).toContain(`fleetgc approve c1 ${two} --objects 3`);
+  const withdrawn = await inProcess(['approve', 'c1', `${one}`, '--withdraw', ...log]);
+  expect([withdrawn.exitCode, withdrawn.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^withdrawn: owner ConfigMap/),
+  ]);
+  expect(await verified(first.logPath)).toMatchObject({ exitCode: 0 });
 });
 
 test('[cluster D10, D14, D17, E1, E3, S4] what owners leave behind goes, and nothing else; and the log proves it', async () => {

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { optionText } from '../../packages/policy/ending-commands.ts';
+import { WholeNumber, withMeta } from '../../packages/process/options/options.ts';
+import { ClusterName } from '../../schemas/events/identity.ts';
+import { ApprovalRecord, Approved, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
+import { DurationMs } from '../../schemas/policy/quantity.ts';
+import type { EventLogChoice } from './event-log-options.ts';
+
+const SORTS = Approved.options.map(({ shape }) => shape.kind.value);
+const SHORTEST_MS = 60_000;
+
+/** What is approved, and for how long. */
+export const approvalOptions = {
+  cluster: withMeta(ClusterName, {
+    positional: true,
+    placeholder: 'CLUSTER',
+    description: 'Name of the cluster.',
+  }),
+  what: withMeta(z.string().min(1), {
+    positional: true,
+    placeholder: 'OWNER|KIND',
+    description: 'The uid of the owner, or the kind, as "fleetgc held" tells it.',
+  }),
+  as: withMeta(z.enum(SORTS).optional(), {
+    commandLineOnly: true,
+    description: 'What the name means, where it means several: an owner, owners of a kind, or a held kind.',
+  }),
+  objects: withMeta(WholeNumber.optional(), {
+    commandLineOnly: true,
+    placeholder: 'NUMBER',
+    description: 'How many objects you saw; nothing is approved if there are more by now.',
+  }),
+  for: withMeta(
+    DurationMs.refine((ms) => ms >= SHORTEST_MS && ms <= MAX_APPROVAL_MS, {
+      error: 'must be at least 1m and at most 720h',
+    }).prefault('1h'),
+    { commandLineOnly: true, placeholder: 'DURATION', description: 'How long it holds.' },
+  ),
+  reason: withMeta(ApprovalRecord.shape.reason.prefault(''), {
+    commandLineOnly: true,
+    placeholder: 'TEXT',
+    description: 'Why, for whoever looks at it later.',
+  }),
+  by: withMeta(ApprovalRecord.shape.by.optional(), {
+    commandLineOnly: true,
+    placeholder: 'NAME',
+    description: 'Who approves; USER of the environment when not given. What proves it is the signature.',
+  }),
+};
+
+/** The same command for this log, to be typed in a shell. */
+export const onEventLog = (
+  command: string,
+  { log, logPath }: Pick<EventLogChoice, 'log' | 'logPath'>,
+): string =>
+  [command, ...(log === 'embedded' ? ['--log embedded', ...optionText('--log-path', [logPath])] : [])].join(
+    ' ',
+  );

@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { approvalOf, endedApprovals } from '../../packages/policy/approvals.ts';
+import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { durationText } from '../../packages/policy/value-text.ts';
+import { deleteKeys, type PolicyWriter, writeApproval } from '../../packages/policy/write-policies.ts';
+import { DAY_MS } from '../../packages/process/durations.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { Switch, withMeta } from '../../packages/process/options/options.ts';
+import { counted } from '../../packages/text/counted.ts';
+import { timeText } from '../../packages/text/time-text.ts';
+import { approvedName } from '../../schemas/policy/approval.ts';
+import { type ApprovalRequest, approvedText, heldByName } from '../../services/cluster-holds/approving.ts';
+import { widthOf } from '../../services/cluster-holds/holds.ts';
+import { readHolds } from '../../services/cluster-holds/read-holds.ts';
+import { openPolicyWriter } from '../framework/policy-writer.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { approvalOptions } from '../options/approval-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
+import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
+
+export const verb = defineVerb({
+  help: [
+    'Approves what is held in a cluster, and nothing that nobody looked at: it lets go no more objects than are held for this reason now, and none of another owner. "fleetgc held" lists what is held, each with its command.',
+    'An approval holds for an hour, or as long as --for says, by the clock of the API server. It is signed as policies are.',
+    'Exit codes: 0 it is approved, 1 no such thing is held or it has grown, 2 wrong options.',
+  ],
+  examples: [
+    'fleetgc approve prod 4f6a0c0e-8f0a-4d0c-9d6e-0f4b6d1f1c11 --objects 1200',
+    'fleetgc approve prod Namespace --as held-kind --for 2h --reason "the tenants moved"',
+    'fleetgc approve prod Namespace --withdraw',
+  ],
+  options: z.object({
+    ...approvalOptions,
+    dryRun: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'Say what would be approved, and approve nothing.',
+    }),
+    withdraw: withMeta(Switch.prefault('false'), {
+      commandLineOnly: true,
+      description: 'End approvals of this name: what they let go and is still there is held again.',
+    }),
+    ...signingOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  run: async (
+    { cluster, what: name, as, objects, for: forMs, reason, by, dryRun, withdraw, ...options },
+    context,
+  ) => {
+    const { signal, logger, environment, print } = context;
+    const trust = await readOperatorTrust(options, signal);
+    await using log = await openTaskEventLog({ options, context });
+    const writer = await openPolicyWriter(log, trust, context);
+    const stored = await readStoredPolicies(log, signal);
+    const request = { cluster, name, as: as ?? null, objects: objects ?? null };
+    if (withdraw) return await endApprovals({ request, stored, writer, dryRun, print, logger });
+    const nowMs = Date.now();
+    const [found] = await readHolds(log, { cluster, fromMs: nowMs - DAY_MS }, signal);
+    const what = heldByName(found, request);
+    const approval = approvalOf({
+      cluster,
+      clusterInstance: found?.clusterInstance ?? '',
+      what,
+      forMs,
+      by: by ?? environment.USER ?? '',
+      reason,
+      nowMs,
+    });
+    const words = `${approvedText(what)} in cluster ${cluster}, ${counted(widthOf(what), 'object')}, until ${timeText(approval.untilMs)}`;
+    if (dryRun) return print(`would be approved: ${words}`);
+    await writeApproval(writer, approval);
+    await deleteKeys(writer, endedApprovals(stored, cluster, nowMs));
+    print(`approved: ${words}`);
+    logger.info(`It holds for ${durationText(forMs)}. What goes, goes as soon as its agent has read this.`);
+  },
+});
+
+interface Ending {
+  readonly request: ApprovalRequest;
+  readonly stored: StoredPolicies;
+  readonly writer: PolicyWriter;
+  readonly dryRun: boolean;
+  readonly print: (line: string) => void;
+  readonly logger: Logger;
+}
+
+/** Throws `NOT_FOUND` where nothing of that name is approved. */
+async function endApprovals({ request, stored, writer, dryRun, print, logger }: Ending): Promise<void> {
+  const { cluster, name, as } = request;
+  const found = [...stored.approvals].filter(
+    ([, each]) =>
+      each.cluster === cluster && approvedName(each.what) === name && (as === null || each.what.kind === as),
+  );
+  if (found.length === 0)
+    throw new FleetGcError('NOT_FOUND', `nothing of the name ${name} is approved in cluster ${cluster}`);
+  const verb = dryRun ? 'would be withdrawn' : 'withdrawn';
+  if (!dryRun)
+    await deleteKeys(
+      writer,
+      found.map(([key]) => key),
+    );
+  for (const [, { what }] of found) print(`${verb}: ${approvedText(what)} in cluster ${cluster}`);
+  if (!dryRun) logger.info('What is being removed at this moment still goes.');
+}

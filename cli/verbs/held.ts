@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
+import { ClusterName } from '../../schemas/events/identity.ts';
+import { readHolds } from '../../services/cluster-holds/read-holds.ts';
+import { formatResult, outputOptions } from '../framework/output.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
+import { LongDuration } from '../options/time-options.ts';
+import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
+import { heldLines, heldValue } from '../views/cluster/held-lines.ts';
+import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
+
+export const verb = defineVerb({
+  help: [
+    'Lists what the decisions about clusters hold: what would go, and waits for somebody who approves it. With each it prints the command that does. It reads the last day; what was held before is shown as held since then.',
+    'What was approved and is in force is listed too.',
+  ],
+  examples: [
+    'fleetgc held',
+    'fleetgc held --cluster prod --log embedded --log-path /var/lib/fleetgc/cluster-prod.db',
+    'fleetgc held --output json',
+  ],
+  options: z.object({
+    cluster: withMeta(ClusterName.optional(), {
+      placeholder: 'NAME',
+      description: 'Only this cluster.',
+    }),
+    since: withMeta(LongDuration.prefault('1d'), {
+      commandLineOnly: true,
+      description: 'How far back decisions are read.',
+    }),
+    ...readingTrustOptions,
+    ...outputOptions,
+    ...eventLogOptions('kafka'),
+  }),
+  run: async ({ cluster, since, trustRoots, output, ...options }, context) => {
+    const roots = readReadingRoots({ trustRoots });
+    const { signal, logger } = context;
+    await using log = await openTaskEventLog({ options, context });
+    const nowMs = Date.now();
+    const clusters = await readHolds(log, { cluster: cluster ?? null, fromMs: nowMs - since }, signal);
+    const stored = await readPoliciesBy(roots, log, signal);
+    warnOfUnreadable(stored, logger);
+    const approvals = [...stored.approvals.values()].filter(
+      (each) => nowMs < each.untilMs && (cluster === undefined || each.cluster === cluster),
+    );
+    const told = { clusters, approvals };
+    if (output === 'table' && clusters.every(({ holds }) => holds.length === 0))
+      logger.info(
+        clusters.length === 0 ? 'Nothing was told of such a cluster in that time.' : 'Nothing is held.',
+      );
+    const lines = output === 'table' ? heldLines(told, options) : [];
+    if (output !== 'table' || lines.length > 0)
+      await context.write(`${formatResult(output, { value: heldValue(told, options), lines })}\n`);
+  },
+});

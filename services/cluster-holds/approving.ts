@@ -1,0 +1,65 @@
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { nearestName } from '../../packages/text/nearest-name.ts';
+import { shellWord } from '../../packages/text/shell-word.ts';
+import { type Approved, approvedName } from '../../schemas/policy/approval.ts';
+import { type Hold, widthOf } from './holds.ts';
+import type { HeldCluster } from './read-holds.ts';
+
+/** What `fleetgc approve` was asked for. */
+export interface ApprovalRequest {
+  readonly cluster: string;
+  /** The uid of an owner, or a kind. */
+  readonly name: string;
+  /** Where a name means several. */
+  readonly as: Approved['kind'] | null;
+  /** How many objects people saw. */
+  readonly objects: number | null;
+}
+
+/** What is held by that name. Throws `NOT_FOUND`, `AMBIGUOUS` and `HOLD_GREW`. */
+export function heldByName(found: HeldCluster | undefined, request: ApprovalRequest): Approved {
+  const { cluster, name, as, objects } = request;
+  const all = (found?.holds ?? []).flatMap(({ what }) => what ?? []);
+  const named = all.filter((what) => approvedName(what) === name && (as === null || what.kind === as));
+  const kinds = [...new Set(named.map(({ kind }) => kind))];
+  if (kinds.length > 1)
+    throw new FleetGcError('AMBIGUOUS', `${name} means several: say --as ${kinds.join(' or --as ')}`);
+  const what = named.toSorted((a, b) => widthOf(b) - widthOf(a))[0];
+  if (what === undefined) throw notHeld(cluster, name, all);
+  if (objects !== null && widthOf(what) > objects)
+    throw new FleetGcError(
+      'HOLD_GREW',
+      `it has grown from ${objects} to ${widthOf(what)} objects since, and nothing was approved; look at fleetgc held again`,
+    );
+  return what;
+}
+
+function notHeld(cluster: string, name: string, all: readonly Approved[]): FleetGcError {
+  const meant = nearestName(name, all.map(approvedName));
+  return new FleetGcError(
+    'NOT_FOUND',
+    `nothing is held in cluster ${cluster} because of ${name}${meant === undefined ? '' : `; did you mean ${meant}?`}. fleetgc held lists what is`,
+  );
+}
+
+/** The command that approves a hold, to be typed in a shell; `null` where it ends by itself. */
+export function approveCommand(cluster: string, { what }: Pick<Hold, 'what'>): string | null {
+  if (what === null) return null;
+  const as = what.kind === 'owner' ? [] : ['--as', what.kind];
+  const words = ['fleetgc approve', shellWord(cluster), shellWord(approvedName(what)), ...as];
+  return [...words, `--objects ${widthOf(what)}`].join(' ');
+}
+
+/** In words: `the owner apps/Deployment default/web (1f2e…)`. */
+export function approvedText(what: Approved): string {
+  switch (what.kind) {
+    case 'owner': {
+      const name = what.namespace === '' ? what.name : `${what.namespace}/${what.name}`;
+      return `owner ${what.ownerKind} ${name} (${what.uid})`;
+    }
+    case 'owner-kind':
+      return `owners of kind ${what.ownerKind}`;
+    case 'held-kind':
+      return `objects of kind ${what.heldKind}`;
+  }
+}
