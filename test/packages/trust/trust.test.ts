@@ -4,13 +4,7 @@ import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port
 import type { DistrustReason } from '../../../packages/trust/distrust.ts';
 import { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { signRecord } from '../../../packages/trust/signature.ts';
-import {
-  judgingApart,
-  RequiredTrust,
-  signs,
-  signsFactsAlone,
-  TRUST_OFF,
-} from '../../../packages/trust/trust.ts';
+import { judgingApart, RequiredTrust, signsFactsAlone, TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
@@ -430,24 +424,6 @@ test('no role but the one that may sign a topic is believed on it', () => {
       expect({ role, topic, ok }).toEqual({ role, topic, ok: may[topic]?.includes(role) ?? false });
     }
   }
-});
-
-/** Nobody signs decisions, deciders sign what they ask for, and nodes and clusters what they say of themselves. */
-const SIGNED_BY: readonly (readonly [RegExp, readonly KeyRole[]])[] = [
-  [/^gc\.(node|cluster)\.decisions$|^gc\.dead-letters$/, []],
-  [/^gc\.(node|cluster)\.(observe|commands)$/, ['decider']],
-  [/^gc\.node\./, ['node']],
-  [/^gc\.cluster\./, ['cluster']],
-  [/^gc\.policies$/, ['operator', 'pauser']],
-  [/^gc\.policy-versions$/, ['decider', 'operator', 'pauser']],
-  [/^gc\.keys$/, ['root']],
-  [/^gc\.heads$/, ['archiver', 'decider']],
-];
-const isTopicId = (id: string): id is TopicId => id in TOPICS;
-
-test.each(Object.keys(TOPICS).filter(isTopicId))('who signs what lies on the topic %s', (topic) => {
-  const [, roles] = SIGNED_BY.find(([names]) => names.test(TOPICS[topic].name)) ?? [];
-  expect(KeyRole.options.filter((role) => signs(role, topic)).toSorted()).toEqual(roles);
 });
 
 test('only nodes and clusters sign nothing but what they see', () => {
