@@ -7,7 +7,6 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { Pods } from '../../schemas/events/pods.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
-import type { PodTotals } from './pods/pod-watch.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 
 /** What an agent tells of its cluster. */
@@ -29,14 +28,4 @@ export interface AgentParts {
   /** Milliseconds that only grow. */
   readonly nowMs: () => number;
   readonly logger: Logger;
-}
-
-/** How much there is to follow. */
-export interface AgentFigures {
-  readonly objects: number;
-  readonly kinds: number;
-  readonly unsyncedKinds: number;
-  readonly candidates: number;
-  /** `null` while nothing may be concluded from pods and nodes. */
-  readonly pods: PodTotals | null;
 }

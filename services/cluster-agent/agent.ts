@@ -1,8 +1,8 @@
 import { readClusterInstance } from '../../packages/kube-api/list.ts';
 import { type RetryBackoff, retried } from '../../packages/process/backoff.ts';
 import type { FleetGcError } from '../../packages/process/errors.ts';
-import type { AgentFigures, AgentParts } from './agent-parts.ts';
-import type { KnownGraph } from './known-graph.ts';
+import type { AgentParts } from './agent-parts.ts';
+import type { AgentFigures, KnownGraph } from './known-graph.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
 import { Session, type SessionStart } from './session.ts';
 
