@@ -2,14 +2,14 @@ import { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
 import type { ClusterConclusion } from './cluster-record.ts';
 
-/** Whether a command follows from these verdicts, and why not. `collector`: whose work it is where FleetGC does not do it. */
+/** Whether a command follows from these verdicts, and why not. `collector`: whose work it is where FleetGC does not do it; `null` for nobody's. */
 export function clusterAnswer(
   { collectors, mode }: Pick<ClusterPolicy, 'collectors' | 'mode'>,
-  collector: Collector,
+  collector: Collector | null,
   verdicts: readonly ClusterVerdict[],
 ): Pick<ClusterConclusion, 'outcome' | 'reason'> {
   const plan = sentence(verdicts);
-  if (!collectors.includes(collector))
+  if (collector !== null && !collectors.includes(collector))
     return { outcome: 'not-ours', reason: `${plan}; the policy does not give ${collector} to FleetGC` };
   if (!verdicts.some(({ action }) => action !== 'keep' && action !== 'hold'))
     return { outcome: 'nothing-to-do', reason: plan };

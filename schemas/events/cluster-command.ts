@@ -34,8 +34,18 @@ export const OwnershipAction = z.discriminatedUnion('action', [
 ]);
 export type OwnershipAction = z.infer<typeof OwnershipAction>;
 
-/** It is deleted as its time is over (cluster sections K and L). */
-export const ExpireAction = z.strictObject({ action: z.literal('expire'), propagation: Propagation });
+/** What a rule of a policy is called. */
+export const OwnRuleName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
+  error: 'must be 1 to 63 lower-case letters, digits or dashes, starting and ending with a letter or digit',
+});
+
+/** It is deleted as its time is over (cluster sections K and L, S8). */
+export const ExpireAction = z.strictObject({
+  action: z.literal('expire'),
+  propagation: Propagation,
+  /** The rule of the policy that lets it go, where one does. */
+  ownRule: OwnRuleName.optional(),
+});
 export type ExpireAction = z.infer<typeof ExpireAction>;
 
 /** A pod goes at once and without its grace; one that has not ended is marked as failed first (cluster J2). */

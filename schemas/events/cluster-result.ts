@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClusterAction, MAX_CLUSTER_COMMAND_ITEMS } from './cluster-command.ts';
+import { ClusterAction, MAX_CLUSTER_COMMAND_ITEMS, OwnRuleName } from './cluster-command.ts';
 import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
 import { EventId } from './event-id.ts';
 import { ClusterIdentity, ObjectUid } from './identity.ts';
@@ -104,6 +104,8 @@ export const ClusterObjectResults = z.object({
         object: ClusterObject,
         rule: z.string(),
         action: z.enum(ClusterAction.options.map((option) => option.shape.action.value)),
+        /** The rule of the policy by which it was to go, where one was. */
+        ownRule: OwnRuleName.optional(),
         /** How often it was tried, and how many requests that took. */
         attempts: z.int().nonnegative(),
         requests: z.int().nonnegative(),

@@ -32,11 +32,22 @@ export type CertificateRequestFacts = z.infer<typeof CertificateRequestFacts>;
 
 export const PodCertificateRequestFacts = z.object({ of: z.literal('PodCertificateRequest') });
 
+/** Of an object of any other kind, whose annotations alone say when its time is over. */
+export const AnnotatedFacts = z.object({ of: z.literal('object') });
+
+/** Annotations by which an object says when it may go (cluster S8). */
+export const TimeAnnotation = z.enum(['fleetgc.io/ttl', 'janitor/ttl', 'janitor/expires']);
+export type TimeAnnotation = z.infer<typeof TimeAnnotation>;
+
+/** No time or duration is longer. */
+export const MAX_ANNOTATION_LENGTH = 64;
+
 /** What the rules about time read of an object, by its kind. */
 export const ExpiryFacts = z.discriminatedUnion('of', [
   JobFacts,
   CertificateRequestFacts,
   PodCertificateRequestFacts,
+  AnnotatedFacts,
 ]);
 export type ExpiryFacts = z.infer<typeof ExpiryFacts>;
 
@@ -51,6 +62,10 @@ export const ExpiryCandidate = z.object({
   }),
   createdAtMs: StatedMs.nullable(),
   facts: ExpiryFacts,
+  /** Not there where the object has none of them. */
+  annotations: z.partialRecord(TimeAnnotation, z.string().max(MAX_ANNOTATION_LENGTH)).optional(),
+  /** A controller owns it: then that one says when it goes (cluster S9). */
+  isControlled: z.boolean().optional(),
 });
 export type ExpiryCandidate = z.infer<typeof ExpiryCandidate>;
 
@@ -66,5 +81,10 @@ export const Expiry = z.object({
   seq: z.int().nonnegative(),
   takenAt: ClusterInstant,
   candidates: z.array(ExpiryCandidate).min(1).max(MAX_EXPIRING),
+  /** By kind, of how many objects the annotations say that their time is over, and how many there are (cluster S11). */
+  annotated: z
+    .array(z.object({ kind: ObjectText, over: z.int().nonnegative(), objects: z.int().nonnegative() }))
+    .max(MAX_EXPIRING)
+    .optional(),
 });
 export type Expiry = z.infer<typeof Expiry>;

@@ -1,7 +1,12 @@
 import { z } from 'zod';
-import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
+import { MAX_CLUSTER_COMMAND_LIFETIME_MS, OwnRuleName, Propagation } from '../events/cluster-command.ts';
 import { type ClusterPolicy, Collector } from './cluster-policy.ts';
-import { CLUSTER_POLICY_DEFAULTS, DEFAULT_LIMITS, HELD_KINDS } from './cluster-policy-defaults.ts';
+import {
+  CLUSTER_POLICY_DEFAULTS,
+  DEFAULT_LIMITS,
+  HELD_KINDS,
+  OWN_RULE_DEFAULTS,
+} from './cluster-policy-defaults.ts';
 import { PolicyName } from './policy-file.ts';
 import { namespace, selectorConditions } from './policy-sections.ts';
 import { duration, list, MAX_INT32, missingOr, section, wholeNumber } from './written-values.ts';
@@ -50,6 +55,33 @@ const ClusterKeep = section({
   kinds: kinds.default([]).describe('Kinds whose objects stay, such as apps/ReplicaSet.'),
 });
 
+const OwnRule = section({
+  name: z
+    .string({ error: missingOr('is missing', 'must be a text') })
+    .pipe(OwnRuleName)
+    .describe('Unique in the policy; results name it.'),
+  kinds: kinds
+    .min(1, { error: 'must name at least one kind' })
+    .describe('Kinds whose objects the rule is for, such as apps/Deployment.'),
+  namespaces: list(namespace)
+    .max(1_000, { error: 'has more than 1000 entries' })
+    .default([])
+    .describe('Namespaces whose objects the rule is for. Without any, all.'),
+  propagation: z
+    .enum(Propagation.options, { error: `must be one of ${Propagation.options.join(', ')}` })
+    .default(OWN_RULE_DEFAULTS.propagation)
+    .describe('What becomes of dependents of what is deleted.'),
+  removalsPerHour: objects
+    .default(OWN_RULE_DEFAULTS.removalsPerHour)
+    .describe('How many objects an executor deletes by this rule in an hour.'),
+});
+
+const OwnRules = list(OwnRule)
+  .max(100, { error: 'has more than 100 entries' })
+  .refine((rules) => new Set(rules.map(({ name }) => name)).size === rules.length, {
+    error: 'has two rules of one name',
+  });
+
 const ClustersSelected = section({
   clusters: selectorConditions.clusters.optional().describe('Names of clusters.'),
 });
@@ -96,6 +128,9 @@ const Fields = z.strictObject(
       .default([...HELD_KINDS])
       .describe('Kinds whose objects are held; a list replaces the default as a whole.'),
     keep: ClusterKeep.prefault({}).describe('What stays, whatever its owners.'),
+    rules: OwnRules.default([]).describe(
+      'Rules of your own: objects of these kinds go when their annotations say so.',
+    ),
     commandLifetime: duration
       .refine((ms) => ms >= 1_000 && ms <= MAX_CLUSTER_COMMAND_LIFETIME_MS, {
         error: 'must be from 1s to 10m',
@@ -112,14 +147,16 @@ export const CLUSTER_POLICY_SETTINGS: Readonly<Record<string, readonly string[]>
   selector: Object.keys(ClustersSelected.shape),
   limits: Object.keys(Limits.shape),
   keep: Object.keys(ClusterKeep.shape),
+  rules: Object.keys(OwnRule.shape),
 };
 
 /** One policy for clusters as people write it; parsed, it is a `ClusterPolicy`. */
 export const ClusterPolicyFile = Fields.transform(
-  ({ kind: _, selector, commandLifetime, ...policy }): ClusterPolicy => ({
+  ({ kind: _, selector, commandLifetime, rules, ...policy }): ClusterPolicy => ({
     ...policy,
     selector: { clusters: selector.clusters ?? [] },
     commandLifetimeMs: commandLifetime,
+    ...(rules.length > 0 && { rules }),
   }),
 );
 export type ClusterPolicyFile = z.input<typeof ClusterPolicyFile>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
+import { MAX_CLUSTER_COMMAND_LIFETIME_MS, OwnRuleName, Propagation } from '../events/cluster-command.ts';
 import { ClusterName } from '../events/identity.ts';
 
 /** The collectors of the control plane that a policy can give to FleetGC, by their names in kube-controller-manager. */
@@ -13,6 +13,20 @@ export const Collector = z.enum([
 export type Collector = z.infer<typeof Collector>;
 
 const Names = z.array(z.string().min(1).max(320)).max(1_000);
+
+/** Lets objects of these kinds go when their own annotations say so (cluster S8). */
+export const OwnRule = z.strictObject({
+  name: OwnRuleName,
+  kinds: Names.min(1),
+  /** Whole names; an empty list means all. */
+  namespaces: Names,
+  propagation: Propagation,
+  /** How many objects an executor deletes by this rule in an hour (cluster S10). */
+  removalsPerHour: z.int().positive(),
+});
+export type OwnRule = z.infer<typeof OwnRule>;
+
+const MAX_RULES = 100;
 
 /** Which clusters a policy is for. An empty list matches every cluster. */
 export const ClusterSelector = z.strictObject({ clusters: z.array(ClusterName) });
@@ -45,6 +59,8 @@ export const ClusterPolicy = z.strictObject({
   heldKinds: Names,
   /** What stays (cluster S5). */
   keep: z.strictObject({ namespaces: Names, kinds: Names }),
+  /** Not there where the policy has none. */
+  rules: z.array(OwnRule).min(1).max(MAX_RULES).optional(),
   /** How long a command of this policy may be carried out after its fact was taken. */
   commandLifetimeMs: z.int().min(1_000).max(MAX_CLUSTER_COMMAND_LIFETIME_MS),
 });

@@ -17,7 +17,10 @@ export type RoleRule =
   | { readonly nonResourceURLs: readonly string[]; readonly verbs: readonly string[] };
 
 /** What of a policy says which rights are needed. */
-export type RightsPolicy = Pick<ClusterPolicy, 'mode' | 'profile' | 'collectors' | 'heldKinds' | 'keep'>;
+export type RightsPolicy = Pick<
+  ClusterPolicy,
+  'mode' | 'profile' | 'collectors' | 'heldKinds' | 'keep' | 'rules'
+>;
 
 export interface WantedRights {
   readonly kinds: KnownKinds;
@@ -79,7 +82,7 @@ const looking: Grants = (wanted) =>
 const changing: Grants = (wanted) =>
   wanted.policy.mode === 'dry-run'
     ? []
-    : wanted.policy.collectors.flatMap((collector) => CHANGES[collector](wanted));
+    : [...wanted.policy.collectors.flatMap((collector) => CHANGES[collector](wanted)), ...byRules(wanted)];
 
 const GRANTS: Readonly<Record<Part, readonly Grants[]>> = {
   run: [looking, reading, changing],
@@ -126,6 +129,14 @@ function deletingOf(named: NamedKind): Grants {
     return mayBeDeleted ? [grant(named, 'delete')] : [];
   };
 }
+
+/** Where it is not known what is served, nobody knows either what the resource of a kind is called. */
+const byRules: Grants = (wanted) => {
+  const named = new Set((wanted.policy.rules ?? []).flatMap(({ kinds }) => kinds));
+  return kindsOf(wanted, (kind) => named.size > 0 && (kind === EVERY_KIND || named.has(kindName(kind))))
+    .filter((kind) => mayGo(kind, wanted.policy))
+    .map((kind) => grant(kind, 'delete'));
+};
 
 /** What is held or kept by its kind is never deleted, so nobody needs the right (cluster S2, S5). */
 function mayGo(kind: NamedKind, { profile, heldKinds, keep }: RightsPolicy): boolean {

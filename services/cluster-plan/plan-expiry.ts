@@ -19,9 +19,11 @@ export function judgeExpired(
   { look, graph }: { readonly look: ClusterLook; readonly graph: ClusterGraph },
   policy: ClusterPolicy,
 ): readonly ExpiryJudged[] {
-  const candidates = expired(look, graph).filter(({ facts }) => EXPIRING[facts.of].collector === collector);
+  const candidates = expired(look, graph).filter(
+    ({ facts }) => facts.of !== 'object' && EXPIRING[facts.of].collector === collector,
+  );
   const takenAt = { serverMs: look.serverMs ?? 0, spreadMs: 0 };
-  return decide({ candidates, takenAt }, policy).verdicts.flatMap((verdict) => {
+  return decide({ candidates, takenAt }, { ...policy, rules: undefined }).verdicts.flatMap((verdict) => {
     const candidate = candidates[verdict.position];
     return candidate === undefined ? [] : [{ candidate, verdict }];
   });
@@ -30,9 +32,10 @@ export function judgeExpired(
 /** As an agent would publish them; where nobody knows the time nothing is over. */
 function expired({ lists, serverMs }: ClusterLook, graph: ClusterGraph): readonly ExpiryCandidate[] {
   if (serverMs === null) return [];
-  const book = new ExpiryBook({ isKeptNamespace: (name) => graph.isKeptNamespace(name) });
+  const book = new ExpiryBook(graph);
   for (const { kind, objects } of lists) book.listed(kind, objects ?? []);
   const all: ExpiryCandidate[] = [];
-  for (let taken = book.take(serverMs); taken.length > 0; taken = book.take(serverMs)) all.push(...taken);
+  for (let taken = book.take(serverMs); taken.candidates.length > 0; taken = book.take(serverMs))
+    all.push(...taken.candidates);
   return all;
 }

@@ -45,6 +45,9 @@ const WORDS: Readonly<Record<ClusterRule | PodRule | ExpiryRule, string | Words>
   S3: 'it is doubtful that its owner is gone on purpose',
   S4: 'what it names lies elsewhere',
   S5: 'it is kept by annotation or policy',
+  S8: { done: 'its annotations say that it may go', kept: 'nothing says that it may go yet' },
+  S9: 'no rule of a policy may delete it',
+  S11: 'a tenth of its kind would go at once',
   S6: 'its owner went without its dependents',
 };
 

@@ -18,20 +18,25 @@ interface Concluded {
 
 /** What becomes of the objects of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
 export function decide(
-  { candidates, takenAt }: Pick<Expiry, 'candidates' | 'takenAt'>,
+  { candidates, takenAt, annotated = [] }: Pick<Expiry, 'candidates' | 'takenAt' | 'annotated'>,
   policy: ClusterPolicy,
 ): CommandingConclusion<ExpireAction> {
+  const circumstances = {
+    nowMs: takenAt.serverMs,
+    shareOf: (kind: string) => annotated.find((each) => each.kind === kind) ?? null,
+  };
   const concluded = candidates.map((candidate) => ({
     candidate,
-    outcome: conclude(candidate, policy, takenAt.serverMs),
+    outcome: conclude(candidate, policy, circumstances),
   }));
-  const isGiven = ({ collector }: Pick<Act, 'collector'>): boolean => policy.collectors.includes(collector);
+  const isGiven = ({ collector }: Pick<Act, 'collector'>): boolean =>
+    collector === null || policy.collectors.includes(collector);
   const isOurs = concluded.some(({ outcome }) => outcome.kind === 'act' && isGiven(outcome));
   const ours = isOurs
     ? concluded.map((each) => ({ ...each, outcome: oursAlone(each.outcome, isGiven) }))
     : concluded;
   const verdicts = ours.map(({ outcome }, position) => verdictOf(outcome, position));
-  const answer = clusterAnswer(policy, workOf(ours), verdicts);
+  const answer = clusterAnswer(policy, isOurs ? null : workOf(ours), verdicts);
   return { ...answer, verdicts, items: ours.flatMap(itemOf) };
 }
 
@@ -41,11 +46,11 @@ const oursAlone = (outcome: ExpiryOutcome, isGiven: (act: Act) => boolean): Expi
     ? outcome
     : { kind: 'keep', rule: outcome.rule, facts: { ...outcome.facts, notGiven: outcome.collector } };
 
-/** Whose work it is: that of what is to go, else of what is kept. */
-function workOf(concluded: readonly Concluded[]): Collector {
+/** Whose work it is: that of what is to go, else of what is kept; `null` for rules of the policy. */
+function workOf(concluded: readonly Concluded[]): Collector | null {
   for (const { outcome } of concluded) if (outcome.kind === 'act') return outcome.collector;
-  const [first] = concluded;
-  return EXPIRING[first?.candidate.facts.of ?? 'Job'].collector;
+  const of = concluded.map(({ candidate: { facts } }) => facts.of).find((each) => each !== 'object');
+  return of === undefined ? null : EXPIRING[of].collector;
 }
 
 const verdictOf = (outcome: ExpiryOutcome, position: number): ClusterVerdict => ({

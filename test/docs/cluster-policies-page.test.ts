@@ -33,7 +33,7 @@ test.each([...Object.entries(CLUSTER_POLICY_DEFAULTS), ...limits])(
 
 test('what has no default says so', () => {
   const required = rows.filter(([, standard]) => standard === 'required').map(([key]) => key);
-  expect(required.toSorted()).toEqual(['kind', 'mode', 'name']);
+  expect(required.toSorted()).toEqual(['kind', 'mode', 'name', 'rules.kinds', 'rules.name']);
 });
 
 test.each([...HELD_KINDS, ...Collector.options])('%s is named', (name) => {

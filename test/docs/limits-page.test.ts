@@ -50,6 +50,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     'services/expiry-gc/rules/due.ts MINUTE_MS',
     'services/expiry-gc/rules/due.ts HOUR_MS',
     'services/expiry-gc/rules/due.ts GREATER_MS',
+    'services/expiry-gc/rules/annotated-end.ts UNITS_MS',
     'schemas/policy/quantity.ts NS_PER_MS',
     'services/container-gc/rules/age.ts NS_PER_MS',
     'services/node-executor/checks/pod-object-checks.ts NS_PER_MS',

@@ -12,12 +12,18 @@ export const clusterWarningsOn = (policy: ClusterPolicy, document: YamlDocument)
 ];
 
 const withoutCollectors = (
-  { mode, collectors }: ClusterPolicy,
+  { mode, collectors, rules }: ClusterPolicy,
   document: YamlDocument,
 ): readonly Problem[] =>
-  mode === 'dry-run' || collectors.length > 0
+  mode === 'dry-run' || collectors.length > 0 || rules !== undefined
     ? []
-    : [problemAt(document, ['mode'], `${mode} does nothing here: collectors names none`)];
+    : [
+        problemAt(
+          document,
+          ['mode'],
+          `${mode} does nothing here: collectors names none, and there are no rules`,
+        ),
+      ];
 
 function droppedKinds({ heldKinds }: ClusterPolicy, document: YamlDocument): readonly Problem[] {
   const dropped = HELD_KINDS.filter((kind) => !heldKinds.includes(kind));

@@ -1,6 +1,8 @@
 import type { Expiring } from '../../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
-import { type ExpiryCandidate, MAX_EXPIRING } from '../../../schemas/events/expiry.ts';
+import { kindName } from '../../../schemas/events/cluster-objects.ts';
+import { type Expiry, type ExpiryCandidate, MAX_EXPIRING } from '../../../schemas/events/expiry.ts';
+import { annotatedEndMs } from '../../expiry-gc/rules/annotated-end.ts';
 import { dueOf } from '../../expiry-gc/rules/due.ts';
 import { graphObject } from '../graph-object-of.ts';
 import { watchKey } from '../kinds/served-kinds.ts';
@@ -10,14 +12,20 @@ import { DueTimes } from './due-times.ts';
 
 export interface ExpiryBookOptions {
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
-  readonly isKeptNamespace: (namespace: string) => boolean;
+  isKeptNamespace(namespace: string): boolean;
+  /** How many objects of the kind there are (cluster S11). */
+  countObjects(kind: ResourceKind): number;
 }
+
+/** What is published at once. */
+export type ExpiryBatch = Pick<Expiry, 'candidates' | 'annotated'>;
 
 /** An object whose time comes. */
 interface Known extends Expiring {
   readonly kind: ResourceKind;
   readonly object: Omit<ExpiryCandidate['object'], keyof ResourceKind | 'keptBy'>;
   readonly keep: boolean;
+  readonly isControlled: boolean;
   readonly dueAtMs: number;
 }
 
@@ -44,8 +52,9 @@ export class ExpiryBook implements ReflectorSink {
   }
 
   /** Objects whose time is over by what the API server's clock shows at least, as many as a fact holds (cluster K4, L1). */
-  take(serverMs: number): readonly ExpiryCandidate[] {
+  take(serverMs: number): ExpiryBatch {
     const taken: ExpiryCandidate[] = [];
+    const annotated = new Map<string, ResourceKind>();
     while (taken.length < MAX_EXPIRING) {
       const uid = this.#due.take(serverMs);
       if (uid === null) break;
@@ -53,8 +62,19 @@ export class ExpiryBook implements ReflectorSink {
       if (known === undefined) continue;
       this.#due.put(uid, serverMs + AGAIN_AFTER_MS);
       taken.push(this.#candidate(known));
+      if (known.annotations !== undefined) annotated.set(kindName(known.kind), known.kind);
     }
-    return taken;
+    const shares = [...annotated].map(([kind, of]) => this.#share(kind, of, serverMs));
+    return { candidates: taken, ...(shares.length > 0 && { annotated: shares }) };
+  }
+
+  #share(kind: string, of: ResourceKind, serverMs: number): NonNullable<Expiry['annotated']>[number] {
+    let over = 0;
+    for (const known of this.#known.values()) {
+      const endMs = kindName(known.kind) === kind ? annotatedEndMs(known) : null;
+      if (endMs !== null && endMs <= serverMs) over++;
+    }
+    return { kind, over, objects: this.#options.countObjects(of) };
   }
 
   beginList(kind: ResourceKind): void {
@@ -116,10 +136,10 @@ export class ExpiryBook implements ReflectorSink {
     this.#due.remove(uid);
   }
 
-  #candidate({ kind, object, keep, createdAtMs, facts }: Known): ExpiryCandidate {
+  #candidate({ kind, object, keep, dueAtMs: _, isControlled, ...timed }: Known): ExpiryCandidate {
     const isInKept = object.namespace !== '' && this.#options.isKeptNamespace(object.namespace);
     const keptBy = keep ? 'object' : isInKept ? 'namespace' : null;
-    return { object: { ...kind, ...object, keptBy }, createdAtMs, facts };
+    return { object: { ...kind, ...object, keptBy }, ...timed, ...(isControlled && { isControlled }) };
   }
 }
 
@@ -128,9 +148,11 @@ function knownOf(kind: ResourceKind, observed: ObservedObject): Known | null {
   const { expiring = null } = observed;
   if (expiring === null || observed.deletionTimestamp !== null) return null;
   // Which rules hold is decided by the policy: of all profiles the earliest counts here.
-  const due = dueOf(expiring, 'fleetgc');
-  if (due === null) return null;
+  const ends = [dueOf(expiring, 'fleetgc')?.atMs ?? null, annotatedEndMs(expiring)];
+  const dueAtMs = Math.min(...ends.filter((each) => each !== null));
+  if (dueAtMs === Number.POSITIVE_INFINITY) return null;
+  const isControlled = observed.ownerReferences.some(({ controller }) => controller);
   const { namespace, name, uid, resourceVersion, deletionTimestamp, keep } = graphObject(kind, observed);
   const object = { namespace, name, uid, resourceVersion, deletionTimestamp };
-  return { ...expiring, kind, object, keep, dueAtMs: due.atMs };
+  return { ...expiring, kind, object, keep, isControlled, dueAtMs };
 }

@@ -20,8 +20,8 @@ export async function publishExpiry(publishing: ExpiryPublishing, signal: AbortS
   const { parts, identity, book, isReady } = publishing;
   for (let seq = 0; !signal.aborted; ) {
     const instant = takenAt(parts);
-    const candidates = instant === null || !isReady() ? [] : book.take(instant.serverMs);
-    if (instant === null || candidates.length === 0) {
+    const batch = instant === null || !isReady() ? null : book.take(instant.serverMs);
+    if (instant === null || batch === null || batch.candidates.length === 0) {
       await parts.sleep(LOOK_EVERY_MS, signal);
       continue;
     }
@@ -35,7 +35,7 @@ export async function publishExpiry(publishing: ExpiryPublishing, signal: AbortS
       session,
       seq: seq++,
       takenAt: instant,
-      candidates: [...candidates],
+      ...batch,
     };
     await publishUntilDone(parts, fact, signal);
   }

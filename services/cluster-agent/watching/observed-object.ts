@@ -1,6 +1,6 @@
-import { METADATA_FORM, type ObjectForm, wholeForm } from '../../../packages/kube-api/form.ts';
+import { type ObjectForm, wholeForm } from '../../../packages/kube-api/form.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
-import { type Expiring, expiringReader } from '../../../packages/kube-api/whole/expiring.ts';
+import { type Expiring, expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
 import { type NodeFacts, readNode } from '../../../packages/kube-api/whole/node.ts';
 import { type PodFacts, readPod } from '../../../packages/kube-api/whole/pod.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
@@ -18,10 +18,11 @@ export interface ObservedObject extends ObjectMetadata, WholeFacts {}
 
 /** In which form a kind is listed and watched: as metadata alone unless more has to be known of it (cluster A1). */
 export function formOf(kind: ResourceKind): ObjectForm<ObservedObject> {
+  const timed = expiringForm(kind);
   const readFacts = factsReader(kind);
-  if (readFacts === null) return METADATA_FORM;
+  if (readFacts === null) return timed;
   return wholeForm((value) => {
-    const object = METADATA_FORM.read(value);
+    const object = timed.read(value);
     return object && { ...object, ...readFacts(value) };
   });
 }
@@ -29,8 +30,7 @@ export function formOf(kind: ResourceKind): ObjectForm<ObservedObject> {
 function factsReader(kind: ResourceKind): ((value: unknown) => WholeFacts) | null {
   if (isResource(kind, POD_RESOURCE)) return (value) => ({ pod: readPod(value) });
   if (isResource(kind, NODE_RESOURCE)) return (value) => ({ node: readNode(value) });
-  const readExpiring = expiringReader(kind);
-  return readExpiring && ((value) => ({ expiring: readExpiring(value) }));
+  return null;
 }
 
 type NamedResource = Pick<ResourceKind, 'group' | 'resource'>;

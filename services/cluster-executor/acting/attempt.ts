@@ -1,16 +1,11 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
+import { kindKey } from '../checks/count-keys.ts';
 import { judgeExpiry } from '../checks/judge-expiry.ts';
 import { judgeOwnership } from '../checks/judge-ownership.ts';
 import { judgePod } from '../checks/judge-pod.ts';
-import {
-  type Asked,
-  clockUnbelieved,
-  type Judgement,
-  kindKey,
-  type Permission,
-} from '../checks/judgement.ts';
+import { type Asked, clockUnbelieved, type Judgement, type Permission } from '../checks/judgement.ts';
 import { LiveReads, type SharedReads } from '../checks/live-reads.ts';
 import type { RemovalCounts } from '../checks/removal-counts.ts';
 import { later, refused, type Stop } from '../checks/stop.ts';
@@ -133,7 +128,7 @@ export class Attempt {
 
   /** A removal counts from before it is asked for; only where it is certain that nothing went it does not. */
   async #remove(
-    { record, leaving }: Judgement,
+    { record, leaving, within }: Judgement,
     remove: () => Promise<Stop | Conflict>,
   ): Promise<Stop | Conflict> {
     const { removals, nowMs } = this.#parts;
@@ -142,14 +137,21 @@ export class Attempt {
     const takenAtMs = nowMs();
     if (!removals.take(uid, takenAtMs, limit))
       return refused('rate-limited', `${limit} objects went in the past hour, as many as the policy allows`);
-    const end = await remove();
-    if (isDone(end))
-      removals.went(
-        uid,
-        takenAtMs,
-        leaving.flatMap((owner) => [owner.uid, kindKey(owner.kind)]),
+    if (within !== null && !removals.begin(within.key, uid, takenAtMs, within.limit)) {
+      removals.stays(uid);
+      return refused(
+        'rate-limited',
+        `${within.limit} objects went in the past hour by its rule, as many as it allows`,
       );
-    else if (end.kind !== 'later' || end.afterMs !== null) removals.stays(uid);
+    }
+    const end = await remove();
+    if (within !== null) removals.ended(within.key, uid, nowMs(), isUnsure(end));
+    if (isDone(end))
+      removals.went(uid, takenAtMs, [
+        ...leaving.flatMap((owner) => [owner.uid, kindKey(owner.kind)]),
+        ...(within === null ? [] : [within.key]),
+      ]);
+    else if (!isUnsure(end)) removals.stays(uid);
     return end;
   }
 
@@ -166,6 +168,9 @@ export class Attempt {
 }
 
 const DONE_BEFORE = refused('superseded', 'this executor did just that to this state of the object');
+
+/** Nobody knows whether it went. */
+const isUnsure = (end: Stop | Conflict): boolean => end.kind === 'later' && end.afterMs === null;
 
 const isDone = (end: Stop | Conflict): boolean =>
   end.kind === 'settled' && ['removed', 'accepted', 'patched'].includes(end.outcome.outcome);

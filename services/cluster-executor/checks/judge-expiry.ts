@@ -2,6 +2,7 @@ import { type ExpiringObject, expiringForm } from '../../../packages/kube-api/wh
 import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
 import { conclude, type ExpiryOutcome } from '../../expiry-gc/rules/conclude.ts';
+import { ruleKey } from './count-keys.ts';
 import { type Asked, clockUnbelieved, type Judgement, unreadable } from './judgement.ts';
 import { refused, type Stop, settled } from './stop.ts';
 
@@ -14,15 +15,24 @@ export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judg
   if ('kind' in candidate) return candidate;
   const time = clock.at(nowMs());
   if (time === null) return clockUnbelieved();
-  const outcome = conclude(candidate, record.policy, time.earliestMs);
-  return objectionTo(outcome, asked, act) ?? { kind, object, action: act, record, approvals, leaving: [] };
+  // How much of a kind would go is not to be seen in one object: that it is not held is left to the decision (cluster S11).
+  const outcome = conclude(candidate, record.policy, { nowMs: time.earliestMs, shareOf: () => undefined });
+  return (
+    objectionTo(outcome, asked, act) ?? {
+      kind,
+      object,
+      action: act,
+      record,
+      approvals,
+      leaving: [],
+      within: withinOf(act, record),
+    }
+  );
 }
 
 async function liveObject({ order, kind, reads }: Asked): Promise<ExpiringObject | Stop> {
   const { object: ordered } = order.item;
   const form = expiringForm(kind);
-  if (form === null)
-    return refused('kept-by-own-judgement', `no rule about time knows the kind ${kind.kind}`);
   const live = await reads.whole({ kind, named: ordered }, form);
   switch (live.kind) {
     case 'found':
@@ -38,15 +48,17 @@ async function candidateOf(
   { kind, reads }: Asked,
   { expiring, keep, ...object }: ExpiringObject,
 ): Promise<ExpiryCandidate | Stop> {
-  if (expiring === null) return refused('kept-by-own-judgement', 'what it says of its time cannot be read');
+  if (expiring === null)
+    return refused('kept-by-own-judgement', 'nothing that can be read says when its time is over');
   const isInKept = kind.namespaced ? await reads.keepsNamespace(object.namespace) : false;
   if (typeof isInKept !== 'boolean') return isInKept;
-  const { name, uid, resourceVersion, deletionTimestamp } = object;
+  const { name, uid, resourceVersion, deletionTimestamp, ownerReferences } = object;
   const namespace = kind.namespaced ? object.namespace : '';
   const keptBy = keep ? 'object' : isInKept ? 'namespace' : null;
   return {
     object: { ...kind, namespace, name, uid, resourceVersion, deletionTimestamp, keptBy },
     ...expiring,
+    isControlled: ownerReferences.some(({ controller }) => controller),
   };
 }
 
@@ -58,9 +70,16 @@ function objectionTo(outcome: ExpiryOutcome, { order, record }: Asked, act: Expi
     if (outcome.kind === 'hold') return refused('not-approved', message);
     return refused(outcome.rule === 'S5' ? 'kept-by-policy' : 'kept-by-own-judgement', message);
   }
-  if (!collectors.includes(outcome.collector))
+  if (outcome.collector !== null && !collectors.includes(outcome.collector))
     return refused('policy-not-in-force', `policy ${name} does not give ${outcome.collector} to FleetGC`);
-  if (outcome.act.propagation !== act.propagation || outcome.rule !== order.item.rule)
+  const isThat = outcome.act.propagation === act.propagation && outcome.act.ownRule === act.ownRule;
+  if (!isThat || outcome.rule !== order.item.rule)
     return refused('kept-by-own-judgement', `by ${outcome.rule} ${outcome.act.propagation}, not this`);
   return null;
+}
+
+/** As many as the rule of the policy lets go in an hour (cluster S10). */
+function withinOf({ ownRule }: ExpireAction, { policy }: Asked['record']): Judgement['within'] {
+  const rule = policy.rules?.find(({ name }) => name === ownRule);
+  return rule === undefined ? null : { key: ruleKey(rule.name), limit: rule.removalsPerHour };
 }

@@ -4,7 +4,8 @@ import type { OwnershipAction } from '../../../schemas/events/cluster-command.ts
 import type { ClusterObject, ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import { settingsOf } from '../../graph-gc/rules/settings.ts';
 import type { ClusterIndex } from '../ports.ts';
-import { type Asked, type Judgement, kindKey, unreadable } from './judgement.ts';
+import { kindKey } from './count-keys.ts';
+import { type Asked, type Judgement, unreadable } from './judgement.ts';
 import { type Look, leavingOwners, liveFacts } from './live-facts.ts';
 import { ownJudgement } from './own-judgement.ts';
 import { later, type Stop, settled } from './stop.ts';
@@ -36,7 +37,7 @@ async function conclusionOf(
   });
   if ('kind' in action) return action;
   const leaving = leavingOwners(facts.candidates[0]?.references ?? []);
-  return { kind, object, action, record, approvals, leaving };
+  return { kind, object, action, record, approvals, leaving, within: null };
 }
 
 /** From the graph where there is one: if it is behind, the API server refuses the deed, and the object is read. */

@@ -14,14 +14,8 @@ import { excessCount } from '../../pod-gc/rules/excess.ts';
 import { isFinal } from '../../pod-gc/rules/pod-state.ts';
 import { podSettingsOf } from '../../pod-gc/rules/settings.ts';
 import type { PodIndex } from '../ports.ts';
-import {
-  type Asked,
-  clockUnbelieved,
-  type Judgement,
-  kindKey,
-  type PodMark,
-  unreadable,
-} from './judgement.ts';
+import { kindKey } from './count-keys.ts';
+import { type Asked, clockUnbelieved, type Judgement, type PodMark, unreadable } from './judgement.ts';
 import { later, refused, type Stop, settled } from './stop.ts';
 
 interface LivePod extends ObjectMetadata {
@@ -58,6 +52,7 @@ export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judg
     approvals,
     record,
     leaving: leavingNode(act.because, candidate.node),
+    within: null,
   };
 }
 

@@ -54,6 +54,8 @@ export interface Judgement extends Permission {
   readonly action: JudgedAction;
   /** Owners that let it go, and their kinds. */
   readonly leaving: readonly { readonly uid: string; readonly kind: string }[];
+  /** How many like it may go in an hour, beside the limit for all; `null` for no such limit (cluster S10). */
+  readonly within: { readonly key: string; readonly limit: number } | null;
 }
 
 /** How long a clock is waited for that cannot be believed. */
@@ -65,6 +67,3 @@ const FORBIDDEN = 403;
 /** Of an answer from which nothing follows. */
 export const unreadable = (status: number, message: string): Stop =>
   status === FORBIDDEN ? failed({ reason: 'forbidden', message }) : later('api-server-error', message);
-
-/** Counted beside the owners of that kind. No uid has a space. */
-export const kindKey = (kind: string): string => `kind ${kind}`;

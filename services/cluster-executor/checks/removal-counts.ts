@@ -38,6 +38,8 @@ export class RemovalCounts {
   readonly #byOwner = new Map<string, HourlyCount>();
   /** By uid: removals of which nobody knows whether they came about. */
   readonly #open = new Map<string, OpenRemoval>();
+  /** By what limits them: objects that are being deleted just now. */
+  readonly #inHand = new Map<string, Set<string>>();
 
   /**
    * False where as many have gone as the limit allows. Otherwise the object counts, until it stays. It goes once, so it counts once
@@ -70,10 +72,26 @@ export class RemovalCounts {
     this.#countFor(owners, atMs);
   }
 
+  /** False where as many have gone, or are in hand, as this limit allows. Otherwise the object is in hand until it has `ended`. */
+  begin(key: string, uid: string, nowMs: number, limit: number): boolean {
+    const inHand = this.#inHand.get(key) ?? new Set<string>();
+    if (this.of(key, nowMs) + inHand.size >= limit) return false;
+    this.#inHand.set(key, inHand.add(uid));
+    return true;
+  }
+
+  /** `isUnsure`: nobody knows whether it went, so it counts as gone. What certainly went is told by `went`. */
+  ended(key: string, uid: string, atMs: number, isUnsure: boolean): void {
+    const inHand = this.#inHand.get(key);
+    inHand?.delete(uid);
+    if (inHand?.size === 0) this.#inHand.delete(key);
+    if (isUnsure) this.#countFor([key], atMs);
+  }
+
   /** One that went in an earlier life of the executor. */
-  wentBefore(atMs: number, ownerUids: readonly string[]): void {
+  wentBefore(atMs: number, countsFor: readonly string[]): void {
     this.#all.add(atMs);
-    this.#countFor(ownerUids, atMs);
+    this.#countFor(countsFor, atMs);
   }
 
   #countFor(owners: readonly string[], atMs: number): void {

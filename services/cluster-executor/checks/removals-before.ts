@@ -14,9 +14,9 @@ export function removalsBefore({ recent, connection, nowMs }: Before): RemovalCo
   const removals = new RemovalCounts();
   const atMs = nowMs();
   const time = connection.clock.at(atMs);
-  for (const { serverMs, ownerUids } of recent.removals) {
+  for (const { serverMs, countsFor } of recent.removals) {
     const agoMs = time === null ? 0 : Math.max(0, time.earliestMs - serverMs);
-    removals.wentBefore(atMs - agoMs, ownerUids);
+    removals.wentBefore(atMs - agoMs, countsFor);
   }
   return removals;
 }

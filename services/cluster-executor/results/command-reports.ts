@@ -76,6 +76,7 @@ export class CommandReports {
       object,
       rule,
       action: act.action,
+      ...('ownRule' in act && act.ownRule !== undefined && { ownRule: act.ownRule }),
       attempts,
       requests,
       owners: owners.slice(0, MAX_OWNERS_TOLD).map(({ uid, found }) => ({ uid, found })),

@@ -1,5 +1,6 @@
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
+import { ruleKey } from '../checks/count-keys.ts';
 import type { ResultEvent } from './outbox.ts';
 
 type OutcomeName = ClusterObjectOutcome['outcome'];
@@ -8,7 +9,8 @@ type OutcomeName = ClusterObjectOutcome['outcome'];
 export interface EarlierRemoval {
   /** By the API server's clock. */
   readonly serverMs: number;
-  readonly ownerUids: readonly string[];
+  /** Owners by uid, and the rule of a policy, for which it counts. */
+  readonly countsFor: readonly string[];
 }
 
 /** What an executor learns from its own results on the log when it starts: they are its journal. */
@@ -58,11 +60,16 @@ class RecentReading implements RecentResults {
 type ObjectResults = Extract<ResultEvent, { type: 'fleetgc.cluster.object-results' }>;
 
 function removalOf({ at }: ObjectResults, told: ObjectResults['objects'][number]): readonly EarlierRemoval[] {
-  const { result, owners } = told;
+  const { result, owners, ownRule } = told;
   const hasGone = result.outcome === 'removed' || result.outcome === 'accepted';
   if (!isRemoval(told) || !hasGone || at === null) return [];
   const ownerUids = owners
     .filter(({ found }) => found === 'absent' || found === 'waiting')
     .map(({ uid }) => uid);
-  return [{ serverMs: at.serverMs, ownerUids }];
+  return [
+    {
+      serverMs: at.serverMs,
+      countsFor: [...ownerUids, ...(ownRule === undefined ? [] : [ruleKey(ownRule)])],
+    },
+  ];
 }

@@ -3,32 +3,50 @@ import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
-import type { ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
-import { type DueRule, dueOf, EXPIRING } from './due.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { annotatedEndMs } from './annotated-end.ts';
+import { type DueRule, dueOf, EXPIRING, type ExpiryCollector } from './due.ts';
+import { forbiddenBecause, isTenth, ruleFor, type Share } from './own-rules.ts';
 
-export type ExpiryRule = DueRule | 'K1' | 'L1' | 'S2' | 'S5';
+export type ExpiryRule = DueRule | 'K1' | 'L1' | 'S2' | 'S5' | 'S8' | 'S9' | 'S11';
 
 type Facts = ClusterVerdict['facts'];
 
-/** What was concluded of one object. `collector`: whose work it is where FleetGC does not do it. */
+/** What was concluded of one object. `collector`: whose work it is where FleetGC does not do it; `null` by a rule of the policy. */
 export type ExpiryOutcome =
   | {
       readonly kind: 'act';
       readonly rule: ExpiryRule;
       readonly facts: Facts;
       readonly act: ExpireAction;
-      readonly collector: Collector;
+      readonly collector: ExpiryCollector | null;
     }
   | { readonly kind: 'keep' | 'hold'; readonly rule: ExpiryRule; readonly facts: Facts };
 
-export type ExpirySettings = Pick<ClusterPolicy, 'profile' | 'keep' | 'heldKinds'>;
+export type ExpirySettings = Pick<ClusterPolicy, 'profile' | 'keep' | 'heldKinds' | 'collectors' | 'rules'>;
 
-/**
- * What becomes of one object, by what it says itself. `nowMs` is what the API server's clock showed at least, so that nothing is too
- * early (cluster K4, L1).
- */
-export function conclude(candidate: ExpiryCandidate, settings: ExpirySettings, nowMs: number): ExpiryOutcome {
+export interface Circumstances {
+  /** What the API server's clock showed at least, so that nothing is too early (cluster K4, L1). */
+  readonly nowMs: number;
+  /** How much of a kind would go; `null` where nobody counted, `undefined` for who cannot count. */
+  readonly shareOf: (kind: string) => Share | null | undefined;
+}
+
+/** What becomes of one object, by what it says itself. */
+export function conclude(
+  candidate: ExpiryCandidate,
+  settings: ExpirySettings,
+  circumstances: Circumstances,
+): ExpiryOutcome {
+  const byKind = byItsKind(candidate, settings, circumstances.nowMs);
+  const isGiven =
+    byKind.kind === 'act' && byKind.collector !== null && settings.collectors.includes(byKind.collector);
+  return isGiven ? byKind : (byOwnRule(candidate, settings, circumstances) ?? byKind);
+}
+
+function byItsKind(candidate: ExpiryCandidate, settings: ExpirySettings, nowMs: number): ExpiryOutcome {
   const { object, facts } = candidate;
+  if (facts.of === 'object') return { kind: 'keep', rule: 'S8', facts: {} };
   const row = EXPIRING[facts.of];
   const keep = (told: Facts): ExpiryOutcome => ({ kind: 'keep', rule: row.stays, facts: told });
   if (kindName(object) !== row.kind) return keep({ kind: kindName(object), factsOf: facts.of });
@@ -46,6 +64,44 @@ export function conclude(candidate: ExpiryCandidate, settings: ExpirySettings, n
       collector: row.collector,
     }
   );
+}
+
+/** `null` where no rule of the policy is for it, or its annotations say nothing (cluster S8). */
+function byOwnRule(
+  candidate: ExpiryCandidate,
+  settings: ExpirySettings,
+  { nowMs, shareOf }: Circumstances,
+): ExpiryOutcome | null {
+  const endMs = annotatedEndMs(candidate);
+  const rule = ruleFor(candidate, settings.rules ?? []);
+  if (endMs === null || rule === undefined) return null;
+  const told = { ownRule: rule.name, dueAtMs: endMs };
+  const { deletionTimestamp } = candidate.object;
+  if (deletionTimestamp !== null || nowMs < endMs) return { kind: 'keep', rule: 'S8', facts: told };
+  const forbidden = forbiddenBecause(candidate);
+  if (forbidden !== null) return { kind: 'keep', rule: 'S9', facts: { ...told, forbidden } };
+  const stays =
+    spared(candidate, { ...settings, profile: 'fleetgc' }) ?? heldAsTenth(candidate, told, shareOf);
+  if (stays !== null) return stays;
+  const { propagation } = rule;
+  return {
+    kind: 'act',
+    rule: 'S8',
+    facts: { ...told, propagation },
+    act: { action: 'expire', propagation, ownRule: rule.name },
+    collector: null,
+  };
+}
+
+function heldAsTenth(
+  { object }: ExpiryCandidate,
+  told: Facts,
+  shareOf: Circumstances['shareOf'],
+): ExpiryOutcome | null {
+  const kind = kindName(object);
+  const share = shareOf(kind);
+  if (share === undefined || (share !== null && !isTenth(share))) return null;
+  return { kind: 'hold', rule: 'S11', facts: { ...told, kind, ...share } };
 }
 
 /** Why an object stays though its time is over, in profile `fleetgc` (cluster S2, S5). */

@@ -43,6 +43,8 @@ function duesOf({ facts, createdAtMs }: Timed, profile: Profile): readonly Due[]
       return ofJob(facts);
     case 'CertificateSigningRequest':
       return [...ofConditions(facts, profile), ...whileOpen(facts, createdAtMs)];
+    case 'object':
+      return [];
     case 'PodCertificateRequest':
       return createdAtMs === null ? [] : [{ rule: 'L9', atMs: createdAtMs + OF_POD_FOR_MS }];
   }
@@ -103,7 +105,7 @@ interface FactsRow {
 }
 
 /** The one table of facts about time. */
-export const EXPIRING: Readonly<Record<ExpiryFacts['of'], FactsRow>> = {
+export const EXPIRING: Readonly<Record<Exclude<ExpiryFacts['of'], 'object'>, FactsRow>> = {
   Job: {
     kind: 'batch/Job',
     stays: 'K1',

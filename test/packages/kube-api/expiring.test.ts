@@ -15,7 +15,7 @@ const CREATED = {
 const CREATED_MS = Date.UTC(2026, 10, 25, 10);
 
 const read = (group: string, kind: string, value: object): unknown =>
-  expiringForm({ group, kind })?.read({ ...CREATED, ...value })?.expiring;
+  expiringForm({ group, kind }).read({ ...CREATED, ...value })?.expiring;
 const readJob = (value: object): unknown => read('batch', 'Job', value);
 const readRequest = (status: unknown): unknown =>
   read('certificates.k8s.io', 'CertificateSigningRequest', { status });
@@ -93,8 +93,23 @@ test('a request with conditions beyond all bounds has no facts', () => {
 });
 
 test('kinds of which no rule about time knows are read as metadata alone', () => {
-  expect(expiringForm({ group: '', kind: 'ConfigMap' })).toBeNull();
-  expect(expiringForm({ group: '', kind: 'toString' })).toBeNull();
+  for (const kind of ['ConfigMap', 'toString']) {
+    expect(expiringForm({ group: '', kind }).accept).toContain('as=PartialObjectMetadata');
+    expect(read('', kind, {})).toBeNull();
+  }
+  expect(expiringForm({ group: 'batch', kind: 'Job' }).accept).toBe('application/json');
+});
+
+test('[cluster S8] of any object the annotations are read that say when it may go, and no others', () => {
+  const annotated = (annotations: unknown) =>
+    read('', 'ConfigMap', { metadata: { ...CREATED.metadata, annotations } });
+  expect(annotated({ 'janitor/ttl': '7d', 'fleetgc.io/ttl': '1h', other: 'x' })).toEqual({
+    createdAtMs: CREATED_MS,
+    facts: { of: 'object' },
+    annotations: { 'janitor/ttl': '7d', 'fleetgc.io/ttl': '1h' },
+  });
+  for (const none of [{}, null, { 'janitor/ttl': 7 }, { 'janitor/expires': 'x'.repeat(65) }])
+    expect(annotated(none)).toBeNull();
 });
 
 test('a time is what an API server writes', () => {

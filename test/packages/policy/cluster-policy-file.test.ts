@@ -116,6 +116,22 @@ test.each<{ name: string; text: string; says: string[] }>([
     ],
   },
   {
+    name: 'rules that are none',
+    text: `${SMALLEST}rules: [{ name: a, kinds: [] }, { name: B, kinds: [Pod], propagation: Slow }, { kinds: [v1/Pod] }]\n`,
+    says: [
+      'p.yaml:4:27: rules[0].kinds: must name at least one kind',
+      'p.yaml:4:41: rules[1].name: must be 1 to 63 lower-case letters, digits or dashes, starting and ending with a letter or digit',
+      'p.yaml:4:71: rules[1].propagation: must be one of Background, Foreground, Orphan',
+      'p.yaml:4:79: rules[2].name: is missing',
+      'p.yaml:4:89: rules[2].kinds[0]: begins with a version: write the group, such as apps/ReplicaSet; of the core group the kind alone, such as Pod',
+    ],
+  },
+  {
+    name: 'two rules of one name',
+    text: `${SMALLEST}rules: [{ name: a, kinds: [Pod] }, { name: a, kinds: [Pod] }]\n`,
+    says: ['p.yaml:4:8: rules: has two rules of one name'],
+  },
+  {
     name: 'a collector that nobody can give away',
     text: `${SMALLEST}collectors: [pod-gc]\n`,
     says: [`p.yaml:4:14: collectors[0]: must be the name of a collector: ${Collector.options.join(', ')}`],
@@ -129,7 +145,7 @@ test.each<{ name: string; text: string; says: string[] }>([
   {
     name: 'a mode that does nothing',
     text: 'kind: ClusterPolicy\nname: a\nmode: enforce\n',
-    says: ['p.yaml:3:7: mode: enforce does nothing here: collectors names none'],
+    says: ['p.yaml:3:7: mode: enforce does nothing here: collectors names none, and there are no rules'],
   },
   {
     name: 'a list that drops what is held by default',
@@ -170,6 +186,18 @@ const clusterPolicies: fc.Arbitrary<ClusterPolicy> = fc.record({
   mode: fc.constantFrom('dry-run', 'rehearse', 'enforce'),
   profile: fc.constantFrom('fleetgc', 'kubernetes'),
   collectors: fc.subarray([...Collector.options]),
+  rules: fc.option(
+    fc
+      .record({
+        name: fc.constantFrom('old', 'previews-2'),
+        kinds: fc.subarray(['Secret', 'apps/Deployment'], { minLength: 1 }),
+        namespaces: fc.subarray(['a', 'b']),
+        propagation: fc.constantFrom('Background' as const, 'Orphan' as const),
+        removalsPerHour: fc.integer({ min: 1, max: 1_000 }),
+      })
+      .map((rule) => [rule]),
+    { nil: undefined },
+  ),
   limits: fc.record({
     cascade: fc.integer({ min: 1 }),
     cascadeOfKind: fc.integer({ min: 1 }),

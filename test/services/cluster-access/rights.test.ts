@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { OwnRule } from '../../../schemas/policy/cluster-policy.ts';
 import {
   discoveredKinds,
   EVERY_KIND,
@@ -149,4 +150,19 @@ test('what is deleted by its time needs the right to delete that kind alone, whe
   const kept = { ...policy, keep: { namespaces: [], kinds: ['batch/Job'] } };
   expect(verbsOn('jobs', rulesFor('executor', wanted({ kinds: served, policy: kept })))).toEqual(['get']);
   expect(verbsOn('jobs', rulesFor('executor', wanted({ policy })))).toEqual([]);
+  const rule: OwnRule = {
+    name: 'old',
+    kinds: ['batch/Job'],
+    namespaces: [],
+    propagation: 'Background',
+    removalsPerHour: 1,
+  };
+  const own = { ...policy, collectors: [], rules: [rule] };
+  expect(verbsOn('jobs', rulesFor('executor', wanted({ kinds: served, policy: own })))).toEqual([
+    'delete',
+    'get',
+  ]);
+  expect(verbsOn('replicasets', rulesFor('executor', wanted({ kinds: served, policy: own })))).toEqual([
+    'get',
+  ]);
 });

@@ -39,12 +39,15 @@ const job = (name: string, endsInMs: number, over: Partial<ObservedObject> = {})
 
 function book(...jobs: readonly ObservedObject[]) {
   const kept = new Set<string>();
-  const made = new ExpiryBook({ isKeptNamespace: (namespace) => kept.has(namespace) });
+  const made = new ExpiryBook({
+    isKeptNamespace: (namespace) => kept.has(namespace),
+    countObjects: () => 100,
+  });
   made.beginList(JOBS);
   made.listed(JOBS, jobs);
   made.endList(JOBS);
   const taken = (afterMs: number): string[] =>
-    made.take(NOW_MS + afterMs).map(({ object: { name } }) => name);
+    made.take(NOW_MS + afterMs).candidates.map(({ object: { name } }) => name);
   return { book: made, taken, kept };
 }
 
@@ -100,12 +103,12 @@ test('a list that broke off makes nothing gone', () => {
 
 test('what was told is told again ten minutes later, with what keeps it by then', () => {
   const { book: made, taken, kept } = book(job('a', 0));
-  expect(made.take(NOW_MS)).toMatchObject([{ object: { ...JOBS, uid: 'a', keptBy: null } }]);
+  expect(made.take(NOW_MS).candidates).toMatchObject([{ object: { ...JOBS, uid: 'a', keptBy: null } }]);
   kept.add('ns');
   expect(taken(10 * MINUTE_MS - 1)).toEqual([]);
-  expect(made.take(NOW_MS + 10 * MINUTE_MS)).toMatchObject([{ object: { keptBy: 'namespace' } }]);
+  expect(made.take(NOW_MS + 10 * MINUTE_MS).candidates).toMatchObject([{ object: { keptBy: 'namespace' } }]);
   made.put(JOBS, job('a', 0, { keep: true }));
-  expect(made.take(NOW_MS + 10 * MINUTE_MS)).toMatchObject([{ object: { keptBy: 'object' } }]);
+  expect(made.take(NOW_MS + 10 * MINUTE_MS).candidates).toMatchObject([{ object: { keptBy: 'object' } }]);
 });
 
 test('a fact holds so many, and the rest comes with the next one', () => {
@@ -154,4 +157,24 @@ test('a heap in which one time is put again and again does not grow', () => {
   expect(due.take(9_998)).toBeNull();
   expect(due.take(9_999)).toBe('a');
   expect(due.size).toBe(0);
+});
+
+test('[cluster S8, S11] what its annotations let go is told, with how many of its kind there are', () => {
+  const annotated = (name: string, ttl: string, controller = false): ObservedObject =>
+    observed(
+      name,
+      { createdAtMs: NOW_MS - 60_000, facts: { of: 'object' }, annotations: { 'janitor/ttl': ttl } },
+      {
+        ownerReferences: controller
+          ? [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller, blockOwnerDeletion: false }]
+          : [],
+      },
+    );
+  const { book: made } = book(annotated('a', '1m'), annotated('b', '1m', true), annotated('c', '2m'));
+  const { candidates, annotated: shares } = made.take(NOW_MS);
+  expect(candidates.map(({ object: { name }, isControlled }) => [name, isControlled])).toEqual([
+    ['a', undefined],
+    ['b', true],
+  ]);
+  expect(shares).toEqual([{ kind: 'batch/Job', over: 2, objects: 100 }]);
 });

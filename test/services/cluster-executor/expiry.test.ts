@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
-import { type ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
+import { type ClusterPolicy, Collector, type OwnRule } from '../../../schemas/policy/cluster-policy.ts';
+import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { upstreamDeletes } from '../expiry-gc/support/by-the-book.ts';
@@ -250,4 +251,110 @@ test('[cluster K5, L10] whatever is ordered, nothing goes that the policy and th
     ),
     { numRuns: 60 },
   );
+});
+
+const SECRET = kindNamed('Secret');
+const RULE: OwnRule = {
+  name: 'old',
+  kinds: ['Secret', 'Namespace', 'ServiceAccount'],
+  namespaces: [],
+  propagation: 'Background',
+  removalsPerHour: 100,
+};
+const HOUR_MS = 3_600_000;
+const putSecret = (api: FakeApi, name: string, over: Partial<StoredObject> = {}): StoredObject =>
+  api.put({
+    kind: SECRET,
+    name,
+    creationTimestamp: timeOf(START_MS - HOUR_MS),
+    annotations: { 'janitor/ttl': '1h' },
+    ...over,
+  });
+const byRule = (object: StoredObject, ownRule = 'old'): ClusterCommandItem => ({
+  ...itemFor(object, { action: 'expire', propagation: 'Background', ownRule }),
+  rule: 'S8',
+});
+
+describe('[cluster S8, S9] by a rule of the policy', () => {
+  test('goes what its own annotations let go, in the state in which it was read', async () => {
+    const { api, carryOut, results } = expiring({ collectors: [], rules: [RULE] });
+    expect(await carryOut([byRule(putSecret(api, 'a'))])).toEqual(['removed']);
+    expect(api.writes.map(({ before }) => before.name)).toEqual(['a']);
+    expect(results[0]).toMatchObject({ objects: [{ rule: 'S8', action: 'expire', ownRule: 'old' }] });
+  });
+
+  test.each<[string, string, Partial<StoredObject>]>([
+    ['whose time is not over', 'refused kept-by-own-judgement', { annotations: { 'janitor/ttl': '3h' } }],
+    ['that has no annotation', 'refused kept-by-own-judgement', { annotations: {} }],
+    ['that is kept', 'refused kept-by-policy', { keep: true }],
+    ['in a namespace of the cluster', 'refused kept-by-own-judgement', { namespace: 'kube-system' }],
+    [
+      'of a kind that no rule deletes',
+      'refused kept-by-own-judgement',
+      { kind: kindNamed('ServiceAccount') },
+    ],
+    ['that is a namespace', 'refused kept-by-own-judgement', { kind: kindNamed('Namespace') }],
+    [
+      'that a controller owns',
+      'refused kept-by-own-judgement',
+      {
+        ownerReferences: [
+          { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'r', controller: true },
+        ],
+      },
+    ],
+  ])('nothing goes %s', async (_, expected, over) => {
+    const { api, carryOut } = expiring({ rules: [RULE] });
+    expect(await carryOut([byRule(putSecret(api, 'a', over))])).toEqual([expected]);
+    expect(api.writes).toEqual([]);
+  });
+
+  test('nothing goes by a rule that the policy in force does not have, or that is for others', async () => {
+    const { api, carryOut } = expiring({ rules: [RULE] });
+    expect(await carryOut([byRule(putSecret(api, 'a'), 'other')])).toEqual(['refused kept-by-own-judgement']);
+    const { api: another, carryOut: order } = expiring({ rules: [{ ...RULE, namespaces: ['other'] }] });
+    expect(await order([byRule(putSecret(another, 'a'))])).toEqual(['refused kept-by-own-judgement']);
+    const { api: third, carryOut: give } = expiring();
+    expect(await give([byRule(putSecret(third, 'a'))])).toEqual(['refused kept-by-own-judgement']);
+    expect([api, another, third].flatMap(({ writes }) => writes)).toEqual([]);
+  });
+});
+
+describe('[cluster S10] no more go by a rule in an hour than it says', () => {
+  const rules = [{ ...RULE, removalsPerHour: 2 }];
+
+  test('however many are ordered at once, and the hour over more go', async () => {
+    const { api, carryOut, pass } = expiring({ rules });
+    const orders = ['a', 'b', 'c', 'd', 'e'].map((name) => byRule(putSecret(api, name)));
+    const told = await carryOut(orders);
+    expect(told.toSorted()).toEqual(
+      [
+        ...Array.from({ length: 2 }, () => 'removed'),
+        ...Array.from({ length: 3 }, () => 'refused rate-limited'),
+      ].toSorted(),
+    );
+    expect(api.writes).toHaveLength(2);
+    await pass(61 * 60);
+    const left = api.objects.filter(({ kind }) => kind === SECRET).map((each) => byRule(each));
+    expect((await carryOut(left)).filter((each) => each === 'removed')).toHaveLength(2);
+  });
+
+  test('and not after a restart either', async () => {
+    const first = expiring({ rules });
+    expect(await first.carryOut([byRule(putSecret(first.api, 'a'))])).toEqual(['removed']);
+    await first.stop();
+    const second = harness({ recent: recentResults(first.results) });
+    second.policy = clusterPolicy({ ...ALL, rules });
+    const orders = ['b', 'c'].map((name) => byRule(putSecret(second.api, name)));
+    expect((await second.carryOut(orders)).toSorted()).toEqual(['refused rate-limited', 'removed']);
+  });
+
+  test('what failed for certain does not count', async () => {
+    const { api, carryOut } = expiring({ rules });
+    api.fault = ({ method }) => (method === 'DELETE' ? { status: 403, body: '{}' } : null);
+    const orders = ['a', 'b', 'c'].map((name) => byRule(putSecret(api, name)));
+    expect(new Set(await carryOut(orders.slice(0, 2)))).toEqual(new Set(['failed forbidden']));
+    api.fault = () => null;
+    expect(new Set(await carryOut(orders.slice(0, 2)))).toEqual(new Set(['removed']));
+  });
 });

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
+import { Collector, type OwnRule } from '../../../schemas/policy/cluster-policy.ts';
 import {
+  type Circumstances,
   conclude,
   type ExpiryOutcome,
   type ExpirySettings,
 } from '../../../services/expiry-gc/rules/conclude.ts';
+import type { Share } from '../../../services/expiry-gc/rules/own-rules.ts';
 import {
   expiryCandidate,
   HOUR_MS,
@@ -21,9 +24,15 @@ const settings = (over: Partial<ExpirySettings> = {}): ExpirySettings => ({
   profile: 'fleetgc',
   keep: { namespaces: [], kinds: [] },
   heldKinds: [],
+  collectors: [...Collector.options],
   ...over,
 });
 const UPSTREAM = settings({ profile: 'kubernetes' });
+
+const at = (nowMs: number, share: Share | null = { over: 1, objects: 1 }): Circumstances => ({
+  nowMs,
+  shareOf: () => share,
+});
 
 /** `expire Foreground K4`, `keep K1`. */
 function words(outcome: ExpiryOutcome): string {
@@ -32,7 +41,7 @@ function words(outcome: ExpiryOutcome): string {
     : `${outcome.kind} ${outcome.rule}`;
 }
 const of = (candidate: ExpiryCandidate, by: ExpirySettings = settings(), nowMs = NOW_MS): string =>
-  words(conclude(candidate, by, nowMs));
+  words(conclude(candidate, by, at(nowMs)));
 const ofJob = (over: Parameters<typeof jobFacts>[0]): string =>
   of(expiryCandidate({ facts: jobFacts(over) }));
 
@@ -139,7 +148,7 @@ test('an object of another kind than its facts stays', () => {
 test('[cluster K4, L1] in profile kubernetes goes what upstream deletes, and nothing earlier', () => {
   fc.assert(
     fc.property(AnyExpiring, (candidate) => {
-      const outcome = conclude(candidate, UPSTREAM, NOW_MS);
+      const outcome = conclude(candidate, UPSTREAM, at(NOW_MS));
       const expected = candidate.object.kind === 'Secret' ? null : upstreamDeletes(candidate, NOW_MS);
       expect(outcome.kind === 'act' ? outcome.act.propagation : null).toBe(expected);
     }),
@@ -149,9 +158,122 @@ test('[cluster K4, L1] in profile kubernetes goes what upstream deletes, and not
 test('[cluster K4, L1] what goes now goes at any later time too, and nothing that is kept by list ever goes', () => {
   fc.assert(
     fc.property(AnyExpiring, fc.nat(10 * HOUR_MS), (candidate, laterByMs) => {
-      const now = conclude(candidate, settings(), NOW_MS);
-      if (now.kind === 'act') expect(conclude(candidate, settings(), NOW_MS + laterByMs).kind).toBe('act');
+      const now = conclude(candidate, settings(), at(NOW_MS));
+      if (now.kind === 'act')
+        expect(conclude(candidate, settings(), at(NOW_MS + laterByMs)).kind).toBe('act');
       if (candidate.object.keptBy !== null) expect(now.kind).toBe('keep');
+    }),
+  );
+});
+
+const RULE: OwnRule = {
+  name: 'old',
+  kinds: [
+    'apps/Deployment',
+    'batch/Job',
+    'Namespace',
+    'PersistentVolumeClaim',
+    'rbac.authorization.k8s.io/Role',
+  ],
+  namespaces: [],
+  propagation: 'Orphan',
+  removalsPerHour: 100,
+};
+const OWN = settings({ collectors: [], rules: [RULE] });
+type Over = Parameters<typeof expiryCandidate>[0];
+const annotated = (over: Over = {}): ExpiryCandidate =>
+  expiryCandidate({ facts: { of: 'object' }, annotations: { 'fleetgc.io/ttl': '1h' }, ...over });
+const ofOwn = (over: Over = {}, by: Partial<ExpirySettings> = {}, share?: Share | null): string =>
+  words(conclude(annotated(over), { ...OWN, ...by }, at(NOW_MS, share)));
+
+describe('[cluster S8] an object goes when its annotations say so, and a rule of the policy is for it', () => {
+  test('by its own rule, and in the way that this one says', () => {
+    expect(ofOwn()).toBe('expire Orphan S8');
+    expect(ofOwn({}, { rules: undefined })).toBe('keep S8');
+    expect(ofOwn({}, { rules: [{ ...RULE, kinds: ['Secret'] }] })).toBe('keep S8');
+    expect(ofOwn({}, { rules: [{ ...RULE, namespaces: ['other'] }] })).toBe('keep S8');
+    expect(ofOwn({}, { rules: [{ ...RULE, namespaces: ['ns'] }] })).toBe('expire Orphan S8');
+    expect(ofOwn({ object: { deletionTimestamp: '2026-11-01T00:00:00Z' } })).toBe('keep S8');
+  });
+
+  test.each<[string, NonNullable<ExpiryCandidate['annotations']>, string]>([
+    ['a time to live that is over', { 'janitor/ttl': '1h30m' }, 'expire Orphan S8'],
+    ['one that is over just now', { 'fleetgc.io/ttl': '7200s' }, 'expire Orphan S8'],
+    ['one that is not over', { 'fleetgc.io/ttl': '7201s' }, 'keep S8'],
+    ['the one that ends first', { 'fleetgc.io/ttl': '1w', 'janitor/ttl': '1m' }, 'expire Orphan S8'],
+    ['one without end', { 'janitor/ttl': 'forever' }, 'keep S8'],
+    ['none at all', { 'janitor/ttl': '0s' }, 'keep S8'],
+    ['what is no duration', { 'fleetgc.io/ttl': '1h; rm' }, 'keep S8'],
+    ['a day that has begun', { 'janitor/expires': '2027-01-15' }, 'expire Orphan S8'],
+    ['a minute that has begun', { 'janitor/expires': '2027-01-15T08:00' }, 'expire Orphan S8'],
+    ['a second to come', { 'janitor/expires': '2027-01-15T08:00:01Z' }, 'keep S8'],
+    ['no time', { 'janitor/expires': '2027-13-45' }, 'keep S8'],
+  ])('%s', (_, annotations, expected) => {
+    expect(new Date(NOW_MS).toISOString()).toBe('2027-01-15T08:00:00.000Z');
+    expect(ofOwn({ annotations })).toBe(expected);
+  });
+
+  test('and stays without the time of its creation, from which its time to live counts', () => {
+    expect(ofOwn({ createdAtMs: null })).toBe('keep S8');
+  });
+
+  test('what is the work of another collector goes by the rule', () => {
+    const job = { facts: jobFacts(), annotations: { 'janitor/ttl': '1h' } } as const;
+    expect(ofOwn(job)).toBe('expire Orphan S8');
+    expect(ofOwn(job, { collectors: ['ttl-after-finished-controller'] })).toBe('expire Foreground K4');
+    expect(ofOwn(job, { rules: undefined })).toBe('expire Foreground K4');
+  });
+});
+
+const FORBIDDEN: readonly Over[] = [
+  { object: { group: '', kind: 'Namespace', namespace: '' } },
+  { object: { group: '', kind: 'PersistentVolumeClaim' } },
+  { object: { group: 'rbac.authorization.k8s.io', kind: 'Role' } },
+  { object: { namespace: 'kube-system' } },
+  { object: { namespace: 'fleetgc' } },
+  { isControlled: true },
+];
+
+test('[cluster S9] whatever a rule says, some kinds and namespaces stay, and what a controller owns', () => {
+  for (const over of FORBIDDEN) expect(ofOwn(over)).toBe('keep S9');
+  expect(ofOwn({ object: { namespace: 'fleetgcs' } })).toBe('expire Orphan S8');
+});
+
+test('[cluster S2, S5] keep list, annotation and held kinds hold what a rule would take, in every profile', () => {
+  for (const profile of ['fleetgc', 'kubernetes'] as const) {
+    expect(ofOwn({ object: { keptBy: 'namespace' } }, { profile })).toBe('keep S5');
+    expect(ofOwn({}, { profile, keep: { namespaces: ['ns'], kinds: [] } })).toBe('keep S5');
+    expect(ofOwn({}, { profile, heldKinds: ['apps/Deployment'] })).toBe('hold S2');
+  }
+});
+
+test('[cluster S11] a rule that would take a tenth of a kind is held, and so is one of which nobody counted', () => {
+  expect(ofOwn({}, {}, { over: 10, objects: 100 })).toBe('hold S11');
+  expect(ofOwn({}, {}, { over: 10, objects: 101 })).toBe('expire Orphan S8');
+  expect(ofOwn({}, {}, { over: 9, objects: 9 })).toBe('expire Orphan S8');
+  expect(ofOwn({}, {}, null)).toBe('hold S11');
+});
+
+test('[cluster S8, S9] no rule takes what is forbidden or kept, or anything before its time', () => {
+  const anyTtl = fc.constantFrom('1h', '7201s', '2h', '3h', 'forever', '', '7d', '2027-01-15');
+  const someObject = fc.record({
+    namespace: fc.constantFrom('ns', 'kube-public', 'fleetgc-test'),
+    kind: fc.constantFrom('Deployment', 'Namespace', 'Node', 'Other'),
+    group: fc.constantFrom('', 'apps', 'rbac.authorization.k8s.io'),
+    keptBy: fc.constantFrom(null, null, 'object' as const),
+  });
+  fc.assert(
+    fc.property(someObject, anyTtl, fc.boolean(), fc.boolean(), (object, ttl, isControlled, expires) => {
+      const annotations = expires ? { 'janitor/expires': ttl } : { 'janitor/ttl': ttl };
+      const kinds = [object.group === '' ? object.kind : `${object.group}/${object.kind}`];
+      const candidate = annotated({ object, annotations, isControlled });
+      const outcome = conclude(candidate, { ...OWN, rules: [{ ...RULE, kinds }] }, at(NOW_MS));
+      if (outcome.kind !== 'act') return;
+      expect(['1h', '2h', '2027-01-15']).toContain(ttl);
+      expect([object.namespace, object.keptBy, isControlled]).toEqual(['ns', null, false]);
+      expect(object.group).not.toBe('rbac.authorization.k8s.io');
+      expect(kinds).not.toContain('Namespace');
+      expect(kinds).not.toContain('Node');
     }),
   );
 });

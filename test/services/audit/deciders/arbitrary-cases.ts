@@ -174,9 +174,20 @@ const podCases: fc.Arbitrary<Unnamed> = fc
 
 const HELD = ['batch/Job', 'certificates.k8s.io/CertificateSigningRequest'];
 
+const OWN_RULES: ClusterPolicy['rules'] = [
+  {
+    name: 'old',
+    kinds: ['apps/Deployment', ...HELD],
+    namespaces: [],
+    propagation: 'Background',
+    removalsPerHour: 100,
+  },
+];
+
 const expiryCases: fc.Arbitrary<Unnamed> = fc
   .record({
     candidates: fc.array(AnyExpiring, { minLength: 1, maxLength: 8 }),
+    many: fc.boolean(),
     over: fc.record({
       mode: fc.constantFrom('enforce', 'enforce', 'rehearse', 'dry-run'),
       profile: fc.constantFrom('fleetgc', 'kubernetes'),
@@ -188,15 +199,21 @@ const expiryCases: fc.Arbitrary<Unnamed> = fc
       {},
       { heldKinds: HELD },
       { heldKinds: HELD },
+      { rules: OWN_RULES },
+      { rules: OWN_RULES },
+      { rules: OWN_RULES },
       { keep: { namespaces: ['ns'], kinds: [] } },
       { keep: { namespaces: [], kinds: ['certificates.k8s.io/CertificateSigningRequest'] } },
       { selector: { clusters: ['another'] } },
     ),
     pauses: fc.constantFrom([], [], [], [pauseRecord()]),
   })
-  .map(({ candidates, over, otherwise, pauses }) => ({
+  .map(({ candidates, many, over, otherwise, pauses }) => ({
     topic: 'clusterExpiry',
-    event: expiry({ candidates }),
+    event: expiry({
+      candidates,
+      annotated: [{ kind: 'apps/Deployment', over: many ? 10 : 1, objects: 100 }],
+    }),
     policies: [clusterPolicyRecord({ ...over, ...otherwise })],
     pauses: [...pauses],
   }));

@@ -211,8 +211,11 @@ test('the corpus meets all rules about time, and every outcome', () => {
     'L9',
     'P1',
     'P2',
+    'S11',
     'S2',
     'S5',
+    'S8',
+    'S9',
   ]);
   for (const outcome of ClusterDecisionOutcome.options) expect(ofTime).toContain(outcome);
 });

@@ -30,7 +30,7 @@ const MOST_CASES = {
   diskStats: 10,
   clusterOwnership: 24,
   clusterPods: 24,
-  clusterExpiry: 22,
+  clusterExpiry: 30,
 } as const;
 
 /** More than one command holds. */

@@ -10,6 +10,7 @@ export const SERVED: readonly ServedKind[] = [
   { group: '', version: 'v1', kind: 'Secret', resource: 'secrets', namespaced: true },
   { group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces', namespaced: false },
   { group: 'apps', version: 'v1', kind: 'ReplicaSet', resource: 'replicasets', namespaced: true },
+  { group: '', version: 'v1', kind: 'ServiceAccount', resource: 'serviceaccounts', namespaced: true },
   { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true },
   {
     group: 'certificates.k8s.io',
@@ -71,6 +72,7 @@ export interface StoredObject {
   /** What a whole object has beside its metadata. */
   readonly whole?: Readonly<Record<string, unknown>>;
   readonly creationTimestamp?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly deletionGracePeriodSeconds?: number;
 }
 
@@ -269,12 +271,12 @@ const refusal = (status: number, reason: string, details: object): Partial<ApiAn
   body: JSON.stringify(statusBody(status, reason, details)),
 });
 
-const bodyOf = ({ keep, kind, whole, ...metadata }: StoredObject, accept?: string) => ({
+const bodyOf = ({ keep, kind, whole, annotations, ...metadata }: StoredObject, accept?: string) => ({
   ...(accept === 'application/json' ? { kind: kind.kind, ...whole } : { kind: 'PartialObjectMetadata' }),
   metadata: {
     ...metadata,
     deletionTimestamp: metadata.deletionTimestamp ?? undefined,
-    ...(keep && { annotations: { 'fleetgc.io/keep': '' } }),
+    annotations: { ...annotations, ...(keep && { 'fleetgc.io/keep': '' }) },
   },
 });
 

@@ -33,20 +33,30 @@ export const AnyExpiryFacts: fc.Arbitrary<ExpiryFacts> = fc.oneof(
   anyJob,
   anyRequest,
   fc.constant<ExpiryFacts>({ of: 'PodCertificateRequest' }),
+  fc.constant<ExpiryFacts>({ of: 'object' }),
 );
 
 /** Everything on which a rule about time depends. */
 export const AnyExpiring: fc.Arbitrary<ExpiryCandidate> = fc
   .record({
     facts: AnyExpiryFacts,
+    annotations: fc.constantFrom(
+      undefined,
+      { 'janitor/ttl': '1h' },
+      { 'fleetgc.io/ttl': '30h' },
+      { 'janitor/expires': '2027-01-15' },
+    ),
+    isControlled: fc.constantFrom(undefined, undefined, true),
     createdAtMs: someTime,
     deleting: fc.constantFrom(false, false, false, true),
     keptBy: fc.constantFrom(null, null, null, 'object' as const, 'namespace' as const),
     kind: fc.constantFrom({}, {}, {}, {}, { group: '', kind: 'Secret' }),
   })
-  .map(({ facts, createdAtMs, deleting, keptBy, kind }) =>
+  .map(({ facts, createdAtMs, deleting, keptBy, kind, annotations, isControlled }) =>
     expiryCandidate({
       facts,
+      ...(annotations !== undefined && { annotations }),
+      ...(isControlled !== undefined && { isControlled }),
       createdAtMs,
       object: { ...kind, keptBy, deletionTimestamp: deleting ? '2026-11-01T00:00:00Z' : null },
     }),

@@ -13,6 +13,8 @@ export function upstreamDeletes(
       return isPastTtl(facts, nowMs) ? 'Foreground' : null;
     case 'CertificateSigningRequest':
       return isDone(facts, createdAtMs, nowMs) ? 'Background' : null;
+    case 'object':
+      return null;
     case 'PodCertificateRequest':
       return createdAtMs !== null && nowMs >= createdAtMs + HOUR_MS / 4 ? 'Background' : null;
   }

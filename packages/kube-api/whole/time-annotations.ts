@@ -1,0 +1,21 @@
+import {
+  type ExpiryCandidate,
+  MAX_ANNOTATION_LENGTH,
+  TimeAnnotation,
+} from '../../../schemas/events/expiry.ts';
+
+export type Annotations = NonNullable<ExpiryCandidate['annotations']>;
+
+/** By which an object says when it may go; `null` for one that has none of them. What is longer than any time is none (cluster S8). */
+export function timeAnnotations(value: unknown): Annotations | null {
+  const all = memberOf(memberOf(value, 'metadata'), 'annotations');
+  const found = TimeAnnotation.options.flatMap((name) => {
+    const text = memberOf(all, name);
+    const isTime = typeof text === 'string' && text.length <= MAX_ANNOTATION_LENGTH && text.isWellFormed();
+    return isTime ? [[name, text] as const] : [];
+  });
+  return found.length === 0 ? null : Object.fromEntries(found);
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : null;
