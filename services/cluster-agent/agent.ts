@@ -2,9 +2,9 @@ import { readClusterInstance } from '../../packages/kube-api/list.ts';
 import { type RetryBackoff, retried } from '../../packages/process/backoff.ts';
 import type { FleetGcError } from '../../packages/process/errors.ts';
 import type { AgentParts } from './agent-parts.ts';
-import type { KnownGraph } from './known-graph.ts';
+import type { AgentFigures, KnownGraph } from './known-graph.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
-import { type AgentFigures, Session, type SessionStart } from './session.ts';
+import { Session, type SessionStart } from './session.ts';
 
 /** For so long after a cluster went back to an older state, nothing that follows from absence is done (cluster S3). */
 const WENT_BACK_FOR_MS = 600_000;

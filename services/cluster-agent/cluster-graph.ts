@@ -1,7 +1,7 @@
 import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
 import { candidacyOf, neighbours } from '../../packages/owner-graph/candidacy.ts';
 import { type CascadeWidth, CascadeWidths } from '../../packages/owner-graph/cascade-widths.ts';
-import { type GraphObject, sameReferences } from '../../packages/owner-graph/graph-object.ts';
+import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { Listing } from '../../packages/owner-graph/listing.ts';
 import { OwnerIndex } from '../../packages/owner-graph/owner-index.ts';
@@ -15,7 +15,7 @@ import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import { candidateFacts } from './candidates/candidate-facts.ts';
 import { type Batch, CandidateTracker } from './candidates/candidate-tracker.ts';
 import { FirstSeen } from './candidates/first-seen.ts';
-import { graphObject } from './graph-object-of.ts';
+import { graphObject, isNewsTo } from './graph-object-of.ts';
 import { Definitions } from './kinds/definitions.ts';
 import { KindRegistry } from './kinds/kind-registry.ts';
 import type { ReflectorSink } from './watching/reflector.ts';
@@ -40,16 +40,6 @@ const MAX_SYNC_MS = 30_000;
 
 const NAMESPACE = 'Namespace';
 const KUBE_SYSTEM = 'kube-system';
-
-/** Most events change what the graph does not keep; of an owner with thousands of dependents none has to be looked at again. */
-const isNewsTo = (known: GraphObject, object: GraphObject): boolean =>
-  known.kind !== object.kind ||
-  known.name !== object.name ||
-  known.namespace !== object.namespace ||
-  known.deletionTimestamp !== object.deletionTimestamp ||
-  known.keep !== object.keep ||
-  known.finalizers.join('\n') !== object.finalizers.join('\n') ||
-  !sameReferences(known.references, object.references);
 
 /** All that is known of one cluster in one session: what reflectors read comes in, and candidates go out. */
 export class ClusterGraph implements ReflectorSink {

@@ -1,5 +1,5 @@
 import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
-import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
+import { type GraphObject, sameReferences } from '../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 
 /** An object under the kind of its subscription (cluster A4). */
@@ -14,3 +14,13 @@ export const graphObject = (kind: ResourceKind, object: ObjectMetadata): GraphOb
   references: object.ownerReferences,
   keep: object.keep,
 });
+
+/** Most events change what the graph does not keep; of an owner with thousands of dependents none has to be looked at again. */
+export const isNewsTo = (known: GraphObject, object: GraphObject): boolean =>
+  known.kind !== object.kind ||
+  known.name !== object.name ||
+  known.namespace !== object.namespace ||
+  known.deletionTimestamp !== object.deletionTimestamp ||
+  known.keep !== object.keep ||
+  known.finalizers.join('\n') !== object.finalizers.join('\n') ||
+  !sameReferences(known.references, object.references);

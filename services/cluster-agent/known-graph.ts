@@ -18,3 +18,13 @@ export interface KnownPods {
   /** For how long pods have named a node of that name while there is none; 0 for one that is there. */
   missingForMs(nodeName: string): number;
 }
+
+/** How much there is to follow. */
+export interface AgentFigures {
+  readonly objects: number;
+  readonly kinds: number;
+  readonly unsyncedKinds: number;
+  readonly candidates: number;
+  /** `null` while nothing may be concluded from pods and nodes. */
+  readonly pods: PodTotals | null;
+}

@@ -13,8 +13,8 @@ import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
 import { ExpiryBook } from './expiry/expiry-book.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
-import type { KnownGraph } from './known-graph.ts';
-import { type PodTotals, PodWatch } from './pods/pod-watch.ts';
+import type { AgentFigures, KnownGraph } from './known-graph.ts';
+import { PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
 import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { GoneOwners } from './read-gone-owners.ts';
@@ -26,16 +26,6 @@ export interface SessionStart extends ClusterIdentity {
   /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
   readonly wentBackUntilMs: number | null;
   readonly goneBefore: GoneOwners;
-}
-
-/** How much there is to follow. */
-export interface AgentFigures {
-  readonly objects: number;
-  readonly kinds: number;
-  readonly unsyncedKinds: number;
-  readonly candidates: number;
-  /** `null` while nothing may be concluded from pods and nodes. */
-  readonly pods: PodTotals | null;
 }
 
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */

@@ -1,4 +1,4 @@
-/** A thousand policies take less. */
+/** Files that people write take less. */
 export const MAX_YAML_BYTES = 1_048_576;
 /** The parser compares each key of a map with all others: so many take it less than a second. */
 export const MAX_YAML_SEPARATORS = 10_000;

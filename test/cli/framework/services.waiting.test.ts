@@ -9,7 +9,7 @@ test.each([
   {
     verb: 'decide',
     start: spawnVerb,
-    parts: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'expiry-gc', 'pod-gc'],
+    parts: ['pressure', 'container-gc', 'image-gc', 'graph-gc', 'pod-gc', 'expiry-gc'],
   },
   { verb: 'pressure', start: startVerb, parts: ['pressure'] },
   { verb: 'container-gc', start: startVerb, parts: ['container-gc'] },

@@ -117,16 +117,22 @@ async function clusterWorks(signedBy: (role: Signer) => readonly string[]) {
   const ofCluster = ['--cluster', CLUSTER, '--kubeconfig', kubeconfig, ...signedBy('cluster')];
   const state = ['--state-directory', temporaryDirectory()];
   const { cluster } = fleet.environments;
-  const agent = stack.use(await startService(['cluster', 'agent', ...ofCluster], cluster));
-  const executor = stack.use(await startService(['cluster', 'executor', ...ofCluster, ...state], cluster));
+  const start = async () => ({
+    agent: stack.use(await startService(['cluster', 'agent', ...ofCluster], cluster)),
+    executor: stack.use(await startService(['cluster', 'executor', ...ofCluster, ...state], cluster)),
+  });
+  const { agent, executor } = await start();
   const objects = new ConfigMaps(kubeconfig);
   await objects.make('dependent', [await objects.make('owner')]);
   await objects.remove('owner');
   await objects.finishedJob('job', 1);
   await objects.unscheduledPod('pod');
   await waitUntil('the executor to delete them', REMOVED_MS, async () => haveGone(await executor.metrics()));
+  for (const service of [agent, executor]) expect(await service.end()).toBe(0);
+  // Both read again what they told before.
+  const again = await start();
   starting.move();
-  return { services: [agent, executor], [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { services: [again.agent, again.executor], [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 const CLUSTER = 'c1';

@@ -1,3 +1,4 @@
+import { createHash, createPublicKey, verify } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { provedGeneration } from '../../../packages/trust/proved-generation.ts';
@@ -87,6 +88,35 @@ describe('the signature that headers claim', () => {
     for (const ce_fleetgcsignature of [`${more}${text}`, `${text}${more}`, text.replace('==', '=')])
       expect(claimedSignature({ ...headers, ce_fleetgcsignature })).toEqual({ kind: 'malformed' });
   });
+
+  test.each([
+    { generation: 5, written: '5' },
+    { generation: null, written: null },
+  ])(
+    'is over the list that events.md names, with the generation $written',
+    ({ generation, written: told }) => {
+      const record = policyOf(generation);
+      const bytes = JSON.stringify([
+        'fleetgc-signature-v1',
+        FLEET,
+        'gc.policies',
+        'web',
+        operator.keyId,
+        told,
+        createHash('sha256').update('{}').digest('hex'),
+      ]);
+      const publicKey = createPublicKey({
+        format: 'jwk',
+        key: {
+          kty: 'OKP',
+          crv: 'Ed25519',
+          x: Buffer.from(operator.publicKey, 'base64').toString('base64url'),
+        },
+      });
+      const signature = Buffer.from(record.headers.ce_fleetgcsignature ?? '', 'base64');
+      expect(verify(null, Buffer.from(bytes), publicKey, signature)).toBe(true);
+    },
+  );
 
   test('covers whether there is a generation: one cannot be taken away, nor given', () => {
     const versionOf = (generation: number | null) =>

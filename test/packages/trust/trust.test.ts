@@ -4,7 +4,7 @@ import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port
 import type { DistrustReason } from '../../../packages/trust/distrust.ts';
 import { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { signRecord } from '../../../packages/trust/signature.ts';
-import { judgingApart, RequiredTrust, TRUST_OFF } from '../../../packages/trust/trust.ts';
+import { judgingApart, RequiredTrust, signsFactsAlone, TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
@@ -119,6 +119,27 @@ describe('where the log did not say when it took a record', () => {
     expect(trust().authenticate('policies', policy(ahead))).toMatchObject({ ok: true });
     expect(trust().authenticate('policies', byWriter(policy(ahead)))).toMatchObject({
       distrust: { message: expect.stringContaining('a day ahead') },
+    });
+  });
+
+  test('whoever asks later takes its time for it, and a revoked key proves nothing', () => {
+    const recorded = (...statements: readonly LogRecord[]): RequiredTrust => {
+      const ring = new KeyRing(rootsOf(root));
+      for (const statement of [...GOOD, ...statements]) ring.add(statement);
+      return new RequiredTrust({
+        ring: () => ring,
+        problem: () => null,
+        nowMs: () => 0,
+        judges: 'as-recorded',
+      });
+    };
+    const dated = byWriter(policy({ generation: SIGNED_AT_MS }));
+    expect(recorded().authenticate('policies', dated)).toMatchObject({ ok: true });
+    const stolen = revoked(root, operator, { issuedAtMs: SIGNED_AT_MS + DAY_MS });
+    expect(recorded(stolen).authenticate('policies', policy())).toMatchObject({ ok: true });
+    expect(recorded(stolen).authenticate('policies', dated)).toMatchObject({
+      ok: false,
+      distrust: { reason: 'revoked' },
     });
   });
 
@@ -403,4 +424,13 @@ test('no role but the one that may sign a topic is believed on it', () => {
       expect({ role, topic, ok }).toEqual({ role, topic, ok: may[topic]?.includes(role) ?? false });
     }
   }
+});
+
+test('only nodes and clusters sign nothing but what they see', () => {
+  expect(KeyRole.options.filter(signsFactsAlone).toSorted()).toEqual(['cluster', 'node']);
+});
+
+test('a head needs no generation', () => {
+  const head = signRecord(written('heads', 'chain-1'), { key: decider, fleet: FLEET, generation: null });
+  expect(trust().authenticate('heads', onLog(head))).toMatchObject({ ok: true });
 });

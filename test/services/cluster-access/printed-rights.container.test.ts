@@ -98,9 +98,12 @@ test('of a pod the account writes conditions and phase, and it runs nothing in o
   const containers = [{ name: 'c', image: 'registry.example/c:1' }];
   await made('pod', {}, PODS, { spec: { containers } });
   const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC' }];
-  const role = await send(executor, `${PODS}/pod/status`, { status: { phase: 'Failed', conditions } });
-  // The role has no right to it: no collector that writes it is in the policy.
-  expect(role).toBe(403);
+  const status = (change: object): Promise<number> =>
+    send(executor, `${PODS}/pod/status`, { status: change });
+  expect(await status({ phase: 'Failed', conditions })).toBe(200);
+  expect(await status({ podIP: '10.0.0.1' })).toBe(403);
+  expect(await status({ message: 'x', conditions: [] })).toBe(403);
+  expect(await send(executor, `${PODS}/pod`, { metadata: { labels: { a: 'b' } } })).toBe(403);
   const path = `${PODS}/pod/exec?command=sh&container=c&stdout=true`;
   expect((await executor.call({ method: 'GET', path })).status).toBe(403);
 });

@@ -9,6 +9,7 @@ import type { Ownership } from '../../../schemas/events/ownership.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { PauseRecord } from '../../../schemas/policy/policy.ts';
 import { graphGcHandler } from '../../../services/graph-gc/handler.ts';
+import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { EVERY_NODE, pauseRecord } from '../../fixtures/policy.ts';
@@ -110,4 +111,20 @@ describe('nothing follows', () => {
 test('a pause of some nodes holds no cluster', () => {
   const nodes = pauseRecord({ selector: { ...EVERY_NODE, nodeNames: ['web-*'] } });
   expect(decided([{}], [nodes]).record.outcome).toBe('commanded');
+});
+
+test('[cluster S7] an approval counts for what was seen before its end, at the latest time that the clock can have shown', () => {
+  const cascades = [{ ownerUid: 'o', ownerKind: 'ConfigMap', objects: 1_200, ofKind: 1, within: null }];
+  const event = ownership({
+    candidates: [candidate({ references: [owner('o', { state: 'gone' })], cascades })],
+  });
+  const { serverMs, spreadMs } = event.takenAt;
+  const ruleAt = (untilMs: number): unknown => {
+    const approvals = [approval(approvedOwner('o', 1_200), { untilMs })];
+    const set = policySet('cluster', [clusterPolicyRecord()], [], approvals);
+    const [[record] = []] = graphGcHandler(() => set)(input(event));
+    return ClusterDecision.parse(record?.event).verdicts.map(({ action, rule }) => `${action} ${rule}`);
+  };
+  expect(ruleAt(serverMs + spreadMs)).toEqual(['hold S1']);
+  expect(ruleAt(serverMs + spreadMs + 1)).toEqual(['delete D14']);
 });
