@@ -1,5 +1,6 @@
 import type { ClusterDecision, ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
+import type { ClusterDeciderName } from '../../../schemas/events/deciders.ts';
 import { type Named, objectsText } from '../../views/cluster/object-text.ts';
 
 /** What a fact says of an object that was decided on. */
@@ -22,7 +23,7 @@ export function decisionLines(
       chosen.flatMap(({ position }) => candidates?.[position]?.object ?? []),
     );
   const holds = groupsOf(verdicts.filter(({ action }) => action === 'hold')).map(
-    ([rule, held]) => `${decider.name} holds ${objectsOf(held)}: ${holdText(rule, held)}`,
+    ([rule, held]) => `${decider.name} holds ${objectsOf(held)}: ${holdText(decider.name, rule, held)}`,
   );
   const wants = WANTS[outcome];
   if (wants === null)
@@ -67,10 +68,17 @@ const groupsOf = (verdicts: readonly ClusterVerdict[]): readonly [string, readon
   ...Map.groupBy(verdicts, ({ rule }) => rule),
 ];
 
-/** `somebody would have to approve it (S1, objects 1200, limit 1000)` */
-function holdText(rule: string, [first]: readonly ClusterVerdict[]): string {
+/** Who or what ends a hold of each. */
+const ENDED_BY: Readonly<Record<ClusterDeciderName, string>> = {
+  'graph-gc': 'it stays until somebody approves it, and "fleetgc held" says how',
+  'pod-gc': 'it stays until its node is back, or the policy lets it go',
+  'expiry-gc': 'it stays until less of its kind is over, or the policy names it no more',
+};
+
+/** `it stays until somebody approves it, and "fleetgc held" says how (S1, objects 1200, limit 1000)` */
+function holdText(decider: ClusterDeciderName, rule: string, [first]: readonly ClusterVerdict[]): string {
   const facts = Object.entries(first?.facts ?? {}).map(([name, value]) => `${name} ${value}`);
-  return `somebody would have to approve it (${[rule, ...facts].join(', ')})`;
+  return `${ENDED_BY[decider]} (${[rule, ...facts].join(', ')})`;
 }
 
 type ObjectResult = ClusterObjectResults['objects'][number];

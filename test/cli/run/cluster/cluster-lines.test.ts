@@ -67,7 +67,9 @@ test.each<[string, Partial<ClusterDecision>, string[]]>([
       outcome: 'nothing-to-do',
       verdicts: [verdict(0, { action: 'hold', rule: 'S1', facts: { objects: 7, limit: 5 } })],
     },
-    ['graph-gc holds ConfigMap ns/a: somebody would have to approve it (S1, objects 7, limit 5)'],
+    [
+      'graph-gc holds ConfigMap ns/a: it stays until somebody approves it, and "fleetgc held" says how (S1, objects 7, limit 5)',
+    ],
   ],
   [
     'a collector that is not ours',
