@@ -3,30 +3,57 @@ import { type CascadeRoot, type GraphObject, isDeletingWith, type OwnerReference
 import type { GraphView } from './graph-view.ts';
 import { groupOf } from './kinds.ts';
 
-/** References form rings too; no cascade that people look at is deeper. */
+/** No cascade that people look at is deeper. */
 const MAX_DEPTH = 50;
+/** Owners that are looked at for one answer: whoever may write references could name millions. */
+const MAX_OWNERS = 1_000;
 
 /** Where the cascade began that takes this owner along: often it is its own. `null` for an owner that is there and stays. */
-export function cascadeRoot(
-  { uid, apiVersion, kind }: OwnerReference,
-  graph: GraphView,
-  depth = 0,
-): CascadeRoot | null {
-  const own = { uid, kind: kindName({ group: groupOf(apiVersion), kind }) };
-  const owner = graph.get(uid);
-  if (owner === undefined) return graph.gone.get(uid)?.within ?? own;
-  if (!isDeletingWith(owner, FOREGROUND)) return null;
-  return rootOfDependent(owner, graph, depth + 1) ?? own;
-}
+export const cascadeRoot = (reference: OwnerReference, graph: GraphView): CascadeRoot | null =>
+  new RootSearch(graph).ofOwner(reference, 0);
 
 /** The one with which an object goes; `null` where an owner holds it, or its owners go with different ones. */
-export function rootOfDependent(
-  { references }: Pick<GraphObject, 'references'>,
+export const rootOfDependent = (
+  object: Pick<GraphObject, 'references'>,
   graph: GraphView,
-  depth = 0,
-): CascadeRoot | null {
-  if (depth > MAX_DEPTH) return null;
-  const roots = references.map((reference) => cascadeRoot(reference, graph, depth));
-  const [first = null] = roots;
-  return roots.every((root) => root !== null && root.uid === first?.uid) ? first : null;
+): CascadeRoot | null => new RootSearch(graph).ofDependent(object, 0);
+
+/** Each owner is looked at once: references form rings, and ways through them double with each step. */
+class RootSearch {
+  readonly #graph: GraphView;
+  /** By uid of an owner that waits for its dependents; one that is being looked at has none yet. */
+  readonly #ofWaiting = new Map<string, CascadeRoot | null>();
+
+  constructor(graph: GraphView) {
+    this.#graph = graph;
+  }
+
+  ofOwner({ uid, apiVersion, kind }: OwnerReference, depth: number): CascadeRoot | null {
+    const own = { uid, kind: kindName({ group: groupOf(apiVersion), kind }) };
+    const owner = this.#graph.get(uid);
+    if (owner === undefined) return this.#graph.gone.get(uid)?.within ?? own;
+    if (!isDeletingWith(owner, FOREGROUND)) return null;
+    return this.#ofWaitingOwner(owner, depth) ?? own;
+  }
+
+  ofDependent({ references }: Pick<GraphObject, 'references'>, depth: number): CascadeRoot | null {
+    if (depth > MAX_DEPTH) return null;
+    let common: CascadeRoot | null = null;
+    for (const reference of references) {
+      const root = this.ofOwner(reference, depth);
+      if (root === null || (common !== null && root.uid !== common.uid)) return null;
+      common ??= root;
+    }
+    return common;
+  }
+
+  #ofWaitingOwner(owner: GraphObject, depth: number): CascadeRoot | null {
+    const known = this.#ofWaiting.get(owner.uid);
+    if (known !== undefined) return known;
+    if (this.#ofWaiting.size >= MAX_OWNERS) return null;
+    this.#ofWaiting.set(owner.uid, null);
+    const root = this.ofDependent(owner, depth + 1);
+    this.#ofWaiting.set(owner.uid, root);
+    return root;
+  }
 }

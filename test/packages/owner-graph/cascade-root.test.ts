@@ -46,4 +46,25 @@ describe('[cluster S7] where a cascade began', () => {
     expect(cascadeRoot(refersTo('c99'), graph)?.kind).toBe('ConfigMap');
     expect(cascadeRoot(refersTo('a'), graph)?.kind).toBe('ConfigMap');
   });
+
+  test('is looked for once at each owner, so that many ways between waiting owners take no time', () => {
+    const layers = 40;
+    const layer = (n: number): readonly string[] => [`l${n}-a`, `l${n}-b`, `l${n}-c`];
+    const owners = Array.from({ length: layers }, (_, n) =>
+      layer(n).map((uid) =>
+        graphObject(uid, {
+          ...FOREGROUND,
+          references: (n === 0 ? ['top'] : layer(n - 1)).map((each) => refersTo(each)),
+        }),
+      ),
+    ).flat();
+    expect(cascadeRoot(refersTo(`l${layers - 1}-a`), graphOf(...owners))).toEqual(root('top'));
+  });
+
+  test('is its own owner where more owners wait than are looked at', () => {
+    const names = Array.from({ length: 1_001 }, (_, n) => `n${n}`);
+    const waiting = names.map((uid) => graphObject(uid, { ...FOREGROUND, references: [refersTo('top')] }));
+    const last = graphObject('last', { ...FOREGROUND, references: names.map((uid) => refersTo(uid)) });
+    expect(cascadeRoot(refersTo('last'), graphOf(...waiting, last))).toEqual(root('last'));
+  });
 });

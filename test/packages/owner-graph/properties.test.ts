@@ -79,6 +79,16 @@ function merged(stories: readonly (readonly Event[])[], picks: readonly number[]
 }
 const Picks = fc.array(fc.nat(20), { minLength: 1, maxLength: 30 });
 
+/** With which owner an owner went is judged when it goes, by what was known then; nothing is a candidate because of it. */
+const withoutRoots = (candidates: readonly Candidacy[]): readonly Candidacy[] =>
+  candidates.map(({ references, ...candidate }) => ({
+    ...candidate,
+    references: references.map(({ gone, ...stated }) => ({
+      ...stated,
+      gone: gone && { ...gone, within: null },
+    })),
+  }));
+
 test('[cluster A10, A11] the order of events of different objects does not matter, nor does an event that comes twice', () => {
   fc.assert(
     fc.property(Stories, Picks, Picks, (stories, one, other) => {
@@ -88,7 +98,7 @@ test('[cluster A10, A11] the order of events of different objects does not matte
         apply(second, event);
         apply(second, event);
       }
-      expect(candidatesOf(second)).toEqual(candidatesOf(first));
+      expect(withoutRoots(candidatesOf(second))).toEqual(withoutRoots(candidatesOf(first)));
     }),
     runs(3_000),
   );
