@@ -194,19 +194,3 @@ async function publish(command: ClusterCommand): Promise<void> {
   });
   await publisher.publish([clusterOutput('clusterCommands', command)]);
 }
-
-test(
-  'the API server goes away and comes back, and what went meanwhile is collected',
-  async () => {
-    const names = await family('away', 3);
-    fleet.server.close();
-    await fleet.configMaps.remove('away');
-    await waitUntil('the agent to lose its watches', COLLECTED_MS, () =>
-      parts.agent.output.includes('ECONNR'),
-    );
-    fleet.server.open();
-    await collected(names);
-    await goneOnce(names);
-  },
-  BOUND_MS,
-);
