@@ -194,3 +194,93 @@ async function publish(command: ClusterCommand): Promise<void> {
   });
   await publisher.publish([clusterOutput('clusterCommands', command)]);
 }
+
+test(
+  'the API server goes away and comes back, and what went meanwhile is collected',
+  async () => {
+    const names = await family('away', 3);
+    fleet.server.close();
+    try {
+      await fleet.configMaps.remove('away');
+      await waitUntil('the agent to say that nobody answers', COLLECTED_MS, () =>
+        parts.agent.output.includes('the API server did not tell what it serves'),
+      );
+    } finally {
+      fleet.server.open();
+    }
+    await collected(names);
+    await goneOnce(names);
+  },
+  BOUND_MS,
+);
+
+test(
+  'the event log goes away and comes back, and what went meanwhile is collected',
+  async () => {
+    const names = await family('silent', 3);
+    await fleet.broker.stop();
+    try {
+      await fleet.configMaps.remove('silent');
+      await waitUntil('the agent not to publish', COLLECTED_MS, () =>
+        parts.agent.output.includes('fleetgc.cluster.ownership cannot be published'),
+      );
+      for (const name of names) expect(await fleet.configMaps.isGone(name)).toBe(false);
+    } finally {
+      await fleet.broker.start();
+    }
+    await collected(names);
+    await goneOnce(names);
+  },
+  BOUND_MS,
+);
+
+test(
+  'an order whose key is revoked before it is carried out deletes nothing',
+  async () => {
+    const [name = ''] = await family('revoked', 1);
+    parts.executor.freeze();
+    try {
+      await fleet.configMaps.remove('revoked');
+      await waitUntil('the signed order', COLLECTED_MS, () => ordersFor(name));
+      await parts.decide.kill();
+      await fleet.cli('keys', 'revoke', fleet.keyIdOf('decider'), '--reason', 'stolen', ...fleet.root);
+    } finally {
+      parts.executor.thaw();
+    }
+    // Right before the deed where it was read already, else on arrival.
+    await waitUntil(
+      'the order to be refused',
+      COLLECTED_MS,
+      async () =>
+        (await fleet.outcomes()).get(name)?.includes('refused not-trusted') ||
+        (await fleet.events('deadLetters')).some(
+          (letter) => letter.type === 'fleetgc.dead-letter' && letter.cause === 'untrusted-key',
+        ),
+    );
+    expect(await fleet.configMaps.isGone(name)).toBe(false);
+    expect((await fleet.outcomes()).get(name) ?? []).not.toContain('removed');
+  },
+  BOUND_MS,
+);
+
+test('the log proves all of it, and names what was forged', async () => {
+  for (const part of [parts.agent, parts.executor])
+    expect(await part.terminate(), part.output.slice(-2_000)).toBe(0);
+  const { stdout } = await fleet.ask(
+    'audit',
+    'verify',
+    '--trust-roots',
+    fleet.file('roots.yaml'),
+    '-o',
+    'json',
+  );
+  const { deviations, signedBy } = JSON.parse(stdout);
+  expect(deviations.byKind).toEqual({ 'not-decided': 1, 'not-trusted': 1 });
+  expect(signedBy).toContainEqual(
+    expect.objectContaining({
+      topic: 'gc.cluster.commands',
+      keyId: fleet.keyIdOf('decider'),
+      role: 'decider',
+    }),
+  );
+});
