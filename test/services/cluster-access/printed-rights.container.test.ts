@@ -24,8 +24,11 @@ beforeAll(async () => {
   await accounts.applyPrinted('rbac', '--part', 'executor');
   executor = accounts.connection(await accounts.account('executor'));
   await made('probe');
+  let turn = 0;
   await waitUntil('the limits of the account to hold', READY_MS, async () => {
-    return (await patch(executor, 'probe', { labels: { a: 'b' } })) === 403;
+    turn += 1;
+    // A value of its own each time: a patch that changes nothing is allowed, and one may pass before the limits hold.
+    return (await patch(executor, 'probe', { labels: { turn: `${turn}` } })) === 403;
   });
 });
 afterAll(async () => {
