@@ -36,6 +36,7 @@ export interface SoakFleetSettings {
   readonly directory: string;
   readonly nodes: number;
   readonly stepMs: number;
+  readonly strangers: number;
   readonly signal: AbortSignal;
 }
 
@@ -43,6 +44,7 @@ export interface SoakFleetSettings {
 const SERVICES = ['pressure', 'container-gc', 'image-gc'] as const;
 const HEAD_START_STEPS = 22;
 const RESTART_MS = 500;
+const STRANGERS_EVERY_MS = 2_000;
 /** The smallest there is, so that it is full soon. */
 const LOG_BYTES = 16 * 1024 * 1024;
 /** Of these inventories, with a hundred kilobytes each, so many times so many. */
@@ -52,7 +54,7 @@ const LARGE_NODE = { images: 200, containers: 30 } as const;
 const HEAP_HOOK = new URL('report-heap.ts', import.meta.url).href;
 
 export async function startSoakFleet(settings: SoakFleetSettings): Promise<SoakFleet> {
-  const { program, directory, stepMs, signal } = settings;
+  const { program, directory, stepMs, strangers, signal } = settings;
   await using starting = new AsyncDisposableStack();
   const kafka = starting.use(await startKafka());
   const [address = ''] = kafka.options.brokers;
@@ -73,12 +75,14 @@ export async function startSoakFleet(settings: SoakFleetSettings): Promise<SoakF
   const names = Array.from({ length: settings.nodes }, (_, index) => `node-${index + 1}`);
   const nodes: SoakPart[] = [];
   for (const [seed, name] of names.entries()) {
-    const node = starting.use(await livelyNode({ name, directory, seed, stepMs }));
+    const node = starting.use(await livelyNode({ name, directory, seed, stepMs, strangers }));
     const command = [program, 'node', ...node.options];
     const environment = fleetEnvironment(address, keys.paths(null));
     nodes.push(start({ name, command, environment, stateDirectory: node.stateDirectory }));
   }
-  const alone = starting.use(await livelyNode({ name: 'alone', directory, seed: names.length, stepMs }));
+  const alone = starting.use(
+    await livelyNode({ name: 'alone', directory, seed: names.length, stepMs, strangers }),
+  );
   const databasePath = join(directory, 'event-log.db');
   await fill(databasePath);
   const log = [`--log-path=${databasePath}`, `--log-max-size=${LOG_BYTES}`];
@@ -137,11 +141,13 @@ interface Life {
   readonly directory: string;
   readonly seed: number;
   readonly stepMs: number;
+  readonly strangers: number;
 }
 
-async function livelyNode({ name, directory, seed, stepMs }: Life): Promise<FleetNode> {
+async function livelyNode({ name, directory, seed, stepMs, strangers }: Life): Promise<FleetNode> {
   const node = await startNode({ name, parent: directory, images: null });
   node.tell({ kind: 'live', seed, stepMs, headStart: HEAD_START_STEPS });
+  if (strangers > 0) node.tell({ kind: 'strangers', images: strangers, everyMs: STRANGERS_EVERY_MS });
   return node;
 }
 

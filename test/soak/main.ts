@@ -19,8 +19,6 @@ import { AllSeries } from './series.ts';
 const LOOK_EVERY_MS = 10_000;
 /** Every so many looks is a longer one. */
 const LONGER_EVERY = 3;
-/** Compilers warm up, histories and journals fill. */
-const WARM_UP_MS = 180_000;
 const MINUTE_MS = 60_000;
 const COUNTED = [
   'diskStats',
@@ -41,8 +39,8 @@ async function soak(options: SoakOptions, signal: AbortSignal): Promise<boolean>
   try {
     const program = await buildCopy(null, join(directory, 'program'));
     await using fleet = await startSoakFleet({ program, directory, ...options, signal });
-    say(`warming up for ${WARM_UP_MS / MINUTE_MS} min`);
-    await sleep(WARM_UP_MS, undefined, { signal });
+    say(`warming up for ${options.warmUpMinutes} min`);
+    await sleep(options.warmUpMinutes * MINUTE_MS, undefined, { signal });
     return await looked(fleet, options, signal);
   } finally {
     rmSync(directory, { recursive: true, force: true });

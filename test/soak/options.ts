@@ -11,16 +11,21 @@ Needs root and what the container suites of npm test need. Nothing is accelerate
 the clock (rereading of keys and policies, saving of histories) comes as often as in any half hour.
 
 Options:
-  --minutes NUMBER  how long, after the first minutes in which all starts (default: 30)
-  --nodes NUMBER    how many nodes (default: 4)
-  --step MS         how long between two steps in the life of a node (default: 300)
-  -h, --help        show this help
+  --minutes NUMBER    how long, after the warm-up (default: 30)
+  --warm-up MINUTES   how long all starts, and caches fill, before anything counts (default: 15)
+  --nodes NUMBER      how many nodes (default: 4)
+  --step MS           how long between two steps in the life of a node (default: 300)
+  --strangers NUMBER  how many images with names that nobody has seen a node gets every two seconds, in place of those
+                      before them: so whatever remembers names is full within the warm-up (default: 150; 0: none)
+  -h, --help          show this help
 
 Ends with 0 when everything is flat, 1 when something grows or a process ended by itself, 2 when it could not be done.
 `;
 
 export interface SoakOptions {
   readonly minutes: number;
+  readonly warmUpMinutes: number;
+  readonly strangers: number;
   readonly nodes: number;
   readonly stepMs: number;
 }
@@ -31,7 +36,9 @@ export function parseOptions(args: readonly string[]): SoakOptions | null {
     args: [...args],
     options: {
       minutes: { type: 'string', default: '30' },
+      'warm-up': { type: 'string', default: '15' },
       nodes: { type: 'string', default: '4' },
+      strangers: { type: 'string', default: '150' },
       step: { type: 'string', default: '300' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -39,6 +46,8 @@ export function parseOptions(args: readonly string[]): SoakOptions | null {
   if (values.help) return null;
   return {
     minutes: positive('--minutes', values.minutes),
+    warmUpMinutes: positive('--warm-up', values['warm-up']),
+    strangers: values.strangers === '0' ? 0 : positive('--strangers', values.strangers),
     nodes: positive('--nodes', values.nodes),
     stepMs: positive('--step', values.step),
   };

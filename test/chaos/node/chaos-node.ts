@@ -13,6 +13,8 @@ export interface ChaosNode {
   readonly differentImages: number;
   /** References of the images that are there and may be unused. */
   imageNames(): Promise<readonly string[]>;
+  /** So many kept images with names that nobody has seen come, and those that came before go. Throws on a real runtime. */
+  exchangeStrangers(images: number): void;
   /** Serves the socket by which agent and executor know the runtime. */
   serve(): Promise<CriServer>;
 }

@@ -132,6 +132,13 @@ async function amidIsOver(): Promise<void> {
   await heal();
 }
 
+async function strangers(images: number, everyMs: number): Promise<void> {
+  for (;;) {
+    node.exchangeStrangers(images);
+    await sleep(everyMs);
+  }
+}
+
 async function obey(message: ToNode): Promise<void> {
   switch (message.kind) {
     case 'live':
@@ -157,6 +164,8 @@ async function obey(message: ToNode): Promise<void> {
       return fill(PRESSED_PERCENT);
     case 'relax':
       return relax();
+    case 'strangers':
+      return strangers(message.images, message.everyMs);
   }
 }
 

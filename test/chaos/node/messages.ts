@@ -56,6 +56,8 @@ export const ToNode = z.discriminatedUnion('kind', [
   /** The disk fills, so that something has to go; and is as it was. */
   z.object({ kind: z.literal('press') }),
   z.object({ kind: z.literal('relax') }),
+  /** From now on so many images with names that nobody has seen come every `everyMs`, and those that came before go. */
+  z.object({ kind: z.literal('strangers'), images: z.int(), everyMs: z.int() }),
 ]);
 export type ToNode = z.infer<typeof ToNode>;
 

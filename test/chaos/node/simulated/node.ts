@@ -9,11 +9,13 @@ import { containerdHandlers } from '../../../../sim/runtime/containerd-handlers.
 import { criHandlers } from '../../../../sim/runtime/cri-handlers.ts';
 import { createDisk } from '../../../../sim/runtime/disk.ts';
 import { createFaults } from '../../../../sim/runtime/faults.ts';
+import type { SimulatedImage } from '../../../../sim/runtime/objects.ts';
 import type { Registry } from '../../../../sim/runtime/registry.ts';
-import { createRuntime } from '../../../../sim/runtime/runtime.ts';
+import { createRuntime, type SimulatedRuntime } from '../../../../sim/runtime/runtime.ts';
 import { truthFile } from '../../truth.ts';
 import { openBallast } from '../ballast.ts';
 import { type ChaosNode, USUAL_OTHER_PERCENT } from '../chaos-node.ts';
+import { REPOSITORIES } from '../life.ts';
 import type { NodeStart } from '../messages.ts';
 import { faultyRemovals, noRemovalFaults, type RemovalFaults } from '../removal-faults.ts';
 import { lyingHandlers } from './lying-handlers.ts';
@@ -22,6 +24,7 @@ import { recordedRuntime } from './recorded-runtime.ts';
 const MEBIBYTE = 1024n * 1024n;
 const SMALLEST_MEBIBYTES = 3n;
 const SPREAD_MEBIBYTES = 6n;
+const STRANGER_BYTES = 4096n;
 /** Tools and the like, which nobody may remove. */
 const PINNED_IMAGE = 'registry.example/shop/pinned:1';
 
@@ -90,7 +93,25 @@ export function simulatedNode(
       weigh,
     },
     imageNames: async () => [...runtime.images.values()].flatMap(({ repoTags }) => repoTags.slice(0, 1)),
+    exchangeStrangers: createStrangers(runtime),
     serve: () => serveCri(socketPath, lyingHandlers(cri, removals), containerdHandlers(runtime, faults)),
+  };
+}
+
+/** Past the record of the truth: nobody asks later what became of these. */
+function createStrangers(
+  runtime: Pick<SimulatedRuntime, 'addImage' | 'removeImage'>,
+): (images: number) => void {
+  let there: readonly SimulatedImage[] = [];
+  let seen = 0;
+  return (images) => {
+    for (const { id } of there) runtime.removeImage(id);
+    there = Array.from({ length: images }, (_, index) => {
+      const reference = `${REPOSITORIES.always}/stranger-${seen + index}:1`;
+      return { ...pinned(reference), sizeBytes: STRANGER_BYTES, pinned: false };
+    });
+    seen += images;
+    for (const image of there) runtime.addImage(image);
   };
 }
 
