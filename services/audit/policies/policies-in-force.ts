@@ -119,7 +119,7 @@ interface Span {
   readonly fromMs: number;
   readonly toMs: number;
   /** What ended it. */
-  readonly endedBy: LogRecord | null;
+  readonly endedBy: Change | null;
 }
 
 /** Deciders read the records in their order, so each set that they decide under is what stood after one of them. */
@@ -131,7 +131,7 @@ function spansOf(set: PolicySetOf<SubjectKind>, history: History): readonly Span
   for (const [index, change] of history.changes.entries()) {
     const { record } = change;
     if (isAfterGap(history, index)) comparison.passGap(index);
-    if (comparison.isSame()) spans.push({ fromMs, toMs: record.timestampMs, endedBy: record });
+    if (comparison.isSame()) spans.push({ fromMs, toMs: record.timestampMs, endedBy: change });
     comparison.pass(change);
     fromMs = record.timestampMs;
   }
@@ -243,8 +243,8 @@ const whyNever = ({ length }: readonly Change[]): string =>
     ? 'does not hold: it is empty. If it was just made anew, apply the policies, and verify again'
     : 'never held: it has no such record, nor one that deletes them';
 
-const outdated = (endedBy: LogRecord): NotInForce => ({
+const outdated = ({ key, state, record }: Change): NotInForce => ({
   kind: 'policies-outdated',
-  message: `it was decided under policies that did not hold any more: ${changeWords(endedBy)} at ${timeText(endedBy.timestampMs)}`,
-  places: [placeOf(endedBy)],
+  message: `it was decided under policies that did not hold any more: ${changeWords({ key, stands: state !== null })} at ${timeText(record.timestampMs)}`,
+  places: [placeOf(record)],
 });

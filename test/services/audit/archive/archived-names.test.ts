@@ -12,17 +12,22 @@ import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
+import { clusterOutput } from '../../../../packages/decision/handler.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { approvalKey } from '../../../../schemas/policy/approval.ts';
 import { namesFileName } from '../../../../services/audit/archive/file-names.ts';
 import { chained, type ManifestContent } from '../../../../services/audit/archive/manifest-entry.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { explain } from '../../../../services/audit/explain/explain.ts';
 import { MOST_NAMES_BYTES } from '../../../../services/audit/names/name-lines.ts';
+import { approval, approvedOwner } from '../../../fixtures/approval.ts';
+import { clusterDecision } from '../../../fixtures/cluster.ts';
 import { image } from '../../../fixtures/inventory.ts';
+import { deletionOutput } from '../../../fixtures/policy.ts';
 import { HOUR, NOW, SECOND } from '../../../fixtures/time.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { asking, look, recordsOf } from '../explain/support/recorded-log.ts';
-import { archived, logOf } from '../support/archives.ts';
+import { archived, logOf, recordsOf as recordsOfLog } from '../support/archives.ts';
 
 const INVENTORY = TOPICS.inventory.name;
 const web = { images: [image('sha256:abcdef', { repoTags: ['shop/web:1'] })] };
@@ -67,6 +72,24 @@ test('of an archive only the records of the node on which it was are read', asyn
   expect(await asked(original, { node: 'prod/web-1' })).toMatchObject({
     reading: { records: 2, ruledOut: 0 },
   });
+});
+
+test('what is archived of a cluster, approvals among it, changes nothing of what is told of nodes', async () => {
+  const directory = temporaryDirectory();
+  const given = approval(approvedOwner('abcdef', 3), { cluster: 'prod' });
+  const stated = { key: approvalKey(given), event: given };
+  const ofCluster = recordsOf([
+    [0, { topic: 'policies', ...stated }],
+    [0, { topic: 'policyVersions', ...stated }],
+    [1, clusterOutput('clusterDecisions', clusterDecision())],
+    [2, deletionOutput(approvalKey(given))],
+  ]);
+  await archived(logOf([...recordsOf(events), ...ofCluster]), directory);
+
+  expect(await asked(directory)).toEqual(await asked(original));
+  await using log = await openArchiveLog(directory);
+  const policies = await recordsOfLog(log, { topic: TOPICS.policies.name });
+  expect(policies.map(({ key }) => key)).toEqual([approvalKey(given), approvalKey(given)]);
 });
 
 test('a part of the time takes the files of that time alone', async () => {

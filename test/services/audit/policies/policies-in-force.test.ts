@@ -3,13 +3,18 @@ import { policySet } from '../../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { keyOf } from '../../../../packages/pipeline/parse/record-key.ts';
 import { policyEntryOf } from '../../../../packages/policy/policy-reading.ts';
+import { timeText } from '../../../../packages/text/time-text.ts';
 import { NOBODY_PROVED } from '../../../../packages/trust/trust.ts';
-import type { PauseRecord, PolicyRecord, PolicySet } from '../../../../schemas/policy/policy.ts';
+import type { SubjectKind } from '../../../../schemas/events/identity.ts';
+import { type ApprovalRecord, approvalKey } from '../../../../schemas/policy/approval.ts';
+import type { PolicyRecord, PolicySetOf, PolicyTopicRecord } from '../../../../schemas/policy/policy.ts';
 import {
   type InForceReading,
   readPoliciesInForce,
 } from '../../../../services/audit/policies/policies-in-force.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { approval, approvedOwner } from '../../../fixtures/approval.ts';
+import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { deletionOutput, EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';
 import { HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
@@ -23,7 +28,7 @@ const pause = pauseRecord({ selector: EVERY_NODE });
 interface Written {
   readonly offset?: number;
   readonly minute: number;
-  readonly event?: PolicyRecord | PauseRecord;
+  readonly event?: PolicyTopicRecord;
   /** In place of an event: what is deleted. */
   readonly key?: string;
   readonly value?: string;
@@ -47,7 +52,7 @@ const NOT_WRITTEN: InForceReading['written'] = { mayBeWritten: () => false };
 /** What is said of a decision under a set at a minute; the log is read a week later unless something else is said. */
 async function told(
   records: readonly Written[],
-  set: PolicySet,
+  set: PolicySetOf<SubjectKind>,
   {
     minute,
     readMinute = 7 * 24 * 60,
@@ -125,21 +130,38 @@ describe('each change is on the log', () => {
     expect(await told(records, set, { minute })).toBe(kind);
   });
 
-  test('the record that ended it is named, and what it did', async () => {
+  test.each<{ name: string; records: readonly Written[]; words: string }>([
+    { name: 'a pause that began', records: [{ minute: 9, event: pause }], words: 'a pause began' },
+    {
+      name: 'a pause that ended',
+      records: [
+        { minute: 1, event: pause },
+        { minute: 9, key: keyOf('policies', pause) },
+      ],
+      words: 'a pause ended',
+    },
+    {
+      name: 'a policy that was changed',
+      records: [{ minute: 9, event: second }],
+      words: 'policy default was changed',
+    },
+    {
+      name: 'a policy that was deleted',
+      records: [{ minute: 9, key: first.policy.name }],
+      words: 'policy default was deleted',
+    },
+  ])('the record that ended it is named, and what it did: $name', async ({ records, words }) => {
+    const set = records.length === 1 ? ofFirst : paused;
     const inForce = await readPoliciesInForce(
-      logOf(
-        [
-          { minute: 0, event: first },
-          { minute: 9, event: pause },
-        ].map(written),
-      ),
+      logOf([{ minute: 0, event: first }, ...records].map(written)),
       { nowMs: NOW + HOUR, deletes: true, written: NOT_WRITTEN },
       new AbortController().signal,
     );
 
-    expect(inForce.problemOf(ofFirst, NOW + 30 * MINUTE)).toMatchObject({
-      message: expect.stringMatching(/did not hold any more: a pause began at /),
-      places: [{ topic: 'gc.policies', offset: '1' }],
+    expect(inForce.problemOf(set, NOW + 30 * MINUTE)).toEqual({
+      kind: 'policies-outdated',
+      message: `it was decided under policies that did not hold any more: ${words} at ${timeText(NOW + 9 * MINUTE)}`,
+      places: [expect.objectContaining({ topic: 'gc.policies', offset: String(records.length) })],
     });
   });
 });
@@ -195,6 +217,61 @@ describe('compaction took what is older', () => {
     expect(await told(some, policySet('node', [second, other], []), { minute: 30 })).toBe(
       'policies-never-held',
     );
+  });
+});
+
+describe('[cluster S7] an approval', () => {
+  const policyOfClusters = clusterPolicyRecord();
+  const given = approval(approvedOwner('o', 3));
+  const wider = approval(approvedOwner('o', 4));
+  const set = (...approvals: readonly ApprovalRecord[]) =>
+    policySet('cluster', [policyOfClusters], [], approvals);
+  const key = approvalKey(given);
+  /** Given after half an hour, made wider after one hour, withdrawn after two. */
+  const changes: readonly Written[] = [
+    { minute: 0, event: policyOfClusters },
+    { minute: 30, event: given },
+    { minute: 60, event: wider },
+    { minute: 120, key },
+  ];
+
+  test.each([
+    ['long before it was given', set(given), 19, 'policies-never-held'],
+    ['a little before it was given: clocks of brokers', set(given), 20, 'held'],
+    ['while it stood', set(given), 50, 'held'],
+    ['ten minutes after it was made wider', set(given), 70, 'held'],
+    ['later', set(given), 71, 'policies-outdated'],
+    ['the wider one, long before', set(wider), 49, 'policies-never-held'],
+    ['the wider one, ten minutes after it was withdrawn', set(wider), 130, 'held'],
+    ['later', set(wider), 131, 'policies-outdated'],
+    ['whoever does not know it, while it stands', set(), 100, 'held'],
+    ['one that nobody gave', set(approval(approvedOwner('p', 3))), 50, 'policies-never-held'],
+    ['both at once', set(given, approval(approvedOwner('p', 3))), 50, 'policies-never-held'],
+  ])('%s', async (_name, decidedUnder, minute, kind) => {
+    expect(await told(changes, decidedUnder, { minute })).toBe(kind);
+    expect(await told(changes, decidedUnder, { minute, deletes: false })).toBe(kind);
+  });
+
+  test('that cannot be read is none', async () => {
+    const records = [...changes.slice(0, 2), { minute: 60, event: given, value: '{}' }];
+    expect(await told(records, set(given), { minute: 71 })).toBe('policies-outdated');
+    expect(await told(records, set(), { minute: 71 })).toBe('held');
+  });
+
+  test('whose end was forgotten may have stood, and lately it did not', async () => {
+    const left = [{ offset: 7, minute: 0, event: policyOfClusters }];
+    const since = (hours: number) => ({ minute: 100, readMinute: 100 + hours * 60 });
+    expect(await told(left, set(given), since(22))).toBe('policies-never-held');
+    expect(await told(left, set(given), since(24))).toBe('held');
+  });
+
+  test('that is missing from an archive may have stood where records of it are missing', async () => {
+    const archived = changes.map((change, offset) => ({ ...change, offset }));
+    const [policyWritten, , madeWider, withdrawn] = archived;
+    if (!policyWritten || !madeWider || !withdrawn) throw new Error('they are written');
+    const at = { minute: 50, deletes: false };
+    expect(await told([policyWritten, madeWider, withdrawn], set(given), at)).toBe('held');
+    expect(await told([policyWritten, withdrawn], set(given), at)).toBe('held');
   });
 });
 

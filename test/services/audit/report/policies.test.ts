@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
+import { approvalKey } from '../../../../schemas/policy/approval.ts';
 import { type PauseRecord, type PolicyRecord, pauseKey } from '../../../../schemas/policy/policy.ts';
 import type { PolicySetRecord } from '../../../../schemas/policy/policy-set.ts';
 import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../../services/audit/report/make-report.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { approval, approvedOwner } from '../../../fixtures/approval.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { deletionOutput, EVERY_NODE } from '../../../fixtures/policy.ts';
 import { HOUR, MINUTE } from '../../../fixtures/time.ts';
@@ -51,6 +53,9 @@ const written = (event: PauseRecord | PolicyRecord) =>
   outgoing({ topic: 'policies', key: event.type === 'fleetgc.pause' ? KEY : event.policy.name, event });
 const decidedUnder = ({ hash }: PolicySetRecord, minute: number) =>
   outgoing(nodeOutput('decisions', decision({ id: `d${minute}`, policySetHash: hash })));
+
+const APPROVAL = approval(approvedOwner('o', 3));
+const approved = outgoing({ topic: 'policies', key: approvalKey(APPROVAL), event: APPROVAL });
 
 type Step = readonly [
   minute: number,
@@ -251,4 +256,14 @@ test('the end of what the topic never held ends what was decided under, and tell
     [40, RUNNING],
   ]);
   expect(pauses).toMatchObject([{ selector: PAUSE.selector, ended: { atMs: T + 30 * MINUTE, exact: true } }]);
+});
+
+test('an approval for a cluster, and its end, are no pause and no policy of nodes', async () => {
+  const report = await reported([
+    [-5, approved],
+    [1, approved],
+    [10, deleted(approvalKey(APPROVAL))],
+    [20, RUNNING],
+  ]);
+  expect([report.pauses, report.policyDeletions, report.policyChanges]).toEqual([[], [], []]);
 });

@@ -7,11 +7,14 @@ import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { signRecord } from '../../../../packages/trust/signature.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { approvalKey } from '../../../../schemas/policy/approval.ts';
 import type { PolicyTopicRecord } from '../../../../schemas/policy/policy.ts';
 import { verifySignatures } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
+import { approval, approvedOwner } from '../../../fixtures/approval.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
+import { deletionRecord } from '../../../fixtures/policy.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { growingLog, logOf } from '../support/archives.ts';
@@ -233,4 +236,63 @@ test('who told of policies and of sets of them is told, and who may not deviates
     expect.stringMatching(/a key of role operator signed it, which tells of no set/),
     expect.stringMatching(/no signature/),
   ]);
+});
+
+describe('[cluster S7] approvals', () => {
+  const [pauser, ofOthers] = [newKey(), newKey()];
+  const given = approval(approvedOwner('o', 3));
+  const key = approvalKey(given);
+  const keys = [
+    ...KEYS,
+    certified(root, pauser, { role: 'pauser' }),
+    certified(root, ofOthers, { role: 'operator', clusters: ['another'] }),
+  ];
+
+  const signedBy = (
+    by: typeof operator,
+    event: PolicyTopicRecord,
+    topic: 'policies' | 'policyVersions' = 'policies',
+    generation = 1,
+  ): LogRecord => {
+    const output = topic === 'policies' ? { topic, key, event } : { topic, key: keyOf(topic, event), event };
+    return onLog(signRecord(outgoing(output), { fleet: FLEET, key: by, generation }));
+  };
+  const problems = async (...records: readonly LogRecord[]): Promise<string[]> =>
+    (await verified([...keys, ...records])).deviations.map(({ message }) => message);
+
+  test.each(['policies', 'policyVersions'] as const)('who may give one is told, on %s', async (topic) => {
+    expect(await verified([...keys, signedBy(operator, given, topic)])).toEqual({
+      deviations: [],
+      signedBy: [{ topic: TOPICS[topic].name, name: 'a key', role: 'operator', records: 1 }],
+    });
+  });
+
+  test.each([
+    { name: 'that may only pause', by: pauser, message: /may only pause/ },
+    { name: 'of a decision service', by: decider, message: /decider/ },
+    { name: 'for other clusters', by: ofOthers, message: /its key is for the clusters another alone/ },
+    { name: 'that no root knows', by: stranger, message: /no root vouches/ },
+  ])('one by a key $name deviates, and so does its end', async ({ by, message }) => {
+    const said = [given, deletionRecord(key)];
+    const told = said.flatMap((event) => [signedBy(by, event), signedBy(by, event, 'policyVersions')]);
+    expect(await problems(...told)).toEqual(told.map(() => expect.stringMatching(message)));
+  });
+
+  test('one that nobody signed deviates, and one that was changed since', async () => {
+    const record = signedBy(operator, given);
+    const wider = { ...given, what: approvedOwner('o', 4) };
+    const value = outgoing({ topic: 'policies', key, event: wider }).value;
+    expect(await problems({ ...record, headers: {} }, { ...record, value })).toEqual([
+      'it carries no signature',
+      expect.stringMatching(/not that of/),
+    ]);
+  });
+
+  test('one that was put back after its end deviates', async () => {
+    const withdrawn = signedBy(operator, deletionRecord(key), 'policies', 2);
+    expect(await problems(signedBy(operator, given), withdrawn)).toEqual([]);
+    expect(await problems(signedBy(operator, given), withdrawn, signedBy(operator, given))).toEqual([
+      'it is older than what it replaced: somebody put an old record back',
+    ]);
+  });
 });

@@ -1,133 +1,42 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
+import { canonicalJson } from '../../../../../packages/canonical/ids.ts';
 import type { Output } from '../../../../../packages/decision/handler.ts';
 import { clusterOutput } from '../../../../../packages/decision/handler.ts';
-import { policySet } from '../../../../../packages/decision/policy-set.ts';
 import { unreadableCommandId } from '../../../../../packages/decision/rejected-orders.ts';
 import {
   clusterCommandResultId,
   clusterObjectResultsId,
   clusterRejectedResultId,
 } from '../../../../../packages/decision/result-ids.ts';
-import { partitionOf } from '../../../../../packages/event-log/partition.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
-import { policySetOutput } from '../../../../../packages/service/decision-service.ts';
-import { ClusterCommand } from '../../../../../schemas/events/cluster-command.ts';
-import { ClusterDecision } from '../../../../../schemas/events/cluster-decision.ts';
-import type {
-  ClusterCommandResult,
-  ClusterObjectResults,
-} from '../../../../../schemas/events/cluster-result.ts';
+import type { ClusterCommand } from '../../../../../schemas/events/cluster-command.ts';
+import type { ClusterObjectResults } from '../../../../../schemas/events/cluster-result.ts';
 import type { Ownership } from '../../../../../schemas/events/ownership.ts';
 import { TOPICS, type TopicId } from '../../../../../schemas/events/topics.ts';
-import { policyKey } from '../../../../../schemas/policy/policy.ts';
-import { graphGcHandler } from '../../../../../services/graph-gc/handler.ts';
-import { CLUSTER, clusterPolicyRecord } from '../../../../fixtures/cluster.ts';
+import { CLUSTER } from '../../../../fixtures/cluster.ts';
 import { candidate, owner, ownership } from '../../../../fixtures/ownership.ts';
-import { MINUTE, SECOND } from '../../../../fixtures/time.ts';
+import { MINUTE } from '../../../../fixtures/time.ts';
 import { TEST_BOUND_MS } from '../../../../pipeline/support/pipeline.ts';
-import { outgoing } from '../../../../support/logs/log-record.ts';
 import { logOf } from '../../support/archives.ts';
+import {
+  begun,
+  type ClusterHistory,
+  commandIn,
+  commandResult,
+  decisionIn,
+  objectResults,
+} from '../../support/cluster-history.ts';
 import { named, verify } from '../../support/verify-recording.ts';
 
 vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
-
-const BEGAN_MS = Date.now() - 60 * MINUTE;
-const POLICY = clusterPolicyRecord();
-const SET = policySet('cluster', [POLICY], []);
-
-/** A log to which things are added, each some time after the one before. */
-class GrowingLog {
-  readonly records: LogRecord[] = [];
-  readonly #offsets = new Map<string, bigint>();
-  nowMs = BEGAN_MS;
-
-  add(output: Output, afterMs = SECOND): LogRecord {
-    const record = outgoing(output);
-    const partition = TOPICS[output.topic].partitions === 1 ? 0 : partitionOf(record.topic, record.key);
-    const offset = this.#offsets.get(record.topic) ?? 0n;
-    this.#offsets.set(record.topic, offset + 1n);
-    this.nowMs += afterMs;
-    const placed = { ...record, partition, offset, timestampMs: this.nowMs };
-    this.records.push(placed);
-    return placed;
-  }
-
-  /** What graph-gc makes of a fact, on the log behind it. */
-  decide(fact: Ownership): { readonly decision: LogRecord; readonly command: LogRecord | null } {
-    const input = this.add(clusterOutput('clusterOwnership', fact));
-    const { topic, partition, offset, value } = input;
-    const position = { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') };
-    const [[record] = [], [command] = []] = graphGcHandler(() => SET)({ event: fact, position });
-    if (record === undefined) throw new Error('every decision has a record');
-    return { decision: this.add(record), command: command === undefined ? null : this.add(command) };
-  }
-
-  carryOut(
-    command: ClusterCommand,
-    over: {
-      readonly objects?: Partial<ClusterObjectResults>;
-      readonly whole?: Partial<ClusterCommandResult>;
-    } = {},
-  ): void {
-    this.add(clusterOutput('clusterResults', { ...objectResults(command), ...over.objects }));
-    this.add(clusterOutput('clusterResults', { ...commandResult(command), ...over.whole }));
-  }
-}
-
-const answering = ({ id: commandId, decisionId, takenAt: at }: ClusterCommand) => ({
-  version: 1 as const,
-  ...CLUSTER,
-  at,
-  commandId,
-  decisionId,
-});
-
-const objectResults = (command: ClusterCommand): ClusterObjectResults => ({
-  type: 'fleetgc.cluster.object-results',
-  ...answering(command),
-  id: clusterObjectResultsId(
-    { ...CLUSTER, commandId: command.id },
-    command.items.map(({ object }) => object.uid),
-  ),
-  objects: command.items.map(({ object, rule, act: { action } }) => ({
-    object,
-    rule,
-    action,
-    attempts: 1,
-    requests: 1,
-    owners: [],
-    result: { outcome: 'removed' },
-  })),
-});
-
-const commandResult = (command: ClusterCommand): ClusterCommandResult => ({
-  type: 'fleetgc.cluster.command-result',
-  ...answering(command),
-  id: clusterCommandResultId({ ...CLUSTER, commandId: command.id }),
-  result: { outcome: 'done', counts: { removed: command.items.length } },
-});
 
 const doomed = (uid: string) => candidate({ object: { uid }, references: [owner('o', { state: 'gone' })] });
 const held = (uid: string) => candidate({ object: { uid }, references: [owner('p')] });
 const fact = (id: string, candidates = [doomed('x'), held('y'), doomed('z')]): Ownership =>
   ownership({ id, candidates });
 
-const commandIn = (record: LogRecord | null): ClusterCommand =>
-  ClusterCommand.parse(JSON.parse(String(record?.value)));
-const decisionIn = (record: LogRecord): ClusterDecision =>
-  ClusterDecision.parse(JSON.parse(String(record.value)));
-
-function begun(): GrowingLog {
-  const log = new GrowingLog();
-  log.add({ topic: 'policyVersions', key: POLICY.hash, event: POLICY });
-  log.add({ topic: 'policies', key: policyKey(POLICY), event: POLICY });
-  log.add(policySetOutput(SET));
-  return log;
-}
-
 /** A fact that leads to a command, its results, a fact that leads to nothing, and the time after them. */
-function lived(carryOut: (log: GrowingLog, command: ClusterCommand) => void): GrowingLog {
+function lived(carryOut: (log: ClusterHistory, command: ClusterCommand) => void): ClusterHistory {
   const log = begun();
   carryOut(log, commandIn(log.decide(fact('fact-1')).command));
   log.decide(fact('fact-2', [held('y')]));
@@ -232,7 +141,7 @@ describe('commands', () => {
 
 describe('results', () => {
   const carriedOut = async (
-    over: (command: ClusterCommand) => NonNullable<Parameters<GrowingLog['carryOut']>[1]>,
+    over: (command: ClusterCommand) => NonNullable<Parameters<ClusterHistory['carryOut']>[1]>,
   ) => named(await found(lived((log, command) => log.carryOut(command, over(command))).records));
 
   test('those of no command deviate', async () => {
