@@ -33,6 +33,7 @@ import { PolicySetRecord } from './policy/policy-set.ts';
 import { AuditReport } from './reports/audit-report.ts';
 import { AuditSimulation } from './reports/audit-simulation.ts';
 import { ClusterCascade } from './reports/cluster-cascade.ts';
+import { ClusterExplanation, ClusterExplanationLine } from './reports/cluster-explanation.ts';
 import { ClusterLeftovers } from './reports/cluster-leftovers.ts';
 import { ClusterPlan } from './reports/cluster-plan.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
@@ -82,6 +83,8 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'audit-report': AuditReport,
   'audit-simulation': AuditSimulation,
   'cluster-cascade': ClusterCascade,
+  'cluster-explanation': ClusterExplanation,
+  'cluster-explanation-line': ClusterExplanationLine,
   'cluster-leftovers': ClusterLeftovers,
   'cluster-plan': ClusterPlan,
   plan: Plan,

@@ -1,14 +1,20 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
+import { ClusterName } from '../../../schemas/events/identity.ts';
+import type { ClusterExplanation } from '../../../schemas/reports/cluster-explanation.ts';
 import type { Explanation, NotFound } from '../../../schemas/reports/explanation.ts';
+import { meansClusterObject } from '../../../services/audit/explain/cluster/asked-object.ts';
+import { explainCluster } from '../../../services/audit/explain/cluster/explain-cluster.ts';
 import { explain } from '../../../services/audit/explain/explain.ts';
 import type { ExplainRequest } from '../../../services/audit/explain/question.ts';
+import { ruleWords } from '../../../services/cluster-plan/rule-words.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatResult } from '../../framework/output.ts';
-import { defineVerb } from '../../framework/verb.ts';
+import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
   type PointInTime,
@@ -18,13 +24,17 @@ import {
   rangeOptions,
   timeRange,
 } from '../../options/time-options.ts';
+import {
+  clusterExplanationLines,
+  clusterExplanationNdjson,
+} from '../../views/audit/explanation/cluster-explanation-lines.ts';
 import { explanationLines, explanationNdjson } from '../../views/audit/explanation/explanation-lines.ts';
 import { readingProgress } from '../../views/audit/reading-progress.ts';
 
 export const verb = defineVerb({
   help: [
     'Tells the history of one object from the event log: when it was seen and used, each time a decision about it changed and by which rule, and when it was commanded, refused, removed, gone or back again. It looks for the name among images (name, tag, digest, id or the beginning of an id), containers, pods and nodes; write image/…, container/…, sandbox/…, pod/… or node/… to look among one kind only. It writes nothing.',
-    'It tells of objects of nodes alone, not yet of those of clusters.',
+    'A name with a kind of Kubernetes (ConfigMap/shop/web, apps/Deployment/shop/web), after object/ or together with --cluster is that of an object of a cluster: it tells how its owners went, when the agent told of it, what was decided by which rule, and who deleted it. Several objects that had one name after the other are told one after the other.',
     'Exit codes: 0 explained, 1 nothing on the event log has that name, 2 the name means several things (it lists them), or wrong options.',
   ],
   examples: [
@@ -33,12 +43,20 @@ export const verb = defineVerb({
     'fleetgc audit explain sha256:4f1c2a --at 2026-01-31T14:02:00Z',
     'fleetgc audit explain node/prod/web-1 --from 2h -o ndjson',
     'fleetgc audit explain web-1/app#0 --log embedded --log-path ./fleetgc.db',
+    'fleetgc audit explain ConfigMap/shop/web --cluster prod',
+    'fleetgc audit explain object/4f6a0c0e --log embedded --log-path /var/lib/fleetgc/cluster-prod.db',
   ],
   options: z.object({
     name: withMeta(Text, {
       positional: true,
       placeholder: 'NAME',
-      description: 'An image, container, sandbox, pod or node: name, id or the beginning of an id.',
+      description:
+        'An image, container, sandbox, pod or node: name, id or the beginning of an id. Or an object of a cluster: [GROUP/]KIND/[NAMESPACE/]NAME, or object/ with a name or uid.',
+    }),
+    cluster: withMeta(ClusterName.optional(), {
+      commandLineOnly: true,
+      placeholder: 'NAME',
+      description: 'The name is that of an object of this cluster.',
     }),
     node: withMeta(Text.optional(), {
       commandLineOnly: true,
@@ -54,29 +72,74 @@ export const verb = defineVerb({
     }),
     ...auditLogOptions,
   }),
-  run: async ({ name, node = null, at, from, to, output, ...options }, context) => {
+  run: async ({ name, cluster = null, node = null, at, from, to, output, ...options }, context) => {
     requireOneEnd({ at, to });
+    const isOfCluster = cluster !== null || meansClusterObject(name);
+    if (isOfCluster && node !== null)
+      throw new FleetGcError('USAGE', 'an object of a cluster is on no node: leave --node out');
     await using log = await openAuditLog(options, context);
-    const { signal, logger } = context;
-    const times = await asOf({ at, from, to }, { log, nowMs: Date.now(), signal });
-    const request = { name, node, ...times };
-    const explanation = await explain(request, {
+    const times = await asOf({ at, from, to }, { log, nowMs: Date.now(), signal: context.signal });
+    const asked: Asked = { log, name, times, output };
+    if (isOfCluster) await explainObject(asked, cluster, context);
+    else await explainOnNodes(asked, node, context);
+  },
+});
+
+interface Asked {
+  readonly log: Awaited<ReturnType<typeof openAuditLog>>;
+  readonly name: string;
+  readonly times: Pick<ExplainRequest, 'range' | 'thereOnly'>;
+  readonly output: 'table' | 'json' | 'ndjson';
+}
+
+async function explainOnNodes(
+  { log, name, times, output }: Asked,
+  node: string | null,
+  { signal, logger, write }: VerbContext,
+): Promise<void> {
+  const explanation = await explain(
+    { name, node, ...times },
+    {
       log,
       signal,
       ...('index' in log && { index: log.index }),
       onIndexMissing: () => logger.info(READS_ALL),
       onProgress: readingProgress((line) => logger.info(line), Date.now),
-    });
-    if (explanation.reading.unreadable > 0)
-      logger.warn(`${explanation.reading.unreadable} records could not be read, and are left out`);
-    const text =
-      output === 'ndjson'
-        ? explanationNdjson(explanation)
-        : `${formatResult(output, { value: explanation, lines: explanationLines(explanation) })}\n`;
-    if (output !== 'table' || explanation.status !== 'not-found') await context.write(text);
-    requireOne(explanation, node);
-  },
-});
+    },
+  );
+  warnOfUnread(explanation, logger);
+  const text =
+    output === 'ndjson'
+      ? explanationNdjson(explanation)
+      : `${formatResult(output, { value: explanation, lines: explanationLines(explanation) })}\n`;
+  if (output !== 'table' || explanation.status !== 'not-found') await write(text);
+  requireOne(explanation, node);
+}
+
+async function explainObject(
+  { log, name, times, output }: Asked,
+  cluster: string | null,
+  { signal, logger, write }: VerbContext,
+): Promise<void> {
+  const onProgress = readingProgress((line) => logger.info(line), Date.now);
+  const needs = { log, words: ruleWords, signal, onProgress };
+  const explanation = await explainCluster({ name, cluster, ...times }, needs);
+  warnOfUnread(explanation, logger);
+  const text =
+    output === 'ndjson'
+      ? clusterExplanationNdjson(explanation)
+      : `${formatResult(output, { value: explanation, lines: clusterExplanationLines(explanation) })}\n`;
+  if (output !== 'table' || explanation.status !== 'not-found') await write(text);
+  requireOneObject(explanation, cluster);
+}
+
+function warnOfUnread(
+  { reading }: { readonly reading: { readonly unreadable: number } },
+  logger: Logger,
+): void {
+  if (reading.unreadable > 0)
+    logger.warn(`${reading.unreadable} records could not be read, and are left out`);
+}
 
 const READS_ALL =
   'files of this archive have no index of names that this release knows, so everything is read; --node CLUSTER/NODE, --from and --to spare most of it';
@@ -132,4 +195,31 @@ function notFoundText({ asked, reading, nearNames, knownOtherwise }: NotFound, n
     return `${asked} is known, but not ${where.join(' ')}, in ${counted(records, 'record')}${near}`;
   const there = where.length === 0 ? 'on the event log' : where.join(' ');
   return `nothing is called ${asked} ${there}, in ${counted(records, 'record')}${near}`;
+}
+
+/** Throws `AMBIGUOUS` or `NOT_FOUND`. */
+function requireOneObject(explanation: ClusterExplanation, cluster: string | null): void {
+  if (explanation.status === 'ambiguous') throw new FleetGcError('AMBIGUOUS', severalText(explanation));
+  if (explanation.status === 'not-found')
+    throw new FleetGcError('NOT_FOUND', noObjectText(explanation, cluster));
+}
+
+function severalText({ asked, candidates }: Extract<ClusterExplanation, { status: 'ambiguous' }>): string {
+  const clusters = new Set(candidates.map((each) => each.cluster));
+  const ways = ['ask for it by the first column', ...(clusters.size > 1 ? ['name its --cluster'] : [])];
+  return `${asked} means ${candidates.length} things: to choose one, ${ways.join(' and ')}`;
+}
+
+function noObjectText(
+  { asked, reading, nearNames }: Extract<ClusterExplanation, { status: 'not-found' }>,
+  cluster: string | null,
+): string {
+  const where = [
+    cluster === null ? 'of any cluster' : `of cluster ${cluster}`,
+    isPart(reading) && 'in that time',
+  ];
+  if (reading.records === 0)
+    return `there is no record ${where.filter((one) => one !== false).join(' ')} on the event log, so nothing can be said of ${asked}`;
+  const near = nearNames.length === 0 ? '' : `; there is ${nearNames.join(', ')}`;
+  return `nothing was told or decided about ${asked} ${where.filter((one) => one !== false).join(' ')}, in ${counted(reading.records, 'record')}: only objects are told for which something may have to be done${near}`;
 }

@@ -20,7 +20,7 @@ export function namesLike(
 }
 
 /** Names that may have been meant: those of which the text is a part, then those that differ little. */
-function nearNames(text: string, names: ReadonlySet<string>): string[] {
+export function nearNames(text: string, names: ReadonlySet<string>): string[] {
   const containing = [...names]
     .filter((name) => name.includes(text))
     .toSorted((a, b) => a.length - b.length || compareText(a, b));

@@ -66,7 +66,7 @@ const nameInPod = (name: string, pod: string): string =>
   name.startsWith(`${pod}/`) ? name.slice(pod.length + 1) : name.replace(pod, '');
 
 /** Farther apart than this, both clocks are told. */
-const CLOCKS_APART_MS = 10_000;
+export const CLOCKS_APART_MS = 10_000;
 
 const isApart = ({ loggedAtMs, nodeTimeMs }: TimelineEntry): boolean =>
   Math.abs(loggedAtMs - nodeTimeMs) > CLOCKS_APART_MS;

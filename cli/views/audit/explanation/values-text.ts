@@ -7,7 +7,14 @@ import { shortIds } from '../short-id.ts';
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Facts that are times, and no durations. */
-const TIMES: ReadonlySet<string> = new Set(['lastUsedMs', 'firstDetectedMs', 'untilMs', 'takenAtMs']);
+const TIMES: ReadonlySet<string> = new Set([
+  'lastUsedMs',
+  'firstDetectedMs',
+  'untilMs',
+  'takenAtMs',
+  'createdAtMs',
+  'finishedAtMs',
+]);
 const WORD_BOUNDARY = /(?<=[a-z0-9])(?=[A-Z])/;
 
 /** `age 3m, minimum age 5m` */
@@ -76,6 +83,11 @@ export interface EntryText {
   readonly text: string;
 }
 
+interface Repeated {
+  readonly times: number;
+  readonly last: { readonly loggedAtMs: number };
+}
+
 /** Of equal events in a row: how many, and until when. */
-export const repeatedText = ({ times, last }: Pick<EntryOf<'verdict'>, 'times' | 'last'>): string =>
+export const repeatedText = ({ times, last }: Repeated): string =>
   times === 1 ? '' : `, ${times} times until ${timeText(last.loggedAtMs)}`;
