@@ -80,8 +80,20 @@ async function ended(worker: Worker): Promise<void> {
   clearTimeout(tooLate);
 }
 
-const verifierOf =
-  (worker: Worker): PartitionVerifier =>
+/** As much of a thread as its orders and answers need. */
+export interface ServingThread {
+  postMessage(order: WorkerOrder): void;
+  on(event: 'message', listener: (answer: WorkerAnswer) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'exit', listener: () => void): unknown;
+  off(event: 'message', listener: (answer: WorkerAnswer) => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'exit', listener: () => void): unknown;
+}
+
+/** Has partitions verified by a thread, one at a time. Throws what ended it there, and `INTERRUPTED` when `signal` aborts. */
+export const verifierOf =
+  (worker: ServingThread): PartitionVerifier =>
   async (partition, onProgress, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<Found>();
     const onMessage = (answer: WorkerAnswer): void => {
@@ -92,13 +104,17 @@ const verifierOf =
     const onExit = (): void =>
       reject(new FleetGcError('INTERNAL', 'a thread that verifies has ended by itself'));
     const onAbort = (): void => reject(stopped());
-    worker.on('message', onMessage).on('error', reject).on('exit', onExit);
+    worker.on('message', onMessage);
+    worker.on('error', reject);
+    worker.on('exit', onExit);
     signal.addEventListener('abort', onAbort);
     try {
       worker.postMessage({ kind: 'verify', partition } satisfies WorkerOrder);
       return await promise;
     } finally {
-      worker.off('message', onMessage).off('error', reject).off('exit', onExit);
+      worker.off('message', onMessage);
+      worker.off('error', reject);
+      worker.off('exit', onExit);
       signal.removeEventListener('abort', onAbort);
     }
   };

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
+import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
+import { openDecisionHeads } from '../../../../services/audit/verify/heads/decision-heads.ts';
+import {
+  createVerifier,
+  type PartitionProgress,
+} from '../../../../services/audit/verify/verify-partition.ts';
+import { objectResult } from '../../../fixtures/results.ts';
+import { DAY, HOUR, MINUTE, NOW, SECOND } from '../../../fixtures/time.ts';
+import { newKey, rootsOf } from '../../../fixtures/trust.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
+import { logOf } from '../support/archives.ts';
+import { at } from './support.ts';
+
+const NOTHING_KNOWN = {
+  policies: { policySetOf: () => null, whyUnknown: () => '', mayBeWritten: () => false, problems: [] },
+  inForce: { problemOf: () => null },
+  findDecider: async () => null,
+};
+
+interface Asked {
+  readonly range?: TimeRange;
+  readonly nowMs?: number;
+  readonly deletes?: boolean;
+  readonly headed?: Parameters<typeof createVerifier>[0]['headed'];
+  readonly onProgress?: (progress: PartitionProgress) => void;
+}
+
+const verified = (
+  log: Pick<EventLog, 'read'>,
+  {
+    range = { fromMs: null, toMs: null },
+    nowMs = NOW,
+    deletes = true,
+    headed = null,
+    onProgress = () => undefined,
+  }: Asked = {},
+) =>
+  createVerifier({ ...NOTHING_KNOWN, log, range, nowMs, deletes, headed })(
+    0,
+    onProgress,
+    new AbortController().signal,
+  );
+
+/** From when each topic is read, beside its very beginning, by the log's time; earliest first. */
+async function readFrom(asked: Asked): Promise<Partial<Record<TopicName, readonly number[]>>> {
+  const begun: Record<string, number[]> = {};
+  const log = {
+    read: async function* ({ topic, from }: ReadRequest): AsyncGenerator<ReadEvent, void> {
+      if (typeof from === 'object' && 'timestampMs' in from)
+        begun[topic] = [...(begun[topic] ?? []), from.timestampMs].toSorted((a, b) => a - b);
+      yield { kind: 'caught-up' };
+    },
+  };
+  await verified(log, asked);
+  return begun;
+}
+
+describe('what is read', () => {
+  const range = { fromMs: NOW, toMs: NOW + DAY };
+
+  test('of the whole log is everything, and nothing twice', async () => {
+    expect(await readFrom({})).toEqual({});
+  });
+
+  test('before a range are the causes of what lies in it', async () => {
+    const begun = await readFrom({ range });
+    expect(begun).toMatchObject({
+      [TOPICS.decisions.name]: [NOW - 10 * MINUTE, NOW],
+      [TOPICS.clusterDecisions.name]: [NOW - 10 * MINUTE, NOW],
+      [TOPICS.observe.name]: [NOW - DAY, NOW],
+      [TOPICS.commands.name]: [NOW - DAY, NOW],
+      [TOPICS.clusterCommands.name]: [NOW - DAY, NOW],
+      [TOPICS.inventory.name]: [NOW],
+      [TOPICS.results.name]: [NOW],
+      [TOPICS.clusterResults.name]: [NOW],
+    });
+  });
+
+  test('never begins before all time', async () => {
+    const begun = await readFrom({ range: { fromMs: MINUTE, toMs: null } });
+    expect(begun[TOPICS.commands.name]).toEqual([0, MINUTE]);
+    expect(begun[TOPICS.decisions.name]).toEqual([0, MINUTE]);
+  });
+
+  test('on both sides of a range are decisions, where heads name them with those in it', async () => {
+    const asked = { roots: rootsOf(newKey()), keepsAsDeclared: true, areRequired: false, range, nowMs: NOW };
+    const begun = await readFrom({ range, headed: openDecisionHeads(logOf([]), asked) });
+    for (const { name } of [TOPICS.decisions, TOPICS.clusterDecisions])
+      expect(begun[name]).toEqual([NOW - 20 * MINUTE, NOW - 10 * MINUTE, NOW, NOW + DAY]);
+    expect(begun[TOPICS.observe.name]).toEqual([NOW - DAY, NOW]);
+    const none = await readFrom({ range, headed: async () => [] });
+    expect(none[TOPICS.decisions.name]).toEqual([NOW - 10 * MINUTE, NOW]);
+    expect(await readFrom({ headed: openDecisionHeads(logOf([]), asked) })).toEqual({});
+  });
+});
+
+/** Messages that nobody can read, one each second. */
+const messages = (count: number): LogRecord[] =>
+  Array.from({ length: count }, (_, index) => at('diskStats', index, index * SECOND));
+
+describe('progress', () => {
+  const told = async (asked: Asked): Promise<PartitionProgress[]> => {
+    const all: PartitionProgress[] = [];
+    await verified(logOf(messages(401)), { ...asked, onProgress: (progress) => all.push(progress) });
+    return all;
+  };
+
+  test('is told every two hundred records, by the part of the time that went by', async () => {
+    expect(await told({ nowMs: NOW + 398 * SECOND })).toEqual([
+      { records: 200, part: 0.5 },
+      { records: 400, part: 1 },
+    ]);
+  });
+
+  test('of a range goes by its end', async () => {
+    expect(await told({ range: { fromMs: null, toMs: NOW + 796 * SECOND } })).toEqual([
+      { records: 200, part: 0.25 },
+      { records: 400, part: 399 / 796 },
+    ]);
+  });
+
+  test('stays within the whole, whatever the clocks say', async () => {
+    expect((await told({ nowMs: NOW - DAY })).map(({ part }) => part)).toEqual([1, 1]);
+  });
+});
+
+describe('an answer whose command is not there', () => {
+  /** The oldest record that the log has of a topic, and an answer some time later. */
+  const answered = (oldest: LogRecord, afterMs: number): Pick<EventLog, 'read'> => {
+    const output = nodeOutput('results', objectResult({ commandId: 'gone' }));
+    const place = { partition: 0, offset: 9n, timestampMs: NOW + afterMs };
+    return logOf([oldest, recordOf(output, place)]);
+  };
+  const TOLD = { told: 1, unknown: 0, counted: 0 };
+  const COUNTED = { told: 0, unknown: 0, counted: 1 };
+  const UNKNOWN = { told: 0, unknown: 1, counted: 0 };
+  const found = async (log: Pick<EventLog, 'read'>, deletes: boolean) => {
+    const { deviations, unverified, counts } = await verified(log, { deletes, nowMs: NOW + 3 * DAY });
+    const [told, unknown] = [deviations.byKind['not-commanded'], unverified.byKind['topic-recreated']];
+    return { told: told ?? 0, unknown: unknown ?? 0, counted: counts.outOfRange };
+  };
+
+  test.each([
+    {
+      name: 'an archive of which it may lie before the first inventory',
+      topicId: 'inventory',
+      deletes: false,
+    },
+    { name: 'an archive that began with later commands', topicId: 'commands', deletes: false },
+    { name: 'a log whose first inventories retention took', topicId: 'inventory', deletes: true },
+  ] as const)('is only counted, in $name', async ({ topicId, deletes }) => {
+    expect(await found(answered(at(topicId, 5), DAY - 1), deletes)).toEqual(COUNTED);
+    expect(await found(answered(at(topicId, 5), DAY), deletes)).toEqual(TOLD);
+  });
+
+  test('deviates, where the log has every command from the first on', async () => {
+    for (const deletes of [true, false])
+      expect(await found(answered(at('commands', 0), 1), deletes)).toEqual(TOLD);
+  });
+
+  test('deviates, where retention took commands that were not yet old', async () => {
+    expect(await found(answered(at('commands', 5), HOUR), true)).toEqual(TOLD);
+  });
+
+  test('cannot be verified, where the topic of commands was made anew since', async () => {
+    expect(await found(answered(at('commands', 0, DAY), HOUR), true)).toEqual(UNKNOWN);
+    expect(await found(answered(at('commands', 0, HOUR), HOUR), true)).toEqual(TOLD);
+  });
+});
