@@ -232,6 +232,24 @@ describe('results', () => {
     expect(named(await found(turnedAway.records))).toEqual([]);
   });
 
+  test('a refusal of what is no command is right, whether that lies in the range or before it', async () => {
+    const log = lived((grown, command) => {
+      const refused = { outcome: 'refused', reason: 'malformed', message: 'it is none' } as const;
+      const id = clusterRejectedResultId({ ...CLUSTER, commandId: command.id }, refused);
+      grown.add(clusterOutput('clusterResults', { ...commandResult(command), id, result: refused }));
+    });
+    const broken = log.records.map((record) =>
+      record.topic === TOPICS.clusterCommands.name
+        ? { ...record, value: Buffer.from(String(record.value).replace('"lifetimeMs"', '"life"')) }
+        : record,
+    );
+    const told = named(await found(broken));
+    expect(told).toContain('unreadable gc.cluster.commands@0');
+    expect(told.filter((name) => name.includes(TOPICS.clusterResults.name))).toEqual([]);
+    const fromMs = first(broken, 'clusterResults').timestampMs;
+    expect(named(await verify(logOf(broken), { fromMs, toMs: null }))).toEqual([]);
+  });
+
   test('two executors may find different things, and the same told twice is one result', async () => {
     const log = lived((grown, command) => {
       grown.carryOut(command);
@@ -255,6 +273,13 @@ describe('results', () => {
     expect(verified.counts.expired).toBe(1);
     expect(verified.unanswered.first).toMatchObject([{ kind: 'node-lives-on', node: CLUSTER.cluster }]);
   });
+});
+
+test('what an agent tells of a cluster beside has to be readable', async () => {
+  const log = lived((grown, command) => grown.carryOut(command));
+  const census = { ...first(log.records, 'clusterResults'), topic: TOPICS.clusterCensus.name };
+  const names = named(await found([...log.records, { ...census, offset: 0n, value: Buffer.from('{}') }]));
+  expect(names).toEqual(['unreadable gc.cluster.census@0']);
 });
 
 test('a range that begins after a command has its results verified all the same', async () => {
