@@ -101,11 +101,20 @@ async function main(options: SoakOptions): Promise<void> {
 const textOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
 
+function optionsGiven(): SoakOptions | null {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    process.exit(2);
+  }
+}
+
 try {
-  const options = parseOptions(process.argv.slice(2));
+  const options = optionsGiven();
   if (options === null) process.stdout.write(HELP);
   else await main(options);
 } catch (error) {
-  say(`${textOf(error)}\n\n${HELP}`);
+  say(textOf(error));
   process.exitCode = 2;
 }
