@@ -60,3 +60,9 @@ test('of long values the beginning is told', () => {
   expect(firstDifference(text(60), 1)).toBe(`it is "${text(60)}" and not 1`);
   expect(firstDifference(text(61), 1)).toBe(`it is "${text(61)}… and not 1`);
 });
+
+test('a list and an object, and nothing and an object, differ as a whole', () => {
+  expect(firstDifference([1], { 0: 2 })).toBe('it is [1] and not {"0":2}');
+  expect(firstDifference({ a: { 0: 2 } }, { a: [1] })).toBe('a is {"0":2} and not [1]');
+  expect(firstDifference({ a: null }, { a: { b: 1 } })).toBe('a is null and not {"b":1}');
+});

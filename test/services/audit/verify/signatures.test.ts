@@ -202,8 +202,13 @@ describe('in a range', () => {
     const { deviations } = await verified([...KEYS, policy(5, before), policy(4, within)], range);
     expect(deviations).toHaveLength(1);
     expect((await verified([...KEYS, policy(5, before), policy(6, within)], range)).deviations).toEqual([]);
+    const unsignedBefore = { ...policy(1, before), headers: {} };
+    expect((await verified([...KEYS, unsignedBefore, policy(6, within)], range)).deviations).toEqual([]);
   });
 });
+
+const versionOf = (key: typeof decider, record: ReturnType<typeof outgoing>): LogRecord =>
+  onLog(signRecord(record, { fleet: FLEET, key, generation: null }));
 
 const versionBy = (
   key: typeof decider,
@@ -225,6 +230,13 @@ test('who told of policies and of sets of them is told, and who may not deviates
   expect(signedBy.toSorted((a, b) => (a.role < b.role ? -1 : 1))).toEqual([
     { topic: 'gc.policy-versions', name: 'a key', role: 'decider', records: 1 },
     { topic: 'gc.policy-versions', name: 'a key', role: 'operator', records: 1 },
+  ]);
+  const unread = versionOf(decider, {
+    ...outgoing({ topic: 'policyVersions', key: set.hash, event: set }),
+    value: Buffer.from('{}'),
+  });
+  expect((await verified([...KEYS, unread])).deviations.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/type/),
   ]);
   const wrong = [
     versionBy(decider, appliedPolicy()),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
@@ -8,11 +8,16 @@ import {
   createVerifier,
   type PartitionProgress,
 } from '../../../../services/audit/verify/verify-partition.ts';
-import { objectResult } from '../../../fixtures/results.ts';
+import { imageRemoval } from '../../../fixtures/command.ts';
+import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { inventory } from '../../../fixtures/inventory.ts';
+import { ownership } from '../../../fixtures/ownership.ts';
+import { objectResult, refusedCommand } from '../../../fixtures/results.ts';
 import { DAY, HOUR, MINUTE, NOW, SECOND } from '../../../fixtures/time.ts';
 import { newKey, rootsOf } from '../../../fixtures/trust.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
 import { logOf } from '../support/archives.ts';
+import { begun } from '../support/cluster-history.ts';
 import { at } from './support.ts';
 
 const NOTHING_KNOWN = {
@@ -38,9 +43,10 @@ const verified = (
     headed = null,
     onProgress = () => undefined,
   }: Asked = {},
+  partition = 0,
 ) =>
   createVerifier({ ...NOTHING_KNOWN, log, range, nowMs, deletes, headed })(
-    0,
+    partition,
     onProgress,
     new AbortController().signal,
   );
@@ -126,6 +132,52 @@ describe('progress', () => {
   test('stays within the whole, whatever the clocks say', async () => {
     expect((await told({ nowMs: NOW - DAY })).map(({ part }) => part)).toEqual([1, 1]);
   });
+});
+
+test('what was read is counted, by what it is', async () => {
+  const outputs: readonly Output[] = [
+    nodeOutput('diskStats', diskStats({}, { id: 's' })),
+    nodeOutput('inventory', inventory({ id: 'i' })),
+    nodeOutput('commands', imageRemoval(['a', 'b'], { id: 'c' })),
+    nodeOutput('results', objectResult({ id: 'r' })),
+    nodeOutput('results', objectResult({ id: 'q', result: { outcome: 'not-found' } })),
+    nodeOutput('results', refusedCommand({ id: 'f' })),
+  ];
+  const records = outputs.map((output, index) =>
+    recordOf(output, { offset: BigInt(index), timestampMs: NOW + index * SECOND }),
+  );
+  const empty = at('observe', 9, 9 * SECOND, { value: null });
+  const found = await verified(logOf([...records, records[3], empty].flatMap((record) => record ?? [])));
+  expect(found.counts).toMatchObject({
+    records: 8,
+    bytes: [...records, records[3]].reduce((sum, record) => sum + (record?.value?.length ?? 0), 0),
+    diskStats: 1,
+    inventories: 1,
+    commands: 1,
+    results: 3,
+    duplicates: 1,
+    removals: 1,
+  });
+  expect([found.firstRecordMs, found.lastRecordMs]).toEqual([NOW, NOW + 9 * SECOND]);
+});
+
+test('a reading that went back for what was decided on ends', async () => {
+  const history = begun();
+  history.decide(ownership({ id: 'fact-1' }));
+  const { decision } = history.decide(ownership({ id: 'fact-2' }));
+  let open = 0;
+  const log = logOf(history.records);
+  const read = async function* (request: ReadRequest): AsyncGenerator<ReadEvent, void> {
+    open += 1;
+    try {
+      yield* log.read(request);
+    } finally {
+      open -= 1;
+    }
+  };
+  const range = { fromMs: decision.timestampMs, toMs: null };
+  const found = await verified({ read }, { range }, decision.partition);
+  expect([found.counts.decisions, open]).toEqual([1, 0]);
 });
 
 describe('an answer whose command is not there', () => {

@@ -388,6 +388,17 @@ describe('a command without a result of its own', () => {
     expect(deviations()).toEqual([]);
   });
 
+  test('misses it since the later one began to be carried out, however long that took', () => {
+    const { commands, deviations } = check();
+    commands.commanded(first, at('commands', 0));
+    commands.answered(resultOf(first, 0), at('results', 0, SECOND));
+    commands.commanded(second, at('commands', 1, 2 * SECOND));
+    commands.answered(resultOf(second, 0), at('results', 1, 3 * SECOND));
+    commands.answered(resultOf(second, 1), at('results', 2, HOUR));
+    commands.judge(midway(HOUR), NOW + HOUR);
+    expect(deviations()).toEqual(['result-missing 0,0']);
+  });
+
   test('does not miss it when what was carried out is of another installation', () => {
     const reinstalled = command('second', { nodeInstance: OTHER_INSTANCE });
     const { commands, deviations } = check();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { unreadableCommandId } from '../../../../../packages/decision/rejected-orders.ts';
 import { passFailedId } from '../../../../../packages/decision/result-ids.ts';
 import type { PassFailed } from '../../../../../schemas/events/result.ts';
 import { placeOf } from '../../../../../services/audit/events/log-position.ts';
@@ -74,6 +75,10 @@ test('a refusal may be told again at another time, and nothing else', () => {
   expect(steadyContent(first, first)).toBe(steadyContent(later, later));
   const [failed, again] = [passFailed(), passFailed({ at: instant({ sinceBootMs: 1 }) })];
   expect(steadyContent(failed, failed)).not.toBe(steadyContent(again, again));
+});
+
+test('what has no value is named as the executor names it', () => {
+  expect(namelessId(at('commands', 5, 0, { value: null }))).toBe(unreadableCommandId(null));
 });
 
 test('what is no command is named by its id where it has one, and by its bytes', () => {

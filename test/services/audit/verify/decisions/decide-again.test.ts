@@ -40,7 +40,10 @@ const MESSAGE = look(5);
 const BEFORE = look(4);
 
 /** Decides again where the log has the message and an older one, the decider agrees, and the policies held. */
-async function again(decision: RecordedDecision, { messages = [BEFORE, MESSAGE], ...over }: Given = {}) {
+async function decidedAgain(
+  decision: RecordedDecision,
+  { messages = [BEFORE, MESSAGE], ...over }: Given = {},
+) {
   const { collector, counts, deviations, gaps } = findings();
   const log = logOf([...messages, set]);
   const redecided = await decideAgain(decision, {
@@ -59,8 +62,11 @@ async function again(decision: RecordedDecision, { messages = [BEFORE, MESSAGE],
     gaps: gaps(),
     verified: counts.verified,
   };
-  return result;
+  return { result, found: collector.found() };
 }
+
+const again = async (decision: RecordedDecision, given: Given = {}): Promise<Result> =>
+  (await decidedAgain(decision, given)).result;
 
 const NOTHING = { deviations: [], gaps: [], verified: 0, outputs: null };
 
@@ -93,6 +99,15 @@ describe('a decision', () => {
       ...NOTHING,
       deviations: ['decided-differently 0,5'],
     });
+  });
+
+  test('that its decider would not make at all deviates', async () => {
+    const silent = decider({ decide: () => [] });
+    const { found, result } = await decidedAgain(decisionOn(MESSAGE, UNDER_SET), {
+      findDecider: async () => silent,
+    });
+    expect(result).toMatchObject({ ...NOTHING, deviations: ['decided-differently 0,5'], outputs: [] });
+    expect(found.deviations.first[0]?.message).toContain('and not nothing');
   });
 
   test('whose id does not follow from what it says deviates, and is not decided again', async () => {
@@ -135,10 +150,18 @@ describe('what was decided on', () => {
   const decision = decisionOn(MESSAGE, UNDER_SET);
 
   test('is not what lies there now', async () => {
-    expect(await again(decision, { messages: [BEFORE, look(5, { nodeLabels: { a: 'b' } })] })).toMatchObject({
-      ...NOTHING,
-      deviations: ['input-changed 0,5'],
-    });
+    const replaced = look(5, { nodeLabels: { a: 'b' } });
+    for (const [timestampMs, isLater] of [
+      [replaced.timestampMs, false],
+      [decision.record.timestampMs, false],
+      [decision.record.timestampMs + 1, true],
+    ] as const) {
+      const { found, result } = await decidedAgain(decision, {
+        messages: [BEFORE, { ...replaced, timestampMs }],
+      });
+      expect(result).toMatchObject({ ...NOTHING, deviations: ['input-changed 0,5'] });
+      expect(found.deviations.first[0]?.message.includes('was logged after the record')).toBe(isLater);
+    }
   });
 
   test('lay on a topic that was made anew since', async () => {

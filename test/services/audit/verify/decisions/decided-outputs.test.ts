@@ -3,6 +3,7 @@ import type { Command } from '../../../../../schemas/events/command.ts';
 import { placeOf } from '../../../../../services/audit/events/log-position.ts';
 import { DecidedOutputs } from '../../../../../services/audit/verify/decisions/decided-outputs.ts';
 import type { Decided } from '../../../../../services/audit/verify/decisions/outputs-of-decisions.ts';
+import { clusterCommand } from '../../../../fixtures/cluster.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
 import { MINUTE, NOW, SECOND } from '../../../../fixtures/time.ts';
@@ -195,5 +196,69 @@ describe('a command that nobody decided', () => {
     outputs.decided(decided());
     outputs.judge(AT_END);
     expect(deviations()).toEqual([]);
+  });
+});
+
+describe('a command of a cluster', () => {
+  const ofCluster = clusterCommand({ id: 'cluster-command' });
+  const decidedForCluster = (over: Partial<Decided> = {}): Decided =>
+    decided({
+      id: ofCluster.id,
+      content: ofCluster,
+      topicId: 'clusterCommands',
+      decision: placeOf(at('clusterDecisions', 5)),
+      decider: 'graph-gc',
+      removable: new Set(['delete x of version 7']),
+      ...over,
+    });
+  const sentToCluster = (event = ofCluster) => ({
+    event,
+    value: event,
+    record: at('clusterCommands', 9, SECOND),
+  });
+
+  test('is right where it names what was decided', () => {
+    const { outputs, deviations } = check();
+    outputs.decided(decidedForCluster());
+    outputs.sent(sentToCluster());
+    outputs.judge(AT_END);
+    expect(deviations()).toEqual([]);
+  });
+
+  test('names no object, version or action that its decision does not', () => {
+    for (const over of [
+      { removable: new Set(['delete x of version 6']) },
+      { removable: new Set(['keep x of version 7']) },
+      { removable: null, removals: new Map([['keep', 1]]) },
+      { removable: null, removals: new Map([['delete', 0]]) },
+    ]) {
+      const { outputs, deviations } = check();
+      outputs.decided(decidedForCluster(over));
+      outputs.sent(sentToCluster());
+      expect(deviations()).toEqual(['kept-object 9,5']);
+    }
+  });
+
+  test('that nobody decided is told, unless decisions about clusters may have been deleted', () => {
+    for (const { gone, outOfRange } of [
+      { gone: 'clusterDecisions', outOfRange: 1 },
+      { gone: 'decisions', outOfRange: 0 },
+    ]) {
+      const { outputs, deviations, counts } = check((topicId) =>
+        topicId === gone ? NOW : Number.NEGATIVE_INFINITY,
+      );
+      outputs.sent(sentToCluster());
+      outputs.judge(AT_END);
+      expect([deviations().length, counts.outOfRange]).toEqual([1 - outOfRange, outOfRange]);
+    }
+  });
+
+  test('of nodes goes by the decisions about nodes', () => {
+    const { outputs, counts } = check((topicId) =>
+      topicId === 'decisions' ? NOW : Number.NEGATIVE_INFINITY,
+    );
+    outputs.sent(sent());
+    outputs.judge(AT_END);
+    expect(counts.outOfRange).toBe(1);
   });
 });

@@ -23,14 +23,14 @@ const INVENTORY = {
   logSymlinks: [{ name: 'l0' }, { name: 'l1' }],
 };
 
-/** One of each kind stays, and the other goes. */
+/** One of each kind goes. */
 const DECISION = {
   verdicts: verdictsOf({
     container: [verdict(0, 'remove'), verdict(1, 'keep')],
     sandbox: [verdict(0, 'keep'), verdict(1, 'remove')],
     'pod-log-directory': [verdict(0, 'remove'), verdict(1, 'keep')],
     'log-symlink': [verdict(0, 'keep'), verdict(1, 'remove')],
-    image: [verdict(0, 'keep'), verdict(1, 'remove')],
+    image: [verdict(0, 'keep'), verdict(1, 'remove'), verdict(2, 'keep')],
   }),
 };
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
+import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
+import { decisionId } from '../../../../../packages/decision/common-record.ts';
 import { policySet, policySetRecord } from '../../../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import { type FrozenDecider, findDecider } from '../../../../../services/audit/deciders/deciders.ts';
@@ -157,6 +158,70 @@ test.each<[string, LogRecord]>([
 test('nothing is proved without what was decided on', async () => {
   for (const messages of [[], [look(5, { images: [image('c')] })]])
     expect(await provedByText(RECORD, (await parts(messages)).deciding)).toBeNull();
+});
+
+test('nothing is proved by other bytes that would be decided on alike', async () => {
+  const spaced = { ...MESSAGE, value: Buffer.from(`${MESSAGE.value} `) };
+  expect(await provedByText(RECORD, (await parts([spaced])).deciding)).toBeNull();
+});
+
+/** A record that says something else, by a decider that writes just that, under the id that follows from it or another. */
+async function provedAs(said: object, id?: string) {
+  const { deciding } = await parts();
+  const given = await findDecider('image-gc', '1');
+  if (given === null) throw new Error('the decider is there');
+  const event = { ...JSON.parse(TEXT), ...said };
+  const { decider, input, policySetHash } = event;
+  const following = decisionId({
+    decider,
+    input: { event: { id: input.id }, position: { sha256: input.sha256 } },
+    policies: { hash: policySetHash },
+    overtakenBy: undefined,
+  });
+  const named = { ...event, id: id ?? following };
+  const text = canonicalJson(named);
+  const record = { ...withText(text), headers: { ...RECORD.headers, ce_id: named.id } };
+  const asked: string[] = [];
+  const proved = await provedByText(record, {
+    ...deciding,
+    findDecider: async (...names) => {
+      asked.push(names.join(' '));
+      return { ...given, decide: () => [{ event: named, text }] };
+    },
+  });
+  return { isProved: proved !== null, asked };
+}
+
+test.each<[string, object, string]>([
+  ['as it is', {}, 'image-gc 1'],
+  ['of a version with more digits', { decider: { name: 'image-gc', version: '12' } }, 'image-gc 12'],
+  ['that is long', { reason: 'x'.repeat(100_000) }, 'image-gc 1'],
+  ['that is longer', { reason: 'x'.repeat(300_000) }, 'image-gc 1'],
+  ['with characters of several bytes', { reason: 'é€😀'.repeat(20) }, 'image-gc 1'],
+])('a record %s is known by its text', async (_name, said, decider) => {
+  expect(await provedAs(said)).toEqual({ isProved: true, asked: [decider] });
+});
+
+test('a record under an id that does not follow from it is no proof, though its decider writes it', async () => {
+  expect(await provedAs({}, 'decision-1')).toMatchObject({ isProved: false });
+});
+
+test.each<[string, (text: string) => string]>([
+  ['no decider', (text) => text.replace('"decider":', '"by":')],
+  ['no input', (text) => text.replace('"input":', '"message":')],
+  ['no set of policies', (text) => text.replace('"policySetHash":', '"policies":')],
+  ['that it was overtaken', (text) => text.replace(/"outcome":"[a-z-]+"/, '"outcome":"overtaken"')],
+])('of a record that names %s nobody asks a decider', async (_name, rewrite) => {
+  const { deciding } = await parts();
+  const record = withText(rewrite(TEXT));
+  expect(String(record.value)).not.toBe(TEXT);
+  let asked = 0;
+  const counting = async (name: string, version: string) => {
+    asked += 1;
+    return await findDecider(name, version);
+  };
+  expect(await provedByText(record, { ...deciding, findDecider: counting })).toBeNull();
+  expect(asked).toBe(0);
 });
 
 test.each<[string, () => ReturnType<FrozenDecider['decide']>]>([

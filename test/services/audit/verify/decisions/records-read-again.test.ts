@@ -13,13 +13,13 @@ const { name: INVENTORY } = TOPICS.inventory;
 const { name: DISK_STATS } = TOPICS.diskStats;
 
 /** A log with records at these offsets, one an hour, that tells where readings began, and how many of them are open. */
-function logWith(offsets: Partial<Record<TopicId, readonly number[]>>) {
+function logWith(offsets: Partial<Record<TopicId, readonly number[]>>, value = Buffer.from('{}')) {
   const began: string[] = [];
   let open = 0;
   const recordsOf = (topic: string): readonly LogRecord[] =>
     Object.entries(offsets).flatMap(([id, all]) =>
       all.flatMap((offset) => {
-        const record = at('inventory', offset, offset * HOUR, { topic: TOPICS[idOf(id)].name });
+        const record = at('inventory', offset, offset * HOUR, { topic: TOPICS[idOf(id)].name, value });
         return record.topic === topic ? [record] : [];
       }),
     );
@@ -65,6 +65,12 @@ describe('a record that is read again', () => {
     const { again, began } = logWith({ inventory: [3] });
     expect(await again.find(INVENTORY, 2n)).toBeNull();
     expect(began).toEqual(['elsewhere']);
+  });
+
+  test('is found though a reading passed it long ago', async () => {
+    const { again, began } = logWith({ inventory: [0, 1, 2] }, Buffer.alloc(3 * 1024 * 1024));
+    for (const offset of [0n, 1n, 0n]) expect(await again.find(INVENTORY, offset)).toMatchObject({ offset });
+    expect(began).toEqual(['elsewhere', '0', '0']);
   });
 
   test('far ahead is not read up to', async () => {

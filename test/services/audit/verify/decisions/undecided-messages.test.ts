@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DeadLetter } from '../../../../../schemas/events/dead-letter.ts';
+import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { UndecidedMessages } from '../../../../../services/audit/verify/decisions/undecided-messages.ts';
 import { NOW } from '../../../../fixtures/time.ts';
 import { AT_END, at, findings, headOf, midway } from '../support.ts';
@@ -107,7 +108,36 @@ test('of decisions whose messages never come, the most are forgotten', () => {
   const { undecided, deviations } = check();
   for (let offset = 0; offset <= 10_000; offset += 1) undecided.decided(headOf('pressure', offset));
   undecided.judge(midway(0));
-  undecided.arrived(at('diskStats', 5));
+  for (const offset of [5, 10_000]) undecided.arrived(at('diskStats', offset));
   undecided.judge(AT_END);
-  expect(deviations()).toEqual(['undecided 5']);
+  expect(deviations()).toEqual(['undecided 5', 'undecided 10000']);
+});
+
+test('a decider that decides on two topics has decided on its own message alone', () => {
+  const { undecided, deviations, counts } = check();
+  const onResults = (offset: number) => {
+    const { input, ...head } = headOf('pressure', offset);
+    return { ...head, input: { ...input, topic: TOPICS.results.name } };
+  };
+  for (const offset of [0, 1, 2]) undecided.arrived(at('diskStats', offset));
+  undecided.arrived(at('results', 1));
+  undecided.decided(headOf('pressure', 0));
+  undecided.decided(onResults(1));
+  undecided.decided(headOf('pressure', 2));
+  undecided.judge(AT_END);
+  expect([...deviations(), counts.open]).toEqual(['undecided 1', 0]);
+});
+
+test('what names a decider that nobody knows, or no offset, tells of no message', () => {
+  const { undecided, deviations, counts } = check();
+  for (const offset of [0, 1]) undecided.arrived(at('inventory', offset));
+  const { input, ...head } = headOf('image-gc', 1);
+  for (const offset of ['x', '1x', 'x1', '', '9'.repeat(19)]) {
+    undecided.decided({ ...head, input: { ...input, offset } });
+    undecided.givenUp({ ...letterOf(0), offset });
+  }
+  undecided.decided(headOf('newer-gc', 1));
+  undecided.givenUp({ ...letterOf(0), group: 'fleetgc-newer-gc' });
+  undecided.judge(AT_END);
+  expect([...deviations(), counts.open, counts.deadLettered]).toEqual([0, 0]);
 });

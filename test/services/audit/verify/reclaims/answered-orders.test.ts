@@ -145,6 +145,30 @@ test('without orders and decisions of that time, an inventory of a reclaim is on
   expect([...deviations(), counts.outOfRange]).toEqual([1]);
 });
 
+test('without decisions of that time, what has no order is only counted, and told where only others are gone', () => {
+  for (const { gone, outOfRange } of [
+    { gone: ['observe', 'decisions'], outOfRange: 1 },
+    { gone: ['observe', 'commands'], outOfRange: 0 },
+  ]) {
+    const coverage = (asked: TopicId) => (gone.includes(asked) ? NOW + HOUR : Number.NEGATIVE_INFINITY);
+    const { orders, deviations, counts } = check({ coverage });
+    orders.listed(answer(FIRST), at('inventory', 1));
+    orders.judge(AT_END);
+    expect([deviations().length, counts.outOfRange]).toEqual([1 - outOfRange, outOfRange]);
+  }
+});
+
+test('an inventory with another target is compared with the order of its step and round', () => {
+  const { orders, deviations } = check();
+  const second = { ...FIRST, step: 'images' } as const;
+  orders.ordered(observe({ reclaim: FIRST }), at('observe', 0));
+  orders.ordered(observe({ reclaim: second }), at('observe', 1));
+  orders.ordered(observe({ reclaim: { ...second, round: 2 } }), at('observe', 2));
+  orders.listed(answer({ ...second, target: OTHER_TARGET.target }), at('inventory', 5));
+  orders.judge(AT_END);
+  expect(deviations()).toEqual(['output-differs 5,1']);
+});
+
 test('where orders and decisions were made anew, what an inventory answers is unverified', () => {
   const { orders, deviations, gaps } = check({ beganAfter: () => true });
   orders.listed(answer(FIRST), at('inventory', 1));

@@ -53,10 +53,21 @@ test('what was commanded lately is known, in whatever number, and a fact of anot
   expect(reclaims.executed(factOf(0))).toBeNull();
 });
 
+test('a fact of another reclaim, and one of a command without a reclaim, follow from none', () => {
+  const reclaims = new ExecutedReclaims();
+  reclaims.commanded(command, at('commands', 1));
+  reclaims.commanded({ ...command, id: 'without', reclaim: null }, at('commands', 2));
+  const factOf = (id: string, over = {}) =>
+    pressureUnrelieved({ id: unrelievedId(id), reclaim: reclaim(over) });
+  expect(reclaims.executed(factOf(command.id))).not.toBeNull();
+  expect(reclaims.executed(factOf(command.id, { id: 'another' }))).toBeNull();
+  expect(reclaims.executed(factOf('without'))).toBeNull();
+});
+
 describe('a reclaim that goes on after a command', () => {
-  const differenceOf = (carried: ReturnType<typeof reclaim>) => {
+  const differenceOf = (carried: ReturnType<typeof reclaim>, own = command) => {
     const reclaims = new ExecutedReclaims();
-    reclaims.commanded(command, at('commands', 1));
+    reclaims.commanded(own, at('commands', 1));
     const { cluster, node, nodeInstance, id: commandId, takenAt } = command;
     const event = reclaimGoesOn({
       id: continuesId(commandId),
@@ -72,6 +83,14 @@ describe('a reclaim that goes on after a command', () => {
 
   test('is at its next round', () => {
     expect(differenceOf(reclaim({ round: 2 }))).toBeNull();
+  });
+
+  test('is at its next action, where another round cannot help', () => {
+    const actions = ['images', 'containers'] as const;
+    const imagesFirst = reclaim({ actions: [...actions], step: 'images' });
+    const own = { ...command, reclaim: imagesFirst };
+    expect(differenceOf({ ...imagesFirst, round: 2 }, own)).toBeNull();
+    expect(differenceOf({ ...imagesFirst, step: 'containers' }, own)).toBeNull();
   });
 
   test('is not at any other', () => {

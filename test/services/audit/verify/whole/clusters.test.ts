@@ -282,6 +282,16 @@ test('what an agent tells of a cluster beside has to be readable', async () => {
   expect(names).toEqual(['unreadable gc.cluster.census@0']);
 });
 
+test('a range that begins between a decision and its command shows what is wrong with that', async () => {
+  const command = first(records, 'clusterCommands');
+  const range = { fromMs: command.timestampMs, toMs: command.timestampMs + 1 };
+  expect(named(await verify(logOf(records), range))).toEqual([]);
+  const longer = { ...commandIn(command), lifetimeMs: 1 };
+  expect(named(await verify(logOf(changed(records, command, longer)), range))).toEqual([
+    'output-differs gc.cluster.commands@0',
+  ]);
+});
+
 test('a range that begins after a command has its results verified all the same', async () => {
   const fromMs = first(records, 'clusterResults').timestampMs;
   const verified = await verify(logOf(records), { fromMs, toMs: null });
