@@ -185,6 +185,7 @@ const ROOMS = {
   'sim/runtime': ['packages/process', 'packages/canonical', 'packages/cri', 'packages/machine'],
   'sim/kubelet': ['packages/process', 'packages/canonical', 'packages/kubelet', 'sim/runtime'],
   'sim/node': ['packages/cri', 'packages/machine', 'sim/runtime', 'sim/kubelet'],
+  'sim/api-server': ['packages/process', 'packages/kube-api'],
   'sim/workload': ['packages/process', 'sim/runtime', 'sim/kubelet', 'sim/node'],
   'sim/fleet': [
     'packages/process',

@@ -1,0 +1,31 @@
+import type { ApiKind } from '../../packages/kube-api/resources.ts';
+
+const kind = (group: string, name: string, resource: string, namespaced = true): ApiKind => ({
+  group,
+  version: 'v1',
+  kind: name,
+  resource,
+  namespaced,
+});
+
+export const NAMESPACE = kind('', 'Namespace', 'namespaces', false);
+export const CONFIG_MAP = kind('', 'ConfigMap', 'configmaps');
+export const SECRET = kind('', 'Secret', 'secrets');
+export const POD = kind('', 'Pod', 'pods');
+export const DEPLOYMENT = kind('apps', 'Deployment', 'deployments');
+export const REPLICA_SET = kind('apps', 'ReplicaSet', 'replicasets');
+export const LEASE = kind('coordination.k8s.io', 'Lease', 'leases');
+
+/** What it serves where nothing else is said. */
+export const SERVED: readonly ApiKind[] = [
+  NAMESPACE,
+  CONFIG_MAP,
+  SECRET,
+  POD,
+  DEPLOYMENT,
+  REPLICA_SET,
+  LEASE,
+];
+
+export const apiVersionOf = ({ group, version }: Pick<ApiKind, 'group' | 'version'>): string =>
+  group === '' ? version : `${group}/${version}`;
