@@ -5,6 +5,7 @@ import { ClusterName, NodeName } from '../events/identity.ts';
 import { ObjectKind } from '../events/object-kinds.ts';
 import { CommandRefusal, ObjectRefusal, RemovalFailure } from '../events/result.ts';
 import { NodeSelector, PauseRecord, Policy } from '../policy/policy.ts';
+import { ClustersReport } from './clusters-report.ts';
 
 const Count = z.int().nonnegative();
 const EpochMs = z.int().nonnegative();
@@ -121,12 +122,12 @@ export const AuditReport = z.object({
     records: Count,
     /** Records that no consumer would take; nothing of them is in this report. */
     unreadable: Count,
-    /** Both `null` where no record of a node lies in the time. */
+    /** Both `null` where no record of a node or a cluster lies in the time. */
     firstMs: EpochMs.nullable(),
     lastMs: EpochMs.nullable(),
   }),
   /**
-   * Only where no record of a node lies in the time: from when to when there are inventories; `null` where there are none at
+   * Only where no record of a node or a cluster lies in the time: from when to when there are inventories; `null` where there are none at
    * all.
    */
   kept: z.exactOptional(z.object({ firstMs: EpochMs, lastMs: EpochMs }).nullable()),
@@ -160,5 +161,6 @@ export const AuditReport = z.object({
   policyChanges: z.array(PolicyChange),
   policyDeletions: z.array(PolicyDeletion),
   pauses: z.array(Pause),
+  clusters: ClustersReport,
 });
 export type AuditReport = z.infer<typeof AuditReport>;

@@ -26,7 +26,7 @@ const WEEK_MS = 7 * DAY_MS;
 export const verb = defineVerb({
   help: [
     'Sums up a week of the event log, or another period: what was freed, as the nodes measured it; what was removed and refused, and why; which nodes could not be relieved, and what holds their space; which images were removed and pulled again; which policies were applied and deleted; what was paused; and what policies in dry-run would have removed, each object once (--part dry-run shows that page alone). markdown and html are for people; html is one file with plots and without scripts. json says the same for machines (schemas/generated/audit-report.schema.json).',
-    'It tells of nodes alone, not yet of clusters.',
+    'Of clusters it tells what was deleted, by kind, collector and rule; what was held, refused and failed; what policies in dry-run would have deleted; and which approvals were given.',
     'Exit codes: 0 a report was made, 3 the event log has no record from that time.',
   ],
   examples: [
@@ -67,7 +67,7 @@ export const verb = defineVerb({
     if (report.read.records === 0)
       throw new FleetGcError(
         'AUDIT_INCOMPLETE',
-        `there is nothing to report: no record of any node lies in that time${keptText(report.kept ?? null)}`,
+        `there is nothing to report: no record of any node or cluster lies in that time${keptText(report.kept ?? null)}`,
       );
   },
 });

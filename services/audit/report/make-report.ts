@@ -1,12 +1,13 @@
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { readPartition, type TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import type { AuditReport, PolicyChange } from '../../../schemas/reports/audit-report.ts';
+import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { inventoryTimes } from '../events/inventory-times.ts';
 import { ALL_PARTITIONS, type ReadingProgress, readNodes } from '../events/reading.ts';
 import { evidenceOfRecords, withDecisions } from '../policies/policy-evidence.ts';
 import { readPolicyHistory } from '../policies/policy-history.ts';
 import { deletionsIn, pausesIn } from '../policies/policy-periods.ts';
+import { PolicyChanges, type PolicyChangesTold } from './policy-changes.ts';
 import { REPORTED_TOPICS, Tally } from './tally.ts';
 
 export interface ReportNeeds {
@@ -22,7 +23,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
   const tally = new Tally();
   const { range } = needs;
   await readInto(tally, needs, signal);
-  const policyChanges = await readPolicyChanges(needs, tally, signal);
+  const { policyChanges, clusterPolicyChanges, approvals } = await readPolicyChanges(needs, tally, signal);
   const policyPeriods = await readPolicyPeriods(needs, tally, signal);
   const { records, unreadable, span } = tally.read;
   const kept = records === 0 && { kept: await inventoryTimes(needs.log, needs.nowMs, signal) };
@@ -35,6 +36,7 @@ export async function makeReport(needs: ReportNeeds, signal: AbortSignal): Promi
     ...tally.told(),
     policyChanges,
     ...policyPeriods,
+    clusters: { ...tally.clusters.told(), policyChanges: clusterPolicyChanges, approvals },
   };
 }
 
@@ -62,23 +64,19 @@ async function readInto(
   await readNodes(reading, async () => taker, signal);
 }
 
+/** What was written of policies, and of approvals, in that time. */
 async function readPolicyChanges(
   { log, range }: ReportNeeds,
   { read }: Tally,
   signal: AbortSignal,
-): Promise<PolicyChange[]> {
-  const changes: PolicyChange[] = [];
+): Promise<PolicyChangesTold> {
+  const changes = new PolicyChanges();
   const reading = { topics: ['policyVersions'], partition: 0, range } as const;
   for await (const { record } of readPartition(log, reading, signal)) {
     const event = read.event('policyVersions', record);
-    if (event?.type !== 'fleetgc.policy') continue;
-    const { policy, policyVersion, hash } = event;
-    const before = changes.findLast(({ name }) => name === policy.name);
-    // Written once more as it was: it was signed again.
-    if (before?.policyVersion === policyVersion && before.hash === hash) continue;
-    changes.push({ atMs: record.timestampMs, name: policy.name, policyVersion, hash, mode: policy.mode });
+    if (event !== null) changes.take(event, record);
   }
-  return changes;
+  return changes.told();
 }
 
 /** Whom the decisions are about that a report sums up: its policies are those for them. */

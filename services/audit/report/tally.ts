@@ -1,8 +1,7 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { RecordedEvent } from '../../../packages/pipeline/read-log.ts';
-import { nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
+import { isNodeKey, nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
 import type { ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
-import { compareText } from '../../../schemas/events/text-order.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import type { AuditReport, UnrelievedNode } from '../../../schemas/reports/audit-report.ts';
 import { EventReader } from '../events/event-reader.ts';
@@ -10,13 +9,15 @@ import { type ImageBack, ImagesPulledAgain } from '../events/images-pulled-again
 import { type SubjectTopicsRead, type TopicTakers, takeByTopic } from '../events/reading.ts';
 import { type DecisionHeadOf, isAboutNode } from '../events/recorded-decision.ts';
 import { SetsDecidedUnder } from '../policies/policy-evidence.ts';
+import { ClusterTally, REPORTED_OF_CLUSTERS } from './clusters/cluster-tally.ts';
+import { Counts } from './counts.ts';
 import { DryRuns } from './dry-runs.ts';
 import { Removals } from './removals.ts';
 
 /** What is read of a partition for a report. */
 const REPORTED = {
   node: ['inventory', 'decisions', 'results'],
-  cluster: [],
+  cluster: REPORTED_OF_CLUSTERS,
 } as const satisfies SubjectTopicsRead;
 type ReportedTopic = (typeof REPORTED)[SubjectKind][number];
 export const REPORTED_TOPICS: readonly ReportedTopic[] = Object.values(REPORTED).flat();
@@ -39,6 +40,7 @@ type Stayed<List extends 'refused' | 'failed'> = Omit<AuditReport[List][number],
 export class Tally {
   readonly read = new EventReader();
   readonly nodes = new Set<string>();
+  readonly clusters = new ClusterTally(this.read);
   readonly decidedUnder = new SetsDecidedUnder();
   readonly #decisions = new Counts<Omit<AuditReport['decisions'][number], 'decisions'>>(
     ({ decider, outcome }) => `${decider} ${outcome}`,
@@ -58,12 +60,13 @@ export class Tally {
     inventory: (record) => this.#takeInventory(record),
     decisions: (record) => this.#takeOnDecisions(record),
     results: (record) => this.#takeResult(record),
+    ...this.clusters.takers,
   };
 
   take(recorded: RecordedEvent): void {
     const { record } = recorded;
     this.read.count(record);
-    if (record.key !== null) this.nodes.add(record.key);
+    if (record.key !== null && isNodeKey(record.key)) this.nodes.add(record.key);
     takeByTopic(this.#takers, recorded);
   }
 
@@ -71,6 +74,7 @@ export class Tally {
   endPartition(): void {
     this.#pulledAgain = new ImagesPulledAgain();
     this.#dryRuns.endPartition();
+    this.clusters.endPartition();
     this.read.endPartition();
   }
 
@@ -140,30 +144,6 @@ export class Tally {
     if (result.outcome !== 'removed') return;
     this.#removals.removed(event, result, atMs);
     if (object.kind === 'image') this.#pulledAgain.removed(event, atMs);
-  }
-}
-
-/** Counts equal things: the key tells them apart, the thing is kept as it came first. */
-class Counts<Thing> {
-  readonly #counted = new Map<string, { readonly thing: Thing; count: number }>();
-  readonly #keyOf: (thing: Thing) => string;
-
-  constructor(keyOf: (thing: Thing) => string) {
-    this.#keyOf = keyOf;
-  }
-
-  add(thing: Thing): void {
-    const key = this.#keyOf(thing);
-    const known = this.#counted.get(key);
-    if (known === undefined) this.#counted.set(key, { thing, count: 1 });
-    else known.count++;
-  }
-
-  /** The most frequent first, equals by their keys. */
-  mostFirst(): readonly { readonly thing: Thing; readonly count: number }[] {
-    return [...this.#counted]
-      .toSorted(([a, first], [b, second]) => second.count - first.count || compareText(a, b))
-      .map(([, entry]) => entry);
   }
 }
 

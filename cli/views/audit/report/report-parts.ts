@@ -7,6 +7,7 @@ import type { AuditReport, PulledAgain } from '../../../../schemas/reports/audit
 import { freedSumText } from '../../activity/freed-text.ts';
 import { holdersText } from '../../activity/holder-text.ts';
 import { keptText } from '../kept-times.ts';
+import { clusterParts } from './report-cluster-parts.ts';
 import { dryRunParts, plannedText } from './report-dry-run-parts.ts';
 import { type ReportPart, table } from './report-part.ts';
 import { pausesPart, policyChangesPart } from './report-policy-parts.ts';
@@ -22,30 +23,44 @@ const allParts = (report: AuditReport): readonly ReportPart[] =>
   report.read.records === 0
     ? [policyChangesPart(report), pausesPart(report)]
     : [
+        ...nodeParts(report),
+        ...clusterParts(report.clusters),
+        policyChangesPart(report),
+        pausesPart(report),
+        ...(report.read.nodes === 0 ? [] : [decisionsPart(report)]),
+      ];
+
+/** Nothing where no node said anything. */
+const nodeParts = (report: AuditReport): readonly ReportPart[] =>
+  report.read.nodes === 0
+    ? []
+    : [
         freedPart(report),
         removedPart(report),
         ...(report.dryRun.decisions === 0 ? [] : dryRunParts(report)),
         stayedPart(report),
         unrelievedPart(report),
         pulledAgainPart(report),
-        policyChangesPart(report),
-        pausesPart(report),
-        decisionsPart(report),
       ];
 
-export function introduction({ range, read, kept = null }: AuditReport): readonly string[] {
+export function introduction({ range, read, clusters, kept = null }: AuditReport): readonly string[] {
   const from = range.fromMs === null ? 'the first record that is kept' : timeText(range.fromMs);
   const to = range.toMs === null ? 'the end' : timeText(range.toMs);
   const span =
     read.firstMs === null || read.lastMs === null
-      ? `No record of any node lies in that time${keptText(kept)}.`
-      : `${counted(read.records, 'record')} of ${counted(read.nodes, 'node')} read, the first of ${timeText(read.firstMs)}, the last of ${timeText(read.lastMs)}.`;
+      ? `No record of any node or cluster lies in that time${keptText(kept)}.`
+      : `${counted(read.records, 'record')} of ${subjectsText(read.nodes, clusters.clusters)} read, the first of ${timeText(read.firstMs)}, the last of ${timeText(read.lastMs)}.`;
   const unreadable =
     read.unreadable === 0
       ? []
       : [`${counted(read.unreadable, 'record')} could not be read and are left out.`];
   return [`From ${from} to ${to}. Times are UTC, by the clock of the event log.`, span, ...unreadable];
 }
+
+const subjectsText = (nodes: number, clusters: number): string =>
+  clusters === 0
+    ? counted(nodes, 'node')
+    : `${nodes === 0 ? '' : `${counted(nodes, 'node')} and `}${counted(clusters, 'cluster')}`;
 
 function freedPart({ removed, pulledAgain, dryRun, wouldGo }: AuditReport): ReportPart {
   const { spanMs, spans } = removed.bySpan;

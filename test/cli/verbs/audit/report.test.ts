@@ -201,9 +201,11 @@ test('a time without a record is no report of nothing', async () => {
 
   expect(exitCode).toBe(3);
   const kept = `there are inventories from ${timeText(T)} to ${timeText(T + 61_000)}`;
-  expect(stdout).toContain(`No record of any node lies in that time; ${kept}.`);
+  expect(stdout).toContain(`No record of any node or cluster lies in that time; ${kept}.`);
   expect(stdout).not.toContain('removed');
-  expect(stderr).toContain(`there is nothing to report: no record of any node lies in that time; ${kept}\n`);
+  expect(stderr).toContain(
+    `there is nothing to report: no record of any node or cluster lies in that time; ${kept}\n`,
+  );
 });
 
 test('of a time that the log does not reach to nothing is known, of one between its records it is', async () => {
