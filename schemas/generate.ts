@@ -36,6 +36,7 @@ import { ClusterCascade } from './reports/cluster-cascade.ts';
 import { ClusterExplanation, ClusterExplanationLine } from './reports/cluster-explanation.ts';
 import { ClusterLeftovers } from './reports/cluster-leftovers.ts';
 import { ClusterPlan } from './reports/cluster-plan.ts';
+import { ClusterSimulation } from './reports/cluster-simulation.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
 import { FleetStatus } from './reports/fleet-status.ts';
@@ -87,6 +88,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'cluster-explanation-line': ClusterExplanationLine,
   'cluster-leftovers': ClusterLeftovers,
   'cluster-plan': ClusterPlan,
+  'cluster-simulation': ClusterSimulation,
   plan: Plan,
   'plan-line': PlanLine,
   'plan-request': PlanRequest,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { AnyDeciderName } from '../../../schemas/events/deciders.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import {
@@ -14,6 +15,7 @@ import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { bundleName, type FrozenDecider, findDecider } from '../deciders/deciders.ts';
 import frozen from '../deciders/hashes.json' with { type: 'json' };
+import type { ClusterDeciders } from './clusters/decided-objects.ts';
 
 /** Of what deciders give, what a simulation acts on; a frozen decider may write more than is known today, or less. */
 const Order = z.object({ type: z.literal('fleetgc.node.observe'), reclaim: Reclaim });
@@ -93,7 +95,14 @@ export const newestDeciders = async (): Promise<SimulationDeciders> => ({
   'image-gc': await newest('image-gc'),
 });
 
-async function newest(name: DeciderName): Promise<FrozenDecider> {
+/** The same of those that decide about clusters. */
+export const newestClusterDeciders = async (): Promise<ClusterDeciders> => ({
+  'graph-gc': await newest('graph-gc'),
+  'pod-gc': await newest('pod-gc'),
+  'expiry-gc': await newest('expiry-gc'),
+});
+
+async function newest(name: AnyDeciderName): Promise<FrozenDecider> {
   const prefix = bundleName(name, '');
   const versions = Object.keys(frozen)
     .filter((file) => file.startsWith(prefix))
