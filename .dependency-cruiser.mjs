@@ -179,6 +179,7 @@ const ROOMS = {
     'packages/policy',
     'packages/text',
     'packages/fleet-watch',
+    'services/cluster-holds',
     'services/dead-letters',
   ],
 

@@ -9,6 +9,7 @@ import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { LongDuration } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
+import { approvalsNow } from '../views/cluster/approval-line.ts';
 import { heldLines, heldValue } from '../views/cluster/held-lines.ts';
 import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
@@ -43,8 +44,8 @@ export const verb = defineVerb({
     const clusters = await readHolds(log, { cluster: cluster ?? null, fromMs: nowMs - since }, signal);
     const stored = await readPoliciesBy(roots, log, signal);
     warnOfUnreadable(stored, logger);
-    const approvals = [...stored.approvals.values()].filter(
-      (each) => nowMs < each.untilMs && (cluster === undefined || each.cluster === cluster),
+    const approvals = approvalsNow(stored.approvals.values(), nowMs).filter(
+      (each) => cluster === undefined || each.cluster === cluster,
     );
     const told = { clusters, approvals };
     if (output === 'table' && clusters.every(({ holds }) => holds.length === 0))

@@ -10,7 +10,7 @@ import { statusLines } from '../views/fleet/status-lines.ts';
 
 export const verb = defineVerb({
   help: [
-    'What needs attention comes first. Then come brokers, topics, services with their replicas and their lag, policies, pauses, dead letters of the last day, and how many nodes are heard and silent. It reads the event log and changes nothing. The exit code says only whether the event log could be read; problems are in the answer (docs/operating/troubleshoot.md says what to do about each).',
+    'What needs attention comes first. Then come brokers, topics, services with their replicas and their lag, policies, pauses, dead letters of the last day, how many nodes are heard and silent, and each cluster with its policy, what is held there, and what a person should look at. It reads the event log and changes nothing. The exit code says only whether the event log could be read; problems are in the answer (docs/operating/troubleshoot.md says what to do about each).',
   ],
   examples: ['fleetgc status', 'fleetgc status -o json', 'fleetgc status --log embedded'],
   options: z.object({ ...readingTrustOptions, ...outputOptions, ...eventLogOptions('kafka') }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DeadLetterCause } from '../events/dead-letter.ts';
 import { NodeSelector, Policy } from '../policy/policy.ts';
+import { ClusterStatus } from './cluster-status.ts';
 import { FleetNodeWarning } from './fleet-nodes.ts';
 
 const Count = z.int().nonnegative();
@@ -68,6 +69,8 @@ export const FleetStatus = z.object({
     .nullable(),
   /** Of those that were heard in the last 24 hours; `null`: unknown. */
   nodes: z.object({ heard: Count, silent: Count, withoutPolicy: Count.nullable(), warned: Count }).nullable(),
+  /** Those that were heard in the last 24 hours; `null`: unknown. */
+  clusters: z.array(ClusterStatus).nullable(),
   warnings: z.array(z.object({ subject: z.string(), ...FleetNodeWarning.shape })),
   /** What a person should look at, in sentences; empty when all is well. */
   problems: z.array(z.string()),

@@ -5,6 +5,7 @@ import { readPoliciesBy, type StoredPolicies } from '../../packages/policy/store
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
+import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
 import { nodeKey, type SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
@@ -13,9 +14,11 @@ import { selects } from '../../schemas/policy/policy-selection.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
+import { clusterStatus } from './cluster-status.ts';
 import { fleetNodes } from './fleet-nodes.ts';
-import { type DatedProgress, groupOf, readGroups, SERVICES } from './group-progress.ts';
+import { type DatedProgress, groupOf, readGroups, SERVICES_FOR } from './group-progress.ts';
 import { readHeldNodes } from './held-nodes.ts';
+import { type ReportingCluster, readReportingClusters } from './reporting-clusters.ts';
 import { type ReportingNodes, readReportingNodes } from './reporting-nodes.ts';
 import { statusProblems } from './status-problems.ts';
 
@@ -43,6 +46,7 @@ interface StatusFacts {
   readonly nodes: FleetNodes | null;
   /** Why, by `<cluster>/<node>`. */
   readonly held: ReadonlyMap<string, string> | null;
+  readonly clusters: readonly ReportingCluster[] | null;
 }
 
 /** Looks at all of it once. */
@@ -52,9 +56,23 @@ export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promi
   const unreadable = new Set(
     differences.filter((difference) => difference.kind !== 'config').map(({ topic }) => topic),
   );
-  const groups = await readGroups(log, unreadable, signal).catch(whyUnknown);
   const read = await readTopics(needs, unreadable, signal);
+  const services = servicesThere(read);
+  const groups = await readGroups(log, { services, unreadable }, signal).catch(whyUnknown);
   return statusOf({ kind, servers, differences, groups, ...read });
+}
+
+/** Where nodes alone, or clusters alone, are heard, nobody needs the services for the others. */
+function servicesThere({
+  nodes,
+  clusters,
+}: Pick<ReadTopics, 'nodes' | 'clusters'>): readonly AnyDeciderName[] {
+  const hasClusters = clusters !== null && clusters.length > 0;
+  const hasNodes = nodes === null || nodes.nodes.length > 0;
+  return [
+    ...(hasNodes || !hasClusters ? SERVICES_FOR.node : []),
+    ...(hasClusters ? SERVICES_FOR.cluster : []),
+  ];
 }
 
 /** Rights on groups are rights of their own: without them there is still much to tell. */
@@ -64,7 +82,15 @@ function whyUnknown(thrown: unknown): string {
   return error.message;
 }
 
-type ReadTopics = Pick<StatusFacts, 'readAtMs' | 'stored' | 'letters' | 'nodes' | 'held'>;
+type ReadTopics = Pick<StatusFacts, 'readAtMs' | 'stored' | 'letters' | 'nodes' | 'held' | 'clusters'>;
+
+const CLUSTER_TOPICS = [
+  'clusterCensus',
+  'clusterOwnership',
+  'clusterDecisions',
+  'clusterCommands',
+  'clusterResults',
+] as const satisfies TopicId[];
 
 /** What can be read, whatever else cannot. */
 async function readTopics(
@@ -82,7 +108,10 @@ async function readTopics(
   const reporting = await ifReadable('diskStats', () => readReportingNodes(needs, signal));
   const nodes = reporting && nodesUnder(reporting, stored, nowMs);
   const held = await ifReadable('results', () => readHeldNodes(log, nowMs, signal));
-  return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes, held };
+  const clusters = CLUSTER_TOPICS.some((topic) => unreadable.has(TOPICS[topic].name))
+    ? null
+    : await readReportingClusters(log, nowMs, signal);
+  return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes, held, clusters };
 }
 
 /** Without policies nobody knows which clusters are meant. */
@@ -97,7 +126,7 @@ function nodesUnder(reporting: ReportingNodes, stored: StoredPolicies | null, no
 }
 
 function statusOf(facts: StatusFacts): FleetStatus {
-  const { kind, servers, differences, groups, stored, letters, nodes, held, readAtMs } = facts;
+  const { kind, servers, differences, groups, stored, letters, nodes, held, clusters, readAtMs } = facts;
   const status = {
     type: 'fleetgc.status',
     version: 1,
@@ -109,6 +138,7 @@ function statusOf(facts: StatusFacts): FleetStatus {
     unreadablePolicies: stored?.unreadable.length ?? null,
     deadLetters: letters && deadLettersOf(letters),
     nodes: nodes && nodeCounts(nodes, stored !== null),
+    clusters: clusters?.map((cluster) => clusterStatus(cluster, stored, readAtMs)) ?? null,
     warnings: [
       ...(nodes?.nodes ?? []).flatMap((node) =>
         node.warnings.map((warning) => ({ subject: nodeKey(node), ...warning })),
@@ -142,6 +172,8 @@ const pausesOf = ({ pauses }: StoredPolicies, nodes: FleetNodes | null): NonNull
     nodes: nodes?.nodes.filter((node) => selects(selector, node)).length ?? null,
   }));
 
+const ALL_SERVICES: readonly AnyDeciderName[] = Object.values(SERVICES_FOR).flat();
+
 function serviceOf({ group, members, lag, waitingSinceMs }: DatedProgress): FleetStatus['services'][number] {
   const topics: Record<string, number> = {};
   for (const [place, left] of lag) {
@@ -149,7 +181,7 @@ function serviceOf({ group, members, lag, waitingSinceMs }: DatedProgress): Flee
     topics[topic] = (topics[topic] ?? 0) + left;
   }
   const all = [...lag.values()].reduce((sum, left) => sum + left, 0);
-  const name = SERVICES.find((service) => groupOf(service) === group) ?? group;
+  const name = ALL_SERVICES.find((service) => groupOf(service) === group) ?? group;
   return { name, group, members, lag: all, topics: lag.size === 0 ? null : topics, waitingSinceMs };
 }
 

@@ -1,11 +1,16 @@
 import pMap from 'p-map';
 import type { EventLog, GroupProgress, WaitingRecord } from '../../packages/event-log/port.ts';
 import { firstRecord } from '../../packages/pipeline/read-log.ts';
+import type { AnyDeciderName, DeciderNameFor } from '../../schemas/events/deciders.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { TopicName } from '../../schemas/events/topics.ts';
 
-/** The services that share their work in groups. */
-export const SERVICES = ['pressure', 'container-gc', 'image-gc'] as const;
-export const groupOf = (service: (typeof SERVICES)[number]): string => `fleetgc-${service}`;
+/** The services that share their work in groups, by whom they decide about. */
+export const SERVICES_FOR: { readonly [Kind in SubjectKind]: readonly DeciderNameFor<Kind>[] } = {
+  node: ['pressure', 'container-gc', 'image-gc'],
+  cluster: ['graph-gc', 'pod-gc', 'expiry-gc'],
+};
+export const groupOf = (service: AnyDeciderName): string => `fleetgc-${service}`;
 
 /** How far a group is. */
 export interface DatedProgress extends GroupProgress {
@@ -16,11 +21,14 @@ export interface DatedProgress extends GroupProgress {
 /** How far the group of each service is. Rejects where the rights on groups are missing. */
 export async function readGroups(
   log: EventLog,
-  unreadable: ReadonlySet<TopicName>,
+  {
+    services,
+    unreadable,
+  }: { readonly services: readonly AnyDeciderName[]; readonly unreadable: ReadonlySet<TopicName> },
   signal: AbortSignal,
 ): Promise<readonly DatedProgress[]> {
   const dated: DatedProgress[] = [];
-  for (const group of await log.groups(SERVICES.map(groupOf)))
+  for (const group of await log.groups(services.map(groupOf)))
     dated.push({ ...group, waitingSinceMs: await waitingSince(log, group, unreadable, signal) });
   return dated;
 }

@@ -1,6 +1,7 @@
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { counted } from '../../packages/text/counted.ts';
+import type { ClusterWarning } from '../../schemas/reports/cluster-status.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 
 /** A service that is so far behind decides on what is long past. */
@@ -9,10 +10,15 @@ const MUCH_LAG = 1_000;
 const LONG_WAIT_MS = 5 * MINUTE_MS;
 const MOST_NAMED = 3;
 
-const WHAT_DECIDES: Readonly<Record<FleetStatus['log']['kind'], string>> = {
-  kafka: 'Start fleetgc decide.',
-  embedded: 'Start fleetgc run.',
-};
+/** On the embedded log of a cluster no node is heard. */
+function whatDecides({ log, nodes, clusters }: Pick<Known, 'log' | 'nodes' | 'clusters'>): string {
+  if (log.kind === 'kafka') return 'Start fleetgc decide.';
+  return isOfClusters({ nodes, clusters }) ? 'Start fleetgc cluster run.' : 'Start fleetgc run.';
+}
+
+/** Clusters are heard, and nodes are not. */
+const isOfClusters = ({ nodes, clusters }: Pick<Known, 'nodes' | 'clusters'>): boolean =>
+  (clusters?.length ?? 0) > 0 && nodes !== null && nodes.heard + nodes.silent === 0;
 
 /** What a problem is looked for in; what is unknown there is told with the topic that is the cause. */
 type Known = Omit<FleetStatus, 'problems'>;
@@ -28,14 +34,16 @@ export function statusProblems(status: Known, groupsUnknown: string | null): str
     ...selectNothing(status),
     ...ofLetters(status),
     ...ofNodes(status),
+    ...ofClusters(status),
   ];
 }
 
-function ofServices({ services, log, nodes, readAtMs }: Known): readonly string[] {
+function ofServices(status: Known): readonly string[] {
+  const { services, nodes, readAtMs } = status;
   return [
     ...services
       .filter(({ members }) => members === 0)
-      .map(({ name }) => `No ${name} runs: nothing is decided there. ${WHAT_DECIDES[log.kind]}`),
+      .map(({ name }) => `No ${name} runs: nothing is decided there. ${whatDecides(status)}`),
     ...services
       .filter(({ members, lag }) => members > 0 && lag >= MUCH_LAG)
       .map(
@@ -62,7 +70,7 @@ function waiting({ name, members, waitingSinceMs }: Service, readAtMs: number): 
 
 const hasDoneNothing = ({ members, topics }: Service): boolean => members > 0 && topics === null;
 
-function ofPolicies({ policies, unreadablePolicies }: Known): readonly string[] {
+function ofPolicies({ policies, unreadablePolicies, ...heard }: Known): readonly string[] {
   const unreadable = unreadablePolicies ?? 0;
   return [
     ...(unreadable === 0
@@ -70,7 +78,9 @@ function ofPolicies({ policies, unreadablePolicies }: Known): readonly string[] 
       : [
           `${counted(unreadable, 'record')} of gc.policies cannot be read, so nothing is removed on nodes that may be meant: see fleetgc policy list.`,
         ]),
-    ...(policies?.length === 0 ? ['There are no policies: every node keeps everything.'] : []),
+    ...(policies?.length === 0 && !isOfClusters(heard)
+      ? ['There are no policies: every node keeps everything.']
+      : []),
   ];
 }
 
@@ -148,3 +158,41 @@ const named = (subjects: readonly string[], where = 'fleetgc nodes'): string =>
   subjects.length <= MOST_NAMED
     ? subjects.join(', ')
     : `${subjects.slice(0, MOST_NAMED).join(', ')} and ${subjects.length - MOST_NAMED} more (${where})`;
+
+/** Told of all clusters at once. */
+const CLUSTERS_TOGETHER: Readonly<
+  Record<ClusterWarning['kind'], (clusters: string, count: number) => string>
+> = {
+  silent: (clusters, count) =>
+    `${counted(count, 'cluster is', 'clusters are')} not heard any more: ${clusters}. Nothing is collected there; does the agent run, and reach the log?`,
+  held: (clusters, count) =>
+    `Objects are held in ${counted(count, 'cluster')}: ${clusters}. fleetgc held tells why, and how to let them go.`,
+  unanswered: (clusters, count) =>
+    `Commands of the last half hour have no answer in ${counted(count, 'cluster')}: ${clusters}. Does the executor run there, and reach the log?`,
+  'unread-kinds': (clusters, count) =>
+    `Kinds cannot be read in ${counted(count, 'cluster')}: ${clusters}. fleetgc cluster report says which, and which right is missing.`,
+  'stuck-finalizers': (clusters, count) =>
+    `Objects wait for finalizers of others in ${counted(count, 'cluster')}: ${clusters}. fleetgc cluster report names them.`,
+};
+
+function ofClusters({ clusters }: Known): readonly string[] {
+  const all = clusters ?? [];
+  const warned = all.flatMap(({ cluster, warnings }) => warnings.map(({ kind }) => ({ cluster, kind })));
+  const withoutPolicy = all.filter(({ policy }) => policy === null).map(({ cluster }) => cluster);
+  return [
+    ...[...Map.groupBy(warned, ({ kind }) => kind)].map(([kind, of]) =>
+      CLUSTERS_TOGETHER[kind](
+        named(
+          of.map(({ cluster }) => cluster),
+          'fleetgc status -o json',
+        ),
+        of.length,
+      ),
+    ),
+    ...(withoutPolicy.length === 0
+      ? []
+      : [
+          `${counted(withoutPolicy.length, 'cluster keeps', 'clusters keep')} everything, since no policy selects them: ${named(withoutPolicy, 'fleetgc status -o json')}.`,
+        ]),
+  ];
+}

@@ -5,12 +5,13 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
+import { approvalsNow } from '../../views/cluster/approval-line.ts';
 import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
 import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
   help: [
-    'Lists them by precedence: of the policies that select a node, the first is in force. A pause outranks them all.',
+    'Lists them by precedence: of the policies that select a node, the first is in force. A pause outranks them all. Approvals in force are listed with their end.',
   ],
   examples: [
     'fleetgc policy list',
@@ -25,12 +26,14 @@ export const verb = defineVerb({
     warnOfUnreadable(stored, context.logger);
     if (stored.policies.size === 0)
       context.logger.info('There are no policies: every node keeps everything.');
+    const approvals = approvalsNow(stored.approvals.values(), Date.now());
     const value = {
       pauses: [...stored.pauses.values()],
       policies: inOrderOfPrecedence(stored.policies.values()),
+      approvals,
       unreadable: stored.unreadable,
     };
-    const lines = listLines(stored);
+    const lines = listLines(stored, approvals);
     if (output !== 'table' || lines.length > 0) context.print(formatResult(output, { value, lines }));
   },
 });

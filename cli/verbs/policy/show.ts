@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { writtenClusterYaml } from '../../../packages/policy/file/written-cluster-form.ts';
 import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
-import { readPoliciesBy, requireStored } from '../../../packages/policy/stored-policies.ts';
+import {
+  readPoliciesBy,
+  requireStored,
+  type StoredApproval,
+} from '../../../packages/policy/stored-policies.ts';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { isPolicyFor, type PolicyRecordOf } from '../../../schemas/policy/policy.ts';
@@ -11,12 +16,27 @@ import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
+import { approvalLine, approvalsNow } from '../../views/cluster/approval-line.ts';
 
 const yamlOf = (record: PolicyRecordOf<SubjectKind>): string =>
   isPolicyFor('cluster', record) ? writtenClusterYaml(record.policy) : writtenYaml(record.policy);
 
+/** Whether another policy goes before this one in a cluster is not looked at. */
+const approvalsUnder = (
+  record: PolicyRecordOf<SubjectKind>,
+  approvals: Iterable<StoredApproval>,
+): readonly StoredApproval[] => {
+  if (!isPolicyFor('cluster', record)) return [];
+  const { clusters } = record.policy.selector;
+  return approvalsNow(approvals, Date.now()).filter(
+    ({ cluster }) => clusters.length === 0 || clusters.includes(cluster),
+  );
+};
+
 export const verb = defineVerb({
-  help: ['Prints a policy file, which you can edit and apply.'],
+  help: [
+    'Prints a policy file, which you can edit and apply. Of a policy for clusters it also tells the approvals that are in force where it may hold.',
+  ],
   examples: [
     'fleetgc policy show web',
     'fleetgc policy show web --as-written',
@@ -38,12 +58,20 @@ export const verb = defineVerb({
   run: async ({ name, asWritten, trustRoots, output, ...options }, context) => {
     const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
-    const stored = requireStored(await readPoliciesBy(roots, log, context.signal), name);
+    const all = await readPoliciesBy(roots, log, context.signal);
+    const stored = requireStored(all, name);
+    const approvals = approvalsUnder(stored, all.approvals.values());
     const text = asWritten ? stored.source : yamlOf(stored);
     const lines = [
       `# version ${stored.policyVersion}, applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`,
+      ...approvals.map((approval) => printableLine(`# ${approvalLine(approval)}`)),
       text.trimEnd(),
     ];
-    context.print(formatResult(output, { value: stored, lines }));
+    context.print(
+      formatResult(output, {
+        value: { ...stored, ...(isPolicyFor('cluster', stored) && { approvals }) },
+        lines,
+      }),
+    );
   },
 });

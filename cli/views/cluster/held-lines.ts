@@ -7,6 +7,7 @@ import { type Hold, widthOf } from '../../../services/cluster-holds/holds.ts';
 import type { HeldCluster } from '../../../services/cluster-holds/read-holds.ts';
 import { onEventLog } from '../../options/approval-options.ts';
 import type { EventLogChoice } from '../../options/event-log-options.ts';
+import { approvalLine } from './approval-line.ts';
 
 interface Told {
   readonly clusters: readonly HeldCluster[];
@@ -16,16 +17,7 @@ type Log = Pick<EventLogChoice, 'log' | 'logPath'>;
 
 /** Each hold with the command that approves it. */
 export const heldLines = ({ clusters, approvals }: Told, log: Log): readonly string[] =>
-  [
-    ...clusters.flatMap((each) => clusterLines(each, log)),
-    ...approvals.map(({ cluster, what, untilMs, by, reason }) =>
-      [
-        `cluster ${cluster}: approved until ${timeText(untilMs)}: ${approvedText(what)}, ${counted(widthOf(what), 'object')}`,
-        ...(by === '' ? [] : [`by ${by}`]),
-        ...(reason === '' ? [] : [reason]),
-      ].join(', '),
-    ),
-  ].map(printableLine);
+  [...clusters.flatMap((each) => clusterLines(each, log)), ...approvals.map(approvalLine)].map(printableLine);
 
 const clusterLines = ({ cluster, heardAtMs, holds }: HeldCluster, log: Log): readonly string[] =>
   holds.length === 0

@@ -1,8 +1,10 @@
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import type { ClusterStatus } from '../../../schemas/reports/cluster-status.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { tableLines } from '../../framework/output.ts';
+import { agoText } from './node-table.ts';
 
 /** What is wrong first, then how it all stands. */
 export function statusLines(status: FleetStatus): readonly string[] {
@@ -19,6 +21,11 @@ export function statusLines(status: FleetStatus): readonly string[] {
     `Messages that could not be processed in the last day: ${lettersText(status)}`,
     ...(status.policies === null ? ['Policies and pauses: unknown, since gc.policies cannot be read'] : []),
     ...part(['SERVICE', 'MEMBERS', 'LAG', 'LAG BY TOPIC'], status.services.map(serviceCells)),
+    ...(status.clusters === null ? ['Clusters: unknown, since a topic of theirs cannot be read'] : []),
+    ...part(
+      ['CLUSTER', 'HEARD', 'POLICY', 'MODE', 'HELD', 'SINCE', 'APPROVALS', 'WARNINGS'],
+      (status.clusters ?? []).map((cluster) => clusterCells(cluster, readAtMs)),
+    ),
     ...part(
       ['POLICY', 'VERSION', 'MODE', 'NODES'],
       (status.policies ?? []).map(({ name, policyVersion, mode, nodes: held }) => [
@@ -39,6 +46,20 @@ export function statusLines(status: FleetStatus): readonly string[] {
     ),
   ];
 }
+
+const clusterCells = (
+  { cluster, heardMs, policy, pausedBecause, held, heldSinceMs, approvals, warnings }: ClusterStatus,
+  readAtMs: number,
+): readonly string[] => [
+  cluster,
+  agoText(readAtMs - heardMs),
+  policy?.name ?? '(none)',
+  pausedBecause === null ? (policy?.mode ?? 'keeps all') : 'paused',
+  String(held),
+  heldSinceMs === null ? '-' : timeText(heldSinceMs),
+  String(approvals),
+  warnings.length === 0 ? '-' : warnings.map(({ kind }) => kind).join(', '),
+];
 
 /** A stolen key changes nothing of what is looked at here. */
 const ALL_RUNS =

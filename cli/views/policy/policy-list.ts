@@ -1,6 +1,12 @@
 import type { AnyWrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { clusterSelectorText, selectorText } from '../../../packages/policy/selector-text.ts';
-import type { StoredPause, StoredPolicies, StoredPolicy } from '../../../packages/policy/stored-policies.ts';
+import type {
+  StoredApproval,
+  StoredPause,
+  StoredPolicies,
+  StoredPolicy,
+} from '../../../packages/policy/stored-policies.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
@@ -12,6 +18,7 @@ import {
   policyKey,
 } from '../../../schemas/policy/policy.ts';
 import { tableLines } from '../../framework/output.ts';
+import { approvalLine } from '../cluster/approval-line.ts';
 
 /** Policies in the order in which selection asks them: the first that selects a node holds there. */
 export const inOrderOfPrecedence = (policies: Iterable<StoredPolicy>): readonly StoredPolicy[] =>
@@ -19,13 +26,22 @@ export const inOrderOfPrecedence = (policies: Iterable<StoredPolicy>): readonly 
     (a, b) => b.policy.priority - a.policy.priority || (a.policy.name < b.policy.name ? -1 : 1),
   );
 
-/** Pauses first, since they outrank every policy. */
-export const listLines = ({ policies, pauses }: StoredPolicies): readonly string[] => [
-  ...[...pauses.values()].map(pauseLine),
-  ...[policyTable(ofKind('node', policies)), clusterPolicyTable(ofKind('cluster', policies))]
-    .filter((lines) => lines.length > 1)
-    .flatMap((lines, index) => (index > 0 || pauses.size > 0 ? ['', ...lines] : lines)),
-];
+/** Pauses first, since they outrank every policy. What was approved goes whatever they hold. */
+export const listLines = (
+  { policies, pauses }: StoredPolicies,
+  approvals: readonly StoredApproval[],
+): readonly string[] =>
+  [
+    [...pauses.values()].map(pauseLine),
+    withRows(policyTable(ofKind('node', policies))),
+    withRows(clusterPolicyTable(ofKind('cluster', policies))),
+    approvals.map(approvalLine).map(printableLine),
+  ]
+    .filter(({ length }) => length > 0)
+    .flatMap((lines, index) => (index > 0 ? ['', ...lines] : lines));
+
+/** No table where there is no row. */
+const withRows = (table: readonly string[]): readonly string[] => (table.length > 1 ? table : []);
 
 type StoredFor<Kind extends SubjectKind> = StoredPolicy & PolicyRecordOf<Kind>;
 

@@ -4,7 +4,7 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
 import { readStatus } from '../../../services/fleet-status/fleet-status.ts';
-import { groupOf, SERVICES } from '../../../services/fleet-status/group-progress.ts';
+import { groupOf, SERVICES_FOR } from '../../../services/fleet-status/group-progress.ts';
 import { statusProblems } from '../../../services/fleet-status/status-problems.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { refusedCommand } from '../../fixtures/results.ts';
@@ -35,6 +35,7 @@ const well = (over: Partial<FleetStatus> = {}): FleetStatus => ({
   unreadablePolicies: 0,
   deadLetters: { total: 0, redriven: 0, byCause: {} },
   nodes: { heard: 5, silent: 0, withoutPolicy: 0, warned: 0 },
+  clusters: [],
   warnings: [],
   problems: [],
   ...over,
@@ -152,7 +153,7 @@ test('the groups are those of the services', async () => {
       return log.subscription?.group;
     }),
   );
-  expect(groups.toSorted()).toEqual(SERVICES.map(groupOf).toSorted());
+  expect(groups.toSorted()).toEqual(SERVICES_FOR.node.map(groupOf).toSorted());
 });
 
 test('a service that is there and cannot decide is told with how long its oldest message waits', async () => {

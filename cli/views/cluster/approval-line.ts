@@ -1,0 +1,17 @@
+import type { StoredApproval } from '../../../packages/policy/stored-policies.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
+import { approvedText } from '../../../services/cluster-holds/approving.ts';
+import { widthOf } from '../../../services/cluster-holds/holds.ts';
+
+/** What was approved, and how long it holds. */
+export const approvalLine = ({ cluster, what, untilMs, by, reason }: StoredApproval): string =>
+  [
+    `cluster ${cluster}: approved until ${timeText(untilMs)}: ${approvedText(what)}, ${counted(widthOf(what), 'object')}`,
+    ...(by === '' ? [] : [`by ${by}`]),
+    ...(reason === '' ? [] : [reason]),
+  ].join(', ');
+
+/** Those that have not ended by this clock, epoch milliseconds. */
+export const approvalsNow = (approvals: Iterable<StoredApproval>, nowMs: number): readonly StoredApproval[] =>
+  [...approvals].filter(({ untilMs }) => nowMs < untilMs);

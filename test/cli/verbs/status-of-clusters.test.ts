@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import type { Census } from '../../../schemas/events/census.ts';
+import { policyKey } from '../../../schemas/policy/policy.ts';
+import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import { readStatus } from '../../../services/fleet-status/fleet-status.ts';
+import { census } from '../../fixtures/census.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
+import { begun, commandIn } from '../../services/audit/support/cluster-history.ts';
+import { timedLog } from '../../services/audit/support/timed-log.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
+import { ownLog } from '../fleetgc.ts';
+
+const WENT = owner('o', { state: 'gone' });
+const cascades = [{ ownerUid: 'o', ownerKind: 'ConfigMap', objects: 2_000, ofKind: 2_000, within: null }];
+const record = clusterPolicyRecord({ selector: { clusters: ['c1'] } });
+const policy = outgoing({ topic: 'policies', key: policyKey(record), event: record });
+const told = (over: Partial<Census> = {}) =>
+  outgoing(clusterOutput('clusterCensus', { ...census(), ...over }));
+
+test('clusters are told with their policy, what is held, and what a person should look at', async () => {
+  const log = begun();
+  log.decide(ownership({ candidates: [candidate({ references: [WENT], cascades })] }));
+  const own = await ownLog();
+  await own.log.publish(log.records.map(({ key, ...each }) => ({ ...each, key: key ?? '' })));
+  const findings = { ...census().findings, failedGroups: ['metrics.k8s.io'] };
+  await own.log.publish([policy, told({ findings }), told({ cluster: 'c2', id: 'census-2' })]);
+
+  const { exitCode, stdout } = await own.run('status');
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain('! Objects are held in 1 cluster: c1. fleetgc held tells why');
+  expect(stdout).toContain('! Kinds cannot be read in 1 cluster: c1. fleetgc cluster report says which');
+  expect(stdout).toContain('! 1 cluster keeps everything, since no policy selects them: c2.');
+  expect(stdout).toContain('! No graph-gc runs: nothing is decided there. Start fleetgc cluster run.');
+  expect(stdout).not.toContain('No pressure runs');
+  expect(stdout).not.toContain('every node keeps everything');
+  expect(stdout).toMatch(/^c1 +\d+s ago +default +enforce +1 +\S+Z +0 +held, unread-kinds$/m);
+  expect(stdout).toMatch(/^c2 +\d+s ago +\(none\) +keeps all +0 +- +0 +-$/m);
+  const status = FleetStatus.parse(JSON.parse((await own.run('status', '-o', 'json')).stdout));
+  expect(status.clusters).toMatchObject([
+    { cluster: 'c1', isSilent: false, objects: 1, policy: { name: 'default', mode: 'enforce' }, held: 1 },
+    { cluster: 'c2', policy: null, held: 0, heldSinceMs: null },
+  ]);
+});
+
+test('a pause for the cluster is told with its reason', async () => {
+  const own = await ownLog();
+  await own.log.publish([policy, told()]);
+  await own.run('pause', '--cluster', 'c1', '--reason', 'upgrade');
+  expect((await own.run('status')).stdout).toMatch(/^c1 +\d+s ago +default +paused /m);
+  const status = FleetStatus.parse(JSON.parse((await own.run('status', '-o', 'json')).stdout));
+  expect(status.clusters).toMatchObject([{ pausedBecause: 'upgrade' }]);
+});
+
+test('a cluster of which nothing is heard, and commands that nobody answers', async () => {
+  const { log, publishAt } = await timedLog();
+  const nowMs = Date.now();
+  const history = begun();
+  const { command } = history.decide(ownership({ candidates: [candidate({ references: [WENT] })] }));
+  const order = commandIn(command);
+  await publishAt(nowMs - 6 * 60 * MINUTE_MS + MINUTE_MS, told());
+  await publishAt(nowMs - 20 * MINUTE_MS, outgoing(clusterOutput('clusterCommands', order)));
+  await publishAt(
+    nowMs - MINUTE_MS,
+    outgoing(clusterOutput('clusterCommands', { ...order, id: 'command-of-now' })),
+  );
+  const status = await readStatus(
+    { log, roots: null, kind: 'embedded', nowMs, onProgress: () => undefined },
+    new AbortController().signal,
+  );
+  expect(status.clusters).toMatchObject([
+    {
+      cluster: 'c1',
+      isSilent: true,
+      heardMs: nowMs - 6 * 60 * MINUTE_MS + MINUTE_MS,
+      unanswered: 1,
+      unansweredSinceMs: nowMs - 20 * MINUTE_MS,
+    },
+  ]);
+  expect(status.problems).toContain(
+    '1 cluster is not heard any more: c1. Nothing is collected there; does the agent run, and reach the log?',
+  );
+  expect(status.problems).toContainEqual(expect.stringContaining('have no answer in 1 cluster: c1.'));
+});
