@@ -186,6 +186,24 @@ test('[cluster S1, S7] what is held goes by the command that is printed, and onl
   expect(await again.running.terminate()).toBe(0);
   for (const name of ['a', 'b', 'c']) expect(await there(`h1-${name}`)).not.toBeNull();
   expect(await heldNow()).toContain(`fleetgc approve c1 ${two} --objects 3`);
+  expect((await inProcess(['status', ...log])).stdout).toMatch(
+    /^c1 +\S+ ago +clusters +enforce +3 +\S+ +1 +held/m,
+  );
+  const explained = await inProcess(['audit', 'explain', 'ConfigMap/default/h0-a', ...log]);
+  expect([explained.exitCode, explained.stderr]).toEqual([0, '']);
+  expect(explained.stdout).toContain(`: deleted by FleetGC, since nobody owns it any more (D14).`);
+  for (const line of [
+    /Z +candidate +owner ConfigMap held-1 \(\S+\) /,
+    /Z +held +too much would go with it \(S1: /,
+    /Z +to go +delete it: nobody owns it any more \(D14: .*approvals /,
+    /Z +removed +deleted by FleetGC \(D14\); owner \S+ was not there/,
+  ])
+    expect(explained.stdout).toMatch(line);
+  const told = (await inProcess(['audit', 'report', ...log])).stdout;
+  expect(told).toMatch(
+    /\| `c1` \| `ConfigMap` \| garbage-collector-controller \| nobody owns it any more \| D14 \| 3 \|/,
+  );
+  expect(told).toContain('owner ConfigMap default/held-1');
   const withdrawn = await inProcess(['approve', 'c1', `${one}`, '--withdraw', ...log]);
   expect([withdrawn.exitCode, withdrawn.stdout]).toEqual([
     0,

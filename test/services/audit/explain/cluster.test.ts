@@ -206,6 +206,13 @@ test('an owner is told by what its dependents say of it', async () => {
   ]);
 });
 
+test('a reference that describes another object than its uid has says nothing of that one', async () => {
+  const log = begun();
+  const copied = candidate({ references: [owner('o', { state: 'elsewhere' })] });
+  log.decide(told('f1', '', 0, { candidates: [copied] }));
+  expect(livesOf(await explained(log, 'ConfigMap/name-o'))).toBe('not-found');
+});
+
 test('a refused command is told of each object that it named', async () => {
   const log = begun();
   const order = commandIn(log.decide(told('f1', 'x', 0)).command);

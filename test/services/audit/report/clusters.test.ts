@@ -113,6 +113,14 @@ test('what was held and what would have gone counts each object once, however of
   expect(clusters.unnamed).toBe(0);
 });
 
+test('what the policy does not give to FleetGC is not held, since another collector deletes it', async () => {
+  const log = begun();
+  const others = policySet('cluster', [clusterPolicyRecord({ collectors: [] })], []);
+  log.decide(ownership({ candidates: [wide('x')] }), others);
+  const { clusters } = await reportOf(log);
+  expect(clusters).toMatchObject({ held: [], wouldGo: [], decisions: [{ outcome: 'not-ours' }] });
+});
+
 test('of a decision whose fact lies before the time of the report nothing is named', async () => {
   const log = begun();
   const { decision } = log.decide(ownership({ candidates: [wide('x')] }));

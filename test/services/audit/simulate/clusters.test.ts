@@ -99,6 +99,14 @@ test('what is deleted on one side stays so there, whatever is told of it later',
   expect(total).toEqual({ objects: 1, policy: { deleted: 1 }, against: { kept: 1 } });
 });
 
+test('of what happened, what a result says is deleted stays so', async () => {
+  const log = carriedOut(begun(), REMOVED);
+  const references = [owner('o')];
+  log.decide(ownership({ id: 'late', candidates: [candidate({ object: { uid: 'x' }, references })] }));
+  const { total } = await simulated(log, {});
+  expect(total.against).toEqual({ deleted: 2 });
+});
+
 test('policies are compared with other policies, by facts alone', async () => {
   const { total, compared } = await simulated(carriedOut(begun(), REMOVED), LIMIT_5, {
     collectors: [],
