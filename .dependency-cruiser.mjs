@@ -246,6 +246,7 @@ const ROOMS = {
     'services/audit',
     'services/cluster-access',
     'services/cluster-holds',
+    'services/cluster-plan',
     'services/dead-letters',
     'services/plan',
     'cli/options',

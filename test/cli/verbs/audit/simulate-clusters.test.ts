@@ -47,7 +47,11 @@ test('a cluster of which nothing is told is nothing to simulate', async () => {
 });
 
 test.each([
-  [[CLUSTERS, 'name: nodes\nmode: dry-run\n'], [], 'policies for nodes and for clusters: simulate them one after the other'],
+  [
+    [CLUSTERS, 'name: nodes\nmode: dry-run\n'],
+    [],
+    'policies for nodes and for clusters: simulate them one after the other',
+  ],
   [[CLUSTERS], ['--nodes', 'a'], 'policies for clusters hold on no node'],
   [['name: nodes\nmode: dry-run\n'], ['--cluster', 'c1'], '--cluster is for policies for clusters'],
 ])('policies %j with %j are refused', async (policies, args, says) => {
