@@ -122,7 +122,9 @@ async function explainObject(
   { signal, logger, write }: VerbContext,
 ): Promise<void> {
   const onProgress = readingProgress((line) => logger.info(line), Date.now);
-  const needs = { log, words: ruleWords, signal, onProgress };
+  // Of an archive only the records of that cluster are taken out of its files.
+  const read = cluster !== null && 'index' in log ? log.index.ofNodes([cluster]) : log;
+  const needs = { log: read, words: ruleWords, signal, onProgress };
   const explanation = await explainCluster({ name, cluster, ...times }, needs);
   warnOfUnread(explanation, logger);
   const text =

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { generateJsonSchemas } from '../../../../schemas/generate.ts';
 import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
 import { begun, commandIn } from '../../../services/audit/support/cluster-history.ts';
-import { type OwnLog, ownLog } from '../../fleetgc.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { inProcess, type OwnLog, ownLog } from '../../fleetgc.ts';
 
 const WENT = owner('o', { state: 'gone', gone: { how: 'watched', orphaned: false } });
 const doomed = (uid: string, namespace = 'ns') =>
@@ -55,6 +57,16 @@ test('a name of several kinds or places lists them, and --cluster makes any name
     'only objects are told for which something may have to be done; there is x',
   );
   expect((await run('audit', 'explain', 'Pod/a/b', '--node', 'n')).exitCode).toBe(2);
+});
+
+test('an archive tells the same, of one cluster and of all', async () => {
+  const { run } = await recorded();
+  const directory = join(temporaryDirectory(), 'archive');
+  expect(await run('audit', 'archive', '--to', directory)).toMatchObject({ exitCode: 0 });
+  const { stdout } = await run('audit', 'explain', 'ConfigMap/ns/x');
+  const ask = ['audit', 'explain', 'ConfigMap/ns/x', '--log', 'archive', '--archive', directory];
+  const ofOne = await inProcess([...ask, '--cluster', 'c1']);
+  expect([ofOne.stdout, (await inProcess(ask)).stdout]).toEqual([stdout, stdout]);
 });
 
 test('for programs: one document, or an entry a line, by their schemas', async () => {
