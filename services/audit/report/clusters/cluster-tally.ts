@@ -148,13 +148,20 @@ export class ClusterTally {
     if (result.outcome === 'refused') this.#refusedCommands.add({ cluster, reason: result.reason });
   }
 
-  #takeObject(cluster: string, { object, rule, action, ownRule = null, result }: ToldObject): void {
+  #takeObject(cluster: string, { object, rule, action, ownRule, result }: ToldObject): void {
     const kind = kindName(object);
     const collector = COLLECTOR_OF_DECIDER[DECIDER_OF_ACTION[action]](rule);
     switch (result.outcome) {
       case 'removed':
       case 'accepted':
-        this.#removed.add({ cluster, kind, collector, rule, ownRule, waits: result.outcome === 'accepted' });
+        this.#removed.add({
+          cluster,
+          kind,
+          collector,
+          rule,
+          ownRule: ownRule ?? null,
+          waits: result.outcome === 'accepted',
+        });
         break;
       case 'patched':
         this.#changed.add({ cluster, kind, collector, rule, action });

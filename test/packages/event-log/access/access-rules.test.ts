@@ -6,9 +6,8 @@ import {
   type Role,
   rightsOf,
 } from '../../../../packages/event-log/access/access-rules.ts';
-import { ClusterDeciderName } from '../../../../schemas/events/deciders.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
-import { groupOf, SERVICES } from '../../../../services/fleet-status/group-progress.ts';
+import { groupOf, SERVICES_FOR } from '../../../../services/fleet-status/group-progress.ts';
 
 const NOBODY = { node: [], cluster: [], decider: [], operator: [], archiver: [], reader: [] };
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
@@ -22,8 +21,8 @@ const written = (role: Role): readonly string[] =>
     .map(({ resource }) => resource.name);
 
 test('the groups are those that the deciders join', () => {
-  const ofClusters = ClusterDeciderName.options.map((name) => `fleetgc-${name}`);
-  expect(DECIDER_GROUPS).toEqual([...SERVICES.map(groupOf), ...ofClusters]);
+  const services = [...SERVICES_FOR.node, ...SERVICES_FOR.cluster];
+  expect(DECIDER_GROUPS).toEqual(services.map(groupOf));
 });
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
