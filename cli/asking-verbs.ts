@@ -12,7 +12,7 @@ export const ASKING_VERBS = [
       ),
       task(
         'audit explain',
-        'Tell what happened to an image, container, pod or node, when, and by which rule',
+        'Tell what happened to an image, container, pod, node or object of a cluster, and by which rule',
         () => import('./verbs/audit/explain.ts'),
       ),
       task(
@@ -22,7 +22,7 @@ export const ASKING_VERBS = [
       ),
       task(
         'audit report',
-        'Report what was freed, removed, refused and pulled again',
+        'Report what was freed, removed, held, refused and pulled again',
         () => import('./verbs/audit/report.ts'),
       ),
       {

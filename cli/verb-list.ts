@@ -185,7 +185,7 @@ export const VERB_GROUPS = [
     verbs: [
       task(
         'status',
-        'Show what needs attention: brokers, topics, services, policies, pauses, nodes',
+        'Show what needs attention: brokers, topics, services, policies, pauses, nodes, clusters',
         () => import('./verbs/status.ts'),
       ),
       task(
