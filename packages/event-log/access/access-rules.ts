@@ -1,4 +1,4 @@
-import { AnyDeciderName, DECIDERS } from '../../../schemas/events/deciders.ts';
+import { AnyDeciderName } from '../../../schemas/events/deciders.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
 /**
@@ -64,8 +64,6 @@ const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], read
 /** The consumer groups of the deciders; nobody else joins one. */
 const groupOf = (name: AnyDeciderName): string => `fleetgc-${name}`;
 export const DECIDER_GROUPS: readonly string[] = AnyDeciderName.options.map(groupOf);
-/** How far the others are, nobody asks yet. */
-const DESCRIBED_GROUPS: readonly string[] = DECIDERS.node.options.map(groupOf);
 
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
 
@@ -81,11 +79,7 @@ export function rightsOf(role: Role): readonly Right[] {
     ...TOPIC_IDS.flatMap((id) =>
       [...messagesOf(id, role), ...topic].map((operation) => right('topic', TOPICS[id].name, operation)),
     ),
-    ...group.flatMap((operation) =>
-      (operation === 'Describe' ? DESCRIBED_GROUPS : DECIDER_GROUPS).map((name) =>
-        right('group', name, operation),
-      ),
-    ),
+    ...group.flatMap((operation) => DECIDER_GROUPS.map((name) => right('group', name, operation))),
   ];
 }
 

@@ -25,6 +25,10 @@ test('the groups are those that the deciders join', () => {
   expect(DECIDER_GROUPS).toEqual(services.map(groupOf));
 });
 
+test.each(['operator', 'reader'] as const)('%s may ask how far each decider is, as status does', (role) => {
+  for (const group of DECIDER_GROUPS) expect(may(role, 'Describe', group)).toBe(true);
+});
+
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
   {
