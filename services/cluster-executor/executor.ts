@@ -5,6 +5,7 @@ import type { Sleep } from '../../packages/process/backoff.ts';
 import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 import { runEvery } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
+import type { TokenBucket } from '../../packages/work-queue/rate-limiter.ts';
 import { type WorkOutcome, workOff } from '../../packages/work-queue/work-off.ts';
 import { WorkQueue } from '../../packages/work-queue/work-queue.ts';
 import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';
@@ -40,6 +41,8 @@ export interface ClusterExecutorDeps extends Pick<Attempting, 'index' | 'policy'
   readonly random: () => number;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Of all workers together. */
+  readonly requestsPerSecond: number;
 }
 
 /** As upstream's collector has. */
@@ -67,7 +70,7 @@ export class ClusterExecutor {
   readonly #outbox: Outbox;
   readonly #reports: CommandReports;
   readonly #parts: Attempting;
-  readonly #bucket = requestBucket();
+  readonly #bucket: TokenBucket;
   readonly #stopping = new AbortController();
 
   constructor(deps: ClusterExecutorDeps) {
@@ -75,6 +78,7 @@ export class ClusterExecutor {
     this.#deps = deps;
     this.instance = new SameInstance(identity, nowMs);
     this.#metrics = createExecutorMetrics(deps.metrics);
+    this.#bucket = requestBucket(deps.requestsPerSecond);
     this.#queue = new WorkQueue<Order>({ nowMs, mostKeys: MOST_WAITING });
     this.#firstTries = new FirstTries(deps.index);
     this.#outbox = new Outbox(deps);

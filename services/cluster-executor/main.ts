@@ -40,6 +40,7 @@ export interface RunClusterExecutor {
   readonly sources: Sources;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly requestsPerSecond: number;
   /** Told of the consumer once it runs, for readiness. */
   readonly onStarted: (consumer: Consumer) => void;
 }
@@ -78,6 +79,7 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     nowMs: sources.monotonicNow,
     logger,
     metrics,
+    requestsPerSecond: deps.requestsPerSecond,
   });
   await using consumer = await startConsumer({
     ...subscriptionOf(identity),

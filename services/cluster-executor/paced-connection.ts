@@ -2,11 +2,8 @@ import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Sleep } from '../../packages/process/backoff.ts';
 import { type TokenBucket, tokenBucket } from '../../packages/work-queue/rate-limiter.ts';
 
-/** What an executor asks of an API server: upstream's collector has 20 and 30, and doubles them (cluster F12). */
-const REQUESTS_PER_SECOND = 50;
-const MOST_REQUESTS_AT_ONCE = 100;
-
-export const requestBucket = (): TokenBucket => tokenBucket(REQUESTS_PER_SECOND, MOST_REQUESTS_AT_ONCE);
+/** What an executor asks of an API server, after twice as many at once (cluster F12). */
+export const requestBucket = (perSecond: number): TokenBucket => tokenBucket(perSecond, 2 * perSecond);
 
 export interface Pacing {
   readonly bucket: TokenBucket;

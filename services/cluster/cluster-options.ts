@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FilePath, Text, withMeta } from '../../packages/process/options/options.ts';
+import { FilePath, Text, WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 
 /** In place of a file: the service account of the pod in which this process runs. */
@@ -35,6 +35,19 @@ export const clusterOptions = {
     description: 'Name of the cluster, by which policies and pauses select it.',
   }),
   ...apiServerOptions,
+};
+
+const RequestsPerSecond = WholeNumber.refine((number) => number >= 1 && number <= 10_000, {
+  error: 'must be from 1 to 10000',
+});
+
+/** How fast what is ordered is carried out. */
+export const removingOptions = {
+  apiRequestsPerSecond: withMeta(RequestsPerSecond.prefault('50'), {
+    placeholder: 'NUMBER',
+    description:
+      'Requests to the API server that carry commands out, at most so many a second, and twice as many at once. Reading the cluster does not count.',
+  }),
 };
 
 /** What only the removing half needs, where it runs by itself. */

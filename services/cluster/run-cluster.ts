@@ -17,19 +17,23 @@ interface ClusterRun {
   readonly signal: AbortSignal;
 }
 
-/** What only the removing half needs. */
 interface UnderPolicies {
   /** The policies as this process follows them itself. */
   readonly policies: Pick<PolicySource, 'current'>;
 }
 
-interface RemovingAlone extends UnderPolicies {
+/** What only the removing half needs. */
+interface Removing extends UnderPolicies {
+  readonly requestsPerSecond: number;
+}
+
+interface RemovingAlone extends Removing {
   /** What the process keeps over its restarts. */
   readonly state: Pick<StateFiles, 'path'>;
 }
 
 /** Agent and executor of one cluster in one process: the executor asks the agent's owner graph beside the API server. */
-export async function runCluster(run: ClusterRun, removing: UnderPolicies): Promise<void> {
+export async function runCluster(run: ClusterRun, removing: Removing): Promise<void> {
   const publisher = publisherOf(run);
   const agent = agentOf(run, removing, publisher);
   const executor = executorDeps(run, removing, { publisher, index: agent, marks: NO_MARKS });
@@ -99,7 +103,7 @@ function agentOf(
 
 function executorDeps(
   { process, cluster: { identity, connection } }: ClusterRun,
-  { policies }: UnderPolicies,
+  { policies, requestsPerSecond }: Removing,
   { publisher, ...beside }: Pick<RunClusterExecutor, 'publisher' | 'index' | 'marks'>,
 ): RunClusterExecutor {
   const { log, trust, metrics, logger, sources } = process;
@@ -108,6 +112,7 @@ function executorDeps(
     identity,
     connection,
     ...beside,
+    requestsPerSecond,
     policies: policies.current.cluster,
     log,
     trust,

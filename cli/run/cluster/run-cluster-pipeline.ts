@@ -20,6 +20,7 @@ export interface ClusterPipeline {
   readonly cluster: OpenCluster;
   readonly written: readonly WrittenClusterPolicy[];
   readonly logPath: string;
+  readonly requestsPerSecond: number;
   readonly json: boolean;
   readonly print: (line: string) => void;
 }
@@ -29,7 +30,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /** Everything for one cluster: the log is made ready, the policies are settled, and then all parts run together. */
 export async function runClusterPipeline(pipeline: ClusterPipeline, signal: AbortSignal): Promise<void> {
-  const { process, cluster, logPath, json, print } = pipeline;
+  const { process, cluster, logPath, json, print, requestsPerSecond } = pipeline;
   const fromMs = process.sources.now();
   const policies = await prepare(pipeline, signal);
   if (signal.aborted) return;
@@ -51,7 +52,7 @@ export async function runClusterPipeline(pipeline: ClusterPipeline, signal: Abor
       (stop) =>
         json ? untilAborted(stop) : runEvery(LOOK_EVERY_MS, changes, { sleep: sources.wait, signal: stop }),
       (stop) => runDeciders(ClusterDeciderName.options, { process, policies, signal: stop }),
-      (stop) => runCluster({ process, cluster, signal: stop }, { policies }),
+      (stop) => runCluster({ process, cluster, signal: stop }, { policies, requestsPerSecond }),
     ],
     signal,
   );

@@ -3,6 +3,7 @@ import { systemSources } from '../../../packages/process/system-sources.ts';
 import {
   clusterExecutorOptions,
   clusterOptions,
+  removingOptions,
   turnOptions,
 } from '../../../services/cluster/cluster-options.ts';
 import { openExecutorState } from '../../../services/cluster/executor-state.ts';
@@ -29,6 +30,7 @@ export const verb = defineVerb({
     ...clusterOptions,
     ...turnOptions,
     ...clusterExecutorOptions,
+    ...removingOptions,
     ...httpOptions(9655),
     ...clusterTrustOptions,
     ...eventLogOptions('kafka'),
@@ -43,6 +45,7 @@ export const verb = defineVerb({
     await using process = await openService('cluster-executor', options, trust, context);
     const policies = process.followPolicies(null);
     const turns = openTurns({ role: 'executor', process, cluster: open, options });
-    await runExecutorOnly({ process, cluster: open, signal }, { policies, state, turns });
+    const removing = { policies, state, requestsPerSecond: options.apiRequestsPerSecond };
+    await runExecutorOnly({ process, cluster: open, signal }, { ...removing, turns });
   },
 });

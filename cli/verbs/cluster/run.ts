@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { FilePath, Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { clusterOptions } from '../../../services/cluster/cluster-options.ts';
+import { clusterOptions, removingOptions } from '../../../services/cluster/cluster-options.ts';
 import { STATE_DIRECTORY } from '../../../services/cluster/executor-state.ts';
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
 import { openServiceOn } from '../../framework/open-service.ts';
@@ -40,8 +40,9 @@ export const verb = defineVerb({
       description: `File of the embedded log; cluster-NAME.db in ${STATE_DIRECTORY} when not given.`,
     }),
     logMaxSize,
+    ...removingOptions,
   }),
-  run: async ({ policy: paths = [], json, httpAddress, ...options }, context) => {
+  run: async ({ policy: paths = [], json, httpAddress, apiRequestsPerSecond, ...options }, context) => {
     const { logger, print, signal, environment } = context;
     const logPath = options.logPath ?? join(STATE_DIRECTORY, `cluster-${options.cluster}.db`);
     const written = requireValid(loadClusterPolicyFiles(paths), logger, 'nothing was started');
@@ -58,6 +59,7 @@ export const verb = defineVerb({
       httpAddress,
       logger: quieter(logger),
     });
-    await runClusterPipeline({ process, cluster, written, logPath, json, print }, signal);
+    const told = { logPath, json, print, requestsPerSecond: apiRequestsPerSecond };
+    await runClusterPipeline({ process, cluster, written, ...told }, signal);
   },
 });

@@ -69,6 +69,7 @@ beforeAll(async () => {
       recent: NO_RESULTS,
       publish: async (events) => void results.push(...events.map(({ event }) => checked(event))),
       metrics: createMetrics(),
+      requestsPerSecond: 50,
     });
   executors = { alone: executor(null), beside: executor(agent) };
   for (const each of [agent, executors.alone, executors.beside]) running.push(each.run(stop.signal));

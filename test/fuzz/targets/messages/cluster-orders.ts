@@ -71,6 +71,7 @@ class ExecutorCluster {
       nowMs,
       logger: SILENT,
       metrics: NO_METRICS,
+      requestsPerSecond: 50,
     });
   }
 

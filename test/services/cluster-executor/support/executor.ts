@@ -76,6 +76,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
     nowMs,
     logger: pino({ level: 'silent' }),
     metrics: createMetrics(),
+    requestsPerSecond: 50,
     ...over,
   });
   const ended = executor.run(stop.signal);
