@@ -102,10 +102,15 @@ export class LiveReads {
   }
 
   /** An owner by its uid: under its name another object may be by now, and then it is absent (cluster D5, D9). */
-  async owner({ kind, named }: Place, uid: string): Promise<OwnerFound | Stop> {
-    const { absent, nowMs } = this.#shared;
+  async owner(place: Place, uid: string): Promise<OwnerFound | Stop> {
+    const { kind, named } = place;
     const key = JSON.stringify([kind.group, kind.version, kind.resource, named.namespace, named.name, uid]);
-    if (absent.get(key) !== undefined) return 'absent';
+    const found = await this.#shared.absent.obtain(key, () => this.#askForOwner(place, uid, key));
+    return found === true ? 'absent' : found;
+  }
+
+  async #askForOwner({ kind, named }: Place, uid: string, key: string): Promise<OwnerFound | Stop> {
+    const { absent, nowMs } = this.#shared;
     const askedAtMs = nowMs();
     const found = await this.object({ kind, named });
     if (found.kind === 'unknown') return unknownOwner(found, `the owner ${kind.kind} ${named.name}`);
@@ -116,14 +121,18 @@ export class LiveReads {
 
   /** By its name alone: nothing else of it stands in a pod (cluster J7). That it is not there holds as long as of owners. */
   async node(name: string): Promise<NodeAsFound | Stop> {
-    const { absent, nowMs } = this.#shared;
     const named = { namespace: '', name };
     if (!hasPath(NODES, named)) return refused('owner-unknown', 'no node can have such a name');
     const key = JSON.stringify(['node', name]);
-    if (absent.get(key) !== undefined) return { is: 'absent' };
+    const found = await this.#shared.absent.obtain(key, () => this.#askForNode(named, key));
+    return found === true ? { is: 'absent' } : found;
+  }
+
+  async #askForNode(named: ApiObjectName, key: string): Promise<NodeAsFound | Stop> {
+    const { absent, nowMs } = this.#shared;
     const askedAtMs = nowMs();
     const found = await this.whole({ kind: NODES, named }, NODE_FORM);
-    if (found.kind === 'unknown') return unknownOwner(found, `the node ${name}`);
+    if (found.kind === 'unknown') return unknownOwner(found, `the node ${named.name}`);
     if (found.kind === 'absent') {
       absent.add(key, true, askedAtMs);
       return { is: 'absent' };
@@ -135,10 +144,12 @@ export class LiveReads {
   }
 
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
-  async keepsNamespace(name: string): Promise<boolean | Stop> {
+  keepsNamespace(name: string): Promise<boolean | Stop> {
+    return this.#shared.keptNamespaces.obtain(name, () => this.#askForNamespace(name));
+  }
+
+  async #askForNamespace(name: string): Promise<boolean | Stop> {
     const { keptNamespaces, nowMs } = this.#shared;
-    const known = keptNamespaces.get(name);
-    if (known !== undefined) return known;
     const askedAtMs = nowMs();
     const found = await this.object({ kind: NAMESPACES, named: { namespace: '', name } });
     if (found.kind === 'unknown') return unknownNamespace(found, name);

@@ -8,6 +8,7 @@ export class Proofs<Value> {
   readonly #nowMs: () => number;
   /** In order of time. */
   readonly #proved = new Map<string, { readonly value: Value; readonly atMs: number }>();
+  readonly #asking = new Map<string, Promise<unknown>>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
@@ -17,6 +18,24 @@ export class Proofs<Value> {
     const proof = this.#proved.get(key);
     if (proof === undefined || this.#nowMs() - proof.atMs >= PROOF_HOLDS_MS) return undefined;
     return proof.value;
+  }
+
+  /**
+   * The proof, where there is one, or somebody who asks already gets one; else what `ask` comes to. Without it all workers would ask
+   * the same at once whenever a proof has become too old.
+   */
+  async obtain<Answer>(key: string, ask: () => Promise<Answer>): Promise<Value | Answer> {
+    const ahead = this.#asking.get(key);
+    if (ahead !== undefined) await ahead.catch(() => undefined);
+    const known = this.get(key);
+    if (known !== undefined) return known;
+    const asking = ask();
+    if (!this.#asking.has(key)) this.#asking.set(key, asking);
+    try {
+      return await asking;
+    } finally {
+      if (this.#asking.get(key) === asking) this.#asking.delete(key);
+    }
   }
 
   /** `askedAtMs`: when the request was sent, by the same clock. */

@@ -28,7 +28,7 @@ export class SameInstance {
 
   /** Why nothing may be done there. Rejects where the API server does not tell. */
   async objection(connection: ApiConnection): Promise<Stop | null> {
-    if (this.#proofs.get(SAME) === undefined) await this.#ask(connection);
+    await this.#proofs.obtain(SAME, () => this.#ask(connection));
     return this.#other === null ? null : refused('other-instance', this.#text(this.#other));
   }
 
