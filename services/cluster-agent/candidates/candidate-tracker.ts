@@ -25,6 +25,8 @@ interface Published {
 
 /** Published again after so long, so that what was lost or has expired heals. */
 const AGAIN_AFTER_MS = 600_000;
+/** What settled waits so long for company: each fact costs a decision and its records, and nothing follows from this one. */
+const SETTLED_WAITS_MS = 1_000;
 /** A fact is no larger, as JSON. */
 const MAX_FACT_BYTES = 512 * 1024;
 
@@ -35,6 +37,9 @@ export class CandidateTracker {
   readonly #dirty = new Set<string>();
   /** In order of time. */
   readonly #published = new Map<string, Published>();
+  /** Not told yet, and since when. */
+  readonly #settled = new Map<string, SettledCandidate>();
+  #settledSinceMs = 0;
 
   constructor(options: TrackerOptions) {
     this.#options = options;
@@ -66,32 +71,37 @@ export class CandidateTracker {
   take(): Batch {
     const nowMs = this.#options.nowMs();
     this.#touchOld(nowMs);
-    const batch: { candidates: OwnershipCandidate[]; settled: SettledCandidate[] } = {
-      candidates: [],
-      settled: [],
-    };
+    const candidates: OwnershipCandidate[] = [];
     let bytes = 0;
     for (const uid of this.#dirty) {
-      const isFull = batch.candidates.length >= MAX_CANDIDATES || batch.settled.length >= MAX_CANDIDATES;
+      const isFull = candidates.length >= MAX_CANDIDATES || this.#settled.size >= MAX_CANDIDATES;
       if (isFull || bytes > MAX_FACT_BYTES) break;
       this.#dirty.delete(uid);
-      bytes += this.#lookAt(uid, nowMs, batch);
+      bytes += this.#lookAt(uid, nowMs, candidates);
     }
-    return batch;
+    return { candidates, settled: this.#takeSettled(candidates.length > 0, nowMs) };
+  }
+
+  #takeSettled(isInCompany: boolean, nowMs: number): readonly SettledCandidate[] {
+    const hasWaited = nowMs - this.#settledSinceMs >= SETTLED_WAITS_MS;
+    if (!isInCompany && !hasWaited && this.#settled.size < MAX_CANDIDATES) return [];
+    const settled = [...this.#settled.values()];
+    this.#settled.clear();
+    return settled;
+  }
+
+  #settle(who: Published['who'], nowMs: number): void {
+    if (this.#settled.size === 0) this.#settledSinceMs = nowMs;
+    this.#settled.set(who.uid, { ...who, how: this.#options.isThere(who.uid) ? 'no-candidate' : 'gone' });
   }
 
   /** Returns the bytes that it added. */
-  #lookAt(
-    uid: string,
-    nowMs: number,
-    batch: { readonly candidates: OwnershipCandidate[]; readonly settled: SettledCandidate[] },
-  ): number {
+  #lookAt(uid: string, nowMs: number, candidates: OwnershipCandidate[]): number {
     const before = this.#published.get(uid);
     const candidate = this.#options.look(uid);
     if (candidate === null) {
       this.#published.delete(uid);
-      if (before === undefined) return 0;
-      batch.settled.push({ ...before.who, how: this.#options.isThere(uid) ? 'no-candidate' : 'gone' });
+      if (before !== undefined) this.#settle(before.who, nowMs);
       return 0;
     }
     const fingerprint = fingerprintOf(candidate);
@@ -99,7 +109,8 @@ export class CandidateTracker {
     const { group, kind, namespace, name } = candidate.object;
     this.#published.delete(uid);
     this.#published.set(uid, { fingerprint, atMs: nowMs, who: { group, kind, namespace, name, uid } });
-    batch.candidates.push(candidate);
+    this.#settled.delete(uid);
+    candidates.push(candidate);
     return JSON.stringify(candidate).length;
   }
 

@@ -59,10 +59,14 @@ async function agentOf(
     stop.abort();
     await ended;
   });
+  /** What happened is seen, and no time passes. */
+  const seen = async (): Promise<void> => {
+    for (let look = 0; look < 8; look++) await nextLook(look);
+  };
   const pass = async (seconds: number): Promise<void> => {
     for (let second = 0; second < seconds; second++) {
       await time.pass(1_000);
-      for (let look = 0; look < 8; look++) await nextLook(look);
+      await seen();
     }
   };
   /** Candidates of the facts since the last call, each with the states of its references. */
@@ -78,7 +82,7 @@ async function agentOf(
     return lines.toSorted();
   };
   await pass(3);
-  return { agent, cluster, pass, told, facts, censuses, holding };
+  return { agent, cluster, pass, seen, told, facts, censuses, holding };
 }
 
 test('[cluster C14, D10] a dependent of an owner that is deleted is told, with all that a decision needs', async () => {
@@ -303,8 +307,36 @@ describe('a candidate', () => {
     told();
     cluster.remove('d');
     cluster.put(owned('e'));
-    await pass(1);
+    await pass(2);
     expect(told()).toEqual(['d settled: gone', 'e settled: no-candidate']);
+  });
+
+  test('that settles is told together with others a second later, or with the next candidate', async () => {
+    const { cluster, pass, seen, told, facts } = await start();
+    cluster.remove('o');
+    await pass(1);
+    told();
+    cluster.remove('d');
+    await seen();
+    cluster.remove('e');
+    await seen();
+    expect(facts).toEqual([]);
+    await pass(2);
+    expect(facts.length).toBe(1);
+    expect(told()).toEqual(['d settled: gone', 'e settled: gone']);
+  });
+
+  test('that is one again before it was told to be settled is told as a candidate alone', async () => {
+    const { cluster, pass, seen, told } = await start();
+    cluster.remove('o');
+    await pass(1);
+    told();
+    cluster.put(owned('d'));
+    await seen();
+    cluster.put(owned('d', 'o'));
+    await seen();
+    await pass(2);
+    expect(told()).toEqual(['d: gone']);
   });
 
   test('[cluster C9, D17] that waits is told when the last that blocks it is gone', async () => {
