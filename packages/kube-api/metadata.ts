@@ -40,6 +40,10 @@ const Reference = z.object({
   controller: z.boolean().nullish(),
   blockOwnerDeletion: z.boolean().nullish(),
 });
+/** Only whether one of them is there is asked: looking at each of all would be most of the work. */
+const Annotations = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+);
 const Metadata = z.object({
   metadata: z.object({
     name: z.string().min(1).max(MAX_TEXT_LENGTH),
@@ -49,7 +53,7 @@ const Metadata = z.object({
     deletionTimestamp: z.string().max(64).nullish(),
     finalizers: z.array(z.string()).nullish(),
     ownerReferences: z.array(Reference).nullish(),
-    annotations: z.record(z.string(), z.unknown()).nullish(),
+    annotations: Annotations.nullish(),
   }),
 });
 

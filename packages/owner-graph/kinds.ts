@@ -27,3 +27,8 @@ export function groupOf(apiVersion: string): string {
 
 export const apiVersionOf = ({ group, version }: Pick<ResourceKind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`;
+
+/** Whatever the version. */
+export const isSameKind = (one: NamedKind, other: NamedKind): boolean =>
+  one === other || (one.kind === other.kind && one.group === other.group);
+type NamedKind = Pick<ResourceKind, 'group' | 'kind'>;

@@ -1,11 +1,11 @@
-import { kindName, ORPHAN } from '../../schemas/events/cluster-objects.ts';
+import { ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import type { GoneHow } from '../../schemas/events/ownership.ts';
 import { rootOfDependent } from './cascade-root.ts';
 import { GoneObjects, goneObject } from './gone-objects.ts';
 import { type GraphObject, isDeletingWith, sameReferences } from './graph-object.ts';
 import type { GraphView } from './graph-view.ts';
 import { Interned } from './interned.ts';
-import type { ResourceKind } from './kinds.ts';
+import { isSameKind, type ResourceKind } from './kinds.ts';
 import { countOf, firstOf, type Members, withMember, withoutMember } from './members.ts';
 
 /** Changed in place, so that whoever points at it sees the newest state. */
@@ -58,7 +58,7 @@ export class OwnerIndex implements GraphView {
       this.#insert(object);
       return [];
     }
-    if (kindName(node.kind) !== kindName(object.kind)) this.#addKind(node, object.kind);
+    if (!isSameKind(node.kind, object.kind)) this.#addKind(node, object.kind);
     else node.kind = object.kind;
     return this.#update(node, object);
   }
@@ -92,10 +92,9 @@ export class OwnerIndex implements GraphView {
   }
 
   *#ofKind(kind: ResourceKind): Iterable<string> {
-    const name = kindName(kind);
-    const isOne = (each: ResourceKind): boolean => kindName(each) === name;
+    const isOne = (each: ResourceKind): boolean => isSameKind(each, kind);
     for (const [uid, node] of this.#nodes) {
-      if (node.kind === kind || isOne(node.kind) || this.otherKinds(uid).some(isOne)) yield uid;
+      if (isOne(node.kind) || this.otherKinds(uid).some(isOne)) yield uid;
     }
   }
 
@@ -139,7 +138,7 @@ export class OwnerIndex implements GraphView {
   }
 
   #addKind(node: Node, kind: ResourceKind): void {
-    const others = this.otherKinds(node.uid).filter((each) => kindName(each) !== kindName(kind));
+    const others = this.otherKinds(node.uid).filter((each) => !isSameKind(each, kind));
     this.#otherKinds.set(node.uid, [...others, kind]);
   }
 
@@ -148,7 +147,7 @@ export class OwnerIndex implements GraphView {
     const node = this.#nodes.get(uid);
     if (node === undefined) return null;
     const kinds = [node.kind, ...this.otherKinds(uid)];
-    const [first, ...left] = kinds.filter((each) => kindName(each) !== kindName(kind));
+    const [first, ...left] = kinds.filter((each) => !isSameKind(each, kind));
     if (left.length + 1 === kinds.length && first !== undefined) return null;
     if (left.length > 0) this.#otherKinds.set(uid, left);
     else this.#otherKinds.delete(uid);

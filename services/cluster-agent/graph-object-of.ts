@@ -22,5 +22,8 @@ export const isNewsTo = (known: GraphObject, object: GraphObject): boolean =>
   known.namespace !== object.namespace ||
   known.deletionTimestamp !== object.deletionTimestamp ||
   known.keep !== object.keep ||
-  known.finalizers.join('\n') !== object.finalizers.join('\n') ||
+  !sameTexts(known.finalizers, object.finalizers) ||
   !sameReferences(known.references, object.references);
+
+const sameTexts = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((text, at) => text === other[at]);

@@ -9,6 +9,7 @@ export type Annotations = NonNullable<ExpiryCandidate['annotations']>;
 /** By which an object says when it may go; `null` for one that has none of them. What is longer than any time is none (cluster S8). */
 export function timeAnnotations(value: unknown): Annotations | null {
   const all = memberOf(memberOf(value, 'metadata'), 'annotations');
+  if (all === null) return null;
   const found = TimeAnnotation.options.flatMap((name) => {
     const text = memberOf(all, name);
     const isTime = typeof text === 'string' && text.length <= MAX_ANNOTATION_LENGTH && text.isWellFormed();

@@ -1,9 +1,8 @@
 import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
-import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
-import { kindName } from '../../../schemas/events/cluster-objects.ts';
+import { isSameKind, type ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 
-const CRD = 'apiextensions.k8s.io/CustomResourceDefinition';
-const API_SERVICE = 'apiregistration.k8s.io/APIService';
+const CRD = { group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' } as const;
+const API_SERVICE = { group: 'apiregistration.k8s.io', kind: 'APIService' } as const;
 
 /** Objects that define other kinds, as the graph knows them. */
 export class Definitions {
@@ -14,18 +13,16 @@ export class Definitions {
 
   /** Whether the object defines kinds, so that what is served may have changed (cluster I2). */
   static isDefining = ({ kind }: GraphObject): boolean =>
-    kindName(kind) === CRD || kindName(kind) === API_SERVICE;
+    isSameKind(kind, CRD) || isSameKind(kind, API_SERVICE);
 
-  put(object: GraphObject): void {
-    const name = kindName(object.kind);
-    if (name === CRD) this.#definitions.set(object.name, object.deletionTimestamp !== null);
-    if (name === API_SERVICE) this.#services.add(object.name);
+  put({ kind, name, deletionTimestamp }: GraphObject): void {
+    if (isSameKind(kind, CRD)) this.#definitions.set(name, deletionTimestamp !== null);
+    if (isSameKind(kind, API_SERVICE)) this.#services.add(name);
   }
 
-  gone(object: GraphObject): void {
-    const name = kindName(object.kind);
-    if (name === CRD) this.#definitions.delete(object.name);
-    if (name === API_SERVICE) this.#services.delete(object.name);
+  gone({ kind, name }: GraphObject): void {
+    if (isSameKind(kind, CRD)) this.#definitions.delete(name);
+    if (isSameKind(kind, API_SERVICE)) this.#services.delete(name);
   }
 
   /** Whether objects say that a kind is there which discovery does not tell (cluster I9). */
