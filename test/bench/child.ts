@@ -17,9 +17,14 @@ export interface Child extends AsyncDisposable {
   said(text: string): Promise<void>;
 }
 
+type Environment = Readonly<Record<string, string>>;
+
 /** Starts a service of this checkout, as people do. */
-export const startVerb = (args: readonly string[]): Child =>
-  start(join(CHECKOUT, 'bin', 'fleetgc'), [...args]);
+export const startVerb = (args: readonly string[], environment: Environment = {}): Child =>
+  start(join(CHECKOUT, 'bin', 'fleetgc'), args, environment);
+
+/** Starts any other program. */
+export const startProgram = (program: string, args: readonly string[]): Child => start(program, args);
 
 /**
  * Starts a script of `processes/` with its one argument, and waits until it says `ready`. With `networkOf` it shares the
@@ -39,11 +44,11 @@ export async function startScript<Name extends keyof ScriptArguments>(
   return child;
 }
 
-function start(program: string, args: readonly string[]): Child {
+function start(program: string, args: readonly string[], environment: Environment = {}): Child {
   const child = spawn(program, args, {
     cwd: CHECKOUT,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...UNSIGNED_FLEET },
+    env: { ...process.env, ...UNSIGNED_FLEET, ...environment },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

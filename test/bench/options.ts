@@ -12,7 +12,9 @@ Options:
   --only NAME      only this benchmark, may be repeated: latency, capacity, neighbours, relief,
                    throughput, workers, rebalance, start, catch-up, idle, executors, growth, brokers, bytes,
                    plan, decide, parse, signatures, kubelet, audit; and two that no other run has, with ten thousand
-                   nodes, some twenty minutes and 10 GB of disk each: catch-up-large, growth-bytes
+                   nodes, some twenty minutes and 10 GB of disk each: catch-up-large, growth-bytes; and five about
+                   clusters, five to fifteen minutes each: cluster, cluster-limits, cluster-apart, cluster-large
+                   beside kube-controller-manager on an API server, and cluster-parts, which needs nothing
   --json           print JSON in place of the table
   --output FILE    keep the last JSON of each benchmark in this file, and a page to read beside it
                    (default: ${OUTPUT} and .md)
@@ -42,6 +44,11 @@ export const BENCHMARKS = [
   'audit',
   'catch-up-large',
   'growth-bytes',
+  'cluster',
+  'cluster-limits',
+  'cluster-apart',
+  'cluster-large',
+  'cluster-parts',
 ] as const;
 export type BenchmarkName = (typeof BENCHMARKS)[number];
 
@@ -52,7 +59,15 @@ export interface BenchOptions {
   readonly help: boolean;
 }
 
-const ASKED_FOR_ALONE: readonly BenchmarkName[] = ['catch-up-large', 'growth-bytes'];
+const ASKED_FOR_ALONE: readonly BenchmarkName[] = [
+  'catch-up-large',
+  'growth-bytes',
+  'cluster',
+  'cluster-limits',
+  'cluster-apart',
+  'cluster-large',
+  'cluster-parts',
+];
 
 const isBenchmark = (name: string): name is BenchmarkName => BENCHMARKS.some((known) => known === name);
 

@@ -1,12 +1,16 @@
 /** The runner behind `npm run bench`. */
 import { sweepLeftovers, sweepOwn } from '../support/cleanup.ts';
 import { TESTCONTAINERS_SETTINGS } from '../support/testcontainers-settings.ts';
-import { ensureToolchain } from '../support/toolchain/toolchain.ts';
+import { ensureToolchain, type Need } from '../support/toolchain/toolchain.ts';
 import { benchAudit } from './benchmarks/audit.ts';
 import { benchBrokers } from './benchmarks/brokers.ts';
 import { benchBytes } from './benchmarks/bytes.ts';
 import { benchCapacity } from './benchmarks/capacity.ts';
 import { benchCatchUp, benchCatchUpLarge } from './benchmarks/catch-up.ts';
+import { benchCluster, benchClusterLimits } from './benchmarks/cluster.ts';
+import { benchClusterApart } from './benchmarks/cluster-apart.ts';
+import { benchClusterLarge } from './benchmarks/cluster-large.ts';
+import { benchClusterParts } from './benchmarks/cluster-parts.ts';
 import { benchDecide } from './benchmarks/decide.ts';
 import { benchExecutors } from './benchmarks/executors.ts';
 import { benchGrowth } from './benchmarks/growth.ts';
@@ -38,6 +42,7 @@ const RUN_ALONE = {
   parse: () => benchParse(),
   signatures: benchSignatures,
   audit: () => benchAudit(),
+  'cluster-parts': benchClusterParts,
 } as const;
 type AloneName = keyof typeof RUN_ALONE;
 /** These have brokers of their own. */
@@ -48,9 +53,20 @@ const RUN_WITH_BROKERS = {
   brokers: benchBrokers,
 } as const;
 type BrokersName = keyof typeof RUN_WITH_BROKERS;
+/** These have API servers of their own. */
+const RUN_WITH_API_SERVER = {
+  cluster: benchCluster,
+  'cluster-limits': benchClusterLimits,
+  'cluster-apart': benchClusterApart,
+  'cluster-large': benchClusterLarge,
+} as const;
+type ApiServerName = keyof typeof RUN_WITH_API_SERVER;
 
 const RUN: Readonly<
-  Record<Exclude<BenchmarkName, AloneName | BrokersName>, (kafka: BenchKafka) => Promise<Findings>>
+  Record<
+    Exclude<BenchmarkName, AloneName | BrokersName | ApiServerName>,
+    (kafka: BenchKafka) => Promise<Findings>
+  >
 > = {
   latency: benchLatency,
   capacity: benchCapacity,
@@ -70,6 +86,7 @@ async function runBenchmark(name: BenchmarkName): Promise<Findings> {
   say(`== ${name}`);
   if (isAlone(name)) return await RUN_ALONE[name]();
   if (hasBrokers(name)) return await RUN_WITH_BROKERS[name]();
+  if (hasApiServer(name)) return await RUN_WITH_API_SERVER[name]();
   await using kafka = await startKafka();
   return await RUN[name](kafka);
 }
@@ -77,10 +94,19 @@ async function runBenchmark(name: BenchmarkName): Promise<Findings> {
 const isAlone = (name: BenchmarkName): name is AloneName => name in RUN_ALONE;
 const hasBrokers = (name: BenchmarkName): name is BrokersName => name in RUN_WITH_BROKERS;
 
+const hasApiServer = (name: BenchmarkName): name is ApiServerName => name in RUN_WITH_API_SERVER;
+
 const needContainers = ({ only }: Pick<BenchOptions, 'only'>): boolean => !only.every(isAlone);
 
-async function prepare(): Promise<void> {
-  await ensureToolchain(['kafka', 'containerd', 'registry']);
+const NODE_NEEDS: readonly Need[] = ['kafka', 'containerd', 'registry'];
+const CLUSTER_NEEDS: readonly Need[] = ['kafka', 'api-server', 'kube-controller-manager'];
+const needsOf = (name: BenchmarkName): readonly Need[] => {
+  if (isAlone(name)) return [];
+  return hasApiServer(name) ? CLUSTER_NEEDS : NODE_NEEDS;
+};
+
+async function prepare({ only }: Pick<BenchOptions, 'only'>): Promise<void> {
+  await ensureToolchain([...new Set(only.flatMap(needsOf))]);
   await sweepLeftovers();
 }
 
@@ -94,7 +120,7 @@ async function measure(name: BenchmarkName): Promise<Measured> {
 
 async function main({ only, json, output }: BenchOptions, results: ResultsFile): Promise<void> {
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
-  if (needContainers({ only })) await prepare();
+  if (needContainers({ only })) await prepare({ only });
   const benchmarks: Record<string, Measured> = {};
   for (const name of only) {
     try {

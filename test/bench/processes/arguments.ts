@@ -14,6 +14,12 @@ export interface ScriptArguments {
     readonly topics: readonly string[];
     readonly repaired: boolean;
   };
+  readonly 'list-all': {
+    readonly server: string;
+    /** Of its certificate, as PEM. */
+    readonly authority: string;
+    readonly token: string;
+  };
   readonly 'many-nodes': {
     readonly brokers: readonly string[];
     readonly first: number;
