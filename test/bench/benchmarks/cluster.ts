@@ -50,7 +50,7 @@ export async function benchCluster(): Promise<Findings> {
         'requests for each deleted object, in one process',
         'requests',
         rounds,
-        requests,
+        requestsOf,
         0.55,
       ),
       figure('cluster', 'a cascade of 10,000 without limits of the client', 's', rounds, secondsOf, 0.8),
@@ -80,7 +80,7 @@ export async function benchClusterLimits(): Promise<Findings> {
 
 const NOTES = [
   `A ConfigMap is deleted on which ${OWNERS} others depend, and on these all others; "fleetgc cluster run" with its event log in a file, beside kube-controller-manager with its garbage collector alone, in turns on one API server.`,
-  'Requests are counted by the API server (apiserver_request_total), those about ConfigMaps and Namespaces, without lists and watches. The time is that between the first and the last event of a watch, from the deletion of the root.',
+  'Requests are counted by the API server (apiserver_request_total), those about ConfigMaps and Namespaces, without lists and watches. The time is from the deletion of the root to the last event of a watch.',
 ];
 
 const cpuOf = ({ cpuSeconds }: Collected): number => cpuSeconds;
