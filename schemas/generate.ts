@@ -41,6 +41,7 @@ import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
 import { FleetStatus } from './reports/fleet-status.ts';
 import { Plan, PlanLine, PlanRequest } from './reports/plan.ts';
+import { HeldList, PolicyList, ShownPolicy } from './reports/policy-list.ts';
 
 /** Where the generated schemas lie, one file each. */
 export const GENERATED_DIRECTORY = new URL('./generated/', import.meta.url);
@@ -89,9 +90,12 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'cluster-leftovers': ClusterLeftovers,
   'cluster-plan': ClusterPlan,
   'cluster-simulation': ClusterSimulation,
+  held: HeldList,
   plan: Plan,
   'plan-line': PlanLine,
   'plan-request': PlanRequest,
+  'policy-list': PolicyList,
+  'policy-shown': ShownPolicy,
   'fleet-nodes': FleetNodes,
   'fleet-status': FleetStatus,
   explanation: Explanation,

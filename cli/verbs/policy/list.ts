@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
+import type { PolicyList } from '../../../schemas/reports/policy-list.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -27,11 +28,13 @@ export const verb = defineVerb({
     if (stored.policies.size === 0)
       context.logger.info('There are no policies: every node keeps everything.');
     const approvals = approvalsNow(stored.approvals.values(), Date.now());
-    const value = {
+    const value: PolicyList = {
+      type: 'fleetgc.policy-list',
+      version: 1,
       pauses: [...stored.pauses.values()],
-      policies: inOrderOfPrecedence(stored.policies.values()),
-      approvals,
-      unreadable: stored.unreadable,
+      policies: [...inOrderOfPrecedence(stored.policies.values())],
+      approvals: [...approvals],
+      unreadable: [...stored.unreadable],
     };
     const lines = listLines(stored, approvals);
     if (output !== 'table' || lines.length > 0) context.print(formatResult(output, { value, lines }));

@@ -2,6 +2,7 @@ import type { StoredApproval } from '../../../packages/policy/stored-policies.ts
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import type { HeldList } from '../../../schemas/reports/policy-list.ts';
 import { approveCommand, approvedText } from '../../../services/cluster-holds/approving.ts';
 import { type Hold, widthOf } from '../../../services/cluster-holds/holds.ts';
 import type { HeldCluster } from '../../../services/cluster-holds/read-holds.ts';
@@ -39,7 +40,9 @@ function holdLines(cluster: string, hold: Hold, log: Log): readonly string[] {
 }
 
 /** What programs read. */
-export const heldValue = ({ clusters, approvals }: Told, log: Log) => ({
+export const heldValue = ({ clusters, approvals }: Told, log: Log): HeldList => ({
+  type: 'fleetgc.held',
+  version: 1,
   clusters: clusters.map(({ holds, ...cluster }) => ({
     ...cluster,
     holds: holds.map((hold) => {
@@ -47,5 +50,5 @@ export const heldValue = ({ clusters, approvals }: Told, log: Log) => ({
       return { ...hold, approve: command === null ? null : onEventLog(command, log) };
     }),
   })),
-  approvals,
+  approvals: [...approvals],
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
+import { HeldList } from '../../../schemas/reports/policy-list.ts';
 import { clusterDecision } from '../../fixtures/cluster.ts';
 import { candidate, ownership } from '../../fixtures/ownership.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -76,7 +77,7 @@ test('[cluster S7] what is held is told with its rule, its width and the command
     'S1  owner ConfigMap ns/name-o (o): more than 1000 objects; 2 objects held since ',
   );
   expect(stdout).toContain('No approval ends it.');
-  expect(JSON.parse((await own.run('held', '-o', 'json')).stdout)).toMatchObject({
+  expect(HeldList.parse(JSON.parse((await own.run('held', '-o', 'json')).stdout))).toMatchObject({
     clusters: [{ cluster: 'c1', holds: [{ rule: 'S1', objects: 2 }, {}, {}, {}, {}] }],
   });
   expect((await own.run('held', '--cluster', 'other')).stdout).toBe('');

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../../../packages/process/durations.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import { type ApprovalRecord, approvalKey } from '../../../../schemas/policy/approval.ts';
+import { PolicyList, ShownPolicy } from '../../../../schemas/reports/policy-list.ts';
 import { CLUSTER } from '../../../fixtures/cluster.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { type OwnLog, ownLog } from '../../fleetgc.ts';
@@ -42,7 +43,7 @@ test('[cluster S7] list tells approvals in force with their end, and none that h
   expect(stdout).toBe(
     `cluster c1: approved until ${timeText(inForce.untilMs)}: owners of kind ConfigMap, 3 objects, by me, seen\n`,
   );
-  const json = JSON.parse((await own.run('policy', 'list', '-o', 'json')).stdout);
+  const json = PolicyList.parse(JSON.parse((await own.run('policy', 'list', '-o', 'json')).stdout));
   expect(json.approvals).toMatchObject([{ cluster: 'c1', untilMs: inForce.untilMs }]);
 });
 
@@ -54,6 +55,8 @@ test('[cluster S7] show tells those in force in the clusters that the policy sel
     expect.stringContaining('# cluster c1: approved until '),
   ]);
   expect((await apply(own, stdout)).stdout).toContain('unchanged, version 1');
-  const json = JSON.parse((await own.run('policy', 'show', 'cluster/clusters', '-o', 'json')).stdout);
-  expect(json.approvals).toMatchObject([{ cluster: 'c1' }]);
+  const json = ShownPolicy.parse(
+    JSON.parse((await own.run('policy', 'show', 'cluster/clusters', '-o', 'json')).stdout),
+  );
+  expect(json).toMatchObject({ approvals: [{ cluster: 'c1' }] });
 });
