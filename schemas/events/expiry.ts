@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
 import { ClusterIdentity } from './identity.ts';
+import { Labels } from './label.ts';
 
 /** One fact holds at most so many objects. */
 export const MAX_EXPIRING = 500;
@@ -14,9 +15,19 @@ export const JobFacts = z.object({
   of: z.literal('Job'),
   ttlSecondsAfterFinished: z.int().nonnegative().nullable(),
   /** `null` for a Job that goes on; `atMs` is `null` where the time cannot be read (cluster K2). */
-  finished: z.object({ atMs: StatedMs.nullable() }).nullable(),
+  finished: z
+    .object({
+      atMs: StatedMs.nullable(),
+      /** The condition that says so. */
+      type: z.enum(['Complete', 'Failed']).optional(),
+    })
+    .nullable(),
 });
 export type JobFacts = z.infer<typeof JobFacts>;
+
+/** How far a Job is; `unknown` for one that is not there, or cannot be read. */
+export const JobState = z.enum(['finished', 'unfinished', 'unknown']);
+export type JobState = z.infer<typeof JobState>;
 
 export const CertificateRequestFacts = z.object({
   of: z.literal('CertificateSigningRequest'),
@@ -32,7 +43,21 @@ export type CertificateRequestFacts = z.infer<typeof CertificateRequestFacts>;
 
 export const PodCertificateRequestFacts = z.object({ of: z.literal('PodCertificateRequest') });
 
-/** Of an object of any other kind, whose annotations alone say when its time is over. */
+/** Of a pod, which goes by rules of a policy alone. */
+export const PodEndFacts = z.object({
+  of: z.literal('Pod'),
+  /** As its phase and reason say; `null` for one that goes on. */
+  ended: z
+    .object({
+      state: z.enum(['Succeeded', 'Failed', 'Evicted']),
+      /** `null` where it does not say when (cluster S13). */
+      atMs: StatedMs.nullable(),
+    })
+    .nullable(),
+});
+export type PodEndFacts = z.infer<typeof PodEndFacts>;
+
+/** Of an object of any other kind, of which nothing but metadata says when its time is over. */
 export const AnnotatedFacts = z.object({ of: z.literal('object') });
 
 /** Annotations by which an object says when it may go (cluster S8). */
@@ -47,6 +72,7 @@ export const ExpiryFacts = z.discriminatedUnion('of', [
   JobFacts,
   CertificateRequestFacts,
   PodCertificateRequestFacts,
+  PodEndFacts,
   AnnotatedFacts,
 ]);
 export type ExpiryFacts = z.infer<typeof ExpiryFacts>;
@@ -64,8 +90,12 @@ export const ExpiryCandidate = z.object({
   facts: ExpiryFacts,
   /** Not there where the object has none of them. */
   annotations: z.partialRecord(TimeAnnotation, z.string().max(MAX_ANNOTATION_LENGTH)).optional(),
+  /** Those of its labels that rules of the policy ask for. Not there where it has none of them, or nobody asks. */
+  labels: Labels.optional(),
   /** A controller owns it: then that one says when it goes (cluster S9). */
   isControlled: z.boolean().optional(),
+  /** How far the Job is that owns a pod; not there where no Job does (cluster S15). */
+  controllingJob: JobState.optional(),
 });
 export type ExpiryCandidate = z.infer<typeof ExpiryCandidate>;
 
@@ -81,8 +111,8 @@ export const Expiry = z.object({
   seq: z.int().nonnegative(),
   takenAt: ClusterInstant,
   candidates: z.array(ExpiryCandidate).min(1).max(MAX_EXPIRING),
-  /** By kind, of how many objects the annotations say that their time is over, and how many there are (cluster S11). */
-  annotated: z
+  /** By kind, how many objects are over by annotations or rules of the policy, and how many there are (cluster S11). */
+  shares: z
     .array(z.object({ kind: ObjectText, over: z.int().nonnegative(), objects: z.int().nonnegative() }))
     .max(MAX_EXPIRING)
     .optional(),

@@ -7,6 +7,23 @@ export const HELD_KINDS = [
   'apiregistration.k8s.io/APIService',
 ] as const;
 
+/** What no rule of a policy deletes, whatever it says: what goes with these comes back from nowhere, or takes the cluster along (cluster S9). */
+export const FORBIDDEN_KINDS: readonly string[] = [
+  ...HELD_KINDS,
+  'PersistentVolumeClaim',
+  'ServiceAccount',
+  'storage.k8s.io/StorageClass',
+  'coordination.k8s.io/Lease',
+];
+/** And all kinds of these groups. */
+export const FORBIDDEN_GROUPS: readonly string[] = [
+  'rbac.authorization.k8s.io',
+  'admissionregistration.k8s.io',
+];
+
+/** Those of the cluster itself, and ours. */
+export const FORBIDDEN_NAMESPACES = /^(kube-|fleetgc(-|$))/;
+
 /** Objects that may go with one owner, and with all missing owners of one kind, where a policy says nothing (cluster S1). */
 export const DEFAULT_LIMITS = { cascade: 1_000, cascadeOfKind: 5_000, removalsPerHour: 10_000 } as const;
 

@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { MAX_CLUSTER_COMMAND_LIFETIME_MS, OwnRuleName, Propagation } from '../events/cluster-command.ts';
+import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
 import { type ClusterPolicy, Collector } from './cluster-policy.ts';
-import {
-  CLUSTER_POLICY_DEFAULTS,
-  DEFAULT_LIMITS,
-  HELD_KINDS,
-  OWN_RULE_DEFAULTS,
-} from './cluster-policy-defaults.ts';
+import { CLUSTER_POLICY_DEFAULTS, DEFAULT_LIMITS, HELD_KINDS } from './cluster-policy-defaults.ts';
+import { kindsWritten, objectsWritten } from './cluster-policy-values.ts';
+import { OwnRuleFields, OwnRulesFile, ownRuleOf } from './own-rule-file.ts';
 import { PolicyName } from './policy-file.ts';
 import { namespace, selectorConditions } from './policy-sections.ts';
 import { duration, list, MAX_INT32, missingOr, section, wholeNumber } from './written-values.ts';
@@ -17,32 +14,14 @@ export const CLUSTER_POLICY_KIND = 'ClusterPolicy';
 const MODES =
   'dry-run (decide and record, send nothing), rehearse (ask the API server for all of it as a dry run) or enforce';
 
-/** The core group has no name; elsewhere a version in front is a mistake. */
-const kindWritten = z
-  .string({ error: 'must be the name of a kind' })
-  .max(320, { error: 'is too long' })
-  .regex(/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$/, {
-    error:
-      'must be a kind with its group before it, such as apps/ReplicaSet; of the core group the kind alone, such as Pod',
-  })
-  .refine((kind) => !/^v\d[a-z0-9]*\//.test(kind), {
-    error:
-      'begins with a version: write the group, such as apps/ReplicaSet; of the core group the kind alone, such as Pod',
-  });
-const kinds = list(kindWritten).max(1_000, { error: 'has more than 1000 entries' });
-
-const objects = wholeNumber('must be a whole number above 0')
-  .min(1, { error: 'must be at least 1' })
-  .max(MAX_INT32, { error: 'is too large' });
-
 const Limits = section({
-  cascade: objects
+  cascade: objectsWritten
     .default(DEFAULT_LIMITS.cascade)
     .describe('How many objects may go with one owner; wider cascades are held.'),
-  cascadeOfKind: objects
+  cascadeOfKind: objectsWritten
     .default(DEFAULT_LIMITS.cascadeOfKind)
     .describe('How many objects may go with all missing owners of one kind; wider cascades are held.'),
-  removalsPerHour: objects
+  removalsPerHour: objectsWritten
     .default(DEFAULT_LIMITS.removalsPerHour)
     .describe('How many objects an executor deletes or changes in an hour.'),
 });
@@ -52,35 +31,8 @@ const ClusterKeep = section({
     .max(1_000, { error: 'has more than 1000 entries' })
     .default([])
     .describe('Namespaces whose objects stay.'),
-  kinds: kinds.default([]).describe('Kinds whose objects stay, such as apps/ReplicaSet.'),
+  kinds: kindsWritten.default([]).describe('Kinds whose objects stay, such as apps/ReplicaSet.'),
 });
-
-const OwnRule = section({
-  name: z
-    .string({ error: missingOr('is missing', 'must be a text') })
-    .pipe(OwnRuleName)
-    .describe('Unique in the policy; results name it.'),
-  kinds: kinds
-    .min(1, { error: 'must name at least one kind' })
-    .describe('Kinds whose objects the rule is for, such as apps/Deployment.'),
-  namespaces: list(namespace)
-    .max(1_000, { error: 'has more than 1000 entries' })
-    .default([])
-    .describe('Namespaces whose objects the rule is for. Without any, all.'),
-  propagation: z
-    .enum(Propagation.options, { error: `must be one of ${Propagation.options.join(', ')}` })
-    .default(OWN_RULE_DEFAULTS.propagation)
-    .describe('What becomes of dependents of what is deleted.'),
-  removalsPerHour: objects
-    .default(OWN_RULE_DEFAULTS.removalsPerHour)
-    .describe('How many objects an executor deletes by this rule in an hour.'),
-});
-
-const OwnRules = list(OwnRule)
-  .max(100, { error: 'has more than 100 entries' })
-  .refine((rules) => new Set(rules.map(({ name }) => name)).size === rules.length, {
-    error: 'has two rules of one name',
-  });
 
 const ClustersSelected = section({
   clusters: selectorConditions.clusters.optional().describe('Names of clusters.'),
@@ -124,12 +76,12 @@ const Fields = z.strictObject(
       .max(MAX_INT32, { error: 'is too large' })
       .default(CLUSTER_POLICY_DEFAULTS.terminatedPodGCThreshold)
       .describe('How many pods that have ended may stay in a cluster; 0 lets all stay.'),
-    heldKinds: kinds
+    heldKinds: kindsWritten
       .default([...HELD_KINDS])
       .describe('Kinds whose objects are held; a list replaces the default as a whole.'),
     keep: ClusterKeep.prefault({}).describe('What stays, whatever its owners.'),
-    rules: OwnRules.default([]).describe(
-      'Rules of your own: objects of these kinds go when their annotations say so.',
+    rules: OwnRulesFile.default([]).describe(
+      'Rules of your own: objects of these kinds go when their annotations say so, or by their age.',
     ),
     commandLifetime: duration
       .refine((ms) => ms >= 1_000 && ms <= MAX_CLUSTER_COMMAND_LIFETIME_MS, {
@@ -147,7 +99,7 @@ export const CLUSTER_POLICY_SETTINGS: Readonly<Record<string, readonly string[]>
   selector: Object.keys(ClustersSelected.shape),
   limits: Object.keys(Limits.shape),
   keep: Object.keys(ClusterKeep.shape),
-  rules: Object.keys(OwnRule.shape),
+  rules: Object.keys(OwnRuleFields.shape),
 };
 
 /** One policy for clusters as people write it; parsed, it is a `ClusterPolicy`. */
@@ -156,7 +108,7 @@ export const ClusterPolicyFile = Fields.transform(
     ...policy,
     selector: { clusters: selector.clusters ?? [] },
     commandLifetimeMs: commandLifetime,
-    ...(rules.length > 0 && { rules }),
+    ...(rules.length > 0 && { rules: rules.map(ownRuleOf) }),
   }),
 );
 export type ClusterPolicyFile = z.input<typeof ClusterPolicyFile>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { MAX_CLUSTER_COMMAND_LIFETIME_MS, OwnRuleName, Propagation } from '../events/cluster-command.ts';
+import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
 import { ClusterName } from '../events/identity.ts';
+import { MAX_RULES, OwnRule } from './own-rule.ts';
 
 /** The collectors of the control plane that a policy can give to FleetGC, by their names in kube-controller-manager. */
 export const Collector = z.enum([
@@ -13,20 +14,6 @@ export const Collector = z.enum([
 export type Collector = z.infer<typeof Collector>;
 
 const Names = z.array(z.string().min(1).max(320)).max(1_000);
-
-/** Lets objects of these kinds go when their own annotations say so (cluster S8). */
-export const OwnRule = z.strictObject({
-  name: OwnRuleName,
-  kinds: Names.min(1),
-  /** Whole names; an empty list means all. */
-  namespaces: Names,
-  propagation: Propagation,
-  /** How many objects an executor deletes by this rule in an hour (cluster S10). */
-  removalsPerHour: z.int().positive(),
-});
-export type OwnRule = z.infer<typeof OwnRule>;
-
-const MAX_RULES = 100;
 
 /** Which clusters a policy is for. An empty list matches every cluster. */
 export const ClusterSelector = z.strictObject({ clusters: z.array(ClusterName) });

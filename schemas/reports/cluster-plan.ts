@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OwnRuleName } from '../events/cluster-command.ts';
 import { ClusterDecisionOutcome, ClusterVerdict } from '../events/cluster-decision.ts';
 import { ClusterObject, ObjectText } from '../events/cluster-objects.ts';
 import { Fact } from '../events/decision-parts.ts';
@@ -45,6 +46,16 @@ export const CollectorPlan = z.strictObject({
 });
 export type CollectorPlan = z.infer<typeof CollectorPlan>;
 
+/** What one rule of the policy would do now. */
+export const RulePlan = z.strictObject({
+  rule: OwnRuleName,
+  /** As of its decisions. */
+  outcome: ClusterDecisionOutcome,
+  /** What would be done, and what is held; then what stays of what it is for. What it never deletes is not told (cluster S9). */
+  objects: z.array(PlannedAction),
+});
+export type RulePlan = z.infer<typeof RulePlan>;
+
 /** What the collectors would do in one cluster as it is now. Nothing is changed. */
 export const ClusterPlan = z.strictObject({
   type: z.literal('fleetgc.cluster-plan'),
@@ -54,6 +65,8 @@ export const ClusterPlan = z.strictObject({
   policy: AskedPolicy,
   totals: z.strictObject({ kinds: z.int().nonnegative(), objects: z.int().nonnegative() }),
   collectors: z.array(CollectorPlan),
+  /** In the order of the policy; none where it has no rules. */
+  rules: z.array(RulePlan),
   unreadKinds: z.array(UnreadKind),
   failedGroups: z.array(ObjectText),
 });

@@ -1,5 +1,7 @@
 import pLimit from 'p-limit';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
+import type { LabelsAsked } from '../../packages/kube-api/whole/expiring.ts';
+import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
@@ -11,8 +13,8 @@ import type { Batch } from './candidates/candidate-tracker.ts';
 import { HoldsWatch } from './candidates/what-holds.ts';
 import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
-import { ExpiryBook } from './expiry/expiry-book.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
+import { ExpiryWatch } from './expiry/expiry-watch.ts';
 import type { AgentFigures, KnownGraph } from './known-graph.ts';
 import { PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
@@ -43,7 +45,7 @@ export class Session {
   readonly #parts: AgentParts;
   readonly #start: SessionStart;
   readonly #graph: ClusterGraph;
-  readonly #expiry: ExpiryBook;
+  readonly #expiry: ExpiryWatch;
   readonly #pods: PodWatch;
   readonly #reflectors: Reflectors;
   readonly #work: ReturnType<typeof createWakeSignal>;
@@ -74,12 +76,13 @@ export class Session {
     });
     for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
     const isKeptNamespace = (name: string): boolean => this.#graph.isKeptNamespace(name);
-    this.#expiry = new ExpiryBook(this.#graph);
+    this.#expiry = new ExpiryWatch(this.#graph, parts.policy);
     this.#pods = new PodWatch({ isKeptNamespace, nowMs: parts.nowMs });
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
-    const sink = everySink([this.#graph, this.#expiry, this.#pods.pods, this.#pods.nodes]);
-    this.#reflectors = new Reflectors({ connection, sink, sleep, random, inTurn }, (error) => {
+    const sink = everySink([this.#graph, ...this.#expiry.sinks, this.#pods.pods, this.#pods.nodes]);
+    const labelsAsked = (kind: ResourceKind): LabelsAsked => this.#expiry.labelsAsked(kind);
+    this.#reflectors = new Reflectors({ connection, sink, sleep, random, inTurn, labelsAsked }, (error) => {
       this.#failure = error;
       this.#over.abort();
     });
@@ -120,6 +123,7 @@ export class Session {
         this.#discoverOn,
         this.#publishOn,
         this.#publishExpiry,
+        this.#followRules,
         this.#publishPods,
         this.#keepCensus,
       ].map((loop) => (each: AbortSignal) => loop.call(this, each));
@@ -160,7 +164,7 @@ export class Session {
     for (const kind of [...withdrawn, ...moved]) this.#reflectors.stop(kind);
     for (const kind of withdrawn) {
       this.#graph.withdraw(kind);
-      this.#expiry.withdraw(kind);
+      this.#expiry.book.withdraw(kind);
     }
     for (const kind of [...added, ...moved]) this.#reflectors.start(kind);
     if (added.length + withdrawn.length + moved.length > 0) this.#graph.lookAtAll();
@@ -190,8 +194,12 @@ export class Session {
   }
 
   #publishExpiry(signal: AbortSignal): Promise<void> {
-    const publishing = { parts: this.#parts, identity: this.#start, book: this.#expiry };
+    const publishing = { parts: this.#parts, identity: this.#start, book: this.#expiry.book };
     return publishExpiry({ ...publishing, isReady: () => this.isReady }, signal);
+  }
+
+  #followRules(signal: AbortSignal): Promise<void> {
+    return this.#expiry.followRules((kind) => this.#reflectors.restart(kind), this.#parts.sleep, signal);
   }
 
   #publishPods(signal: AbortSignal): Promise<void> {

@@ -4,6 +4,8 @@ import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import { listObjects } from '../../packages/kube-api/list.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
+import { kindName } from '../../schemas/events/cluster-objects.ts';
+import type { OwnRule } from '../../schemas/policy/own-rule.ts';
 import {
   referenceKey,
   type ServedKinds,
@@ -11,6 +13,7 @@ import {
   watchKey,
 } from '../cluster-agent/kinds/served-kinds.ts';
 import { formOf, type ObservedObject } from '../cluster-agent/watching/observed-object.ts';
+import { labelsAsked, rulesOn } from '../expiry-gc/rules/own-rules.ts';
 
 /** What a whole list of one kind held; `null` where it could not be read whole, and why. */
 export interface ListedKind {
@@ -35,42 +38,43 @@ export interface Looking {
   readonly connection: ApiConnection;
   /** Milliseconds that only grow, as the connection counts them. */
   readonly nowMs: () => number;
+  /** Rules of a policy, where it is asked what they would do. */
+  readonly rules?: readonly OwnRule[];
 }
 
 /** Lists all that is collected. Rejects with what the connection rejects with, and `API_REFUSED`. */
-export async function lookAtCluster(
-  { connection, nowMs }: Looking,
-  signal: AbortSignal,
-): Promise<ClusterLook> {
+export async function lookAtCluster(looking: Looking, signal: AbortSignal): Promise<ClusterLook> {
+  const { connection, nowMs } = looking;
   const discovery = await discover(connection, null);
   if (discovery === null)
     throw new FleetGcError('API_REFUSED', 'the API server tells nothing of what it serves');
   const served = servedKinds(discovery.groups);
-  const lists = await listAll(connection, [...served.collectable.values()], signal);
+  const lists = await listAll(looking, [...served.collectable.values()], signal);
   const missing = missingOwners(lists, served);
-  const again = await listAll(connection, [...missing.kinds], signal);
+  const again = await listAll(looking, [...missing.kinds], signal);
   const serverMs = connection.clock.at(nowMs())?.earliestMs ?? null;
   return { discovery, lists, newcomers: again.map((list) => onlyThese(list, missing.uids)), serverMs };
 }
 
 const listAll = (
-  connection: ApiConnection,
+  looking: Looking,
   kinds: readonly ResourceKind[],
   signal: AbortSignal,
 ): Promise<readonly ListedKind[]> => {
   const inTurn = pLimit(LISTS_AT_ONCE);
-  return Promise.all(kinds.map((kind) => inTurn(() => listKind(connection, kind, signal))));
+  return Promise.all(kinds.map((kind) => inTurn(() => listKind(looking, kind, signal))));
 };
 
 async function listKind(
-  connection: ApiConnection,
+  { connection, rules = [] }: Looking,
   kind: ResourceKind,
   signal: AbortSignal,
 ): Promise<ListedKind> {
   const objects: ObservedObject[] = [];
+  const asked = labelsAsked(rulesOn(rules, kindName(kind)));
   const outcome = await listObjects(
     connection,
-    { resource: kind, form: formOf(kind) },
+    { resource: kind, form: formOf(kind, asked) },
     (page) => void objects.push(...page),
     signal,
   );

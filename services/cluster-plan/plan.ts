@@ -8,13 +8,14 @@ import type {
   CollectorPlan,
   NamedObject,
   PlannedAction,
+  RulePlan,
   UnreadKind,
 } from '../../schemas/reports/cluster-plan.ts';
 import type { ClusterGraph } from '../cluster-agent/cluster-graph.ts';
 import type { ExpiryCollector } from '../expiry-gc/rules/due.ts';
 import type { ClusterLook } from './look.ts';
 import { graphOf } from './looked-at-graph.ts';
-import { judgeExpired } from './plan-expiry.ts';
+import { judgeByRules, judgeExpired } from './plan-expiry.ts';
 import { judgePods } from './plan-pods.ts';
 import { ruleWords } from './rule-words.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
@@ -91,12 +92,28 @@ const PLANNERS: Readonly<Record<Collector, Planner>> = {
   'pod-garbage-collector-controller': planPods,
 };
 
+/** By each rule of the policy. Rules look at the cluster as it is, before anybody has changed it. */
+function planRules({ look, graph }: Omit<Planning, 'policy'>, record: ClusterPolicyRecord): RulePlan[] {
+  const byRule = Map.groupBy(judgeByRules({ look, graph }, record), ({ verdict }) => verdict.facts.ownRule);
+  return (record.policy.rules ?? []).map(({ name }) => {
+    const judged = byRule.get(name) ?? [];
+    const { outcome } = clusterAnswer(
+      record.policy,
+      null,
+      judged.map(({ verdict }) => verdict),
+    );
+    const objects = judged.map(({ candidate, verdict }) => plannedAction(candidate.object, verdict, 1));
+    return { rule: name, outcome, objects: objects.toSorted(inOrder) };
+  });
+}
+
 const isCollector = (name: string): name is Collector => Object.hasOwn(PLANNERS, name);
 
 /** What the collectors would do now, by their own deciders. */
 export function clusterPlan({ look, clusterInstance, record }: Asking): ClusterPlan {
   const graph = graphOf(look);
   const { index, kinds } = graph;
+  const rules = planRules({ look, graph }, record);
   return {
     type: 'fleetgc.cluster-plan',
     version: 1,
@@ -106,6 +123,7 @@ export function clusterPlan({ look, clusterInstance, record }: Asking): ClusterP
     collectors: Object.keys(PLANNERS)
       .filter(isCollector)
       .map((collector) => ({ collector, ...PLANNERS[collector]({ look, graph, policy: record.policy }) })),
+    rules,
     ...unread(graph),
   };
 }

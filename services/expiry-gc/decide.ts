@@ -6,7 +6,7 @@ import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Expiry, ExpiryCandidate } from '../../schemas/events/expiry.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
 import { conclude, type ExpiryOutcome } from './rules/conclude.ts';
-import { EXPIRING } from './rules/due.ts';
+import { EXPIRING, isCollected } from './rules/due.ts';
 
 export const DECIDER = { name: 'expiry-gc', version: '1' } as const;
 
@@ -18,12 +18,12 @@ interface Concluded {
 
 /** What becomes of the objects of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
 export function decide(
-  { candidates, takenAt, annotated = [] }: Pick<Expiry, 'candidates' | 'takenAt' | 'annotated'>,
+  { candidates, takenAt, shares = [] }: Pick<Expiry, 'candidates' | 'takenAt' | 'shares'>,
   policy: ClusterPolicy,
 ): CommandingConclusion<ExpireAction> {
   const circumstances = {
     nowMs: takenAt.serverMs,
-    shareOf: (kind: string) => annotated.find((each) => each.kind === kind) ?? null,
+    shareOf: (kind: string) => shares.find((each) => each.kind === kind) ?? null,
   };
   const concluded = candidates.map((candidate) => ({
     candidate,
@@ -49,8 +49,8 @@ const oursAlone = (outcome: ExpiryOutcome, isGiven: (act: Act) => boolean): Expi
 /** Whose work it is: that of what is to go, else of what is kept; `null` for rules of the policy. */
 function workOf(concluded: readonly Concluded[]): Collector | null {
   for (const { outcome } of concluded) if (outcome.kind === 'act') return outcome.collector;
-  const of = concluded.map(({ candidate: { facts } }) => facts.of).find((each) => each !== 'object');
-  return of === undefined ? null : EXPIRING[of].collector;
+  const facts = concluded.map(({ candidate }) => candidate.facts).find(isCollected);
+  return facts === undefined ? null : EXPIRING[facts.of].collector;
 }
 
 const verdictOf = (outcome: ExpiryOutcome, position: number): ClusterVerdict => ({

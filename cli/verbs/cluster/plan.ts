@@ -24,7 +24,10 @@ export const verb = defineVerb({
     const record = chosenClusterPolicy(options, logger);
     using server = await openApiServer(options, { environment, sources: systemSources, signal });
     const { clusterInstance, connection } = server;
-    const look = await lookAtCluster({ connection, nowMs: systemSources.monotonicNow }, signal);
+    const look = await lookAtCluster(
+      { connection, nowMs: systemSources.monotonicNow, rules: record.policy.rules ?? [] },
+      signal,
+    );
     const value = clusterPlan({ look, clusterInstance, record });
     const lines = options.output === 'table' ? clusterPlanLines(value) : [];
     await write(`${formatResult(options.output, { value, lines })}\n`);

@@ -1,8 +1,8 @@
-import { durationText } from '../../../packages/policy/value-text.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import { durationText } from '../../../schemas/policy/value-text.ts';
 import type {
   AuditSimulation,
   NodeSimulation,

@@ -12,14 +12,22 @@ export const clusterPlanLines = (plan: ClusterPlan): readonly string[] => {
   return [
     `Policy ${policy.name}: ${policy.mode}, profile ${policy.profile}`,
     `${counted(totals.objects, 'object')} of ${counted(totals.kinds, 'kind')} were looked at.`,
-    ...plan.collectors.flatMap(collectorLines),
+    ...plan.collectors.flatMap((each) => [
+      '',
+      `${each.collector}: ${OUTCOMES[each.outcome]}`,
+      ...objectLines(each),
+    ]),
+    ...plan.rules.flatMap((each) => [
+      '',
+      `rule ${each.rule}: ${RULE_OUTCOMES[each.outcome] ?? OUTCOMES[each.outcome]}`,
+      ...objectLines(each),
+    ]),
     ...unreadLines(plan),
   ].map(printableLine);
 };
 
-function collectorLines({ collector, outcome, objects }: CollectorPlan): readonly string[] {
-  const head = ['', `${collector}: ${OUTCOMES[outcome]}`];
-  if (objects.length === 0) return [...head, 'Nothing calls for anything.'];
+function objectLines({ objects }: Pick<CollectorPlan, 'objects'>): readonly string[] {
+  if (objects.length === 0) return ['Nothing calls for anything.'];
   const rows = objects.map((planned) => [
     ACTIONS[planned.action],
     kindName(planned),
@@ -27,7 +35,7 @@ function collectorLines({ collector, outcome, objects }: CollectorPlan): readonl
     isDone(planned) ? String(planned.wave) : '',
     `${planned.because} (${planned.rule}${factsText(planned)})`,
   ]);
-  return [...head, ...tableLines(['WOULD', 'KIND', 'NAME', 'WAVE', 'WHY'], rows)];
+  return tableLines(['WOULD', 'KIND', 'NAME', 'WAVE', 'WHY'], rows);
 }
 
 const OUTCOMES: Readonly<Record<CollectorPlan['outcome'], string>> = {
@@ -37,6 +45,10 @@ const OUTCOMES: Readonly<Record<CollectorPlan['outcome'], string>> = {
   'nothing-to-do': 'nothing is to be done',
   'no-policy': 'no policy holds, so everything stays',
   paused: 'a pause holds, so everything stays',
+};
+
+const RULE_OUTCOMES: Readonly<Partial<Record<CollectorPlan['outcome'], string>>> = {
+  commanded: 'this would be done, no more of it in an hour than the rule allows',
 };
 
 const ACTIONS: Readonly<Record<PlannedAction['action'], string>> = {

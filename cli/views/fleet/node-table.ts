@@ -1,5 +1,5 @@
-import { durationText } from '../../../packages/policy/value-text.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
+import { durationText } from '../../../schemas/policy/value-text.ts';
 import type { FleetNode, FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import { tableLines } from '../../framework/output.ts';
 

@@ -13,19 +13,23 @@ const Job = z.object({
     .nullish(),
 });
 
-const FINISHED: readonly string[] = ['Complete', 'Failed'];
+const Finished = z.object({
+  type: z.enum(['Complete', 'Failed']),
+  status: z.literal('True'),
+  lastTransitionTime: z.int().nullable(),
+});
 
 /** `null` for what is no Job. The first condition that says that it is finished counts (cluster K2). */
 export function readJob(value: unknown): JobFacts | null {
   const parsed = Job.safeParse(value);
   if (!parsed.success) return null;
   const { spec, status } = parsed.data;
-  const finished = status?.conditions?.find(
-    (condition) => FINISHED.includes(condition.type) && condition.status === 'True',
+  const [finished] = (status?.conditions ?? []).flatMap(
+    (condition) => Finished.safeParse(condition).data ?? [],
   );
   return {
     of: 'Job',
     ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished ?? null,
-    finished: finished === undefined ? null : { atMs: finished.lastTransitionTime },
+    finished: finished === undefined ? null : { atMs: finished.lastTransitionTime, type: finished.type },
   };
 }

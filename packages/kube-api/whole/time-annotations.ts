@@ -3,6 +3,7 @@ import {
   MAX_ANNOTATION_LENGTH,
   TimeAnnotation,
 } from '../../../schemas/events/expiry.ts';
+import { memberOf } from './member-of.ts';
 
 export type Annotations = NonNullable<ExpiryCandidate['annotations']>;
 
@@ -17,6 +18,3 @@ export function timeAnnotations(value: unknown): Annotations | null {
   });
   return found.length === 0 ? null : Object.fromEntries(found);
 }
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : null;

@@ -1,6 +1,8 @@
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
+import { lowerCase } from './lower-case.ts';
 import type { Problem } from './problem.ts';
+import { ruleWarnings } from './rule-warnings.ts';
 import { problemAt, type YamlDocument } from './yaml-document.ts';
 
 /** What of a policy for clusters is valid and yet may not do what its author thinks. */
@@ -9,6 +11,7 @@ export const clusterWarningsOn = (policy: ClusterPolicy, document: YamlDocument)
   ...droppedKinds(policy, document),
   ...policy.heldKinds.flatMap((kind, index) => lowerCase(kind, ['heldKinds', index], document)),
   ...policy.keep.kinds.flatMap((kind, index) => lowerCase(kind, ['keep', 'kinds', index], document)),
+  ...(policy.rules ?? []).flatMap((rule, index) => ruleWarnings(rule, ['rules', index], document)),
 ];
 
 const withoutCollectors = (
@@ -36,15 +39,4 @@ function droppedKinds({ heldKinds }: ClusterPolicy, document: YamlDocument): rea
           `${dropped.join(', ')} ${dropped.length === 1 ? 'is' : 'are'} not held now: the list replaces the default as a whole`,
         ),
       ];
-}
-
-function lowerCase(
-  kind: string,
-  path: readonly (string | number)[],
-  document: YamlDocument,
-): readonly Problem[] {
-  const name = kind.slice(kind.indexOf('/') + 1);
-  return /^[a-z]/.test(name)
-    ? [problemAt(document, path, `${kind} looks like the name of a resource: kinds are written as in Pod`)]
-    : [];
 }

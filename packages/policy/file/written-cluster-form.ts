@@ -1,7 +1,8 @@
 import { stringify } from 'yaml';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { CLUSTER_POLICY_KIND, type ClusterPolicyFile } from '../../../schemas/policy/cluster-policy-file.ts';
-import { durationText } from '../value-text.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
+import { durationText } from '../../../schemas/policy/value-text.ts';
 
 /** A policy for clusters as one would write it with every default spelt out; reading it again gives the same policy. */
 export const writtenClusterForm = ({
@@ -11,6 +12,7 @@ export const writtenClusterForm = ({
   priority,
   mode,
   profile,
+  rules,
   ...rest
 }: ClusterPolicy): ClusterPolicyFile => ({
   kind: CLUSTER_POLICY_KIND,
@@ -20,7 +22,13 @@ export const writtenClusterForm = ({
   mode,
   profile,
   ...rest,
+  ...(rules !== undefined && { rules: rules.map(writtenRule) }),
   commandLifetime: durationText(commandLifetimeMs),
+});
+
+const writtenRule = ({ afterMs, ...rule }: OwnRule): NonNullable<ClusterPolicyFile['rules']>[number] => ({
+  ...rule,
+  ...(afterMs !== undefined && { after: durationText(afterMs) }),
 });
 
 export const writtenClusterYaml = (policy: ClusterPolicy): string =>

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { Amount, EvictionSignal, EvictionThreshold } from '../../../schemas/policy/eviction.ts';
 import type { NodeSelector, Policy, PolicyKeep } from '../../../schemas/policy/policy.ts';
 import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
-import { durationText, quantityText } from '../value-text.ts';
+import { durationText, quantityText } from '../../../schemas/policy/value-text.ts';
 
 /** A policy as one would write it with every default spelt out; reading it again gives the same policy. */
 export function writtenForm({ selector, keep, ...policy }: Policy): PolicyFile {

@@ -1,36 +1,36 @@
-import type { Expiring } from '../../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
-import { type Expiry, type ExpiryCandidate, MAX_EXPIRING } from '../../../schemas/events/expiry.ts';
-import { annotatedEndMs } from '../../expiry-gc/rules/annotated-end.ts';
-import { dueOf } from '../../expiry-gc/rules/due.ts';
-import { graphObject } from '../graph-object-of.ts';
+import {
+  type Expiry,
+  type ExpiryCandidate,
+  type JobState,
+  MAX_EXPIRING,
+} from '../../../schemas/events/expiry.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { watchKey } from '../kinds/served-kinds.ts';
 import type { ObservedObject } from '../watching/observed-object.ts';
 import type { ReflectorSink } from '../watching/reflector.ts';
 import { DueTimes } from './due-times.ts';
+import { type Known, knownExpiring } from './known-expiring.ts';
 
 export interface ExpiryBookOptions {
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
   isKeptNamespace(namespace: string): boolean;
   /** How many objects of the kind there are (cluster S11). */
   countObjects(kind: ResourceKind): number;
+  /** Rules of the policy in force for a kind, where they ask more of its objects than annotations. */
+  rules(kind: ResourceKind): readonly OwnRule[];
+  /** How far the Job of this uid is (cluster S15). */
+  jobState(uid: string): JobState;
 }
 
 /** What is published at once. */
-export type ExpiryBatch = Pick<Expiry, 'candidates' | 'annotated'>;
-
-/** An object whose time comes. */
-interface Known extends Expiring {
-  readonly kind: ResourceKind;
-  readonly object: Omit<ExpiryCandidate['object'], keyof ResourceKind | 'keptBy'>;
-  readonly keep: boolean;
-  readonly isControlled: boolean;
-  readonly dueAtMs: number;
-}
+export type ExpiryBatch = Pick<Expiry, 'candidates' | 'shares'>;
 
 /** Published again after so long, so that what was lost or has expired heals. */
 const AGAIN_AFTER_MS = 600_000;
+/** No more is taken into a fact that is so long: within the bounds of its topic, whatever the objects are like. */
+const LONG_FACT_CHARACTERS = 1_000_000;
 
 /**
  * Objects that say by themselves when their time is over, and when that is. Each list builds it anew, so no timer has to outlive the
@@ -54,26 +54,27 @@ export class ExpiryBook implements ReflectorSink {
   /** Objects whose time is over by what the API server's clock shows at least, as many as a fact holds (cluster K4, L1). */
   take(serverMs: number): ExpiryBatch {
     const taken: ExpiryCandidate[] = [];
-    const annotated = new Map<string, ResourceKind>();
-    while (taken.length < MAX_EXPIRING) {
+    const ofRules = new Map<string, ResourceKind>();
+    let characters = 0;
+    while (taken.length < MAX_EXPIRING && characters < LONG_FACT_CHARACTERS) {
       const uid = this.#due.take(serverMs);
       if (uid === null) break;
       const known = this.#known.get(uid);
       if (known === undefined) continue;
       this.#due.put(uid, serverMs + AGAIN_AFTER_MS);
-      taken.push(this.#candidate(known));
-      if (known.annotations !== undefined) annotated.set(kindName(known.kind), known.kind);
+      const candidate = this.#candidate(known);
+      taken.push(candidate);
+      characters += JSON.stringify(candidate).length;
+      if (known.ownEndMs !== null) ofRules.set(kindName(known.kind), known.kind);
     }
-    const shares = [...annotated].map(([kind, of]) => this.#share(kind, of, serverMs));
-    return { candidates: taken, ...(shares.length > 0 && { annotated: shares }) };
+    const shares = [...ofRules].map(([kind, of]) => this.#share(kind, of, serverMs));
+    return { candidates: taken, ...(shares.length > 0 && { shares }) };
   }
 
-  #share(kind: string, of: ResourceKind, serverMs: number): NonNullable<Expiry['annotated']>[number] {
+  #share(kind: string, of: ResourceKind, serverMs: number): NonNullable<Expiry['shares']>[number] {
     let over = 0;
-    for (const known of this.#known.values()) {
-      const endMs = kindName(known.kind) === kind ? annotatedEndMs(known) : null;
-      if (endMs !== null && endMs <= serverMs) over++;
-    }
+    for (const known of this.#known.values())
+      if (known.ownEndMs !== null && known.ownEndMs <= serverMs && kindName(known.kind) === kind) over++;
     return { kind, over, objects: this.#options.countObjects(of) };
   }
 
@@ -96,7 +97,7 @@ export class ExpiryBook implements ReflectorSink {
 
   /** What is put again as it was does not become due again (cluster K3, K7). */
   put(kind: ResourceKind, observed: ObservedObject): void {
-    const known = knownOf(kind, observed);
+    const known = knownExpiring(kind, observed, this.#options.rules(kind));
     if (known === null) {
       this.#forget(observed.uid);
       return;
@@ -136,23 +137,23 @@ export class ExpiryBook implements ReflectorSink {
     this.#due.remove(uid);
   }
 
-  #candidate({ kind, object, keep, dueAtMs: _, isControlled, ...timed }: Known): ExpiryCandidate {
+  #candidate({
+    kind,
+    object,
+    keep,
+    dueAtMs: _,
+    ownEndMs: __,
+    isControlled,
+    jobUid,
+    ...timed
+  }: Known): ExpiryCandidate {
     const isInKept = object.namespace !== '' && this.#options.isKeptNamespace(object.namespace);
     const keptBy = keep ? 'object' : isInKept ? 'namespace' : null;
-    return { object: { ...kind, ...object, keptBy }, ...timed, ...(isControlled && { isControlled }) };
+    return {
+      object: { ...kind, ...object, keptBy },
+      ...timed,
+      ...(isControlled && { isControlled }),
+      ...(jobUid !== null && { controllingJob: this.#options.jobState(jobUid) }),
+    };
   }
-}
-
-/** `null` for an object that nothing says to delete, or that is going already (cluster K1). */
-function knownOf(kind: ResourceKind, observed: ObservedObject): Known | null {
-  const { expiring = null } = observed;
-  if (expiring === null || observed.deletionTimestamp !== null) return null;
-  // Which rules hold is decided by the policy: of all profiles the earliest counts here.
-  const ends = [dueOf(expiring, 'fleetgc')?.atMs ?? null, annotatedEndMs(expiring)];
-  const dueAtMs = Math.min(...ends.filter((each) => each !== null));
-  if (dueAtMs === Number.POSITIVE_INFINITY) return null;
-  const isControlled = observed.ownerReferences.some(({ controller }) => controller);
-  const { namespace, name, uid, resourceVersion, deletionTimestamp, keep } = graphObject(kind, observed);
-  const object = { namespace, name, uid, resourceVersion, deletionTimestamp };
-  return { ...expiring, kind, object, keep, isControlled, dueAtMs };
 }

@@ -30,6 +30,10 @@ export class Mirror<Row> implements ReflectorSink {
     return this.#rows.size;
   }
 
+  row(uid: string): Row | undefined {
+    return this.#rows.get(uid);
+  }
+
   rows(): MapIterator<Row> {
     return this.#rows.values();
   }

@@ -1,6 +1,6 @@
 import { type ObjectForm, wholeForm } from '../../../packages/kube-api/form.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
-import { type Expiring, expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
+import { type Expiring, expiringForm, type LabelsAsked } from '../../../packages/kube-api/whole/expiring.ts';
 import { type NodeFacts, readNode } from '../../../packages/kube-api/whole/node.ts';
 import { type PodFacts, readPod } from '../../../packages/kube-api/whole/pod.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
@@ -17,8 +17,8 @@ interface WholeFacts {
 export interface ObservedObject extends ObjectMetadata, WholeFacts {}
 
 /** In which form a kind is listed and watched: as metadata alone unless more has to be known of it (cluster A1). */
-export function formOf(kind: ResourceKind): ObjectForm<ObservedObject> {
-  const timed = expiringForm(kind);
+export function formOf(kind: ResourceKind, asked: LabelsAsked): ObjectForm<ObservedObject> {
+  const timed = expiringForm(kind, asked);
   const readFacts = factsReader(kind);
   if (readFacts === null) return timed;
   return wholeForm((value) => {
@@ -37,6 +37,7 @@ type NamedResource = Pick<ResourceKind, 'group' | 'resource'>;
 
 export const POD_RESOURCE: NamedResource = { group: '', resource: 'pods' };
 export const NODE_RESOURCE: NamedResource = { group: '', resource: 'nodes' };
+export const JOB_RESOURCE: NamedResource = { group: 'batch', resource: 'jobs' };
 
 export const isResource = (kind: NamedResource, { group, resource }: NamedResource): boolean =>
   kind.group === group && kind.resource === resource;

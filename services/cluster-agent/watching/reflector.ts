@@ -1,6 +1,7 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { listObjects } from '../../../packages/kube-api/list.ts';
 import { type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
+import type { LabelsAsked } from '../../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import { backoffMs, type RetryBackoff, type Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
@@ -26,6 +27,8 @@ export interface ReflectorOptions {
   readonly sink: ReflectorSink;
   readonly sleep: Sleep;
   readonly random: () => number;
+  /** Which labels rules of the policy ask for in objects of the kind. */
+  readonly labelsAsked: (kind: ResourceKind) => LabelsAsked;
   /** At most so many lists at once, over all kinds. */
   readonly inTurn: <Result>(list: () => Promise<Result>) => Promise<Result>;
 }
@@ -89,7 +92,7 @@ class Reflector {
       sink.beginList(this.#kind);
       return listObjects(
         connection,
-        { resource: this.#kind, form: formOf(this.#kind) },
+        this.#what(),
         (objects) => sink.listed(this.#kind, objects),
         this.#signal,
       );
@@ -112,8 +115,7 @@ class Reflector {
       events++;
       this.#seen(event);
     };
-    const what = { resource: this.#kind, form: formOf(this.#kind) };
-    const watching = { ...what, from, onEvent, signal: this.#signal, sleep, random };
+    const watching = { ...this.#what(), from, onEvent, signal: this.#signal, sleep, random };
     const end = await watchObjects(connection, watching);
     if (end.why !== 'closed') this.#from = null;
     this.#isWatchRefused = end.why === 'refused' && events === 0;
@@ -121,6 +123,10 @@ class Reflector {
     if (events > 0) this.#failures = 0;
     else await this.#pause();
     return null;
+  }
+
+  #what() {
+    return { resource: this.#kind, form: formOf(this.#kind, this.#options.labelsAsked(this.#kind)) };
   }
 
   #seen(event: WatchEvent<ObservedObject>): void {

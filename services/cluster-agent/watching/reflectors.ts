@@ -1,4 +1,5 @@
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
+import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import { type ReflectorOptions, reflect } from './reflector.ts';
 
 interface Running {
@@ -22,6 +23,19 @@ export class Reflectors {
     const stop = new AbortController();
     const ended = reflect(kind, this.#options, stop.signal).catch(this.#onFailure);
     this.#running.set(kind, { stop, ended });
+  }
+
+  /** Lists a kind anew, by its name, since more or less is read of its objects now. Only when the one before has ended. */
+  restart(name: string): void {
+    for (const [kind, running] of this.#running) {
+      if (kindName(kind) !== name) continue;
+      running.stop.abort();
+      const stop = new AbortController();
+      const ended = running.ended
+        .then(() => reflect(kind, this.#options, stop.signal))
+        .catch(this.#onFailure);
+      this.#running.set(kind, { stop, ended });
+    }
   }
 
   /** Ends those of this resource, in whatever version. */

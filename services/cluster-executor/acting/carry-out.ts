@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { type ObjectMetadata, readMetadata, UNREADABLE } from '../../../packages/kube-api/metadata.ts';
 import { jsonOf } from '../../../packages/kube-api/status.ts';
@@ -77,6 +78,14 @@ async function patched(connection: ApiConnection, deed: Deed, left: MetadataLeft
     : patchMetadata(connection, targetOf(deed), left);
 }
 
-/** An object that went at once is told as a status, or without the time of its deletion. */
-const isStillThere = ({ body }: ApiAnswer): boolean =>
-  (readMetadata(jsonOf(body))?.deletionTimestamp ?? null) !== null;
+/** What went at once is told as a status, or as it was: finalizers alone hold an object without grace, such as a pod that has ended. */
+function isStillThere({ body }: ApiAnswer): boolean {
+  const answer = jsonOf(body);
+  const left = readMetadata(answer);
+  if (left === null || left.deletionTimestamp === null) return false;
+  return (
+    left.finalizers.length > 0 || Grace.safeParse(answer).data?.metadata.deletionGracePeriodSeconds !== 0
+  );
+}
+
+const Grace = z.object({ metadata: z.object({ deletionGracePeriodSeconds: z.int().optional() }) });

@@ -1,7 +1,15 @@
-import { type ExpiringObject, expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
+import { controllerOf, isJob } from '../../../packages/kube-api/controller.ts';
+import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import {
+  type Expiring,
+  type ExpiringObject,
+  expiringForm,
+} from '../../../packages/kube-api/whole/expiring.ts';
 import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
+import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
 import { conclude, type ExpiryOutcome } from '../../expiry-gc/rules/conclude.ts';
+import { labelsAsked, rulesOn } from '../../expiry-gc/rules/own-rules.ts';
 import { ruleKey } from './count-keys.ts';
 import { type Asked, clockUnbelieved, type Judgement, unreadable } from './judgement.ts';
 import { refused, type Stop, settled } from './stop.ts';
@@ -30,9 +38,9 @@ export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judg
   );
 }
 
-async function liveObject({ order, kind, reads }: Asked): Promise<ExpiringObject | Stop> {
+async function liveObject({ order, kind, reads, record }: Asked): Promise<ExpiringObject | Stop> {
   const { object: ordered } = order.item;
-  const form = expiringForm(kind);
+  const form = expiringForm(kind, labelsAsked(rulesOn(record.policy.rules ?? [], kindName(kind))));
   const live = await reads.whole({ kind, named: ordered }, form);
   switch (live.kind) {
     case 'found':
@@ -52,14 +60,29 @@ async function candidateOf(
     return refused('kept-by-own-judgement', 'nothing that can be read says when its time is over');
   const isInKept = kind.namespaced ? await reads.keepsNamespace(object.namespace) : false;
   if (typeof isInKept !== 'boolean') return isInKept;
-  const { name, uid, resourceVersion, deletionTimestamp, ownerReferences } = object;
+  const controlled = await controlOf(object, expiring, reads);
+  if ('kind' in controlled) return controlled;
+  const { name, uid, resourceVersion, deletionTimestamp } = object;
   const namespace = kind.namespaced ? object.namespace : '';
   const keptBy = keep ? 'object' : isInKept ? 'namespace' : null;
   return {
     object: { ...kind, namespace, name, uid, resourceVersion, deletionTimestamp, keptBy },
     ...expiring,
-    isControlled: ownerReferences.some(({ controller }) => controller),
+    ...controlled,
   };
+}
+
+/** What controls the object; of the Job that owns a pod it is asked how far that is (cluster S15). */
+async function controlOf(
+  { namespace, ownerReferences }: Pick<ObjectMetadata, 'namespace' | 'ownerReferences'>,
+  { facts }: Expiring,
+  reads: Asked['reads'],
+): Promise<Pick<ExpiryCandidate, 'isControlled' | 'controllingJob'> | Stop> {
+  const controller = controllerOf(ownerReferences);
+  const isControlled = controller !== null;
+  if (facts.of !== 'Pod' || controller === null || !isJob(controller)) return { isControlled };
+  const controllingJob = await reads.job(namespace, controller);
+  return typeof controllingJob === 'string' ? { isControlled, controllingJob } : controllingJob;
 }
 
 function objectionTo(outcome: ExpiryOutcome, { order, record }: Asked, act: ExpireAction): Stop | null {

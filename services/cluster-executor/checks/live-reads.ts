@@ -1,11 +1,18 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { METADATA_FORM, type ObjectForm, wholeForm } from '../../../packages/kube-api/form.ts';
-import { type ObjectMetadata, readMetadata } from '../../../packages/kube-api/metadata.ts';
+import {
+  type ApiOwnerReference,
+  type ObjectMetadata,
+  readMetadata,
+} from '../../../packages/kube-api/metadata.ts';
 import { type LiveObject, readObject } from '../../../packages/kube-api/read.ts';
 import { type ApiObjectName, hasPath } from '../../../packages/kube-api/resources.ts';
+import { expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
 import { type NodeFacts, readNode } from '../../../packages/kube-api/whole/node.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
+import type { JobState } from '../../../schemas/events/expiry.ts';
+import { jobStateOf } from '../../expiry-gc/rules/own-rules.ts';
 import type { KindCatalog } from './kind-catalog.ts';
 import { Proofs } from './proofs.ts';
 import type { SameInstance } from './same-instance.ts';
@@ -26,6 +33,16 @@ const NODES = {
   resource: 'nodes',
   namespaced: false,
 } as const satisfies ServedKind;
+
+const JOBS = {
+  group: 'batch',
+  version: 'v1',
+  kind: 'Job',
+  resource: 'jobs',
+  namespaced: true,
+} as const satisfies ServedKind;
+
+const JOB_FORM = expiringForm(JOBS, null);
 
 const NODE_FORM = wholeForm<ObjectMetadata & { readonly node: NodeFacts | null }>((value) => {
   const metadata = readMetadata(value);
@@ -141,6 +158,19 @@ export class LiveReads {
     return node === null
       ? { is: 'there', isReady: true }
       : { is: node.isOutOfService ? 'out-of-service' : 'there', isReady: node.isReady };
+  }
+
+  /** How far the Job is that owns a pod, by its uid. Of one that is not there, or cannot be read, nothing is known (cluster S15). */
+  async job(
+    namespace: string,
+    { name, uid }: Pick<ApiOwnerReference, 'name' | 'uid'>,
+  ): Promise<JobState | Stop> {
+    const named = { namespace, name };
+    if (!hasPath(JOBS, named)) return 'unknown';
+    const found = await this.whole({ kind: JOBS, named }, JOB_FORM);
+    if (found.kind === 'unknown') return maySoonBeKnown(found) ?? 'unknown';
+    if (found.kind === 'absent' || found.object.uid !== uid) return 'unknown';
+    return jobStateOf(found.object.expiring?.facts ?? null);
   }
 
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */

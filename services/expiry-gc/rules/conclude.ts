@@ -4,11 +4,10 @@ import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
-import { annotatedEndMs } from './annotated-end.ts';
-import { type DueRule, dueOf, EXPIRING, type ExpiryCollector } from './due.ts';
-import { forbiddenBecause, isTenth, ruleFor, type Share } from './own-rules.ts';
+import { type DueRule, dueOf, EXPIRING, type ExpiryCollector, isCollected } from './due.ts';
+import { forbiddenBecause, isTenth, ownEndOf, ruleFor, type Share } from './own-rules.ts';
 
-export type ExpiryRule = DueRule | 'K1' | 'L1' | 'S2' | 'S5' | 'S8' | 'S9' | 'S11';
+export type ExpiryRule = DueRule | 'K1' | 'L1' | 'S2' | 'S5' | 'S8' | 'S9' | 'S11' | 'S12' | 'S13';
 
 type Facts = ClusterVerdict['facts'];
 
@@ -21,7 +20,12 @@ export type ExpiryOutcome =
       readonly act: ExpireAction;
       readonly collector: ExpiryCollector | null;
     }
-  | { readonly kind: 'keep' | 'hold'; readonly rule: ExpiryRule; readonly facts: Facts };
+  | Stays;
+interface Stays {
+  readonly kind: 'keep' | 'hold';
+  readonly rule: ExpiryRule;
+  readonly facts: Facts;
+}
 
 export type ExpirySettings = Pick<ClusterPolicy, 'profile' | 'keep' | 'heldKinds' | 'collectors' | 'rules'>;
 
@@ -46,7 +50,7 @@ export function conclude(
 
 function byItsKind(candidate: ExpiryCandidate, settings: ExpirySettings, nowMs: number): ExpiryOutcome {
   const { object, facts } = candidate;
-  if (facts.of === 'object') return { kind: 'keep', rule: 'S8', facts: {} };
+  if (!isCollected(facts)) return { kind: 'keep', rule: 'S8', facts: {} };
   const row = EXPIRING[facts.of];
   const keep = (told: Facts): ExpiryOutcome => ({ kind: 'keep', rule: row.stays, facts: told });
   if (kindName(object) !== row.kind) return keep({ kind: kindName(object), factsOf: facts.of });
@@ -66,49 +70,43 @@ function byItsKind(candidate: ExpiryCandidate, settings: ExpirySettings, nowMs: 
   );
 }
 
-/** `null` where no rule of the policy is for it, or its annotations say nothing (cluster S8). */
+/** `null` where no rule of the policy is for it, or its annotations say nothing (cluster S8, S12). */
 function byOwnRule(
   candidate: ExpiryCandidate,
   settings: ExpirySettings,
   { nowMs, shareOf }: Circumstances,
 ): ExpiryOutcome | null {
-  const endMs = annotatedEndMs(candidate);
-  const rule = ruleFor(candidate, settings.rules ?? []);
-  if (endMs === null || rule === undefined) return null;
-  const told = { ownRule: rule.name, dueAtMs: endMs };
+  const ownRule = ruleFor(candidate, settings.rules ?? []);
+  if (ownRule === undefined) return null;
+  const { rule, atMs } = ownEndOf(ownRule, candidate);
+  if (atMs === null)
+    return rule === 'S8' ? null : { kind: 'keep', rule: 'S13', facts: { ownRule: ownRule.name } };
+  const told = { ownRule: ownRule.name, dueAtMs: atMs };
   const { deletionTimestamp } = candidate.object;
-  if (deletionTimestamp !== null || nowMs < endMs) return { kind: 'keep', rule: 'S8', facts: told };
+  if (deletionTimestamp !== null || nowMs < atMs) return { kind: 'keep', rule, facts: told };
   const forbidden = forbiddenBecause(candidate);
   if (forbidden !== null) return { kind: 'keep', rule: 'S9', facts: { ...told, forbidden } };
-  const stays =
-    spared(candidate, { ...settings, profile: 'fleetgc' }) ?? heldAsTenth(candidate, told, shareOf);
-  if (stays !== null) return stays;
-  const { propagation } = rule;
+  const stays = spared(candidate, { ...settings, profile: 'fleetgc' }) ?? heldAsTenth(candidate, shareOf);
+  if (stays !== null) return { ...stays, facts: { ...told, ...stays.facts } };
+  const { propagation } = ownRule;
   return {
     kind: 'act',
-    rule: 'S8',
+    rule,
     facts: { ...told, propagation },
-    act: { action: 'expire', propagation, ownRule: rule.name },
+    act: { action: 'expire', propagation, ownRule: ownRule.name },
     collector: null,
   };
 }
 
-function heldAsTenth(
-  { object }: ExpiryCandidate,
-  told: Facts,
-  shareOf: Circumstances['shareOf'],
-): ExpiryOutcome | null {
+function heldAsTenth({ object }: ExpiryCandidate, shareOf: Circumstances['shareOf']): Stays | null {
   const kind = kindName(object);
   const share = shareOf(kind);
   if (share === undefined || (share !== null && !isTenth(share))) return null;
-  return { kind: 'hold', rule: 'S11', facts: { ...told, kind, ...share } };
+  return { kind: 'hold', rule: 'S11', facts: { kind, ...share } };
 }
 
 /** Why an object stays though its time is over, in profile `fleetgc` (cluster S2, S5). */
-function spared(
-  { object }: ExpiryCandidate,
-  { profile, keep, heldKinds }: ExpirySettings,
-): ExpiryOutcome | null {
+function spared({ object }: ExpiryCandidate, { profile, keep, heldKinds }: ExpirySettings): Stays | null {
   if (profile === 'kubernetes') return null;
   const because = keptBecause(object, {
     namespaces: new Set(keep.namespaces),

@@ -43,6 +43,7 @@ function duesOf({ facts, createdAtMs }: Timed, profile: Profile): readonly Due[]
       return ofJob(facts);
     case 'CertificateSigningRequest':
       return [...ofConditions(facts, profile), ...whileOpen(facts, createdAtMs)];
+    case 'Pod':
     case 'object':
       return [];
     case 'PodCertificateRequest':
@@ -104,8 +105,13 @@ interface FactsRow {
   readonly collector: ExpiryCollector;
 }
 
+type CollectedFacts = Exclude<ExpiryFacts, { of: 'Pod' | 'object' }>;
+
+/** Whether a collector of the control plane deletes objects with such facts. */
+export const isCollected = (facts: ExpiryFacts): facts is CollectedFacts => Object.hasOwn(EXPIRING, facts.of);
+
 /** The one table of facts about time. */
-export const EXPIRING: Readonly<Record<Exclude<ExpiryFacts['of'], 'object'>, FactsRow>> = {
+export const EXPIRING: Readonly<Record<CollectedFacts['of'], FactsRow>> = {
   Job: {
     kind: 'batch/Job',
     stays: 'K1',

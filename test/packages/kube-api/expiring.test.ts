@@ -14,8 +14,12 @@ const CREATED = {
 };
 const CREATED_MS = Date.UTC(2026, 10, 25, 10);
 
-const read = (group: string, kind: string, value: object): unknown =>
-  expiringForm({ group, kind }).read({ ...CREATED, ...value })?.expiring;
+const read = (
+  group: string,
+  kind: string,
+  value: object,
+  asked: ReadonlySet<string> | null = null,
+): unknown => expiringForm({ group, kind }, asked).read({ ...CREATED, ...value })?.expiring;
 const readJob = (value: object): unknown => read('batch', 'Job', value);
 const readRequest = (status: unknown): unknown =>
   read('certificates.k8s.io', 'CertificateSigningRequest', { status });
@@ -39,7 +43,7 @@ test('[cluster K2] of a Job the first condition counts that says that it is fini
     facts: {
       of: 'Job',
       ttlSecondsAfterFinished: 0,
-      finished: { atMs: Date.UTC(2026, 10, 25, 12) },
+      finished: { type: 'Failed', atMs: Date.UTC(2026, 10, 25, 12) },
     },
   });
 });
@@ -94,10 +98,10 @@ test('a request with conditions beyond all bounds has no facts', () => {
 
 test('kinds of which no rule about time knows are read as metadata alone', () => {
   for (const kind of ['ConfigMap', 'toString']) {
-    expect(expiringForm({ group: '', kind }).accept).toContain('as=PartialObjectMetadata');
+    expect(expiringForm({ group: '', kind }, null).accept).toContain('as=PartialObjectMetadata');
     expect(read('', kind, {})).toBeNull();
   }
-  expect(expiringForm({ group: 'batch', kind: 'Job' }).accept).toBe('application/json');
+  expect(expiringForm({ group: 'batch', kind: 'Job' }, null).accept).toBe('application/json');
 });
 
 test('[cluster S8] of any object the annotations are read that say when it may go, and no others', () => {
@@ -110,6 +114,26 @@ test('[cluster S8] of any object the annotations are read that say when it may g
   });
   for (const none of [{}, null, { 'janitor/ttl': 7 }, { 'janitor/expires': 'x'.repeat(65) }])
     expect(annotated(none)).toBeNull();
+});
+
+test('[cluster S12] where rules ask for a kind, each of its objects is read with its labels, and else none is', () => {
+  const labels = { app: 'ci', other: 'x' };
+  const value = { metadata: { ...CREATED.metadata, labels } };
+  expect(read('', 'ConfigMap', value, new Set(['app']))).toEqual({
+    createdAtMs: CREATED_MS,
+    facts: { of: 'object' },
+    labels: { app: 'ci' },
+  });
+  expect(read('', 'ConfigMap', value, new Set())).toEqual({
+    createdAtMs: CREATED_MS,
+    facts: { of: 'object' },
+  });
+  const pod = { ...value, status: { phase: 'Succeeded', startTime: '2026-11-25T11:00:00Z' } };
+  expect(read('', 'Pod', pod)).toBeNull();
+  expect(read('', 'Pod', pod, new Set())).toMatchObject({
+    facts: { of: 'Pod', ended: { state: 'Succeeded' } },
+  });
+  expect(expiringForm({ group: '', kind: 'Pod' }, null).accept).toBe('application/json');
 });
 
 test('a time is what an API server writes', () => {

@@ -9,6 +9,7 @@ import {
 import { writtenClusterYaml } from '../../../packages/policy/file/written-cluster-form.ts';
 import { ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
 import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { runs } from '../../support/property-runs.ts';
 
 const read = (text: string) => readAnyPolicyFiles([{ file: 'p.yaml', text }]);
@@ -127,6 +128,42 @@ test.each<{ name: string; text: string; says: string[] }>([
     ],
   },
   {
+    name: 'a rule that would take all that is old enough',
+    text: `${SMALLEST}rules: [{ name: a, kinds: [ConfigMap, apps/Deployment], after: 72h }]\n`,
+    says: [
+      'p.yaml:4:64: rules[0].after: would take every ConfigMap and every apps/Deployment of every namespace that is older than 72h: say labels, namespaces or states too',
+    ],
+  },
+  {
+    name: 'conditions that were emptied',
+    text: `${SMALLEST}rules: [{ name: a, kinds: [Pod], after: 1h, labels: {} }, { name: b, kinds: [Pod], after: 1h, states: [] }]\n`,
+    says: [
+      'p.yaml:4:53: rules[0].labels: must not be empty; leave it out for no such condition',
+      'p.yaml:4:103: rules[1].states: must not be empty; leave it out for no such condition',
+    ],
+  },
+  {
+    name: 'states that a kind does not have, and states without an age',
+    text: `${SMALLEST}rules: [{ name: a, kinds: [Pod, batch/Job], after: 1h, states: [Failed, Succeeded] }, { name: b, kinds: [Secret], after: 1h, states: [Failed] }, { name: c, kinds: [Pod], states: [Failed] }]\n`,
+    says: [
+      'p.yaml:4:73: rules[0].states[1]: batch/Job has no state Succeeded: it has Complete, Failed',
+      'p.yaml:4:135: rules[1].states[0]: Secret has no states: only batch/Job and Pod have, so a rule with states can be for these alone',
+      'p.yaml:4:179: rules[2].states: need after: how long after its end an object goes, such as 24h',
+    ],
+  },
+  {
+    name: 'ages, labels and states that are none',
+    text: `${SMALLEST}rules: [{ name: a, kinds: [Pod], after: 7d, labels: { 'a b': x, app: 'ci-*', n: 1 }, states: [Running] }, { name: b, kinds: [Pod], after: 1s, namespaces: [a] }]\n`,
+    says: [
+      'p.yaml:4:41: rules[0].after: must be a duration with a unit, such as 300ms, 90s, 1m30s or 24h',
+      'p.yaml:4:62: rules[0].labels.a b: is no name of a label, such as app or example.com/app',
+      'p.yaml:4:70: rules[0].labels.app: must be the whole value of a label; patterns have no meaning here',
+      'p.yaml:4:81: rules[0].labels.n: must be text; put it in quotes, as in "true" or "1"',
+      'p.yaml:4:95: rules[0].states[0]: must be one of Complete, Succeeded, Failed, Evicted',
+      'p.yaml:4:139: rules[1].after: must be from 1m to 87600h',
+    ],
+  },
+  {
     name: 'two rules of one name',
     text: `${SMALLEST}rules: [{ name: a, kinds: [Pod] }, { name: a, kinds: [Pod] }]\n`,
     says: ['p.yaml:4:8: rules: has two rules of one name'],
@@ -152,6 +189,18 @@ test.each<{ name: string; text: string; says: string[] }>([
     text: `${SMALLEST}heldKinds: [Namespace, Node, PersistentVolume, apiextensions.k8s.io/CustomResourceDefinition]\n`,
     says: [
       'p.yaml:4:12: heldKinds: apiregistration.k8s.io/APIService is not held now: the list replaces the default as a whole',
+    ],
+  },
+  {
+    name: 'rules that delete nothing of what they name, and those that take what still runs',
+    text: `${SMALLEST}rules: [{ name: a, kinds: [Node, rbac.authorization.k8s.io/Role, secrets], namespaces: [kube-system] }, { name: b, kinds: [Pod, batch/Job, Secret], labels: { app: ci }, after: 1h }]\n`,
+    says: [
+      'p.yaml:4:28: rules[0].kinds[0]: no rule deletes any Node',
+      'p.yaml:4:34: rules[0].kinds[1]: no rule deletes any rbac.authorization.k8s.io/Role',
+      'p.yaml:4:66: rules[0].kinds[2]: secrets looks like the name of a resource: kinds are written as in Pod',
+      'p.yaml:4:89: rules[0].namespaces[0]: no rule deletes anything in kube-system',
+      'p.yaml:4:124: rules[1].kinds[0]: takes each Pod that is older than 1h, whether it has ended or not; with states it takes those that ended',
+      'p.yaml:4:129: rules[1].kinds[1]: takes each batch/Job that is older than 1h, whether it has ended or not; with states it takes those that ended',
     ],
   },
   {
@@ -194,8 +243,14 @@ const clusterPolicies: fc.Arbitrary<ClusterPolicy> = fc.record({
         namespaces: fc.subarray(['a', 'b']),
         propagation: fc.constantFrom('Background' as const, 'Orphan' as const),
         removalsPerHour: fc.integer({ min: 1, max: 1_000 }),
+        more: fc.constantFrom<Partial<OwnRule>>(
+          {},
+          { labels: { app: 'true', 'example.com/x': '' } },
+          { labels: { app: 'ci' }, afterMs: 90_000 },
+          { kinds: ['Pod', 'batch/Job'], states: ['Failed'], afterMs: 604_800_000 },
+        ),
       })
-      .map((rule) => [rule]),
+      .map(({ more, ...rule }) => [{ ...rule, ...more }]),
     { nil: undefined },
   ),
   limits: fc.record({

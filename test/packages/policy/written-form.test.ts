@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
-import { durationText, quantityText } from '../../../packages/policy/value-text.ts';
 import { EvictionSignal, type EvictionThreshold } from '../../../schemas/policy/eviction.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
+import { durationText, quantityText } from '../../../schemas/policy/value-text.ts';
 import { policy } from '../../fixtures/policy.ts';
 
 const name = fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?$/);

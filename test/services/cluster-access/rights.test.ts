@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { OwnRule } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import {
   discoveredKinds,
   EVERY_KIND,

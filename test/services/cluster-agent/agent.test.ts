@@ -2,9 +2,12 @@ import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Census } from '../../../schemas/events/census.ts';
+import { Expiry } from '../../../schemas/events/expiry.ts';
 import { Ownership } from '../../../schemas/events/ownership.ts';
+import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
 import type { GoneOwners } from '../../../services/cluster-agent/read-gone-owners.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';
 import { FakeCluster } from './support/fake-cluster.ts';
@@ -34,6 +37,8 @@ async function agentOf(
   prepare(cluster);
   const facts: Ownership[] = [];
   const holding = { holds: 'policy' as string | null };
+  const ruling = { policy: null as ClusterPolicyRecord | null };
+  const expiries: Expiry[] = [];
   const censuses: Census[] = [];
   const stop = new AbortController();
   let ids = 0;
@@ -41,11 +46,12 @@ async function agentOf(
     connection: cluster.connection(),
     publish: async (fact) => {
       if (fact.type === 'fleetgc.cluster.census') censuses.push(Census.parse(fact));
+      if (fact.type === 'fleetgc.cluster.expiry') expiries.push(Expiry.parse(fact));
       if (fact.type !== 'fleetgc.cluster.ownership') return;
       await publish(fact);
       facts.push(Ownership.parse(fact));
     },
-    policy: () => null,
+    policy: () => ruling.policy,
     goneBefore: async () => goneBefore,
     holds: () => holding.holds,
     sleep: time.sleep,
@@ -82,7 +88,7 @@ async function agentOf(
     return lines.toSorted();
   };
   await pass(3);
-  return { agent, cluster, pass, seen, told, facts, censuses, holding };
+  return { agent, cluster, pass, seen, told, facts, censuses, holding, ruling, expiries };
 }
 
 test('[cluster C14, D10] a dependent of an owner that is deleted is told, with all that a decision needs', async () => {
@@ -471,4 +477,52 @@ describe('the census', () => {
     const { count, first } = censuses.at(-1)?.findings.badReferences ?? {};
     expect([count, first?.length]).toEqual([60, 50]);
   });
+});
+
+test('[cluster S12] a rule of the policy in force has its kind read anew, and with the next policy others are told', async () => {
+  const made = (name: string, app: string) => ({
+    resource: 'configmaps',
+    name,
+    metadata: { labels: { app, secret: 'x' }, creationTimestamp: '2026-01-01T00:00:00Z' },
+  });
+  const { pass, expiries, ruling, cluster } = await agentOf((each) => {
+    each.put(made('ci', 'ci'));
+    each.put(made('web', 'web'));
+  });
+  const lists = (): number => cluster.asked.filter(({ path }) => path.includes('/configmaps?limit')).length;
+  const under = (app: string): ClusterPolicyRecord =>
+    clusterPolicyRecord({
+      rules: [
+        {
+          name: 'old',
+          kinds: ['ConfigMap'],
+          namespaces: [],
+          labels: { app },
+          afterMs: 3_600_000,
+          propagation: 'Background',
+          removalsPerHour: 100,
+        },
+      ],
+    });
+  const told = () =>
+    expiries
+      .splice(0)
+      .flatMap(({ candidates, shares }) => [
+        ...candidates.map(({ object: { name }, labels }) => ({ name, labels })),
+        ...(shares ?? []),
+      ]);
+  expect([told(), lists()]).toEqual([[], 1]);
+  ruling.policy = under('ci');
+  await pass(4);
+  expect(told()).toEqual([
+    { name: 'ci', labels: { app: 'ci' } },
+    { kind: 'ConfigMap', over: 1, objects: 2 },
+  ]);
+  expect(lists()).toBe(2);
+  cluster.put(made('new', 'ci'));
+  await pass(2);
+  expect(told()).toMatchObject([{ name: 'new' }, { over: 2, objects: 3 }]);
+  ruling.policy = under('web');
+  await pass(4);
+  expect(told()).toMatchObject([{ name: 'web' }, { over: 1 }]);
 });

@@ -3,10 +3,13 @@ import { describe, expect, test } from 'vitest';
 import type { Expiring } from '../../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import { MAX_EXPIRING } from '../../../schemas/events/expiry.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { DueTimes } from '../../../services/cluster-agent/expiry/due-times.ts';
 import { ExpiryBook } from '../../../services/cluster-agent/expiry/expiry-book.ts';
+import { RulesInForce } from '../../../services/cluster-agent/expiry/rules-in-force.ts';
 import type { ObservedObject } from '../../../services/cluster-agent/watching/observed-object.ts';
-import { jobFacts, MINUTE_MS, NOW_MS } from '../../fixtures/expiry.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { jobFacts, MINUTE_MS, NOW_MS, podEnd } from '../../fixtures/expiry.ts';
 
 const JOBS: ResourceKind = { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true };
 
@@ -38,10 +41,16 @@ const job = (name: string, endsInMs: number, over: Partial<ObservedObject> = {})
   );
 
 function book(...jobs: readonly ObservedObject[]) {
+  return bookBy([], ...jobs);
+}
+
+function bookBy(rules: readonly OwnRule[], ...jobs: readonly ObservedObject[]) {
   const kept = new Set<string>();
   const made = new ExpiryBook({
     isKeptNamespace: (namespace) => kept.has(namespace),
     countObjects: () => 100,
+    rules: () => rules,
+    jobState: () => 'unknown',
   });
   made.beginList(JOBS);
   made.listed(JOBS, jobs);
@@ -171,10 +180,117 @@ test('[cluster S8, S11] what its annotations let go is told, with how many of it
       },
     );
   const { book: made } = book(annotated('a', '1m'), annotated('b', '1m', true), annotated('c', '2m'));
-  const { candidates, annotated: shares } = made.take(NOW_MS);
+  const { candidates, shares } = made.take(NOW_MS);
   expect(candidates.map(({ object: { name }, isControlled }) => [name, isControlled])).toEqual([
     ['a', undefined],
     ['b', true],
   ]);
   expect(shares).toEqual([{ kind: 'batch/Job', over: 2, objects: 100 }]);
+});
+
+const RULE: OwnRule = {
+  name: 'old',
+  kinds: ['batch/Job', 'Pod'],
+  namespaces: ['ns'],
+  afterMs: 5 * MINUTE_MS,
+  propagation: 'Background',
+  removalsPerHour: 100,
+};
+const plain = (name: string, agoMs: number, over: Partial<ObservedObject> = {}): ObservedObject =>
+  observed(name, { createdAtMs: NOW_MS - agoMs, facts: { of: 'object' } }, over);
+const CONTROLLER = {
+  apiVersion: 'v1',
+  kind: 'X',
+  name: 'x',
+  uid: 'x',
+  controller: true,
+  blockOwnerDeletion: false,
+};
+
+describe('[cluster S12] by rules of the policy', () => {
+  const rules = [{ ...RULE, kinds: ['batch/Job', 'ConfigMap'] }];
+  const CONFIG_MAPS: ResourceKind = {
+    group: '',
+    version: 'v1',
+    kind: 'ConfigMap',
+    resource: 'configmaps',
+    namespaced: true,
+  };
+  const bookOf = (...objects: readonly ObservedObject[]) => {
+    const made = bookBy(rules);
+    made.book.listed(CONFIG_MAPS, objects);
+    return made;
+  };
+
+  test('an object is told when it is old enough, with how many are over, and all of its kind count', () => {
+    const { book: made, taken } = bookOf(plain('a', 4 * MINUTE_MS), plain('b', 3 * MINUTE_MS));
+    expect(taken(MINUTE_MS - 1)).toEqual([]);
+    const { candidates, shares } = made.take(NOW_MS + MINUTE_MS);
+    expect(candidates.map(({ object: { name } }) => name)).toEqual(['a']);
+    expect(shares).toEqual([{ kind: 'ConfigMap', over: 1, objects: 100 }]);
+    expect(made.take(NOW_MS + 2 * MINUTE_MS).shares).toEqual([{ kind: 'ConfigMap', over: 2, objects: 100 }]);
+  });
+
+  test('[cluster S9] nobody is told of what no rule is for, or no rule may delete', () => {
+    const { book: made } = bookOf(
+      plain('elsewhere', 10 * MINUTE_MS, { namespace: 'other' }),
+      plain('controlled', 10 * MINUTE_MS, { ownerReferences: [CONTROLLER] }),
+    );
+    expect(made.take(NOW_MS).candidates).toEqual([]);
+    expect(made.size).toBe(0);
+  });
+
+  test('a fact does not grow beyond its bounds, however long labels are', () => {
+    const labels = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [
+        `${'a'.repeat(60)}.com/${index}${'x'.repeat(59)}`,
+        'v'.repeat(63),
+      ]),
+    );
+    const many = Array.from({ length: MAX_EXPIRING }, (_, index) =>
+      observed(`o${index}`, { createdAtMs: 0, facts: { of: 'object' }, labels }),
+    );
+    const { book: made } = bookOf(...many);
+    const { candidates } = made.take(NOW_MS);
+    expect(candidates.length).toBeLessThan(MAX_EXPIRING);
+    expect(JSON.stringify(candidates).length).toBeLessThan(2_000_000);
+    let told = candidates.length;
+    for (let next = made.take(NOW_MS); next.candidates.length > 0; next = made.take(NOW_MS))
+      told += next.candidates.length;
+    expect(told).toBe(MAX_EXPIRING);
+  });
+});
+
+test('[cluster S15] a pod is told with how far its Job is, and is looked at again though nobody tells of it', () => {
+  const PODS: ResourceKind = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true };
+  const { book: made } = bookBy([{ ...RULE, states: ['Failed'] }]);
+  const job = { ...CONTROLLER, apiVersion: 'batch/v1', kind: 'Job' };
+  const pod = (name: string, reference: typeof CONTROLLER): ObservedObject =>
+    observed(name, { createdAtMs: 0, facts: podEnd('Failed') }, { ownerReferences: [reference] });
+  made.listed(PODS, [pod('of-job', job), pod('of-other', CONTROLLER)]);
+  const told = made
+    .take(NOW_MS)
+    .candidates.map((each) => [each.object.name, each.isControlled, each.controllingJob]);
+  expect(told.toSorted()).toEqual([
+    ['of-job', true, 'unknown'],
+    ['of-other', true, undefined],
+  ]);
+});
+
+test('rules that change make those kinds be read anew for which others hold, and no others', () => {
+  const rules = new RulesInForce();
+  const { afterMs: _, ...annotated } = RULE;
+  const under = (...all: readonly OwnRule[]) => rules.update(clusterPolicyRecord({ rules: [...all] }));
+  expect(rules.update(null)).toEqual([]);
+  expect(under({ ...annotated, kinds: ['Secret'] })).toEqual([]);
+  expect(
+    under({ ...RULE, labels: { app: 'ci' } }, { ...annotated, name: 'b', kinds: ['Pod'] }).toSorted(),
+  ).toEqual(['Pod', 'batch/Job']);
+  expect(rules.labels(JOBS)).toEqual(new Set(['app']));
+  expect(rules.rules({ group: '', kind: 'Pod' }).map(({ name }) => name)).toEqual(['old', 'b']);
+  expect(under({ ...RULE, labels: { app: 'ci' } })).toEqual(['Pod']);
+  expect(rules.update(null)).toEqual([]);
+  expect(rules.labels(JOBS)).toEqual(new Set(['app']));
+  expect(under({ ...annotated, kinds: ['Pod'] }).toSorted()).toEqual(['Pod', 'batch/Job']);
+  expect(rules.labels(JOBS)).toBeNull();
 });

@@ -26,7 +26,7 @@ interface Made {
 
 /** An object as an API server writes it, read as the agent does. */
 function read(kind: typeof POD, value: object) {
-  const object = formOf(kind).read(value);
+  const object = formOf(kind, null).read(value);
   if (object === null) throw new Error('no object');
   return object;
 }

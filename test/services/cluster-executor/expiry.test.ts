@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
-import { type ClusterPolicy, Collector, type OwnRule } from '../../../schemas/policy/cluster-policy.ts';
+import { type ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { manualTime } from '../../support/manual-time.ts';

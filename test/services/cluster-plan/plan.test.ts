@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { clusterPlanLines } from '../../../cli/views/cluster/plan-lines.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { ClusterPlan } from '../../../schemas/reports/cluster-plan.ts';
 import { lookAtCluster } from '../../../services/cluster-plan/look.ts';
 import { clusterPlan } from '../../../services/cluster-plan/plan.ts';
@@ -114,4 +116,54 @@ test('[cluster K4, S5] Jobs past their TTL are planned as their own collector wo
   ]);
   // While nobody knows what the API server's clock shows, nothing is over.
   expect(planAt(null)).toMatchObject({ outcome: 'nothing-to-do', objects: [] });
+});
+
+test('[cluster S12, S11, S5] what each rule of the policy would do is planned, with what it holds and keeps', async () => {
+  const rule = (name: string, over: Partial<OwnRule>): OwnRule => ({
+    name,
+    kinds: ['ConfigMap'],
+    namespaces: [],
+    labels: { app: 'ci' },
+    afterMs: 3_600_000,
+    propagation: 'Background',
+    removalsPerHour: 100,
+    ...over,
+  });
+  const rules = [
+    rule('old', {}),
+    rule('all', { kinds: ['Secret'], labels: { app: 'web' } }),
+    rule('idle', { namespaces: ['no'] }),
+  ];
+  const record = clusterPolicyRecord({ rules, collectors: [] });
+  const cluster = new FakeCluster(() => 0);
+  const put = (resource: string, name: string, app: string, more: object = {}): void =>
+    cluster.put({
+      resource,
+      name,
+      metadata: { labels: { app }, creationTimestamp: '2026-01-01T00:00:00Z', ...more },
+    });
+  put('configmaps', 'a', 'ci');
+  put('configmaps', 'b', 'web');
+  put('configmaps', 'kept', 'ci', KEPT);
+  put('configmaps', 'young', 'ci', { creationTimestamp: '2027-01-15T07:59:00Z' });
+  for (let index = 0; index < 10; index++) put('secrets', `s${index}`, 'web');
+  const look = await lookAtCluster(
+    { connection: cluster.connection(), nowMs: () => 0, rules },
+    AbortSignal.timeout(60_000),
+  );
+  const plan = ClusterPlan.parse(clusterPlan({ look, clusterInstance: 'c', record }));
+  const lines = plan.rules.map(({ rule: name, outcome, objects }) => [
+    name,
+    outcome,
+    ...objects.map((each) => `${each.name} ${each.action} ${each.rule}`),
+  ]);
+  expect(lines).toEqual([
+    ['old', 'commanded', 'a expire S12', 'kept keep S5'],
+    ['all', 'nothing-to-do', ...Array.from({ length: 10 }, (_, index) => `s${index} hold S11`)],
+    ['idle', 'nothing-to-do'],
+  ]);
+  const text = clusterPlanLines(plan).join('\n');
+  expect(text).toContain('rule old: this would be done, no more of it in an hour than the rule allows');
+  expect(text).toMatch(/delete +ConfigMap +ns\/a +1 +it is as old as a rule says \(S12\)/);
+  expect(text).toMatch(/hold +Secret +ns\/s0 +a tenth of its kind would go at once \(S11/);
 });

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
-import { Collector, type OwnRule } from '../../../schemas/policy/cluster-policy.ts';
+import { Collector } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import {
   type Circumstances,
   conclude,

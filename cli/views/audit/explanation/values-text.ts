@@ -1,6 +1,6 @@
-import { durationText } from '../../../../packages/policy/value-text.ts';
 import { signedSizeText, sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
+import { durationText } from '../../../../schemas/policy/value-text.ts';
 import type { EntryOf, StatedReason } from '../../../../schemas/reports/timeline.ts';
 import { shortIds } from '../short-id.ts';
 

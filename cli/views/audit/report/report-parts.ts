@@ -1,8 +1,8 @@
 import { removedBecause } from '../../../../packages/decision/rule-text.ts';
-import { durationText } from '../../../../packages/policy/value-text.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
+import { durationText } from '../../../../schemas/policy/value-text.ts';
 import type { AuditReport, PulledAgain } from '../../../../schemas/reports/audit-report.ts';
 import { freedSumText } from '../../activity/freed-text.ts';
 import { holdersText } from '../../activity/holder-text.ts';

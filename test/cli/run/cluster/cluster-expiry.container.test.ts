@@ -62,8 +62,7 @@ interface MadeJob {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** A Job that was finished a minute ago. */
-async function finishedJob(name: string, { annotations = {}, ...spec }: MadeJob = {}): Promise<void> {
+async function newJob(name: string, { annotations = {}, ...spec }: MadeJob = {}): Promise<void> {
   await call('POST', JOBS, {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -73,6 +72,11 @@ async function finishedJob(name: string, { annotations = {}, ...spec }: MadeJob 
       template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'none' }] } },
     },
   });
+}
+
+/** A Job that was finished a minute ago. */
+async function finishedJob(name: string, made: MadeJob = {}): Promise<void> {
+  await newJob(name, made);
   const at = secondsAgo(60);
   await call('PATCH', `${JOBS}/${name}/status`, {
     status: {
@@ -224,6 +228,66 @@ test('[cluster S8, S9, S10] by a rule of the policy goes what its annotation let
   expect(await running.terminate()).toBe(0);
   for (const name of ['long', 'kept', 'next']) expect(await there(`${CONFIG_MAPS}/${name}`)).not.toBeNull();
   expect(await there(`${ACCOUNTS}/account`)).not.toBeNull();
+  const { exitCode, stdout, stderr } = await verified(logPath);
+  expect(exitCode, stdout + stderr).toBe(0);
+});
+
+const PODS = '/api/v1/namespaces/default/pods';
+
+interface MadePod {
+  readonly app: string;
+  /** That controls it. */
+  readonly job?: string;
+  readonly status: object;
+}
+
+async function pod(name: string, { app, job, status }: MadePod): Promise<void> {
+  const uid = job === undefined ? '' : (await there(`${JOBS}/${job}`))?.uid;
+  const ownerReferences =
+    job === undefined ? [] : [{ apiVersion: 'batch/v1', kind: 'Job', name: job, uid, controller: true }];
+  await call('POST', PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app }, ownerReferences },
+    spec: { nodeName: 'n', automountServiceAccountToken: false, containers: [{ name: 'c', image: 'none' }] },
+  });
+  await call('PATCH', `${PODS}/${name}/status`, { status });
+}
+
+test('[cluster S12, S13, S14, S15] by rules with an age go finished Jobs and pods that ended, and what says nothing of its end stays', async () => {
+  await finishedJob('done');
+  await finishedJob('done-with-ttl', { ttlSecondsAfterFinished: 3_600 });
+  await newJob('going-on');
+  const evicted = { phase: 'Failed', reason: 'Evicted', startTime: secondsAgo(300) };
+  const waiting = {
+    name: 'c',
+    image: 'none',
+    imageID: '',
+    ready: false,
+    restartCount: 0,
+    state: { waiting: {} },
+  };
+  await pod('evicted', { app: 'ci', status: evicted });
+  await pod('evicted-of-job', { app: 'ci', job: 'going-on', status: evicted });
+  await pod('evicted-elsewhere', { app: 'web', status: evicted });
+  await pod('ended-at-no-time', { app: 'ci', status: { ...evicted, containerStatuses: [waiting] } });
+  await pod('running', { app: 'ci', status: { phase: 'Running', startTime: secondsAgo(300) } });
+  const rules = [
+    { name: 'jobs', kinds: ['batch/Job'], states: ['Complete', 'Failed'], after: '1m' },
+    { name: 'pods', kinds: ['Pod'], states: ['Evicted'], labels: { app: 'ci' }, after: '1m' },
+  ];
+  const { running, logPath } = startRun({ mode: 'enforce', rules });
+  for (const [path, told] of [
+    [`${JOBS}/done`, 'batch/Job default/done deleted (S12)'],
+    [`${PODS}/evicted`, 'Pod default/evicted deleted (S12)'],
+  ] as const) {
+    await waitUntil(`${path} to go`, COLLECTED_MS, async () => (await there(path)) === null);
+    await waitUntil('it to be told', COLLECTED_MS, () => running.output.stdout.includes(told));
+  }
+  expect(await running.terminate()).toBe(0);
+  for (const name of ['done-with-ttl', 'going-on']) expect(await there(`${JOBS}/${name}`)).not.toBeNull();
+  for (const name of ['evicted-of-job', 'evicted-elsewhere', 'ended-at-no-time', 'running'])
+    expect(await there(`${PODS}/${name}`)).not.toBeNull();
   const { exitCode, stdout, stderr } = await verified(logPath);
   expect(exitCode, stdout + stderr).toBe(0);
 });

@@ -184,6 +184,27 @@ const OWN_RULES: ClusterPolicy['rules'] = [
   },
 ];
 
+const BY_AGE: ClusterPolicy['rules'] = [
+  {
+    name: 'ended',
+    kinds: ['Pod', 'batch/Job'],
+    namespaces: [],
+    states: ['Failed'],
+    afterMs: 3_600_000,
+    propagation: 'Background',
+    removalsPerHour: 100,
+  },
+  {
+    name: 'ci',
+    kinds: ['Pod', 'batch/Job', 'apps/Deployment', 'Secret'],
+    namespaces: [],
+    labels: { app: 'ci' },
+    afterMs: 3_600_000,
+    propagation: 'Foreground',
+    removalsPerHour: 100,
+  },
+];
+
 const expiryCases: fc.Arbitrary<Unnamed> = fc
   .record({
     candidates: fc.array(AnyExpiring, { minLength: 1, maxLength: 8 }),
@@ -202,6 +223,9 @@ const expiryCases: fc.Arbitrary<Unnamed> = fc
       { rules: OWN_RULES },
       { rules: OWN_RULES },
       { rules: OWN_RULES },
+      { rules: BY_AGE },
+      { rules: BY_AGE },
+      { rules: BY_AGE },
       { keep: { namespaces: ['ns'], kinds: [] } },
       { keep: { namespaces: [], kinds: ['certificates.k8s.io/CertificateSigningRequest'] } },
       { selector: { clusters: ['another'] } },
@@ -212,7 +236,11 @@ const expiryCases: fc.Arbitrary<Unnamed> = fc
     topic: 'clusterExpiry',
     event: expiry({
       candidates,
-      annotated: [{ kind: 'apps/Deployment', over: many ? 10 : 1, objects: 100 }],
+      shares: ['apps/Deployment', 'Pod', 'batch/Job'].map((kind) => ({
+        kind,
+        over: many ? 10 : 1,
+        objects: 100,
+      })),
     }),
     policies: [clusterPolicyRecord({ ...over, ...otherwise })],
     pauses: [...pauses],

@@ -73,6 +73,7 @@ export interface StoredObject {
   readonly whole?: Readonly<Record<string, unknown>>;
   readonly creationTimestamp?: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly deletionGracePeriodSeconds?: number;
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ExpiryCandidate, ExpiryFacts } from '../../../../schemas/events/expiry.ts';
+import { type ExpiryCandidate, type ExpiryFacts, JobState } from '../../../../schemas/events/expiry.ts';
 import { expiryCandidate, HOUR_MS, NOW_MS } from '../../../fixtures/expiry.ts';
 
 /** Around every limit that a rule about time has, on both sides of it. */
@@ -14,7 +14,10 @@ const someTime = fc.option(ago, { freq: 6 });
 const anyJob = fc.record({
   of: fc.constant('Job' as const),
   ttlSecondsAfterFinished: fc.option(fc.constantFrom(0, 60, 3_600, 2_147_483_647), { freq: 6 }),
-  finished: fc.option(fc.record({ atMs: someTime }), { freq: 6 }),
+  finished: fc.option(
+    fc.record({ atMs: someTime, type: fc.constantFrom('Complete' as const, 'Failed' as const) }),
+    { freq: 6 },
+  ),
 });
 
 const anyRequest = fc.record({
@@ -29,8 +32,20 @@ const anyRequest = fc.record({
   ),
 });
 
+const anyPod = fc.record({
+  of: fc.constant('Pod' as const),
+  ended: fc.option(
+    fc.record({
+      state: fc.constantFrom('Succeeded' as const, 'Failed' as const, 'Evicted' as const),
+      atMs: someTime,
+    }),
+    { freq: 6 },
+  ),
+});
+
 export const AnyExpiryFacts: fc.Arbitrary<ExpiryFacts> = fc.oneof(
   anyJob,
+  anyPod,
   anyRequest,
   fc.constant<ExpiryFacts>({ of: 'PodCertificateRequest' }),
   fc.constant<ExpiryFacts>({ of: 'object' }),
@@ -46,17 +61,21 @@ export const AnyExpiring: fc.Arbitrary<ExpiryCandidate> = fc
       { 'fleetgc.io/ttl': '30h' },
       { 'janitor/expires': '2027-01-15' },
     ),
+    labels: fc.constantFrom(undefined, { app: 'ci' }, { app: 'ci', tier: 'x' }, { app: 'web' }),
     isControlled: fc.constantFrom(undefined, undefined, true),
+    controllingJob: fc.constantFrom(undefined, ...JobState.options),
     createdAtMs: someTime,
     deleting: fc.constantFrom(false, false, false, true),
     keptBy: fc.constantFrom(null, null, null, 'object' as const, 'namespace' as const),
     kind: fc.constantFrom({}, {}, {}, {}, { group: '', kind: 'Secret' }),
   })
-  .map(({ facts, createdAtMs, deleting, keptBy, kind, annotations, isControlled }) =>
+  .map(({ facts, createdAtMs, deleting, keptBy, kind, annotations, labels, isControlled, controllingJob }) =>
     expiryCandidate({
       facts,
       ...(annotations !== undefined && { annotations }),
+      ...(labels !== undefined && { labels }),
       ...(isControlled !== undefined && { isControlled }),
+      ...(isControlled === true && controllingJob !== undefined && { controllingJob }),
       createdAtMs,
       object: { ...kind, keptBy, deletionTimestamp: deleting ? '2026-11-01T00:00:00Z' : null },
     }),

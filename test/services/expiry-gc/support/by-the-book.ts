@@ -13,6 +13,7 @@ export function upstreamDeletes(
       return isPastTtl(facts, nowMs) ? 'Foreground' : null;
     case 'CertificateSigningRequest':
       return isDone(facts, createdAtMs, nowMs) ? 'Background' : null;
+    case 'Pod':
     case 'object':
       return null;
     case 'PodCertificateRequest':
