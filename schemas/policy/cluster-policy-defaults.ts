@@ -27,8 +27,12 @@ export const FORBIDDEN_NAMESPACES = /^(kube-|fleetgc(-|$))/;
 /** Objects that may go with one owner, and with all missing owners of one kind, where a policy says nothing (cluster S1). */
 export const DEFAULT_LIMITS = { cascade: 1_000, cascadeOfKind: 5_000, removalsPerHour: 10_000 } as const;
 
-/** Of a rule of one's own that does not say it (cluster S10). */
-export const OWN_RULE_DEFAULTS = { propagation: 'Background', removalsPerHour: 100 } as const;
+/** Of a rule of one's own that does not say it (cluster S10, S11). */
+export const OWN_RULE_DEFAULTS = {
+  propagation: 'Background',
+  removalsPerHour: 100,
+  heldFromPercent: 10,
+} as const;
 
 /** What an omitted key means. */
 export const CLUSTER_POLICY_DEFAULTS = {

@@ -16,7 +16,7 @@ import {
 } from './own-rule.ts';
 import { namespace } from './policy-sections.ts';
 import { durationText } from './value-text.ts';
-import { duration, list, missingOr, section } from './written-values.ts';
+import { duration, list, missingOr, percent, section } from './written-values.ts';
 
 const EMPTY = 'must not be empty; leave it out for no such condition';
 
@@ -74,6 +74,11 @@ export const OwnRuleFields = section({
   removalsPerHour: objectsWritten
     .default(OWN_RULE_DEFAULTS.removalsPerHour)
     .describe('How many objects an executor deletes by this rule in an hour.'),
+  heldFromPercent: percent
+    .default(OWN_RULE_DEFAULTS.heldFromPercent)
+    .describe(
+      'Of how many percent of a kind on the rule is held, if it would take 10 objects or more at once; 0 holds nothing.',
+    ),
 });
 type OwnRuleFields = z.output<typeof OwnRuleFields>;
 

@@ -42,6 +42,11 @@ const Fields = z.strictObject({
   propagation: Propagation,
   /** How many objects an executor deletes by this rule in an hour (cluster S10). */
   removalsPerHour: z.int().positive(),
+  /**
+   * Held where it would take such a part of a kind at once; 0 holds nothing (cluster S11). Not there in a policy that was applied
+   * before there was this key: then a tenth.
+   */
+  heldFromPercent: z.int().min(0).max(100).optional(),
 });
 
 const isWithin = (labels: number): boolean => labels > 0 && labels <= MAX_RULE_LABELS;

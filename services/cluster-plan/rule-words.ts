@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<ClusterRule | PodRule | ExpiryRule, string | Words>
   S5: 'it is kept by annotation or policy',
   S8: { done: 'its annotations say that it may go', kept: 'nothing says that it may go yet' },
   S9: 'no rule of a policy may delete it',
-  S11: 'a tenth of its kind would go at once',
+  S11: 'too much of its kind would go at once',
   S12: { done: 'it is as old as a rule says', kept: 'it is younger than a rule says' },
   S13: 'it does not say when its age began',
   S6: 'its owner went without its dependents',

@@ -4,8 +4,9 @@ import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { type DueRule, dueOf, EXPIRING, type ExpiryCollector, isCollected } from './due.ts';
-import { forbiddenBecause, isTenth, ownEndOf, ruleFor, type Share } from './own-rules.ts';
+import { forbiddenBecause, isTooMuch, ownEndOf, ruleFor, type Share } from './own-rules.ts';
 
 export type ExpiryRule = DueRule | 'K1' | 'L1' | 'S2' | 'S5' | 'S8' | 'S9' | 'S11' | 'S12' | 'S13';
 
@@ -86,7 +87,8 @@ function byOwnRule(
   if (deletionTimestamp !== null || nowMs < atMs) return { kind: 'keep', rule, facts: told };
   const forbidden = forbiddenBecause(candidate);
   if (forbidden !== null) return { kind: 'keep', rule: 'S9', facts: { ...told, forbidden } };
-  const stays = spared(candidate, { ...settings, profile: 'fleetgc' }) ?? heldAsTenth(candidate, shareOf);
+  const stays =
+    spared(candidate, { ...settings, profile: 'fleetgc' }) ?? heldByShare(candidate, ownRule, shareOf);
   if (stays !== null) return { ...stays, facts: { ...told, ...stays.facts } };
   const { propagation } = ownRule;
   return {
@@ -98,10 +100,16 @@ function byOwnRule(
   };
 }
 
-function heldAsTenth({ object }: ExpiryCandidate, shareOf: Circumstances['shareOf']): Stays | null {
+/** What nobody counted is held, unless the rule holds nothing. */
+function heldByShare(
+  { object }: ExpiryCandidate,
+  rule: OwnRule,
+  shareOf: Circumstances['shareOf'],
+): Stays | null {
   const kind = kindName(object);
   const share = shareOf(kind);
-  if (share === undefined || (share !== null && !isTenth(share))) return null;
+  if (share === undefined || rule.heldFromPercent === 0) return null;
+  if (share !== null && !isTooMuch(rule, share)) return null;
   return { kind: 'hold', rule: 'S11', facts: { kind, ...share } };
 }
 

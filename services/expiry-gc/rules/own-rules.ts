@@ -4,6 +4,7 @@ import {
   FORBIDDEN_GROUPS,
   FORBIDDEN_KINDS,
   FORBIDDEN_NAMESPACES,
+  OWN_RULE_DEFAULTS,
 } from '../../../schemas/policy/cluster-policy-defaults.ts';
 import { endStatesOf, type ObjectState, type OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { annotatedEndMs } from './annotated-end.ts';
@@ -47,7 +48,7 @@ function isNamed({ kinds, namespaces, labels = {} }: OwnRule, { object, labels: 
 /** A rule by age is for all states that it names, and for no Job that says itself how long it stays (cluster S12, S14). */
 function isOfAge({ states }: OwnRule, { object, facts }: Asked): boolean {
   const kind = kindName(object);
-  if (endStatesOf(kind).length === 0) return true;
+  if (endStatesOf(kind).length === 0) return states === undefined;
   if (KIND_OF_FACTS[facts.of] !== kind) return false;
   if (facts.of === 'Job' && facts.ttlSecondsAfterFinished !== null) return false;
   return states === undefined || statesOf(facts).some((state) => states.includes(state));
@@ -97,8 +98,8 @@ export function jobStateOf(facts: ExpiryFacts | null): JobState {
   return facts.finished === null ? 'unfinished' : 'finished';
 }
 
-/** From so many objects on it is doubted that a rule means a tenth of a kind. */
-const LEAST_FOR_TENTH = 10;
+/** From so many objects on it is doubted that a rule means such a part of a kind. */
+const LEAST_HELD = 10;
 
 /** How many objects of a kind are over, by their annotations or by rules. */
 export interface Share {
@@ -107,4 +108,9 @@ export interface Share {
 }
 
 /** Whether a rule would take so much of a kind at once that somebody has to look at it first (cluster S11). */
-export const isTenth = ({ over, objects }: Share): boolean => over >= LEAST_FOR_TENTH && over * 10 >= objects;
+export function isTooMuch(
+  { heldFromPercent = OWN_RULE_DEFAULTS.heldFromPercent }: OwnRule,
+  { over, objects }: Share,
+): boolean {
+  return over >= LEAST_HELD && over * 100 >= objects * heldFromPercent;
+}

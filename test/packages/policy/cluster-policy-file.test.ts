@@ -243,6 +243,7 @@ const clusterPolicies: fc.Arbitrary<ClusterPolicy> = fc.record({
         namespaces: fc.subarray(['a', 'b']),
         propagation: fc.constantFrom('Background' as const, 'Orphan' as const),
         removalsPerHour: fc.integer({ min: 1, max: 1_000 }),
+        heldFromPercent: fc.integer({ min: 0, max: 100 }),
         more: fc.constantFrom<Partial<OwnRule>>(
           {},
           { labels: { app: 'true', 'example.com/x': '' } },

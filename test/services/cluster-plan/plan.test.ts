@@ -165,5 +165,5 @@ test('[cluster S12, S11, S5] what each rule of the policy would do is planned, w
   const text = clusterPlanLines(plan).join('\n');
   expect(text).toContain('rule old: this would be done, no more of it in an hour than the rule allows');
   expect(text).toMatch(/delete +ConfigMap +ns\/a +1 +it is as old as a rule says \(S12\)/);
-  expect(text).toMatch(/hold +Secret +ns\/s0 +a tenth of its kind would go at once \(S11/);
+  expect(text).toMatch(/hold +Secret +ns\/s0 +too much of its kind would go at once \(S11/);
 });

@@ -255,6 +255,17 @@ test('[cluster S11] a rule that would take a tenth of a kind is held, and so is 
   expect(ofOwn({}, {}, null)).toBe('hold S11');
 });
 
+test('[cluster S11] a rule may say from which part of a kind on it is held, or that nothing is', () => {
+  const of = (heldFromPercent: number, share: Share | null): string =>
+    ofOwn({}, { rules: [{ ...RULE, heldFromPercent }] }, share);
+  expect(of(50, { over: 49, objects: 100 })).toBe('expire Orphan S8');
+  expect(of(50, { over: 50, objects: 100 })).toBe('hold S11');
+  expect(of(1, { over: 9, objects: 9 })).toBe('expire Orphan S8');
+  expect(of(100, { over: 100, objects: 100 })).toBe('hold S11');
+  expect(of(0, { over: 100, objects: 100 })).toBe('expire Orphan S8');
+  expect(of(0, null)).toBe('expire Orphan S8');
+});
+
 test('[cluster S8, S9] no rule takes what is forbidden or kept, or anything before its time', () => {
   const anyTtl = fc.constantFrom('1h', '7201s', '2h', '3h', 'forever', '', '7d', '2027-01-15');
   const someObject = fc.record({

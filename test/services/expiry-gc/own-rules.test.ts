@@ -112,9 +112,9 @@ describe('[cluster S12] by a rule with an age', () => {
       { group: '', kind: 'Pod' },
     ])
       expect(of({ object }, rule({ namespaces: ['ns'] }))).toBe('keep S8');
-    expect(of({ facts: podEnd('Failed'), object: { group: 'apps', kind: 'Deployment' } }, rule(ENDED))).toBe(
-      'keep S8',
-    );
+    const lying = { facts: podEnd('Failed'), object: { group: 'apps', kind: 'Deployment' } };
+    expect(of(lying, rule(ENDED))).toBe('keep S8');
+    expect(of(lying, rule({ states: ['Failed'] }))).toBe('keep S8');
   });
 
   test('the first rule that is for an object holds, whatever it says of its time', () => {

@@ -212,6 +212,8 @@ test('the corpus meets all rules about time, and every outcome', () => {
     'P1',
     'P2',
     'S11',
+    'S12',
+    'S13',
     'S2',
     'S5',
     'S8',
