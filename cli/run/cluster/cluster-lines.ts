@@ -72,7 +72,7 @@ const groupsOf = (verdicts: readonly ClusterVerdict[]): readonly [string, readon
 const ENDED_BY: Readonly<Record<ClusterDeciderName, string>> = {
   'graph-gc': 'it stays until somebody approves it, and "fleetgc held" says how',
   'pod-gc': 'it stays until its node is back, or the policy lets it go',
-  'expiry-gc': 'it stays until less of its kind is over, or the policy names it no more',
+  'expiry-gc': 'it stays until less of its kind is over, or its rule says that more may go',
 };
 
 /** `it stays until somebody approves it, and "fleetgc held" says how (S1, objects 1200, limit 1000)` */
