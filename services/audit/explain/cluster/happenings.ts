@@ -66,13 +66,13 @@ function widestOf({ cascades }: OwnershipCandidate): Told['facts'] {
 }
 
 export function expiringEntry(candidate: ExpiryCandidate, at: Moment): Told {
-  const { facts, annotations = {}, createdAtMs } = candidate;
+  const { facts, annotations = {}, labels = {}, createdAtMs } = candidate;
   return {
     ...toldOf(candidate, at),
     as: 'expiring',
     finalizers: [],
     owners: [],
-    facts: { createdAtMs, ...expiryFacts(facts), ...annotations },
+    facts: { createdAtMs, ...expiryFacts(facts), ...annotations, ...labelFacts(labels) },
   };
 }
 
@@ -88,11 +88,16 @@ function expiryFacts(facts: ExpiryCandidate['facts']): Told['facts'] {
         conditions: facts.conditions.map(({ type }) => type).join(' '),
         certificate: facts.certificate.is,
       };
+    case 'Pod':
+      return facts.ended === null ? {} : { state: facts.ended.state, endedAtMs: facts.ended.atMs };
     case 'PodCertificateRequest':
     case 'object':
       return {};
   }
 }
+
+const labelFacts = (labels: Readonly<Record<string, string>>): Told['facts'] =>
+  Object.fromEntries(Object.entries(labels).map(([name, value]) => [`label ${name}`, value]));
 
 export function podEntry(candidate: PodCandidate, at: Moment): Told {
   const { phase, node, createdAtMs, object } = candidate;
