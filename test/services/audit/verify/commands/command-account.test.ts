@@ -93,7 +93,8 @@ test('what is no command is named by its id where it has one, and by its bytes',
 describe('an answer to a record from before the range that no executor believed', () => {
   const late = () => {
     const { collector, counts, deviations } = findings();
-    return { counts, deviations, answers: new LateAnswers(collector, ALL) };
+    const told = () => collector.found().deviations.total;
+    return { counts, deviations, told, answers: new LateAnswers(collector, ALL) };
   };
   const record = at('commands', 2);
 
@@ -108,6 +109,18 @@ describe('an answer to a record from before the range that no executor believed'
       answers.end();
       expect({ ofEarlier: counts.ofEarlier, told: deviations() }).toEqual({ ofEarlier: 1, told: [] });
     }
+  });
+
+  test('waits with the most of its kind, and more are told at once', () => {
+    const { answers, counts, told } = late();
+    for (let index = 0; index <= 10_000; index += 1)
+      answers.add({
+        event: refusedCommand({ commandId: `c-${index}` }),
+        place: placeOf(at('results', index)),
+      });
+    expect([told(), answers.areThere(), counts.ofEarlier]).toEqual([1, true, 0]);
+    answers.end();
+    expect([told(), answers.areThere()]).toEqual([10_001, false]);
   });
 
   test('is not where it says something else of a command that can be read', () => {
