@@ -3,7 +3,7 @@ import { NODE_PARTITIONS } from '../../../../schemas/events/topics.ts';
 import type { ReadingProgress } from '../../../../services/audit/events/reading.ts';
 import type { PolicyProblem } from '../../../../services/audit/policies/policy-history.ts';
 import { createCollector } from '../../../../services/audit/verify/collected-findings.ts';
-import { verifyLog } from '../../../../services/audit/verify/verify-log.ts';
+import { stopped, verifyLog } from '../../../../services/audit/verify/verify-log.ts';
 import type { PartitionVerifier } from '../../../../services/audit/verify/verify-partition.ts';
 import { at } from './support.ts';
 
@@ -84,4 +84,11 @@ test('the first partition that cannot be verified ends it', async () => {
   await expect(
     verifyLog({ policies: policiesWith([]), verifiers: [verify], onProgress: () => undefined }, running),
   ).rejects.toThrow('the log is away');
+});
+
+test('who ends it in the middle is told that nothing is said of the rest', () => {
+  expect(stopped()).toMatchObject({
+    code: 'INTERRUPTED',
+    message: 'stopped before the end: nothing is said of what was not read',
+  });
 });

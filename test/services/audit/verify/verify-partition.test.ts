@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
-import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
+import { type TimeRange, TOPICS_OF_SUBJECTS } from '../../../../packages/pipeline/read-log.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import { openDecisionHeads } from '../../../../services/audit/verify/heads/decision-heads.ts';
 import {
@@ -51,25 +51,36 @@ const verified = (
     new AbortController().signal,
   );
 
-/** From when each topic is read, beside its very beginning, by the log's time; earliest first. */
-async function readFrom(asked: Asked): Promise<Partial<Record<TopicName, readonly number[]>>> {
-  const begun: Record<string, number[]> = {};
+/** How often each topic is read from its very beginning, and from when else, by the log's time; earliest first. */
+async function readings(asked: Asked) {
+  const whole: Record<string, number> = {};
+  const begun: Partial<Record<TopicName, readonly number[]>> = {};
   const log = {
     read: async function* ({ topic, from }: ReadRequest): AsyncGenerator<ReadEvent, void> {
+      if (from === 'earliest') whole[topic] = (whole[topic] ?? 0) + 1;
       if (typeof from === 'object' && 'timestampMs' in from)
         begun[topic] = [...(begun[topic] ?? []), from.timestampMs].toSorted((a, b) => a - b);
       yield { kind: 'caught-up' };
     },
   };
   await verified(log, asked);
-  return begun;
+  return { whole, begun };
 }
+
+const readFrom = async (asked: Asked) => (await readings(asked)).begun;
 
 describe('what is read', () => {
   const range = { fromMs: NOW, toMs: NOW + DAY };
 
-  test('of the whole log is everything, and nothing twice', async () => {
-    expect(await readFrom({})).toEqual({});
+  const asked = { roots: rootsOf(newKey()), keepsAsDeclared: true, areRequired: false, range, nowMs: NOW };
+  const headed = openDecisionHeads(logOf([]), asked);
+
+  test('of the whole log is everything once, after a look at where each topic begins', async () => {
+    for (const heads of [{}, { headed }]) {
+      const { whole, begun } = await readings(heads);
+      expect(begun).toEqual({});
+      expect(whole).toEqual(Object.fromEntries(TOPICS_OF_SUBJECTS.map((id) => [TOPICS[id].name, 2])));
+    }
   });
 
   test('before a range are the causes of what lies in it', async () => {
@@ -93,14 +104,12 @@ describe('what is read', () => {
   });
 
   test('on both sides of a range are decisions, where heads name them with those in it', async () => {
-    const asked = { roots: rootsOf(newKey()), keepsAsDeclared: true, areRequired: false, range, nowMs: NOW };
-    const begun = await readFrom({ range, headed: openDecisionHeads(logOf([]), asked) });
+    const begun = await readFrom({ range, headed });
     for (const { name } of [TOPICS.decisions, TOPICS.clusterDecisions])
       expect(begun[name]).toEqual([NOW - 20 * MINUTE, NOW - 10 * MINUTE, NOW, NOW + DAY]);
     expect(begun[TOPICS.observe.name]).toEqual([NOW - DAY, NOW]);
     const none = await readFrom({ range, headed: async () => [] });
     expect(none[TOPICS.decisions.name]).toEqual([NOW - 10 * MINUTE, NOW]);
-    expect(await readFrom({ headed: openDecisionHeads(logOf([]), asked) })).toEqual({});
   });
 });
 

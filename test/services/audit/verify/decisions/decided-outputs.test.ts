@@ -17,7 +17,10 @@ function check(coverage = ALL.coverage) {
     findings: found.collector,
     ...ALL,
     coverage,
-    executed: () => null,
+    executed: ({ type }) => {
+      if (!type.startsWith('fleetgc.node.')) throw new Error('executors tell of reclaims alone');
+      return null;
+    },
   });
   return { ...found, outputs };
 }
