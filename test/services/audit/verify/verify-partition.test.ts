@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
 import { type TimeRange, TOPICS_OF_SUBJECTS } from '../../../../packages/pipeline/read-log.ts';
-import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
+import { TOPICS, type TopicId, type TopicName } from '../../../../schemas/events/topics.ts';
 import { openDecisionHeads } from '../../../../services/audit/verify/heads/decision-heads.ts';
 import {
   createVerifier,
@@ -168,6 +168,13 @@ test('what was read is counted, by what it is', async () => {
     removals: 1,
   });
   expect([found.firstRecordMs, found.lastRecordMs]).toEqual([NOW, NOW + 9 * SECOND]);
+});
+
+test('of a message that is no JSON nothing is told: it is for its deciders to refuse', async () => {
+  const broken = (topicId: TopicId, offset: number) =>
+    at(topicId, offset, 0, { value: Buffer.from('{"a":1,"a":2') });
+  const records = [broken('diskStats', 0), broken('inventory', 1), broken('clusterOwnership', 2)];
+  expect((await verified(logOf(records))).deviations.total).toBe(0);
 });
 
 test('a reading that went back for what was decided on ends', async () => {

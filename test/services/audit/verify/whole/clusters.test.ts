@@ -275,6 +275,26 @@ describe('results', () => {
   });
 });
 
+test('what an executor of a cluster tells has to be readable, and counts as removed only what is', async () => {
+  const log = lived((grown, command) => {
+    const [one, ...others] = objectResults(command).objects;
+    if (one === undefined) throw new Error('the command names objects');
+    const gone = { ...one, result: { outcome: 'not-found' as const } };
+    grown.carryOut(command, {
+      objects: { objects: [gone, ...others] },
+      whole: { result: { outcome: 'done', counts: { removed: 1, 'not-found': 1 } } },
+    });
+  });
+  const result = first(log.records, 'clusterResults');
+  const broken = { ...result, offset: 9n, timestampMs: log.nowMs, value: Buffer.from('{}') };
+  const verified = await found([...log.records, broken]);
+  expect(named(verified)).toEqual([
+    'unreadable gc.cluster.results@9',
+    'records-missing gc.cluster.results@1',
+  ]);
+  expect(verified.counts).toMatchObject({ results: 2, removals: 1 });
+});
+
 test('what an agent tells of a cluster beside has to be readable', async () => {
   const log = lived((grown, command) => grown.carryOut(command));
   const census = { ...first(log.records, 'clusterResults'), topic: TOPICS.clusterCensus.name };
