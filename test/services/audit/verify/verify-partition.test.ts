@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
 import { type TimeRange, TOPICS_OF_SUBJECTS } from '../../../../packages/pipeline/read-log.ts';
-import { TOPICS, type TopicId, type TopicName } from '../../../../schemas/events/topics.ts';
+import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../../schemas/events/topics.ts';
 import { openDecisionHeads } from '../../../../services/audit/verify/heads/decision-heads.ts';
+import { decisionRanges } from '../../../../services/audit/verify/heads/decision-ranges.ts';
+import { keptOnLog } from '../../../../services/audit/verify/heads/kept-decisions.ts';
 import {
   createVerifier,
   type PartitionProgress,
@@ -168,6 +170,55 @@ test('what was read is counted, by what it is', async () => {
     removals: 1,
   });
   expect([found.firstRecordMs, found.lastRecordMs]).toEqual([NOW, NOW + 9 * SECOND]);
+});
+
+describe('what heads say of decisions', () => {
+  const range = { fromMs: NOW, toMs: NOW + HOUR };
+  const HALF = 30 * MINUTE;
+  /** Names two decisions in this partition, from within the range. */
+  const event: Extract<EventOf<'heads'>, { readonly type: 'fleetgc.decision-head' }> = {
+    type: 'fleetgc.decision-head',
+    version: 1,
+    id: 'head',
+    chain: 'image-gc',
+    decider: 'image-gc',
+    statements: {},
+    ranges: [
+      {
+        partition: 0,
+        first: 0,
+        records: 2,
+        sha256: 'a'.repeat(64),
+        firstAtMs: NOW + HALF,
+        lastAtMs: NOW + HALF,
+      },
+    ],
+  };
+  const record = recordOf({ topic: 'heads', key: 'image-gc', event }, { timestampMs: NOW + HALF });
+  const head = { event, record };
+  const asked =
+    (heads: readonly (typeof head)[]): NonNullable<Asked['headed']> =>
+    async (partition) => [
+      {
+        topicId: 'decisions',
+        ranges: await decisionRanges(heads, { topicId: 'decisions', partition, range }),
+        kept: keptOnLog(range, { nowMs: NOW + HOUR, keepsAsDeclared: true }),
+        lost: [],
+        requiredBeforeMs: null,
+      },
+    ];
+
+  test('is compared in the end with those that are there', async () => {
+    const found = await verified(logOf([]), { range, headed: asked([head]) });
+    expect([found.deviations.byKind, found.unverified.byKind]).toEqual([{ 'decisions-cut': 1 }, {}]);
+    expect((await verified(logOf([]), { range, headed: asked([]) })).deviations.byKind).toEqual({});
+  });
+
+  test('counts those of the range alone, though it is compared with those beside it too', async () => {
+    const records = [-1, 0, HOUR - 1, HOUR].map((afterMs, offset) => at('decisions', offset, afterMs));
+    const found = await verified(logOf(records), { range, headed: asked([]) });
+    expect(found.counts.withoutHead).toBe(2);
+  });
 });
 
 test('of a message that is no JSON nothing is told: it is for its deciders to refuse', async () => {
