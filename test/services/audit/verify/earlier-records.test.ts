@@ -8,7 +8,12 @@ import { inventory } from '../../../fixtures/inventory.ts';
 import { observe } from '../../../fixtures/observe.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
-import { objectResult, refusedCommand } from '../../../fixtures/results.ts';
+import {
+  objectResult,
+  pressureUnrelieved,
+  reclaimGoesOn,
+  refusedCommand,
+} from '../../../fixtures/results.ts';
 import { DAY, HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { logOf } from '../support/archives.ts';
@@ -76,6 +81,21 @@ describe('a command from before the range', () => {
     }
   });
 
+  test('has no more results than it counts', async () => {
+    const nothing = { removed: 0, notFound: 0, refused: 0, failed: 0, notNeeded: 0, notDone: 0 };
+    const done = refusedCommand({
+      commandId: COMMAND.id,
+      id: commandResultId(ABOUT),
+      result: { outcome: 'done', ...nothing, measured: null, estimatedBytes: null, targetReached: null },
+    });
+    const { told } = await verified([
+      [-HOUR, commanded],
+      [MINUTE, REMOVED],
+      [2 * MINUTE, nodeOutput('results', done)],
+    ]);
+    expect(told).toEqual(['result-missing gc.node.results@1']);
+  });
+
   test('that another answer names is not there', async () => {
     const other = objectResult({ commandId: 'another', id: 'x' });
     const { told } = await verified([
@@ -111,6 +131,20 @@ describe('an inventory of a reclaim', () => {
     ).toEqual(['output-differs gc.node.inventory@0']);
   });
 
+  test('answers an order of the range, and that counts once however often it lies there', async () => {
+    const aboutInventories = async (carried = FIRST) => {
+      const { found, told } = await verified([
+        [MINUTE, ordered],
+        [MINUTE + 1, ordered],
+        [2 * MINUTE, answer(carried)],
+      ]);
+      expect(found.counts).toMatchObject({ orders: 1, duplicates: 1 });
+      return told.filter((name) => name.includes('inventory'));
+    };
+    expect(await aboutInventories()).toEqual([]);
+    expect(await aboutInventories(other)).toEqual(['output-differs gc.node.inventory@0']);
+  });
+
   test('answers no order that nobody can read', async () => {
     expect(
       (
@@ -143,4 +177,25 @@ test('a decision from right before the range that began a reclaim is known where
   };
   expect(await told()).toEqual([]);
   expect(await told(other)).toEqual(['output-differs gc.node.inventory@0']);
+});
+
+test('that a reclaim ended is no word of a decider unless it was decided', async () => {
+  const ended = nodeOutput('decisions', pressureUnrelieved({ id: 'unrelieved-9' }));
+  expect((await verified([[MINUTE, ended]])).told).toEqual(['not-decided gc.node.decisions@0']);
+});
+
+test('a reclaim that goes on is decided on, and one that ended is not', async () => {
+  const undecided = async (first: Output): Promise<readonly string[]> => {
+    const goesOn = reclaimGoesOn({ id: 'continues-2', commandId: 'command-2' });
+    const on = { ...decision().input, topic: 'gc.node.results', offset: '1', id: goesOn.id };
+    const by = { decider: { name: 'pressure', version: '1' }, outcome: 'nothing-to-do' } as const;
+    const { found } = await verified([
+      [MINUTE, first],
+      [2 * MINUTE, nodeOutput('results', goesOn)],
+      [3 * MINUTE, nodeOutput('decisions', decision({ ...by, input: on }))],
+    ]);
+    return named(found).filter((name) => name.startsWith('undecided'));
+  };
+  expect(await undecided(nodeOutput('results', reclaimGoesOn()))).toEqual(['undecided gc.node.results@0']);
+  expect(await undecided(nodeOutput('results', pressureUnrelieved()))).toEqual([]);
 });

@@ -354,6 +354,23 @@ describe('two machines under one name', () => {
   });
 });
 
+test('a refusal of what nobody trusts is one of earlier commands only where the command is', () => {
+  const record = at('commands', 0);
+  for (const { isEarlier, ofEarlier } of [
+    { isEarlier: true, ofEarlier: 1 },
+    { isEarlier: false, ofEarlier: 0 },
+  ]) {
+    const { commands, deviations, counts } = check();
+    const one = command('one');
+    if (isEarlier) commands.commandedBefore(one, record);
+    else commands.commanded(one, record);
+    if (!isEarlier) commands.answered(refusalOf(one), at('results', 0, SECOND));
+    commands.judge(midway(HOUR), NOW + HOUR);
+    commands.answered(notTrusted(record), at('results', 1, 2 * HOUR));
+    expect([deviations(), counts.ofEarlier]).toEqual([[], ofEarlier]);
+  }
+});
+
 describe('a command without a result of its own', () => {
   const [first, second] = [command('first'), command('second')];
 

@@ -231,3 +231,39 @@ describe('disk statistics that were decided on', () => {
     });
   });
 });
+
+describe('what was passed over', () => {
+  const newer = look(6);
+  const overtakenBy = { topic: newer.topic, partition: 0, offset: '6', id: 'look-6' };
+  const passed = decisionOn(MESSAGE, { ...UNDER_SET, outcome: 'overtaken', overtakenBy });
+
+  test('rightly is verified where its policies are known', async () => {
+    const messages = [MESSAGE, newer];
+    expect(await again(passed, { messages })).toMatchObject({ ...NOTHING, verified: 1, outputs: [] });
+    const unknown = decisionOn(MESSAGE, { outcome: 'overtaken', overtakenBy, policySetHash: 'f'.repeat(64) });
+    expect(await again(unknown, { messages })).toMatchObject({
+      ...NOTHING,
+      gaps: ['unknown-policy-set 0'],
+      outputs: [],
+    });
+  });
+
+  test('wrongly deviates, and names both messages', async () => {
+    const keeping = async () => decider({ passOver: () => null });
+    expect(await again(passed, { messages: [MESSAGE, newer], findDecider: keeping })).toMatchObject({
+      ...NOTHING,
+      deviations: ['wrongly-overtaken 0,5,6'],
+    });
+    expect(await again(passed, { messages: [MESSAGE] })).toMatchObject({
+      ...NOTHING,
+      deviations: ['wrongly-overtaken 0,5'],
+    });
+  });
+
+  test('by what is gone from the middle cannot be verified', async () => {
+    expect(await again(passed, { messages: [MESSAGE, look(7)] })).toMatchObject({
+      ...NOTHING,
+      gaps: ['input-gone 0,5'],
+    });
+  });
+});

@@ -3,15 +3,17 @@ import type { Command } from '../../../../../schemas/events/command.ts';
 import { placeOf } from '../../../../../services/audit/events/log-position.ts';
 import { DecidedOutputs } from '../../../../../services/audit/verify/decisions/decided-outputs.ts';
 import type { Decided } from '../../../../../services/audit/verify/decisions/outputs-of-decisions.ts';
+import type { Executed } from '../../../../../services/audit/verify/reclaims/executed-reclaims.ts';
 import { clusterCommand } from '../../../../fixtures/cluster.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
+import { pressureUnrelieved } from '../../../../fixtures/results.ts';
 import { MINUTE, NOW, SECOND } from '../../../../fixtures/time.ts';
 import { ALL, AT_END, at, findings, headOf, midway } from '../support.ts';
 
 const command = imageRemoval(['a', 'b'], { id: 'command' });
 
-function check(coverage = ALL.coverage) {
+function check(coverage = ALL.coverage, executed: Executed | null = null) {
   const found = findings();
   const outputs = new DecidedOutputs({
     findings: found.collector,
@@ -19,7 +21,7 @@ function check(coverage = ALL.coverage) {
     coverage,
     executed: ({ type }) => {
       if (!type.startsWith('fleetgc.node.')) throw new Error('executors tell of reclaims alone');
-      return null;
+      return executed;
     },
   });
   return { ...found, outputs };
@@ -263,5 +265,30 @@ describe('a command of a cluster', () => {
     outputs.sent(sent());
     outputs.judge(AT_END);
     expect(counts.outOfRange).toBe(1);
+  });
+});
+
+describe('what an executor tells of a reclaim', () => {
+  const place = placeOf(at('commands', 3));
+  const fact = pressureUnrelieved({ id: 'unrelieved' });
+  const told = (executed: Executed | null) => {
+    const { outputs, deviations, collector } = check(undefined, executed);
+    outputs.sent({ event: fact, value: fact, record: at('results', 9) });
+    outputs.judge(AT_END);
+    const [first] = collector.found().deviations.first;
+    return { deviations: deviations(), message: first?.message, node: first?.node };
+  };
+
+  test('is right where it follows from its command', () => {
+    expect(told({ command: place, difference: null }).deviations).toEqual([]);
+  });
+
+  test('differs from its command, or follows from none', () => {
+    expect(told({ command: place, difference: 'holders is 1 and not 2' })).toEqual({
+      deviations: ['output-differs 9,3'],
+      message: 'it is not what follows from its command: holders is 1 and not 2',
+      node: 'prod/web-1',
+    });
+    expect(told(null).deviations).toEqual(['not-decided 9']);
   });
 });
