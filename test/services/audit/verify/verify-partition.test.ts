@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
 import { type TimeRange, TOPICS_OF_SUBJECTS } from '../../../../packages/pipeline/read-log.ts';
+import type { InventoryImage } from '../../../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../../schemas/events/topics.ts';
 import { openDecisionHeads } from '../../../../services/audit/verify/heads/decision-heads.ts';
 import { decisionRanges } from '../../../../services/audit/verify/heads/decision-ranges.ts';
@@ -12,7 +13,7 @@ import {
 } from '../../../../services/audit/verify/verify-partition.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
-import { inventory } from '../../../fixtures/inventory.ts';
+import { image, inventory } from '../../../fixtures/inventory.ts';
 import { ownership } from '../../../fixtures/ownership.ts';
 import { objectResult, refusedCommand } from '../../../fixtures/results.ts';
 import { DAY, HOUR, MINUTE, NOW, SECOND } from '../../../fixtures/time.ts';
@@ -170,6 +171,23 @@ test('what was read is counted, by what it is', async () => {
     removals: 1,
   });
   expect([found.firstRecordMs, found.lastRecordMs]).toEqual([NOW, NOW + 9 * SECOND]);
+});
+
+test('what went from a node is waited for to be told of, since its result may come later than the next look', async () => {
+  const look = (id: string, images: readonly InventoryImage[]) =>
+    nodeOutput('inventory', inventory({ id, images: [...images] }));
+  const gone = objectResult({ object: { kind: 'image', id: 'a' } });
+  const steps = [
+    [0, look('i1', [image('a'), image('b')])],
+    [MINUTE, look('i2', [image('b')])],
+    [3 * MINUTE, nodeOutput('diskStats', diskStats({}, { id: 's' }))],
+    [4 * MINUTE, nodeOutput('results', gone)],
+  ] as const;
+  const records = steps.map(([afterMs, output], index) =>
+    recordOf(output, { offset: BigInt(index), timestampMs: NOW + afterMs }),
+  );
+  expect((await verified(logOf(records))).notOurs.total).toBe(0);
+  expect((await verified(logOf(records.slice(0, 3)))).notOurs.total).toBe(1);
 });
 
 describe('what heads say of decisions', () => {
