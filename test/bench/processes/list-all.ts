@@ -20,7 +20,8 @@ interface Group {
 }
 interface Page {
   readonly metadata: { readonly continue?: string };
-  readonly items: readonly unknown[];
+  /** None at all where there are none. */
+  readonly items: readonly unknown[] | null;
 }
 
 async function get<Answer>(path: string, accept: string): Promise<Answer> {
@@ -61,7 +62,7 @@ async function list(path: string): Promise<void> {
     const query = `?limit=500${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`;
     const page = await get<Page>(`${path}${query}`, METADATA);
     requests += 1;
-    objects += page.items.length;
+    objects += page.items?.length ?? 0;
     next = page.metadata.continue ?? '';
   } while (next !== '');
 }
