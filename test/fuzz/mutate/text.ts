@@ -76,5 +76,8 @@ function linesMoved(text: string, choices: Choices): string {
 }
 
 /** The same over and over: what is bounded, is bounded by size. */
-export const blownUp = (text: string, choices: Choices): string =>
-  (text === '' ? 'a' : text).repeat(1 + choices.below(2 ** choices.below(17))).slice(0, LONGEST);
+export function blownUp(text: string, choices: Choices): string {
+  const piece = text === '' ? 'a' : text;
+  const times = 1 + choices.below(2 ** choices.below(17));
+  return piece.repeat(Math.min(times, Math.ceil(LONGEST / piece.length))).slice(0, LONGEST);
+}
