@@ -95,7 +95,7 @@ function yamlIn(file: string, text: string): unknown {
   const exceeded = exceededYamlBound(text);
   if (exceeded !== null) throw invalid(file, exceeded);
   try {
-    return parse(text, { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
+    return parse(text, { maxAliasCount: 0, stringKeys: true, prettyErrors: false, logLevel: 'error' });
   } catch {
     // The parser's own message quotes what it read, which may be a token or a key.
     throw invalid(file, 'it is no valid YAML');

@@ -33,7 +33,7 @@ function valueIn(path: string): unknown {
     const text = readFileSync(path, 'utf8');
     const exceeded = exceededYamlBound(text);
     if (exceeded !== null) throw new TypeError(exceeded);
-    return parse(text, { maxAliasCount: 0, prettyErrors: false, logLevel: 'error' });
+    return parse(text, { maxAliasCount: 0, stringKeys: true, prettyErrors: false, logLevel: 'error' });
   } catch (error) {
     // The parser's own message quotes what it read, which may be a key that somebody put in the wrong place.
     const isYamlFault = error instanceof YAMLParseError;

@@ -64,7 +64,7 @@ export function parseYaml(file: string, text: string, dialect = CORE): readonly 
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const exceeded = exceededYamlBound(text);
-  if (exceeded !== null) return [unread(at(0), `${exceeded}; divide it into several files`)];
+  if (exceeded !== null) return [unread(at(0), `${exceeded}; shorten it, or divide it into several files`)];
   const documents = parseAllDocuments(text, {
     ...dialect,
     lineCounter: lines,

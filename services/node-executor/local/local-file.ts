@@ -87,7 +87,13 @@ function parseYaml(text: string): Parsed {
   if (exceeded !== null) return { ok: false, problem: exceeded };
   const lines = new LineCounter();
   // The parser's own way to tell the place looks through the file once for each fault.
-  const options = { uniqueKeys: true, prettyErrors: false, logLevel: 'error', lineCounter: lines } as const;
+  const options = {
+    uniqueKeys: true,
+    stringKeys: true,
+    prettyErrors: false,
+    logLevel: 'error',
+    lineCounter: lines,
+  } as const;
   try {
     const document = parseDocument(text, options);
     const [fault] = document.errors;

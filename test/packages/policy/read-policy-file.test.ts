@@ -46,6 +46,13 @@ test.each<{ name: string; text: string; says: string[] }>([
     says: ['p.yaml:1:1: must be a map of settings, beginning with name: and mode:'],
   },
   {
+    name: 'more levels than the parser has stack for',
+    text: `${'- '.repeat(9_999)}a\nname: a\n`,
+    says: [
+      'p.yaml:1:1: one of its lines has more than the 500 leading spaces, hyphens, colons and question marks that are read, each of which may open a level; shorten it, or divide it into several files',
+    ],
+  },
+  {
     name: 'a missing setting, at the policy that lacks it',
     text: 'name: a\nmode: enforce\n---\nname: b\n',
     says: ['p.yaml:4:1: mode: is missing: write dry-run (decide and record, remove nothing) or enforce'],

@@ -223,6 +223,19 @@ test('a file that would take long to parse is refused unread', () => {
   );
 });
 
+test.each([
+  { signs: 'hyphens', yaml: `${'- '.repeat(501)}a\nb: c\n` },
+  { signs: 'question marks', yaml: `${'? '.repeat(501)}a\nb: c\n` },
+  { signs: 'colons', yaml: `${'a: '.repeat(501)}b\n---\nc: d\n` },
+  { signs: 'spaces', yaml: `a:\n${' '.repeat(501)}b\n` },
+])('a file that would take the parser to the end of its stack is refused unread: $signs', ({ yaml }) => {
+  expect(problemsOf({ yaml })).toMatch(/fleetgc\.yaml: one of its lines has more than the 500 leading spaces/);
+});
+
+test('a file with as many levels as may be is read to its end', () => {
+  expect(problemsOf({ yaml: `${'- '.repeat(500)}a\n` })).toMatch(/must be a map of options/);
+});
+
 test('the path of a file must not be empty', () => {
   const schema = z.object({ path: FilePath });
   expect(() => loadOptions(schema, sources({ flags: { path: '' } }))).toThrow(
