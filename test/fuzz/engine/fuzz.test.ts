@@ -50,6 +50,18 @@ test('what lies behind several conditions is reached from one branch to the next
   expect(account.blocks).toBe(NAMES.length);
 });
 
+test('a crash is told with the place that it comes from', async () => {
+  const { stackTraceLimit } = Error;
+  const read: Read = () => {
+    throw new Error('broken');
+  };
+  const { found } = await fuzz(target(read), { ...CAMPAIGN, runs: 5 });
+  expect(found).toMatchObject([
+    { kind: 'crash', what: expect.stringMatching(/^Error: broken\n.*fuzz\.test\.ts/s) },
+  ]);
+  expect(Error.stackTraceLimit).toBe(stackTraceLimit);
+});
+
 test('the same seed gives the same inputs, and another one others', async () => {
   const inputs = async (seed: number): Promise<string> => {
     const seen: Json[] = [];

@@ -229,7 +229,9 @@ test.each([
   { signs: 'colons', yaml: `${'a: '.repeat(501)}b\n---\nc: d\n` },
   { signs: 'spaces', yaml: `a:\n${' '.repeat(501)}b\n` },
 ])('a file that would take the parser to the end of its stack is refused unread: $signs', ({ yaml }) => {
-  expect(problemsOf({ yaml })).toMatch(/fleetgc\.yaml: one of its lines has more than the 500 leading spaces/);
+  expect(problemsOf({ yaml })).toMatch(
+    /fleetgc\.yaml: one of its lines has more than the 500 leading spaces/,
+  );
 });
 
 test('a file with as many levels as may be is read to its end', () => {

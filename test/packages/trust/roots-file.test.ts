@@ -41,7 +41,7 @@ describe('a file of roots cannot be used', () => {
     { name: 'with a fleet alone', text: 'fleet: prod\nroots: []\n', why: 'roots' },
     { name: 'with one root twice', text: trustRootsText(twice), why: 'the same root stands there twice' },
     { name: 'with too many keys to read', text: '{"":,'.repeat(10_001), why: 'more than the 10000 colons' },
-    // To write these keys as text takes minutes.
+    // To write these keys as text takes half a minute.
     {
       name: 'with maps as keys of maps',
       text: `${'{'.repeat(500)}${'}'.repeat(500)}`,

@@ -79,6 +79,10 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** When the log takes each message, and when it is read. */
 export const TAKEN_AT_MS = SIGNED_AT_MS + 2 * HOUR_MS;
+const TAKEN_BACK_LATER = {
+  untrustedFromMs: TAKEN_AT_MS + HOUR_MS,
+  timestampMs: TAKEN_AT_MS + HOUR_MS,
+};
 /** What was seen of each record key before. */
 export const SEEN_GENERATION = SIGNED_AT_MS;
 
@@ -171,8 +175,8 @@ export class Signatories {
     };
     const signatory = (topic: TopicId, roles: Roles): Signatory => {
       const lost = certify(roles.may);
-      // Orders of a revoked key count no more in any case, whenever the log took them.
-      add(revoked(this.root, lost, isOrder(topic) ? { untrustedFromMs: TAKEN_AT_MS + HOUR_MS } : {}));
+      // Orders of a revoked key count no more in any case, whenever the log took them and whenever it took the revocation.
+      add(revoked(this.root, lost, isOrder(topic) ? TAKEN_BACK_LATER : {}));
       return {
         may: roles.may === 'root' ? this.root : certify(roles.may),
         other: certify(roles.other),

@@ -11,12 +11,12 @@ import type { ResultEvent } from '../../../../services/cluster-executor/results/
 import { NO_RESULTS } from '../../../../services/cluster-executor/results/recent-results.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import {
-  CLUSTER,
   clusterCommand,
   clusterItem,
   clusterObject,
   clusterPolicyRecord,
 } from '../../../fixtures/cluster.ts';
+import { IDENTITY } from '../../../services/cluster-executor/support/executor.ts';
 import {
   DATE_MS,
   FakeApi,
@@ -59,7 +59,7 @@ class ExecutorCluster {
     this.api = new FakeApi(nowMs);
     this.#fill();
     this.executor = new ClusterExecutor({
-      identity: CLUSTER,
+      identity: IDENTITY,
       connection: this.api.connection(),
       index: null,
       policy: () => ({ kind: 'policy', record: POLICY, approvals: [] }),
@@ -121,6 +121,7 @@ export function clusterCommandsOfNow(): readonly ClusterCommand[] {
   };
   const ordered = (items: readonly ClusterCommandItem[]): ClusterCommand =>
     clusterCommand({
+      ...IDENTITY,
       takenAt: { serverMs: DATE_MS, spreadMs: 1_000 },
       policy: { name, version, hash, setHash: hash },
       items: [...items],
@@ -143,28 +144,43 @@ export const clusterExecutorReader = ({ trust }: Signatories): ReadMessage => {
   const parse = parseBelieved(trust);
   return async ({ record, claim }) => {
     const cluster = new ExecutorCluster();
-    const running = cluster.executor;
     const parsed = parse('clusterCommands', record);
-    let isTaken = false;
-    const handling = {
-      handlers: {
-        clusterCommands: (input: Parameters<typeof running.commands>[0]) => {
-          isTaken = input.event.cluster === CLUSTER.cluster;
-          return running.commands(input);
-        },
-      },
-      onRejection: refuseRejected(CLUSTER, () => running.at()),
-      publisher: SILENT_PUBLISHER,
-    };
-    const { failure, stages } = await decide('clusterCommands', { kind: 'read', record, parsed }, handling);
-    if (failure?.error !== undefined) throw failure.error.cause ?? failure.error;
+    const { isTaken, answers } = await received(cluster, record, parsed);
     if (isTaken && isToBeRefused(claim, 'clusterCommands'))
       return effect(`a command that is ${claim} is taken`);
     if (isTaken) await cluster.carryOut();
-
-    return judged(cluster, { record, parsed, answers: stages.flat() });
+    return judged(cluster, { record, parsed, answers });
   };
 };
+
+/** The uids of what is written to the API server when this command is carried out. */
+export async function writtenBy(record: LogRecord, { trust }: Signatories): Promise<readonly string[]> {
+  const cluster = new ExecutorCluster();
+  const { isTaken } = await received(cluster, record, parseBelieved(trust)('clusterCommands', record));
+  if (isTaken) await cluster.carryOut();
+  return cluster.api.writes.map(({ before: { uid } }) => uid);
+}
+
+async function received(
+  { executor }: ExecutorCluster,
+  record: LogRecord,
+  parsed: ParsedRecord<ClusterCommand>,
+): Promise<{ readonly isTaken: boolean; readonly answers: readonly OutgoingRecord[] }> {
+  let isTaken = false;
+  const handling = {
+    handlers: {
+      clusterCommands: (input: Parameters<typeof executor.commands>[0]) => {
+        isTaken = input.event.cluster === IDENTITY.cluster;
+        return executor.commands(input);
+      },
+    },
+    onRejection: refuseRejected(IDENTITY, () => executor.at()),
+    publisher: SILENT_PUBLISHER,
+  };
+  const { failure, stages } = await decide('clusterCommands', { kind: 'read', record, parsed }, handling);
+  if (failure?.error !== undefined) throw failure.error.cause ?? failure.error;
+  return { isTaken, answers: stages.flat() };
+}
 
 interface Answered {
   readonly record: LogRecord;

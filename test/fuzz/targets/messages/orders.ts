@@ -73,10 +73,18 @@ const POD_LABELS = {
   'io.kubernetes.pod.name': 'web',
   'io.kubernetes.pod.namespace': 'default',
 };
+const RUNNING_LABELS = {
+  'io.kubernetes.pod.uid': 'pod-2',
+  'io.kubernetes.pod.name': 'db',
+  'io.kubernetes.pod.namespace': 'default',
+};
 const IMAGES = ['a', 'b'].map((name) => runtimeImage(name));
 export const IMAGE_IDS = IMAGES.map(({ id }) => id);
 const USED = runtimeImage('used');
+const OF_SANDBOXES = runtimeImage('pause', { repoTags: ['registry.k8s.io/pause:3.10'] });
 const CONTAINERS = ['container-1', 'container-2'];
+/** What is in use, whatever a command says of it. */
+const STAYING: readonly string[] = [USED.id, OF_SANDBOXES.id, 'running', 'sandbox'];
 const TURNS = 2_000;
 
 /** A node with images that may go and one that may not, and what its executor does there with one message. */
@@ -96,14 +104,32 @@ class ExecutorNode {
 
   constructor({ trust }: Signatories) {
     const { runtime } = this;
-    for (const image of [...IMAGES, USED]) runtime.images.set(image.id, image);
+    const image = runtime.sandboxImage;
+    for (const image of [...IMAGES, USED, OF_SANDBOXES]) runtime.images.set(image.id, image);
     for (const id of CONTAINERS)
       runtime.containers.set(
         id,
-        listedContainer(id, { state: 'exited', labels: POD_LABELS, imageId: 'gone', sandboxId: 'elsewhere' }),
+        listedContainer(id, {
+          state: 'exited',
+          labels: POD_LABELS,
+          imageId: 'gone',
+          sandboxId: 'elsewhere',
+          logPath: `${PODS}/default_web_pod-1/app/0.log`,
+        }),
       );
-    runtime.containers.set('running', listedContainer('running', { labels: POD_LABELS, imageId: USED.id }));
-    runtime.sandboxes.set('sandbox-1', listedSandbox('sandbox-1', { state: 'notReady', labels: POD_LABELS }));
+    runtime.containers.set(
+      'running',
+      listedContainer('running', { labels: RUNNING_LABELS, imageId: USED.id }),
+    );
+    // Of the one that runs.
+    runtime.sandboxes.set(
+      'sandbox',
+      listedSandbox('sandbox', { podUid: 'pod-2', labels: RUNNING_LABELS, image }),
+    );
+    runtime.sandboxes.set(
+      'sandbox-1',
+      listedSandbox('sandbox-1', { podUid: 'pod-1', state: 'notReady', labels: POD_LABELS, image }),
+    );
     this.#knowImages();
     this.executor = createNodeExecutor({
       node: {
@@ -191,6 +217,14 @@ const EMPTY_DIRECTORY = {
   [Symbol.asyncDispose]: async () => undefined,
 };
 
+/** The ids of what goes when this command is carried out. */
+export async function goneBy(record: LogRecord, signatories: Signatories): Promise<readonly string[]> {
+  const node = new ExecutorNode(signatories);
+  await received(node, record, parseBelieved(signatories.trust)('commands', record));
+  if (node.hasJournal) await node.carryOut();
+  return node.runtime.gone;
+}
+
 /** From the record to the removals, on a node whose policy lets everything go that is not in use. */
 export const executorReader = (signatories: Signatories): ReadMessage => {
   const parse = parseBelieved(signatories.trust);
@@ -225,7 +259,7 @@ async function received(
 /** What went has to be named by the command, and not in use. */
 function judged({ runtime, published }: ExecutorNode, command: Command | null): Outcome {
   const named = new Set<string>(command?.items.map(({ id }) => id));
-  const wrong = runtime.gone.find((id) => !named.has(id) || id === USED.id || id === 'running');
+  const wrong = runtime.gone.find((id) => !named.has(id) || STAYING.includes(id));
   if (wrong !== undefined) return effect(`${wrong} went, which no command names or which is in use`);
   return command === null ? REFUSED : { passed: true, effect: readable(published) };
 }

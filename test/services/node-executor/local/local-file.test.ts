@@ -28,7 +28,7 @@ test.each([
   { name: 'half a removal', text: 'maxRemovalsPerHour: 0.5\n' },
   { name: 'a pattern that is empty', text: 'keepPatterns: [""]\n' },
   { name: 'a list', text: '- hold\n' },
-  // To write these keys as text takes minutes.
+  // To write these keys as text takes half a minute.
   { name: 'maps as keys of maps', text: `${'{'.repeat(500)}${'}'.repeat(500)}\n` },
   { name: 'lists within lists', text: `${'- '.repeat(9_999)}a\nhold: true\n` },
 ])('a file with $name holds everything, and says why', ({ text }) => {
