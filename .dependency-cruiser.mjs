@@ -261,11 +261,17 @@ const ROOMS = {
     'packages/policy',
     'packages/service',
     'packages/trust',
+    'packages/kube-api',
+    'services/cluster',
+    'services/cluster-plan',
     'services/deciders',
     'sim',
+    'sim/api-server',
     'cli/options',
     'cli/framework',
     'cli/views',
+    // The second act is told as `cluster run` tells it.
+    'cli/run',
   ],
   'cli/run': [
     'packages/process',

@@ -5,13 +5,19 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
-import { policyChanges, toPolicyRecord } from '../../packages/policy/policy-changes.ts';
+import type { PolicySource } from '../../packages/policy/policies.ts';
+import {
+  policyChanges,
+  toClusterPolicyRecord,
+  toPolicyRecord,
+} from '../../packages/policy/policy-changes.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import { shellWord } from '../../packages/text/shell-word.ts';
-import type { Policy } from '../../schemas/policy/policy.ts';
+import { printableLine } from '../../packages/text/printable.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import type { Policy, PolicyRecordOf } from '../../schemas/policy/policy.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import { runSimulatedNode } from '../../sim/run-simulated-node.ts';
 import { openService } from '../framework/open-service.ts';
@@ -19,8 +25,18 @@ import { unsignedWriter } from '../framework/policy-writer.ts';
 import type { VerbContext } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import type { Activity } from '../views/activity/activity-reader.ts';
-import { summaryJson, summaryLines } from './summary.ts';
-import { lastRemovedImage, type RemovedImage } from './tally.ts';
+import {
+  CLUSTER_POLICY,
+  type ClusterAct,
+  clusterPolicy,
+  DEMO_CLUSTER,
+  type Held,
+  playClusterAct,
+} from './cluster/cluster-act.ts';
+import { indented, type Output, outputFor } from './output.ts';
+import { questions } from './questions.ts';
+import { nodesSummary, questionLines, summaryJson } from './summary.ts';
+import { lastRemovedImage } from './tally.ts';
 import { jsonView, liveView, plainView, type View } from './view.ts';
 import { watchEventLog, whenAllReported } from './watch.ts';
 
@@ -52,47 +68,92 @@ const NODES = [
 const STEP_MS = 900;
 const REFRESH_MS = 200;
 
-/** Three simulated nodes and the whole pipeline on an embedded log, shown while it works, and summed up at the end. */
+/**
+ * Two acts on one embedded log, shown while they are played: three simulated nodes, and then a simulated cluster. Ctrl-C ends both.
+ */
 export async function runDemo(options: DemoOptions, context: VerbContext): Promise<void> {
-  const durationMs = options.duration;
   const directory = await mkdtemp(join(tmpdir(), 'fleetgc-'));
   const logPath = join(directory, 'log.db');
   const { policy, written } = demoPolicy();
   const view = viewFor(options, policy, context);
-  const printText = options.json ? () => undefined : context.print;
-  for (const line of introduction(durationMs)) printText(line);
-  if (options.json) context.print(JSON.stringify({ kind: 'policy', policy }));
-  {
-    const settings = { ...EventLogSettings.parse({ logPath }), httpAddress: null };
-    await using process = await openService(
-      'demo',
-      settings,
-      { kind: 'off' },
-      { logger: quiet(context.logger) },
-    );
-    await apply(process.log, written);
-    using ended = new LinkedController(context.signal);
-    using ending = new DisposableStack();
-    // A busy machine takes its time to start the nodes: what there is to see begins when all of them are there.
-    const count = (): void =>
-      void ending.adopt(
-        setTimeout(() => ended.abort(), durationMs),
-        clearTimeout,
-      );
-    const reported = whenAllReported(
-      NODES.map(({ name }) => name),
-      count,
-    );
-    const show = (activity: Activity): void => {
-      view.show(activity);
-      reported(activity);
-    };
-    await showPipeline({ process, directory, view, show }, ended.signal);
-  }
-  const summary = { tally: view.tally, logPath, questions: questions(logPath, lastRemovedImage(view.tally)) };
-  if (options.json) context.print(JSON.stringify(summaryJson(summary)));
-  for (const line of ['', ...summaryLines(summary)]) printText(line);
+  const out = outputFor(options.json, context.print);
+  out.text(introduction(options.duration));
+  out.json({ kind: 'policy', policy });
+  const held = await playActs({ options, context, directory, logPath, view, out, written });
+  const summary = {
+    tally: view.tally,
+    logPath,
+    questions: questions(logPath, { image: lastRemovedImage(view.tally), held }),
+  };
+  out.json(summaryJson(summary));
+  out.text(['', ...questionLines(summary)]);
 }
+
+interface Acts {
+  readonly options: DemoOptions;
+  readonly context: VerbContext;
+  readonly directory: string;
+  readonly logPath: string;
+  readonly view: View;
+  readonly out: Output;
+  readonly written: readonly WrittenPolicy[];
+}
+
+/** Resolves to what is held at the end; `null` where the second act was not played. */
+async function playActs(acts: Acts): Promise<Held | null> {
+  const { context, directory, logPath, view, out } = acts;
+  const settings = { ...EventLogSettings.parse({ logPath }), httpAddress: null };
+  const logger = quiet(context.logger);
+  await using process = await openService('demo', settings, { kind: 'off' }, { logger });
+  const cluster = clusterPolicy();
+  await apply(process.log, [...acts.written.map(toPolicyRecord), toClusterPolicyRecord(cluster)]);
+  const policies = process.followPolicies(null);
+  await playNodes({ process, policies, directory, view }, acts);
+  out.text(['', ...nodesSummary(view.tally)]);
+  if (context.signal.aborted) return null;
+  out.text(['', ...clusterIntroduction()]);
+  out.json({ kind: 'cluster-policy', policy: cluster.policy });
+  const told = clusterView(out);
+  const held = await playClusterAct({ process, policies, directory, ...told }, context.signal);
+  return context.signal.aborted ? null : held;
+}
+
+/** Its time begins when all nodes are there: a busy machine takes a while to start them. */
+async function playNodes(stage: Omit<Stage, 'show'>, { options, context }: Acts): Promise<void> {
+  using ended = new LinkedController(context.signal);
+  using ending = new DisposableStack();
+  const count = (): void =>
+    void ending.adopt(
+      setTimeout(() => ended.abort(), options.duration),
+      clearTimeout,
+    );
+  const reported = whenAllReported(
+    NODES.map(({ name }) => name),
+    count,
+  );
+  const show = (activity: Activity): void => {
+    stage.view.show(activity);
+    reported(activity);
+  };
+  await showPipeline({ ...stage, show }, ended.signal);
+}
+
+const clusterView = ({ text, json }: Output): Pick<ClusterAct, 'announce' | 'tell'> => ({
+  announce: ({ command, why }) => {
+    text(['', `$ ${command}`, `  ${why}`]);
+    json({ kind: 'scene', command, why });
+  },
+  tell: ({ kind, steps, lines }) => {
+    text(lines.map((line) => `    ${printableLine(line)}`));
+    if (steps.length > 0) json({ kind, steps });
+  },
+});
+
+const clusterIntroduction = (): readonly string[] => [
+  'And now a small simulated cluster, in which somebody deletes things. FleetGC collects what that leaves behind, by this policy:',
+  '',
+  ...indented(CLUSTER_POLICY),
+];
 
 /** As `policy apply` reads it. */
 function demoPolicy(): { readonly policy: Policy; readonly written: readonly WrittenPolicy[] } {
@@ -118,17 +179,15 @@ const EventLogSettings = z.object(eventLogOptions('embedded'));
 const introduction = (durationMs: number): readonly string[] => [
   'Three simulated nodes pull images and run pods that crash. The policy (its ages are seconds, only for this demo):',
   '',
-  ...DEMO_POLICY.trimEnd()
-    .split('\n')
-    .map((line) => `    ${line}`),
+  ...indented(DEMO_POLICY),
   '',
   `Watch for ${Math.round(durationMs / 1000)} s, counted from when all three have reported; Ctrl-C ends it earlier.`,
   '',
 ];
 
-async function apply(log: EventLog, written: readonly WrittenPolicy[]): Promise<void> {
+async function apply(log: EventLog, records: readonly PolicyRecordOf<SubjectKind>[]): Promise<void> {
   await log.createTopics();
-  await writePolicies(unsignedWriter(log), policyChanges(written.map(toPolicyRecord), new Map(), new Set()));
+  await writePolicies(unsignedWriter(log), policyChanges(records, new Map(), new Set()));
 }
 
 /** The view shows what happens; the services' own lines would only cut through it. */
@@ -136,22 +195,25 @@ const quiet = (logger: Logger): Logger => logger.child({}, { level: 'error' });
 
 interface Stage {
   readonly process: ServiceProcess;
+  readonly policies: PolicySource;
   readonly directory: string;
   readonly view: View;
   readonly show: (activity: Activity) => void;
 }
 
 /** Until the signal aborts; the first part that fails ends the others. */
-async function showPipeline({ process, directory, view, show }: Stage, signal: AbortSignal): Promise<void> {
+async function showPipeline(
+  { process, policies, directory, view, show }: Stage,
+  signal: AbortSignal,
+): Promise<void> {
   using stop = new LinkedController(signal);
   const drawing = setInterval(() => view.refresh(), REFRESH_MS);
   const nodes = NODES.map((node) => ({
     ...node,
-    cluster: 'demo',
+    cluster: DEMO_CLUSTER,
     directory: join(directory, node.name),
     stepMs: STEP_MS,
   }));
-  const policies = process.followPolicies(null);
   const parts = [
     runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop.signal }),
     watchEventLog(process.log, show, stop.signal),
@@ -165,18 +227,4 @@ async function showPipeline({ process, directory, view, show }: Stage, signal: A
     clearInterval(drawing);
     view.refresh();
   }
-}
-
-/** What is worth asking first; each can be typed as it stands. */
-function questions(logPath: string, image: RemovedImage | null): readonly string[] {
-  const at = `--log embedded --log-path ${shellWord(logPath)}`;
-  return [
-    ...(image === null
-      ? []
-      : [`bin/fleetgc audit explain ${shellWord(image.name)} --node ${shellWord(image.node)} ${at}`]),
-    `bin/fleetgc audit report ${at}`,
-    `bin/fleetgc audit verify ${at}`,
-    `bin/fleetgc nodes ${at}`,
-    `bin/fleetgc policy show demo ${at}`,
-  ];
 }

@@ -33,7 +33,8 @@ export interface SummaryNeeds {
   readonly questions: readonly string[];
 }
 
-export function summaryLines({ tally, logPath, questions }: SummaryNeeds): string[] {
+/** What became of the nodes. */
+export function nodesSummary(tally: Tally): string[] {
   const nodes = nodesByName(tally).map(
     ([name, node]) =>
       `  ${name}: ${usedPercent(node)} % used now, ${node.highestPercent} % at the most; freed ${freedSumText(node.freed)}`,
@@ -50,12 +51,15 @@ export function summaryLines({ tally, logPath, questions }: SummaryNeeds): strin
       overall(tally, ({ stayed }) => stayed),
     ),
     ...counted('Kept by the last decisions about each node', overall(tally, keptCounts)),
-    '',
-    `Everything seen, decided and done is in the event log ${logPath}`,
-    'Ask it:',
-    ...questions.map((question) => `  ${question}`),
   ];
 }
+
+/** What can be asked now. */
+export const questionLines = ({ logPath, questions }: Omit<SummaryNeeds, 'tally'>): readonly string[] => [
+  `Everything seen, decided and done is in the event log ${logPath}`,
+  'Ask it:',
+  ...questions.map((question) => `  ${question}`),
+];
 
 const freedOf = (tally: Tally): FreedSums =>
   tally.values().reduce((sums, { freed }) => addFreed(sums, freed), NOTHING_FREED);

@@ -9,7 +9,8 @@ const LONGEST_MS = 600_000;
 
 export const verb = defineVerb({
   help: [
-    'Needs neither a container runtime nor Kafka. It writes only to a temporary directory of its own, which stays. At the end it says where the event log is and what you can ask it.',
+    'Two acts: three simulated nodes whose disks fill up, and a small simulated cluster in which somebody deletes things.',
+    'Needs neither a container runtime, a cluster nor Kafka. It writes only to a temporary directory of its own, which stays. At the end it says where the event log is and what you can ask it.',
   ],
   examples: ['fleetgc demo', 'fleetgc demo --duration 20s --json'],
   options: z.object({
@@ -17,7 +18,7 @@ export const verb = defineVerb({
       DurationMs.refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, {
         error: 'must be from 1s to 10m',
       }).prefault('28s'),
-      { placeholder: 'DURATION', description: 'How long to watch.' },
+      { placeholder: 'DURATION', description: 'How long to watch the nodes.' },
     ),
     json: withMeta(Switch.prefault('false'), { description: 'One JSON document a line, for machines.' }),
     plain: withMeta(Switch.prefault('false'), { description: 'Plain lines, also on a terminal.' }),

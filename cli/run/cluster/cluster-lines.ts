@@ -109,7 +109,7 @@ function resultLine({ action, rule, result }: ObjectResult, objects: string): st
     case 'removed':
       return `- ${objects} deleted (${rule})`;
     case 'accepted':
-      return `- ${objects} being deleted; finalizers hold it (${rule})`;
+      return `- ${objects} being deleted; finalizers or a grace period may hold it (${rule})`;
     case 'patched':
       return `- ${objects}: ${PATCHED[action]} (${rule})`;
     case 'not-found':

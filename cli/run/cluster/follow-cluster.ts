@@ -63,7 +63,7 @@ export async function followClusterAsJson(
 const FACTS = ['clusterOwnership', 'clusterExpiry', 'clusterPods'] as const satisfies readonly TopicId[];
 
 /** Of the fact that was decided on, which lies where the decision says; `null` where it does not. */
-async function candidatesOf(
+export async function candidatesOf(
   { input: { topic: name, partition, offset } }: ClusterDecision,
   log: FollowingCluster['log'],
   signal: AbortSignal,

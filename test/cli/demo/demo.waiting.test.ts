@@ -19,7 +19,31 @@ const Summary = z.object({
   questions: z.array(z.string()),
 });
 
-test('the demo shows its policy, what happens on three nodes, and a summary whose questions can be asked', async () => {
+const Scene = z.object({ kind: z.literal('scene'), command: z.string() });
+const News = z.object({
+  kind: z.enum(['cluster-decided', 'cluster-done']),
+  steps: z.array(
+    z.object({
+      action: z.string(),
+      rule: z.string(),
+      outcome: z.string(),
+      object: z.object({ kind: z.string(), namespace: z.string(), name: z.string() }),
+    }),
+  ),
+});
+
+/** What of the cluster was decided and done, as `keep S4 Secret staging/web-tls`. */
+const stepsIn = (lines: readonly unknown[]): ReadonlySet<string> =>
+  new Set(
+    lines.flatMap((line) =>
+      (News.safeParse(line).data?.steps ?? []).map(
+        ({ action, rule, object: { kind, namespace, name } }) =>
+          `${action} ${rule} ${kind} ${namespace}/${name}`,
+      ),
+    ),
+  );
+
+test('the demo shows its policies, what happens on three nodes and in a cluster, and a summary whose questions can be asked', async () => {
   const demo = ['demo', '--duration', '8s', '--json'];
   const { stdout } = await promisify(execFile)(PROGRAM, demo, {
     env: PROGRAM_ENVIRONMENT,
@@ -31,6 +55,25 @@ test('the demo shows its policy, what happens on three nodes, and a summary whos
 
   expect(lines[0]?.kind).toBe('policy');
   const summary = Summary.parse(lines.at(-1));
+  expect(lines.flatMap((line) => Scene.safeParse(line).data?.command.split(' -n ')[0] ?? [])).toEqual([
+    'kubectl get secret web-tls',
+    'kubectl delete deployment web',
+    'kubectl delete deployment api',
+    'kubectl delete deployment jobs',
+    'kubectl delete tenant acme',
+  ]);
+  const steps = stepsIn(lines);
+  for (const step of [
+    'keep S4 Secret staging/web-tls',
+    'delete D14 Pod shop/web-5d9c7b8f6d-1',
+    'finish D17 Deployment shop/api',
+    'drop-references E1 ReplicaSet shop/jobs-6f8d9c7b54',
+    'finish E3 Deployment shop/jobs',
+    'hold S1 Secret shop/acme-30',
+  ])
+    expect(steps).toContain(step);
+  for (const step of steps) expect(step).not.toMatch(/^delete \S+ (Secret staging|\S+ shop\/(acme|jobs))/);
+  expect(summary.questions.map((question) => question.split(' ')[1])).toContain('approve');
   expect(summary.nodes.map(({ node }) => node).toSorted()).toEqual(['node-1', 'node-2', 'node-3']);
   for (const question of summary.questions) {
     const [, ...args] = question.split(' ');
@@ -58,4 +101,20 @@ test('its time counts from the moment in which all three nodes have reported, ho
   // A timer may be early by a fraction of a millisecond.
   expect(performance.now() - allThereAtMs).toBeGreaterThan(durationMs - 2);
   await rm(dirname(logPath), { recursive: true });
+});
+
+test('whoever ends it in the first act sees no second one, and may ask of what there was', async () => {
+  const stop = new AbortController();
+  const printed: string[] = [];
+  const print = (text: string): void => {
+    printed.push(text);
+    if (text.includes('"kind":"usage"')) stop.abort();
+  };
+  const context = { signal: stop.signal, logger: pino({ level: 'silent' }), print };
+  const unused = { write: async () => undefined, terminalColumns: null, environment: {} };
+  await runDemo({ duration: 600_000, json: true, plain: false }, { ...context, ...unused });
+  expect(printed.some((text) => text.includes('"kind":"scene"'))).toBe(false);
+  const summary = Summary.parse(JSON.parse(printed.at(-1) ?? ''));
+  expect(summary.questions.some((question) => question.includes(' held '))).toBe(false);
+  await rm(dirname(summary.logPath), { recursive: true });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { summaryJson, summaryLines } from '../../../cli/demo/summary.ts';
+import { nodesSummary, questionLines, summaryJson } from '../../../cli/demo/summary.ts';
 import { createTally } from '../../../cli/demo/tally.ts';
 import { frame, jsonView, liveView, plainView } from '../../../cli/demo/view.ts';
 import type { Activity } from '../../../cli/views/activity/activity-reader.ts';
@@ -86,7 +86,7 @@ test('the summary keeps what was measured and what was estimated apart', () => {
   count(removed('node-1', 4n * GB));
   count(removedAs('node-1', freedSpace(FILLED, 2_000_000)));
   const needs = { tally, logPath: '/tmp/log.db', questions: [] };
-  expect(summaryLines(needs).join('\n')).toContain(
+  expect(nodesSummary(needs.tally).join('\n')).toContain(
     'Freed in all, as the disks tell: 4.0 GB, and about 2.0 MB that could not be measured.',
   );
   expect(summaryJson(needs)).toMatchObject({
@@ -128,7 +128,8 @@ describe('the summary', () => {
     { kind: 'kept', node: 'node-2', object: 'pod-log-directory', byReason: new Map([['pod is there', 1]]) },
   ];
   activities.forEach(count);
-  const text = summaryLines({ tally, logPath: '/tmp/log.db', questions: ['fleetgc policy list'] }).join('\n');
+  const questions = questionLines({ logPath: '/tmp/log.db', questions: ['fleetgc policy list'] });
+  const text = [...nodesSummary(tally), ...questions].join('\n');
 
   test.each([
     'Freed in all, as the disks tell: 6.0 GB.',

@@ -123,7 +123,7 @@ test('results in lines, those that are alike together', () => {
     '- ConfigMap ns/c: references to owners taken away (D11)',
     '= ConfigMap ns/d stays: it is another one by now (changed)',
     '! ConfigMap ns/e could not be changed: configmaps is forbidden (forbidden)',
-    '- ConfigMap ns/f being deleted; finalizers hold it (D14)',
+    '- ConfigMap ns/f being deleted; finalizers or a grace period may hold it (D14)',
     '- ConfigMap ns/g already gone (D14)',
     '~ ConfigMap ns/h: the API server would do it, and did nothing (delete, D14)',
   ]);
