@@ -140,8 +140,8 @@ async function playNodes(stage: Omit<Stage, 'show'>, { options, context }: Acts)
 
 const clusterView = ({ text, json }: Output): Pick<ClusterAct, 'announce' | 'tell'> => ({
   announce: ({ command, why }) => {
-    text(['', `$ ${command}`, `  ${why}`]);
-    json({ kind: 'scene', command, why });
+    text(['', `$ ${command}`, ...why.map((sentence) => `  ${sentence}`)]);
+    json({ kind: 'scene', command, why: why.join(' ') });
   },
   tell: ({ kind, steps, lines }) => {
     text(lines.map((line) => `    ${printableLine(line)}`));
@@ -150,7 +150,8 @@ const clusterView = ({ text, json }: Output): Pick<ClusterAct, 'announce' | 'tel
 });
 
 const clusterIntroduction = (): readonly string[] => [
-  'And now a small simulated cluster, in which somebody deletes things. FleetGC collects what that leaves behind, by this policy:',
+  'And now a small simulated cluster, in which somebody deletes things.',
+  'FleetGC collects what that leaves behind, by this policy:',
   '',
   ...indented(CLUSTER_POLICY),
 ];

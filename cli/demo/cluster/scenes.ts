@@ -17,8 +17,8 @@ export const TENANT: ApiKind = {
 export interface Scene {
   /** As it would be typed. */
   readonly command: string;
-  /** What follows, and why. */
-  readonly why: string;
+  /** What follows, and why, in sentences. */
+  readonly why: readonly string[];
   readonly act: (deeds: Deeds) => void;
   /** By `outcomeOf`. */
   readonly ends: readonly string[];
@@ -67,31 +67,48 @@ export function furnish(deeds: Deeds): void {
 export const SCENES: readonly Scene[] = [
   {
     command: `kubectl get secret web-tls -n ${SHOP} -o yaml | sed s/${SHOP}/${STAGING}/ | kubectl create -f -`,
-    why: 'A Secret is copied to another namespace, and its reference to the Deployment web comes along. The garbage collector of Kubernetes would delete the copy, since there is no such owner beside it. FleetGC keeps it (S4).',
+    why: [
+      'A Secret is copied to another namespace, and its reference to the Deployment web comes along.',
+      'The garbage collector of Kubernetes would delete the copy, since there is no such owner beside it.',
+      'FleetGC keeps it (S4).',
+    ],
     act: (deeds) => deeds.copy(certificate, STAGING),
     ends: [end('keep', copied)],
   },
   {
     command: `kubectl delete deployment web -n ${SHOP}`,
-    why: 'The Deployment is gone at once. What it owned has no owner any more and goes, and then what that owned (D14). The copy in staging stays.',
+    why: [
+      'The Deployment is gone at once.',
+      'What it owned has no owner any more and goes, and then what that owned (D14).',
+      'The copy in staging stays.',
+    ],
     act: (deeds) => deeds.delete(deployment('web'), 'Background'),
     ends: [replicaSet('web'), certificate, ...pods('web')].map((each) => end('delete', each)),
   },
   {
     command: `kubectl delete deployment api -n ${SHOP} --cascade=foreground`,
-    why: 'The Deployment waits for its dependents, with a finalizer. They go first, and FleetGC takes the finalizer away when nobody is left (D17).',
+    why: [
+      'The Deployment waits for its dependents, with a finalizer.',
+      'They go first, and FleetGC takes the finalizer away when nobody is left (D17).',
+    ],
     act: (deeds) => deeds.delete(deployment('api'), 'Foreground'),
     ends: [...pods('api').map((each) => end('delete', each)), end('finish', deployment('api'))],
   },
   {
     command: `kubectl delete deployment jobs -n ${SHOP} --cascade=orphan`,
-    why: 'The dependents are to live on. FleetGC takes their references to the owner away (E1), and then lets the owner go (E3).',
+    why: [
+      'The dependents are to live on.',
+      'FleetGC takes their references to the owner away (E1), and then lets the owner go (E3).',
+    ],
     act: (deeds) => deeds.delete(deployment('jobs'), 'Orphan'),
     ends: [end('drop-references', replicaSet('jobs')), end('finish', deployment('jobs'))],
   },
   {
     command: `kubectl delete tenant acme -n ${SHOP}`,
-    why: `${TENANT_OBJECTS} objects would go with it, more than the policy lets go with one owner. It may have been a mistake, so they are held until somebody approves it (S1).`,
+    why: [
+      `${TENANT_OBJECTS} objects would go with it, more than the policy lets go with one owner.`,
+      'It may have been a mistake, so they are held until somebody approves it (S1).',
+    ],
     act: (deeds) => deeds.delete(tenant, 'Background'),
     ends: tenantObjects.map((each) => end('hold', each)),
   },

@@ -14,7 +14,7 @@ const news = (...ends: readonly string[]): ClusterNews => ({
 });
 const scene = (command: string, ...ends: readonly string[]): Scene => ({
   command,
-  why: '',
+  why: [],
   act: () => undefined,
   ends,
 });
