@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import {
   readClusterPolicyFiles,
   type WrittenClusterPolicy,
@@ -10,6 +11,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import { runTogether } from '../../../packages/process/loops.ts';
 import type { ServiceProcess } from '../../../packages/service/service-process.ts';
+import { removingOptions } from '../../../services/cluster/cluster-options.ts';
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
 import { runCluster } from '../../../services/cluster/run-cluster.ts';
 import { runDeciders } from '../../../services/deciders/run-deciders.ts';
@@ -41,6 +43,9 @@ export function clusterPolicy(): WrittenClusterPolicy {
     throw new FleetGcError('INTERNAL', 'the policy of the demo for clusters is not valid');
   return first;
 }
+
+/** As fast as `cluster run` where nothing is said. */
+const { apiRequestsPerSecond: requestsPerSecond } = z.object(removingOptions).parse({});
 
 export interface ClusterAct {
   readonly process: ServiceProcess;
@@ -90,7 +95,7 @@ export async function playClusterAct(act: ClusterAct, signal: AbortSignal): Prom
     [
       (stop) => watchCluster({ log, fromMs: sources.now() }, onNews, stop),
       (stop) => runDeciders(['graph-gc'], { process, policies, signal: stop }),
-      (stop) => runCluster({ process, cluster, signal: stop }, { policies }),
+      (stop) => runCluster({ process, cluster, signal: stop }, { policies, requestsPerSecond }),
       async (stop) => {
         await playScenes(SCENES, { deeds, settled, announce, sources }, stop);
         ending.abort();
