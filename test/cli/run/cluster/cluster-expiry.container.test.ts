@@ -137,7 +137,9 @@ test('[cluster K1, K4, K6] Jobs go when their TTL is over, foreground, and no ot
   const { running, logPath } = startRun({ mode: 'enforce', collectors: COLLECTORS });
   await waitUntil('the Job to go', COLLECTED_MS, async () => (await there(`${JOBS}/past`)) === null);
   await waitUntil('it to be told', COLLECTED_MS, () =>
-    running.output.stdout.includes('batch/Job default/past being deleted; finalizers or a grace period may hold it (K4)'),
+    running.output.stdout.includes(
+      'batch/Job default/past being deleted; finalizers or a grace period may hold it (K4)',
+    ),
   );
   // A TTL that is shortened counts at once, and so does one that ends while the program runs.
   await call('PATCH', `${JOBS}/long`, { spec: { ttlSecondsAfterFinished: 61 } });
