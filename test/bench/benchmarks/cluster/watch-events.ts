@@ -3,7 +3,7 @@ import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import { linesOf } from '../../../../packages/process/lines.ts';
 import { ClusterGraph } from '../../../../services/cluster-agent/cluster-graph.ts';
-import { ExpiryBook } from '../../../../services/cluster-agent/expiry/expiry-book.ts';
+import { ExpiryWatch } from '../../../../services/cluster-agent/expiry/expiry-watch.ts';
 import { PodWatch } from '../../../../services/cluster-agent/pods/pod-watch.ts';
 import { everySink } from '../../../../services/cluster-agent/watching/every-sink.ts';
 import { type ReflectorSink, reflect } from '../../../../services/cluster-agent/watching/reflector.ts';
@@ -124,7 +124,7 @@ async function agentOf({ resource, chunks, owners }: Stream): Promise<() => Prom
   const watch = new PodWatch({ isKeptNamespace: () => false, nowMs: () => performance.now() });
   let events = 0;
   const counting: ReflectorSink = { ...IGNORING, put: () => void events++, gone: () => void events++ };
-  const sink = everySink([graph, new ExpiryBook(graph), watch.pods, watch.nodes, counting]);
+  const sink = everySink([graph, ...new ExpiryWatch(graph, () => null).sinks, watch.pods, watch.nodes, counting]);
   const { added } = graph.kinds.update(DISCOVERED);
   const kindOf = (name: string): ResourceKind => {
     const kind = added.find((each) => each.resource === name);
@@ -186,6 +186,7 @@ async function reflectUntilEnd(
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     },
     random: Math.random,
+    labelsAsked: () => null,
     inTurn: <Result>(list: () => Promise<Result>) => list(),
   };
   await reflect(kind, options, ended.signal);
