@@ -49,6 +49,8 @@ interface StatusFacts {
   readonly clusters: readonly ReportingCluster[] | null;
 }
 
+const ALL_SERVICES: readonly AnyDeciderName[] = Object.values(SERVICES_FOR).flat();
+
 /** Looks at all of it once. */
 export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promise<FleetStatus> {
   const { log, kind } = needs;
@@ -56,9 +58,11 @@ export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promi
   const unreadable = new Set(
     differences.filter((difference) => difference.kind !== 'config').map(({ topic }) => topic),
   );
+  // Before what they are done with: whoever is told as done with a message of a node has its node told too.
+  const all = await readGroups(log, { services: ALL_SERVICES, unreadable }, signal).catch(whyUnknown);
   const read = await readTopics(needs, unreadable, signal);
-  const services = servicesThere(read);
-  const groups = await readGroups(log, { services, unreadable }, signal).catch(whyUnknown);
+  const there = new Set(servicesThere(read).map(groupOf));
+  const groups = typeof all === 'string' ? all : all.filter(({ group }) => there.has(group));
   return statusOf({ kind, servers, differences, groups, ...read });
 }
 
@@ -171,8 +175,6 @@ const pausesOf = ({ pauses }: StoredPolicies, nodes: FleetNodes | null): NonNull
     sinceMs: appliedAtMs,
     nodes: nodes?.nodes.filter((node) => selects(selector, node)).length ?? null,
   }));
-
-const ALL_SERVICES: readonly AnyDeciderName[] = Object.values(SERVICES_FOR).flat();
 
 function serviceOf({ group, members, lag, waitingSinceMs }: DatedProgress): FleetStatus['services'][number] {
   const topics: Record<string, number> = {};
