@@ -124,7 +124,13 @@ async function agentOf({ resource, chunks, owners }: Stream): Promise<() => Prom
   const watch = new PodWatch({ isKeptNamespace: () => false, nowMs: () => performance.now() });
   let events = 0;
   const counting: ReflectorSink = { ...IGNORING, put: () => void events++, gone: () => void events++ };
-  const sink = everySink([graph, ...new ExpiryWatch(graph, () => null).sinks, watch.pods, watch.nodes, counting]);
+  const sink = everySink([
+    graph,
+    ...new ExpiryWatch(graph, () => null).sinks,
+    watch.pods,
+    watch.nodes,
+    counting,
+  ]);
   const { added } = graph.kinds.update(DISCOVERED);
   const kindOf = (name: string): ResourceKind => {
     const kind = added.find((each) => each.resource === name);
