@@ -8,7 +8,9 @@ import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { type ApprovalRecord, approvalKey } from '../../../../../schemas/policy/approval.ts';
 import type { PolicySetOf } from '../../../../../schemas/policy/policy.ts';
 import { openArchiveLog } from '../../../../../services/audit/archive/read-archive.ts';
+import { explainCluster } from '../../../../../services/audit/explain/cluster/explain-cluster.ts';
 import type { Found } from '../../../../../services/audit/verify/collected-findings.ts';
+import { ruleWords } from '../../../../../services/cluster-plan/rule-words.ts';
 import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../../../fixtures/approval.ts';
 import { candidate, owner, ownership } from '../../../../fixtures/ownership.ts';
 import { deletionOutput } from '../../../../fixtures/policy.ts';
@@ -20,6 +22,9 @@ import { begun, type ClusterHistory, commandIn, decisionIn, POLICY } from '../..
 import { named, verify } from '../../support/verify-recording.ts';
 
 vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
+
+const EVERYTHING = { fromMs: null, toMs: null };
+const running = new AbortController().signal;
 
 /** More than the policy lets go with one owner. */
 const OBJECTS = 1_200;
@@ -261,7 +266,7 @@ describe('from an archive', () => {
     const directory = temporaryDirectory();
     await archived(logOf(records), directory);
     await using log = await openArchiveLog(directory);
-    return await verify(log, { fromMs: null, toMs: null }, new AbortController().signal, false);
+    return await verify(log, EVERYTHING, running, false);
   }
 
   test('[cluster S7] an approval, and its end, are there as on the event log', async () => {
@@ -273,6 +278,29 @@ describe('from an archive', () => {
     log.nowMs += 11 * MINUTE;
     decided(log, held('fact-2'));
     expect(named(await fromArchive(log.records))).toEqual(['policies-outdated gc.cluster.decisions@1']);
+  });
+
+  test('what went is explained, with the approval that let it go', async () => {
+    const directory = temporaryDirectory();
+    await archived(logOf(approved().records), directory);
+    await using log = await openArchiveLog(directory);
+    const request = { name: 'ConfigMap/ns/x', cluster: null, range: EVERYTHING, thereOnly: false };
+    const needs = { log, words: ruleWords, onProgress: () => undefined, signal: running };
+    expect(await explainCluster(request, needs)).toMatchObject({
+      status: 'explained',
+      lives: [
+        {
+          state: 'removed',
+          timeline: expect.arrayContaining([
+            expect.objectContaining({
+              what: 'verdict',
+              action: 'delete',
+              facts: expect.objectContaining({ approvals: GIVEN.id }),
+            }),
+          ]),
+        },
+      ],
+    });
   });
 
   test('one that nobody gave deviates', async () => {
