@@ -6,7 +6,7 @@ import {
   isFresh,
   runtimeFacts,
 } from '../../../../services/node-executor/checks/runtime-facts.ts';
-import { runtimeImage } from '../../../fixtures/listing.ts';
+import { listedContainer, runtimeImage } from '../../../fixtures/listing.ts';
 import { instant } from '../../../fixtures/time.ts';
 import { BOOT_B, manualClock } from '../../../support/manual-clock.ts';
 import { fakeRuntime } from '../support/fake-runtime.ts';
@@ -15,11 +15,14 @@ import { fakeRuntime } from '../support/fake-runtime.ts';
 async function reading({
   failures = 0,
   tookMs = 0,
+  orphans = [],
   wantedByPods = () => [],
   history = () => null,
 }: {
   readonly failures?: number;
   readonly tookMs?: number;
+  /** Containers that run in no sandbox, which nobody believes. */
+  readonly orphans?: readonly string[];
   readonly wantedByPods?: () => [];
   readonly history?: () => null;
 }) {
@@ -27,6 +30,8 @@ async function reading({
   const runtime = fakeRuntime();
   const image = runtimeImage('app');
   runtime.images.set(image.id, image);
+  for (const id of orphans)
+    runtime.containers.set(id, listedContainer(id, { state: 'running', sandboxId: 'gone' }));
   const seen: string[][] = [];
   const slept: number[] = [];
   let readings = 0;
@@ -57,7 +62,10 @@ describe('the runtime is read', () => {
     expect(facts).toMatchObject({
       ok: true,
       confirmedAt: clock.now(),
-      facts: { listing: { status: 'complete', images: [{ id: image.id }] }, history: { file: null } },
+      facts: {
+        listing: { status: 'complete', images: [{ id: image.id }] },
+        history: { kind: 'known', file: null },
+      },
     });
   });
 
@@ -71,6 +79,15 @@ describe('the runtime is read', () => {
     const { facts, readings, slept, seen } = await reading({ failures: 3 });
     expect(facts).toEqual({ ok: false, message: 'refused 3' });
     expect({ readings, slept, seen }).toEqual({ readings: 3, slept: [200, 200], seen: [] });
+  });
+
+  test('and all that is wrong with what it lists is told', async () => {
+    const orphanOf = (id: string) =>
+      `The runtime lists the running container ${id} but not its sandbox gone.`;
+    expect((await reading({ orphans: ['a', 'b'] })).facts).toEqual({
+      ok: false,
+      message: `${orphanOf('a')}; ${orphanOf('b')}`,
+    });
   });
 
   test('again where it failed for two seconds, and no more where it took longer', async () => {

@@ -157,6 +157,26 @@ describe('log files', () => {
     expect(readdirSync(directories.containerLogsDir)).toEqual([]);
   });
 
+  test.each([
+    { name: 'outside of all pods', path: () => '/etc/passwd', problem: /is not inside a pod's directory/ },
+    {
+      name: "in another pod's directory",
+      path: (root: string) => join(root, 'default_db_pod-2', 'app', '0.log'),
+      problem: /is not in the directory default_web_pod-1 of its pod$/,
+    },
+  ])('[G20] by a log path $name are not safe', async ({ path, problem }) => {
+    const { find, directories } = setUp();
+    const logPath = path(directories.podLogsDir);
+    expect(await find([], { logPath })).toEqual({ safe: false, problem: expect.stringMatching(problem) });
+  });
+
+  test('of a container are not those of another because it is listed itself', async () => {
+    const { container, directories, logPath } = setUp();
+    writeFileSync(logPath, '');
+    const listed = { ...container, state: 'running' } as const;
+    expect(await findLogFiles(container, [listed], directories)).toMatchObject({ safe: true });
+  });
+
   test('[G20] that are missing are no error', async () => {
     const { find, findAndRemove, logPath, directories } = setUp();
     expect(await find()).toEqual({ safe: true, paths: [] });

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { containerRemoval, imageRemoval } from '../../../fixtures/command.ts';
@@ -34,6 +34,17 @@ describe('a container', () => {
       message: 'no answer today',
       alreadyDone: ['logs-removed'],
     });
+  });
+
+  test('[G19, G22] tells that its symlink went, where that alone was there', async () => {
+    const node = executorNode();
+    addContainer(node, 'dead', { logPath: join(node.podLogsDir, 'default_web_pod-1', 'gone', '0.log') });
+    symlinkSync('/nowhere', join(node.containerLogsDir, 'web_default_app-dead.log'));
+    node.runtime.before = (call) => {
+      if (call.startsWith('removeContainer')) throw new FleetGcError('RUNTIME_FAILED', 'shim is gone');
+    };
+    await node.start().carryOut(containerRemoval(['dead']));
+    expect(node.outcomes().dead).toMatchObject({ outcome: 'failed', alreadyDone: ['logs-removed'] });
   });
 });
 

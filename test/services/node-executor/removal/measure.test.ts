@@ -88,13 +88,17 @@ async function settling({
   estimatedBytes = 0n,
   waitMs = 200,
   stopsAfter = Number.POSITIVE_INFINITY,
+  areBytesKnown = false,
 }: {
-  readonly free: readonly number[];
+  /** `null`: it cannot be read. */
+  readonly free: readonly (number | null)[];
   readonly target?: ReclaimTarget | null;
   readonly before?: Reading | null;
   readonly estimatedBytes?: bigint;
   readonly waitMs?: number;
   readonly stopsAfter?: number;
+  /** Whatever can be told of its inodes. */
+  readonly areBytesKnown?: boolean;
 }) {
   const clock = manualClock();
   const stopping = new AbortController();
@@ -106,9 +110,10 @@ async function settling({
       clock,
       filesystems: {
         read: async () => {
-          const now = String(free[Math.min(readings, free.length - 1)]);
+          const amount = free[Math.min(readings, free.length - 1)] ?? null;
+          const now = amount === null ? null : String(amount);
           readings += 1;
-          return filesystems({ availableBytes: now, inodesFree: now });
+          return filesystems({ availableBytes: areBytesKnown ? '100' : now, inodesFree: now });
         },
       },
       sleep: async (ms) => {
@@ -134,6 +139,15 @@ describe('[M7, M21] after a removal the disk is read', () => {
     { name: 'nobody waits', given: { waitMs: 0 } },
   ])('once where $name', async ({ given }) => {
     expect(await settling({ free: [100], ...given })).toEqual({ free: 100n, readings: 1, slept: [] });
+  });
+
+  test('once where it cannot be read any more, nor its inodes', async () => {
+    expect(await settling({ free: [null] })).toEqual({ free: undefined, readings: 1, slept: [] });
+    expect(await settling({ free: [null], target: INODES, areBytesKnown: true })).toEqual({
+      free: 100n,
+      readings: 1,
+      slept: [],
+    });
   });
 
   test('until what it has free has grown and stands still', async () => {

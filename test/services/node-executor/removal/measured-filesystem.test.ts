@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FilesystemName } from '../../../../schemas/events/filesystem.ts';
+import { measuredFilesystem } from '../../../../services/node-executor/removal/measure.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { filesystem } from '../../../fixtures/filesystems.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
@@ -59,4 +60,12 @@ test('a command without a reclaim is measured where its objects lie', async () =
     { measured: { filesystem: 'nodefs', afterBytes: '100' } },
     { measured: { filesystem: 'containerfs', afterBytes: '300' } },
   ]);
+});
+
+test('a command is measured where its removals are, when its objects lie on two filesystems in whatever order', () => {
+  const containers = containerRemoval(['dead']);
+  const logs = logRemoval(['default_gone_pod-9']);
+  expect(measuredFilesystem(logs)).toBe('nodefs');
+  expect(measuredFilesystem({ ...logs, items: [...logs.items, ...containers.items] })).toBe('containerfs');
+  expect(measuredFilesystem({ ...logs, items: [...containers.items, ...logs.items] })).toBe('containerfs');
 });

@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, renameSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDirectory } from '../../../../services/node-executor/removal/open-directory.ts';
@@ -15,6 +23,15 @@ async function openedBelow(path: string, name: string) {
   if (directory === null) throw new Error(`${name} is no directory`);
   onTestFinished(() => directory[Symbol.asyncDispose]());
   return directory;
+}
+
+/** Empty for the descriptor by which the list itself was read. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
 }
 
 describe('an open directory', () => {
@@ -47,6 +64,18 @@ describe('an open directory', () => {
     await expect((await opened('/')).open('proc')).rejects.toThrow('something is mounted at /proc');
   });
 
+  test('leaves nothing open of what it refuses to open', async () => {
+    const openPaths = () => readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`));
+    const before = openPaths().filter((path) => path === '/sys');
+    await expect((await opened('/')).open('sys')).rejects.toThrow('something is mounted at /sys');
+    expect(openPaths().filter((path) => path === '/sys')).toEqual(before);
+  });
+
+  test('[I3] takes nothing for missing that it could not look for', async () => {
+    const directory = await opened(temporaryDirectory());
+    await expect(directory.open('x'.repeat(300))).rejects.toThrow('ENAMETOOLONG');
+  });
+
   test('[K3] does nothing once it is closed, when its descriptor can be that of another', async () => {
     const [base, other] = [temporaryDirectory(), temporaryDirectory()];
     writeFileSync(join(other, 'file'), '');
@@ -75,6 +104,7 @@ describe('an open directory', () => {
     symlinkSync('loop', join(base, 'outer', 'loop'));
     const name = operation === 'stat' ? 'loop' : 'full';
     const failing = (await openedBelow(base, 'outer'))[operation](name);
-    await expect(failing).rejects.toThrow(`${operation} '${join(base, 'outer', name)}'`);
+    const message = expect.stringContaining(`${operation} '${join(base, 'outer', name)}'`);
+    await expect(failing).rejects.toMatchObject({ message });
   });
 });

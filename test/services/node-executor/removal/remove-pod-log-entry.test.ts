@@ -380,6 +380,106 @@ describe('by itself, without a plan', () => {
     return found;
   }
 
+  const unsafe = (name: string) => ({
+    outcome: 'refused',
+    reason: 'unsafe-log-path',
+    message: `${name} is not what is to be removed there`,
+  });
+  const removeDirectory = (where: ReturnType<typeof roots>, name = NAME, podUid = 'pod-1') =>
+    removePodLogDirectory({ name, podUid }, where);
+
+  test('[I3] a directory goes with all below it, and alone', async () => {
+    const there = roots();
+    for (const name of [NAME, 'default_other_pod-2']) {
+      mkdirSync(join(there.podLogsDir, name, 'app'), { recursive: true });
+      writeFileSync(join(there.podLogsDir, name, 'app', '0.log'), '');
+    }
+    expect(await removeDirectory(there)).toEqual({ outcome: 'removed' });
+    expect(readdirSync(there.podLogsDir)).toEqual(['default_other_pod-2']);
+    expect(readdirSync(join(there.podLogsDir, 'default_other_pod-2'))).toEqual(['app']);
+    expect(await removeDirectory(there)).toEqual({ outcome: 'not-found' });
+  });
+
+  test.each([15, 16])(
+    '[I3] a directory with %i below each other goes, if they are not more than 16',
+    async (below) => {
+      const there = roots();
+      mkdirSync(join(there.podLogsDir, NAME, ...Array(below).fill('d')), { recursive: true });
+      const attempted = await removeDirectory(there);
+      expect(attempted).toMatchObject(
+        below === 15 ? { outcome: 'removed' } : { outcome: 'failed', reason: 'log-removal-failed' },
+      );
+    },
+  );
+
+  test('[I3, K3] a link goes by no name of a directory, nor does another pod, nor what is beside', async () => {
+    const there = roots();
+    mkdirSync(join(there.podLogsDir, NAME));
+    symlinkSync(NAME, join(there.podLogsDir, 'default_sly_pod-3'));
+    expect(await removeDirectory(there, 'default_sly_pod-3', 'pod-3')).toEqual(unsafe('default_sly_pod-3'));
+    expect(await removeDirectory(there, NAME, 'pod-2')).toEqual(unsafe(NAME));
+    for (const name of ['.', '..', '', `../pods/${NAME}`, `${NAME}\0`])
+      expect(await removeDirectory(there, name, name)).toEqual(unsafe(name));
+    expect(readdirSync(there.podLogsDir)).toEqual(['default_sly_pod-3', NAME]);
+  });
+
+  const removeLink = (
+    where: ReturnType<typeof roots>,
+    name = LINK,
+    containers: Parameters<typeof removeLogSymlink>[1]['containers'] = [],
+  ) => removeLogSymlink(name, { containers }, where);
+
+  test('[I4, I6] a symlink goes that leads to nothing, and of which every container has exited', async () => {
+    const there = roots();
+    symlinkSync('/nowhere/0.log', join(there.containerLogsDir, LINK));
+    const containers = [listedContainer('0123456789', { state: 'exited' })];
+    expect(await removeLink(there, LINK, containers)).toEqual({ outcome: 'removed' });
+    expect(await removeLink(there, LINK, containers)).toEqual({ outcome: 'not-found' });
+  });
+
+  test.each([
+    { state: 'running', reason: 'running' },
+    { state: 'created', reason: 'in-use' },
+    { state: 'unknown', reason: 'in-use' },
+  ] as const)('[I6, I7] a symlink of a container that is $state stays', async ({ state, reason }) => {
+    const there = roots();
+    symlinkSync('/nowhere/0.log', join(there.containerLogsDir, LINK));
+    const containers = [
+      listedContainer('another', { state: 'running' }),
+      listedContainer('0123456789aa', { state: 'exited' }),
+      listedContainer('0123456789ab', { state }),
+    ];
+    expect(await removeLink(there, LINK, containers)).toEqual({
+      outcome: 'refused',
+      reason,
+      message: `the container 0123456789ab is ${state} and may write its log yet`,
+    });
+    expect(readdirSync(there.containerLogsDir)).toEqual([LINK]);
+  });
+
+  test('[I4] a symlink stays that leads to something, and so does a file, and a name of another kind', async () => {
+    const there = roots();
+    writeFileSync(join(there.podLogsDir, '0.log'), '');
+    symlinkSync(join(there.podLogsDir, '0.log'), join(there.containerLogsDir, LINK));
+    writeFileSync(join(there.containerLogsDir, 'file.log'), '');
+    symlinkSync('/nowhere', join(there.containerLogsDir, 'link'));
+    expect(await removeLink(there)).toEqual({
+      outcome: 'refused',
+      reason: 'target-exists',
+      message: 'the log that it leads to is there',
+    });
+    for (const name of ['file.log', 'link', '../x.log'])
+      expect(await removeLink(there, name)).toEqual(unsafe(name));
+    expect(readdirSync(there.containerLogsDir)).toEqual(['file.log', 'link', LINK]);
+  });
+
+  test('[M31] nothing is gone that is no name of an entry', async () => {
+    const there = roots();
+    const away = { ...there, podLogsDir: '/nowhere/pods' };
+    for (const name of ['.', '..', '', 'a/b'])
+      expect(await isPodLogEntryGone('pod-log-directory', name, away)).toBe(false);
+  });
+
   test('[I4] a dangling symlink goes whose name tells no container, whatever runs', async () => {
     const { containerLogsDir } = roots();
     symlinkSync('/nowhere/0.log', join(containerLogsDir, 'x.log'));
