@@ -87,6 +87,14 @@ describe('[M31] a container that could not be removed', () => {
   );
 });
 
+test('[M31] a sandbox that could not be removed, and is gone at once: somebody else removed it', async () => {
+  expect(await later(failure('stop-failed'), [GONE], containerRemoval(['sandbox-1']).items)).toEqual({
+    found: { outcome: 'not-found' },
+    looks: 1,
+    slept: [],
+  });
+});
+
 test.each([
   {
     name: 'a refusal',

@@ -418,6 +418,7 @@ describe('by itself, without a plan', () => {
     symlinkSync(NAME, join(there.podLogsDir, 'default_sly_pod-3'));
     expect(await removeDirectory(there, 'default_sly_pod-3', 'pod-3')).toEqual(unsafe('default_sly_pod-3'));
     expect(await removeDirectory(there, NAME, 'pod-2')).toEqual(unsafe(NAME));
+    expect(await removeDirectory(there, 'a_b_', '')).toEqual(unsafe('a_b_'));
     for (const name of ['.', '..', '', `../pods/${NAME}`, `${NAME}\0`])
       expect(await removeDirectory(there, name, name)).toEqual(unsafe(name));
     expect(readdirSync(there.podLogsDir)).toEqual(['default_sly_pod-3', NAME]);
