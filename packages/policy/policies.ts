@@ -101,4 +101,10 @@ function watch(metrics: Metrics, knowledge: PolicyKnowledge, problem: () => stri
   metrics.gauge('policies_readable', 'Whether all policies are read.', [], () => [
     [{}, Number(problem() === null && knowledge.unreadable() === null)],
   ]);
+  metrics.gauge(
+    'unreadable_approvals',
+    'Records in the place of approvals that cannot be read, or that no key signed that may. They approve nothing.',
+    [],
+    () => [[{}, knowledge.counts().unreadableApprovals]],
+  );
 }

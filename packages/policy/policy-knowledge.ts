@@ -30,6 +30,8 @@ export interface PolicyKnowledge {
 interface PolicyCounts {
   readonly policies: number;
   readonly pauses: number;
+  /** Records that could be approvals, and approve nothing: they cannot be read, or no key signed them that may. */
+  readonly unreadableApprovals: number;
 }
 
 export interface KnowledgeSettings {
@@ -78,7 +80,7 @@ export function createPolicyKnowledge(settings: KnowledgeSettings, onAdopted: ()
   };
   return {
     sets: () => settled().sets,
-    counts: () => countsOf(settled().sets),
+    counts: () => countsOf(settled()),
     problem: () => problemOf(settled(), seen),
     unreadable: () => unreadableOf(settled()),
     settle: () => void settled(),
@@ -163,8 +165,10 @@ function problemOf({ entries, lost, isOverfull }: State, seen: SeenGenerations):
 
 const unreadableOf = ({ entries }: State): string | null => textOf(unreadableEntries(entries));
 
-const unreadableApprovalsOf = ({ entries }: State): string | null =>
-  textOf([...entries.values()].filter((entry) => entry.kind === 'unreadable-approval'));
+const unreadableApprovals = ({ entries }: State) =>
+  [...entries.values()].filter((entry) => entry.kind === 'unreadable-approval');
+
+const unreadableApprovalsOf = (state: State): string | null => textOf(unreadableApprovals(state));
 
 const unreadableEntries = (entries: Entries) =>
   [...entries.values()].filter((entry) => entry.kind === 'unreadable');
@@ -189,11 +193,12 @@ const hashesOf = (sets: PolicySets): string =>
     .join(' ');
 
 /** All sets have the same pauses. */
-function countsOf(sets: PolicySets): PolicyCounts {
-  const all = Object.values(sets);
+function countsOf(state: State): PolicyCounts {
+  const all = Object.values(state.sets);
   return {
     policies: all.reduce((sum, { policies }) => sum + policies.length, 0),
     pauses: new Set(all.flatMap(({ pauses }) => pauses)).size,
+    unreadableApprovals: unreadableApprovals(state).length,
   };
 }
 
@@ -216,5 +221,6 @@ function report({ logger, seen }: KnowledgeSettings, state: State, before: Befor
   if (isNews(approvals, before.unreadableApprovals))
     logger.error({ topic: 'gc.policies' }, `${approvals}. It approves nothing`);
   if (hashes === before.hashes && adoptedOnce && (problem === null) === (before.problem === null)) return;
-  if (problem === null) logger.info({ ...countsOf(sets), setHash: hashes }, 'policies in force');
+  const { unreadableApprovals: _, ...counts } = countsOf(state);
+  if (problem === null) logger.info({ ...counts, setHash: hashes }, 'policies in force');
 }

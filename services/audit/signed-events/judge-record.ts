@@ -5,6 +5,7 @@ import type { Distrust, DistrustReason } from '../../../packages/trust/distrust.
 import type { KeyRing } from '../../../packages/trust/key-ring.ts';
 import { type Principal, RequiredTrust } from '../../../packages/trust/trust.ts';
 import { trustThen } from '../verify/heads/read-heads.ts';
+import { objectionToRecord } from './objection-to-record.ts';
 
 /**
  * `good`: a key that is good now signed it. `good-then`: its key has ended or was revoked since the time that the record bears, which
@@ -67,10 +68,14 @@ export class RecordJudge {
       return { verdict: 'nobody-signs', signedBy: null, message: 'on its topic nobody signs' };
     const { keyId, role } = principal;
     const signedBy = { keyId, role, name: this.#known.ring.find(keyId)?.name ?? null };
-    const parsed = parseRecord(topicIdOf(record.topic), record);
-    return parsed.ok
+    const topic = topicIdOf(record.topic);
+    const parsed = parseRecord(topic, record);
+    if (!parsed.ok)
+      return { verdict: 'no-event', signedBy, message: `no service takes it: ${parsed.rejection.message}` };
+    const objection = objectionToRecord(topic, record, principal);
+    return objection === null
       ? { verdict, signedBy, message: null }
-      : { verdict: 'no-event', signedBy, message: `no service takes it: ${parsed.rejection.message}` };
+      : { verdict: 'not-allowed', signedBy, message: objection };
   }
 
   #statement(record: LogRecord): Judgement {

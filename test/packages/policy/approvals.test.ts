@@ -49,6 +49,7 @@ test('[cluster S7] one that cannot be read approves nothing, and holds nothing',
   knowledge.adopt(reading);
   expect(knowledge.sets().cluster).toMatchObject({ approvals: [], pauses: [] });
   expect([knowledge.problem(), knowledge.unreadable()]).toEqual([null, null]);
+  expect(knowledge.counts()).toEqual({ policies: 0, pauses: 0, unreadableApprovals: 1 });
   for (const over of [{ untilMs: GIVEN.approvedAtMs + MAX_APPROVAL_MS + 1 }, { untilMs: GIVEN.approvedAtMs }])
     expect(approvalsOf(written({ ...GIVEN, ...over })).cluster.approvals).toEqual([]);
 });

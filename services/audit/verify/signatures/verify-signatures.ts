@@ -1,7 +1,5 @@
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
-import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
-import { objectionToStating } from '../../../../packages/policy/may-state.ts';
 import type { Distrust } from '../../../../packages/trust/distrust.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
@@ -11,8 +9,9 @@ import { subjectOf, TOPICS, type TopicId } from '../../../../schemas/events/topi
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import { placeOf } from '../../events/log-position.ts';
+import { objectionToRecord } from '../../signed-events/objection-to-record.ts';
 import { createCollector, type Found } from '../collected-findings.ts';
-import { objectionToHead, trustThen } from '../heads/read-heads.ts';
+import { trustThen } from '../heads/read-heads.ts';
 
 /** Who signed how much of what: the proof that remains when the key is long out of use. */
 export interface SignedBy {
@@ -125,21 +124,6 @@ const isBefore = ({ timestampMs }: LogRecord, { toMs }: TimeRange): boolean =>
 const isWithin = ({ timestampMs }: LogRecord, { fromMs }: TimeRange): boolean =>
   fromMs === null || timestampMs >= fromMs;
 
-function headProblem(record: LogRecord, role: KeyRole): string | null {
-  const parsed = parseRecord('heads', record);
-  return parsed.ok ? objectionToHead(role, parsed.event, record) : parsed.rejection.message;
-}
-
-/** Deciders tell of sets of policies, and who wrote a policy, pause or deletion tells of that. What was put back there changes nothing. */
-function versionProblem(record: LogRecord, principal: Extract<Principal, { kind: 'key' }>): string | null {
-  const parsed = parseRecord('policyVersions', record);
-  if (!parsed.ok) return parsed.rejection.message;
-  if (parsed.event.type !== 'fleetgc.policy-set') return objectionToStating(principal, parsed.event);
-  return principal.role === 'decider'
-    ? null
-    : `a key of role ${principal.role} signed it, which tells of no set of policies`;
-}
-
 class CheckedSignatures {
   #ring: KeyRing;
   #trust: Trust;
@@ -181,12 +165,8 @@ class CheckedSignatures {
 
   #problemOf(topic: TopicId, record: LogRecord, principal: Principal): string | null {
     if (principal.kind !== 'key') return null;
-    if (topic === 'heads') return headProblem(record, principal.role);
-    if (topic === 'policyVersions') return versionProblem(record, principal);
-    if (principal.generation === null) return null;
-    const parsed = parseRecord('policies', record);
-    const objection = parsed.ok ? objectionToStating(principal, parsed.event) : null;
-    if (objection !== null) return objection;
+    const objection = objectionToRecord(topic, record, principal);
+    if (objection !== null || topic !== 'policies' || principal.generation === null) return objection;
     return this.#isPutBack(`${topic} ${record.key}`, principal.generation)
       ? 'it is older than what it replaced: somebody put an old record back'
       : null;

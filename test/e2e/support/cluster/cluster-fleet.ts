@@ -4,12 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { stringify } from 'yaml';
+import type { Output } from '../../../../packages/decision/handler.ts';
 import { EventLogOptions, openEventLog } from '../../../../packages/event-log/open.ts';
-import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import { parseBelieved } from '../../../../packages/pipeline/parse/parse-believed.ts';
+import { toRecord } from '../../../../packages/pipeline/publisher.ts';
+import { newTrace } from '../../../../packages/process/trace.ts';
+import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
 import { readKeyFile } from '../../../../packages/trust/key-file.ts';
+import { signRecord } from '../../../../packages/trust/signature.ts';
 import { TRUST_OFF } from '../../../../packages/trust/trust.ts';
-import { type EventOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
+import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../../schemas/events/topics.ts';
+import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import { type Ended, fleetgc } from '../../../cli/fleetgc.ts';
 import { readTopic } from '../../../cli/read-topic.ts';
 import { type Broker, startBroker } from '../../../support/kafka/kafka.ts';
@@ -20,7 +26,7 @@ import { Part } from './part.ts';
 import { type ProxiedServer, proxiedServer } from './proxied-server.ts';
 
 const ROLES = ['operator', 'decider', 'cluster'] as const;
-type Role = (typeof ROLES)[number];
+const FLEET = 'clusters';
 
 /** One cluster of a fleet whose orders are signed: its API server, Kafka, and whatever processes a test wants. */
 export class ClusterFleet implements AsyncDisposable {
@@ -70,8 +76,9 @@ export class ClusterFleet implements AsyncDisposable {
     return join(this.#directory, name);
   }
 
-  keyIdOf(role: Role): string {
-    return readKeyFile(this.file(`${role}.pem`)).keyId;
+  /** Keys have names; those that are there from the start are called like their roles. */
+  keyIdOf(name: string): string {
+    return readKeyFile(this.file(`${name}.pem`)).keyId;
   }
 
   /** Runs a verb as an operator does, whatever comes of it. */
@@ -92,8 +99,29 @@ export class ClusterFleet implements AsyncDisposable {
     await this.cli('policy', 'apply', file, ...this.signedBy('operator'));
   }
 
-  signedBy(role: Role): readonly string[] {
-    return [...this.trusting, '--signing-key-file', this.file(`${role}.pem`)];
+  signedBy(name: string): readonly string[] {
+    return [...this.trusting, '--signing-key-file', this.file(`${name}.pem`)];
+  }
+
+  /** A key that the root certifies in this role. */
+  async addKey(name: string, role: KeyRole): Promise<void> {
+    const key = (await this.cli('keys', 'create', this.file(`${name}.pem`))).trim();
+    const said = ['--role', role, '--name', name, '--valid-for', '90d'];
+    await this.cli('keys', 'certify', key, ...said, ...this.root);
+  }
+
+  /** Writes past the verbs, as whoever has Kafka's password can; signed by the key of this name, if any. */
+  async write(output: Output, keyName: string | null): Promise<void> {
+    const nowMs = Date.now();
+    const record = toRecord(output, { source: '/forger', nowMs, trace: newTrace(randomTraceIds) });
+    const generation = output.topic === 'policies' ? nowMs : null;
+    const key = keyName === null ? null : readKeyFile(this.file(`${keyName}.pem`));
+    await this.log.publish([key === null ? record : signRecord(record, { fleet: FLEET, key, generation })]);
+  }
+
+  /** Everything on a topic as it lies there. */
+  records(topic: TopicName): Promise<readonly LogRecord[]> {
+    return readTopic(this.log, topic);
   }
 
   get trusting(): readonly string[] {
@@ -168,13 +196,9 @@ export class ClusterFleet implements AsyncDisposable {
   async #setUp(): Promise<void> {
     await this.cli('topics', 'create');
     const root = (await this.cli('keys', 'create', this.file('root.pem'))).trim();
-    const roots = await this.cli('keys', 'roots', '--fleet', 'clusters', '--root', `first=${root}`);
+    const roots = await this.cli('keys', 'roots', '--fleet', FLEET, '--root', `first=${root}`);
     writeFileSync(this.file('roots.yaml'), roots);
-    for (const role of ROLES) {
-      const key = (await this.cli('keys', 'create', this.file(`${role}.pem`))).trim();
-      const said = ['--role', role, '--name', role, '--valid-for', '90d'];
-      await this.cli('keys', 'certify', key, ...said, ...this.root);
-    }
+    for (const role of ROLES) await this.addKey(role, role);
   }
 }
 

@@ -4,6 +4,8 @@ import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import { signRecord } from '../../../../packages/trust/signature.ts';
 import { RecordJudge } from '../../../../services/audit/signed-events/judge-record.ts';
+import { approval, approvedOwner } from '../../../fixtures/approval.ts';
+import { approvalKey } from '../../../../schemas/policy/approval.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
@@ -76,6 +78,41 @@ test('what is signed and says something else in its headers is no event', () => 
     message: expect.stringContaining('ce_id'),
   });
   expect(judge({ nowMs: SIGNED_AT_MS + 40 * DAY_MS }).judge(record)).toMatchObject({ verdict: 'no-event' });
+});
+
+test.each([
+  ['pauser', 'a key that may only pause signed it, and it is no pause'],
+  ['operator', null],
+] as const)('whether a %s may approve is told, and not only whether the key is good', (role, message) => {
+  const key = newKey();
+  const event = approval(approvedOwner('o', 3));
+  const record = outgoing({ topic: 'policies', key: approvalKey(event), event });
+  const signedApproval = onLog(
+    signRecord(record, { fleet: FLEET, key, generation: SIGNED_AT_MS }),
+    SIGNED_AT_MS,
+  );
+  const judging = judge({ statements: [certified(root, key, { role })], nowMs: SIGNED_AT_MS });
+  expect(judging.judge(signedApproval)).toEqual({
+    verdict: message === null ? 'good' : 'not-allowed',
+    signedBy: { keyId: key.keyId, role, name: 'a key' },
+    message,
+  });
+});
+
+test('an operator who is for other clusters may not approve', () => {
+  const key = newKey();
+  const event = approval(approvedOwner('o', 3));
+  const record = outgoing({ topic: 'policies', key: approvalKey(event), event });
+  const judging = judge({
+    statements: [certified(root, key, { role: 'operator', clusters: ['elsewhere'] })],
+    nowMs: SIGNED_AT_MS,
+  });
+  expect(
+    judging.judge(onLog(signRecord(record, { fleet: FLEET, key, generation: SIGNED_AT_MS }), SIGNED_AT_MS)),
+  ).toMatchObject({
+    verdict: 'not-allowed',
+    message: expect.stringContaining('its key is for the clusters elsewhere alone'),
+  });
 });
 
 test('a decision needs no signature, and so nobody says who wrote it', () => {
