@@ -105,16 +105,16 @@ function yamlIn(file: string, text: string): unknown {
 const invalid = (file: string, what: string): FleetGcError =>
   new FleetGcError('CONFIG_INVALID', `the kubeconfig ${file} cannot be used: ${what}`);
 
-type ReadInFile = (path: string) => Buffer;
+type ReadInFile = (setting: string, path: string) => Buffer;
 
-/** Paths count from the folder of the file. */
+/** Paths count from the folder of the file. Errors name the setting alone: in place of a path there may be a token or a key. */
 const fileReader =
   (file: string): ReadInFile =>
-  (path) => {
+  (setting, path) => {
     try {
       return readFileSync(resolve(dirname(file), path));
     } catch (cause) {
-      throw invalid(file, `${path}, which it names, cannot be read: ${unreadableReason(cause)}`);
+      throw invalid(file, `the file that its ${setting} names cannot be read: ${unreadableReason(cause)}`);
     }
   };
 
@@ -127,7 +127,7 @@ function contentOf<Key extends string>(
   const data: string | undefined = entry[`${key}-data`];
   if (data !== undefined) return Buffer.from(data, 'base64');
   const path: string | undefined = entry[key];
-  return path === undefined ? null : inFile(path);
+  return path === undefined ? null : inFile(key, path);
 }
 
 function clientCertificate(user: UserEntry, inFile: ReadInFile): ApiAccess['clientCertificate'] {
@@ -147,5 +147,5 @@ function tokenOf(user: UserEntry, file: string, inFile: ReadInFile): ApiAccess['
   if (user.as !== undefined)
     throw invalid(file, 'its user acts as another one (as): make a kubeconfig with an account of that one');
   if (tokenFile === undefined) return () => token;
-  return () => inFile(tokenFile).toString('utf8').trim();
+  return () => inFile('tokenFile', tokenFile).toString('utf8').trim();
 }

@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
+import { kubeconfigAccess } from '../../packages/kube-api/kubeconfig.ts';
 import { approvalOf } from '../../packages/policy/approvals.ts';
 import { HOUR_MS } from '../../packages/process/durations.ts';
 import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
 import { type Approved, approvalKey } from '../../schemas/policy/approval.ts';
 import { clusterCommand } from '../fixtures/cluster.ts';
+import type { Secret } from '../secrets/secret.ts';
+import { expectNone, textsOf } from '../secrets/told.ts';
 import { patiently } from '../support/patience.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { ClusterFleet } from './support/cluster/cluster-fleet.ts';
@@ -26,6 +30,8 @@ const NAMES = Array.from({ length: 5 }, (_, position) => `held-${position}`);
 let fleet: ClusterFleet;
 let parts: readonly Part[];
 let ownerUid: string;
+/** And what each part said of its health, right before it ended. */
+let metrics = '';
 /** What is held by its kind, as whoever approves it names it. */
 let objects: Approved;
 
@@ -171,6 +177,7 @@ test(
 test(
   'the log proves who approved, and names each approval that was forged',
   async () => {
+    for (const part of parts) metrics += (await part.metrics()) + (await part.readiness());
     for (const part of parts) expect(await part.terminate(), part.output.slice(-2_000)).toBe(0);
     const asked = ['audit', 'verify', '--trust-roots', fleet.file('roots.yaml')];
     const { exitCode, stdout } = await fleet.ask(...asked, '-o', 'json');
@@ -248,6 +255,36 @@ test(
       exitCode: 1,
       stdout: expect.stringContaining('"verdict":"changed"'),
     });
+  },
+  BOUND_MS,
+);
+
+test(
+  'nothing that a part said, wrote to the event log, or that is archived, holds a token or a private key',
+  async () => {
+    const token = kubeconfigAccess(fleet.file('kubeconfig'), null).token();
+    if (token === null) throw new Error('the API server is not asked with a token');
+    const keyOf = (name: string): Secret => ({
+      file: name,
+      value: readFileSync(fleet.file(`${name}.pem`), 'utf8').split('\n')[1] ?? '',
+    });
+    const secrets: readonly Secret[] = [
+      { file: 'kubeconfig', value: token },
+      ...['root', 'operator', 'decider', 'cluster', 'pauser'].map(keyOf),
+    ];
+    const archive = fleet.file('archive');
+    await fleet.cli('audit', 'archive', '--to', archive);
+    const query = ['audit', 'query', 'SELECT * FROM records', '--archive', archive, '-o', 'ndjson'];
+    const archived = await fleet.cli(...query);
+    expect(archived).toContain('fleetgc.approval');
+    const written = await Promise.all(Object.values(TOPICS).map(({ name }) => fleet.records(name)));
+    for (const text of [
+      metrics,
+      archived,
+      textsOf(written.flat()).join('\n'),
+      ...parts.map((part) => part.output),
+    ])
+      expectNone(text, secrets);
   },
   BOUND_MS,
 );

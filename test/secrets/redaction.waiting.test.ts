@@ -2,19 +2,22 @@ import { globSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadAllVerbs } from '../../cli/load-all-verbs.ts';
-import type { LogRecord } from '../../packages/event-log/port.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { fleetgc, inProcess, ownLog } from '../cli/fleetgc.ts';
 import { readTopic } from '../cli/read-topic.ts';
 import { nodeOptions } from '../cli/service-options.ts';
-import { BOUND_MS, type RunningVerb, spawnVerb, startVerb } from '../cli/service-process.ts';
+import { BOUND_MS, spawnVerb, startVerb } from '../cli/service-process.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { echoingServer, refusingBroker, refusingKubelet } from './refusing-servers.ts';
 import { type Secret, secretIn, secretValue, showsIn } from './secret.ts';
+import { expectNone, saidBy, textsOf } from './told.ts';
 
-/** Every option that names a file with a secret in it. Whoever adds one adds a test below that gives it. */
+/**
+ * Every option that names a file with a secret in it. Whoever adds one adds a test below that gives it. A kubeconfig holds secrets
+ * too: `cluster-secrets.waiting.test.ts`.
+ */
 const SECRET_OPTIONS = [
   'kafkaKeyFile',
   'kafkaPasswordFile',
@@ -57,20 +60,6 @@ test.each(['it is %s here', JSON.stringify({ password: '%s' })])(
     expect(shows('nothing')).toEqual([]);
   },
 );
-
-/** All that a service says to anybody. */
-async function saidBy(running: RunningVerb): Promise<string> {
-  const pages = await Promise.all(
-    ['/readyz?verbose', '/livez', '/metrics', '/elsewhere'].map((path) => running.get(path)),
-  );
-  await running.terminate();
-  return [running.output.stdout, running.output.stderr, ...pages.map(({ text }) => text)].join('\n');
-}
-
-function expectNone(text: string, secrets: readonly Secret[]): void {
-  expect(text.length).toBeGreaterThan(0);
-  for (const secret of secrets) expect(showsIn(text, secret), secret.file).toEqual([]);
-}
 
 const login = (broker: string, mechanism: string, password: Secret): readonly string[] => [
   ...['--kafka-brokers', broker, '--kafka-plain-without-tls', '--kafka-sasl-mechanism', mechanism],
@@ -237,9 +226,6 @@ describe('who signs does not tell the key', () => {
     expectNone(`${ended.stdout}${ended.stderr}`, [token]);
   });
 });
-
-const textsOf = (records: readonly LogRecord[]): readonly string[] =>
-  records.map(({ key, value, headers }) => `${key} ${value} ${JSON.stringify(headers)}`);
 
 test.each([['status'], ['topics', 'check'], ['policy', 'list'], ['nodes']])(
   'a command that may not log in does not tell its password: %s %s',

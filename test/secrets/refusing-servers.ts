@@ -68,6 +68,26 @@ export async function refusingKubelet(): Promise<string> {
   return `http://${await listening(server)}`;
 }
 
+/**
+ * An API server that refuses every token, and sends it back as a proxy in front of it may; `knowing` it says who it is before that.
+ * Resolves to its URL.
+ */
+export async function refusingApiServer(knowing: 'nobody' | 'its namespace' = 'nobody'): Promise<string> {
+  const server = createHttpServer((request, response) => {
+    const { authorization = '' } = request.headers;
+    const isKnown = knowing === 'its namespace' && request.url?.endsWith('/namespaces/kube-system') === true;
+    response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json', 'x-given': authorization });
+    response.end(JSON.stringify(isKnown ? KUBE_SYSTEM : { error: 'who are you?', given: authorization }));
+  });
+  return `http://${await listening(server)}`;
+}
+
+const KUBE_SYSTEM = {
+  kind: 'PartialObjectMetadata',
+  apiVersion: 'meta.k8s.io/v1',
+  metadata: { name: 'kube-system', uid: 'the-cluster', resourceVersion: '1' },
+};
+
 async function listening(server: Server): Promise<string> {
   const sockets = new Set<{ destroy(): void }>();
   server.on('connection', (socket) => sockets.add(socket));
