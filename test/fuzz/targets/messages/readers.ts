@@ -4,6 +4,7 @@ import { NodeWatch } from '../../../../packages/fleet-watch/node-watch.ts';
 import type { OnEvent } from '../../../../packages/pipeline/decide.ts';
 import { certificate, revocation } from '../../../../packages/trust/statement.ts';
 import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';
+import { Collector } from '../../../../schemas/policy/cluster-policy.ts';
 import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
 import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
 import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
@@ -61,7 +62,9 @@ import {
 import type { TopicReaders } from './topic-readers.ts';
 
 const policies = () => policySet();
-const clusterPolicies = () => policySetFor('cluster', [clusterPolicyRecord()], []);
+/** Gives FleetGC all the work that a policy can give. */
+const clusterPolicies = () => policySetFor('cluster', [clusterPolicyRecord(ALL_WORK)], []);
+const ALL_WORK = { collectors: [...Collector.options], terminatedPodGCThreshold: 1 };
 
 /** What decision services tell beside their handlers. */
 const watching = (): { readonly onEvent: OnEvent } => {
