@@ -4,7 +4,7 @@ import { NodeWatch } from '../../../../packages/fleet-watch/node-watch.ts';
 import type { OnEvent } from '../../../../packages/pipeline/decide.ts';
 import { certificate, revocation } from '../../../../packages/trust/statement.ts';
 import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';
-import { Collector } from '../../../../schemas/policy/cluster-policy.ts';
+import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
 import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
 import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
 import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
@@ -24,7 +24,7 @@ import {
 } from '../../../fixtures/cluster.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
-import { expiry, expiryCandidate, requestFacts } from '../../../fixtures/expiry.ts';
+import { expiry, expiryCandidate, podEnd, requestFacts } from '../../../fixtures/expiry.ts';
 import { incompleteInventory, tooLargeInventory } from '../../../fixtures/inventory.ts';
 import { observe } from '../../../fixtures/observe.ts';
 import { decision } from '../../../fixtures/outputs.ts';
@@ -64,7 +64,19 @@ import type { TopicReaders } from './topic-readers.ts';
 const policies = () => policySet();
 /** Gives FleetGC all the work that a policy can give. */
 const clusterPolicies = () => policySetFor('cluster', [clusterPolicyRecord(ALL_WORK)], []);
-const ALL_WORK = { collectors: [...Collector.options], terminatedPodGCThreshold: 1 };
+const ALL_WORK: Partial<ClusterPolicy> = {
+  collectors: [...Collector.options],
+  terminatedPodGCThreshold: 1,
+  rules: [
+    {
+      name: 'old',
+      kinds: ['apps/Deployment'],
+      namespaces: ['ns'],
+      propagation: 'Background',
+      removalsPerHour: 100,
+    },
+  ],
+};
 
 /** What decision services tell beside their handlers. */
 const watching = (): { readonly onEvent: OnEvent } => {
@@ -241,6 +253,12 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
     events: () => [
       expiry(),
       expiry({ candidates: [expiryCandidate(), expiryCandidate({ facts: requestFacts() })] }),
+      expiry({
+        candidates: [
+          expiryCandidate({ facts: { of: 'object' }, annotations: { 'fleetgc.io/ttl': '1h' } }),
+          expiryCandidate({ facts: podEnd('Succeeded') }),
+        ],
+      }),
     ],
     readers: {
       'expiry-gc': decidingReader('clusterExpiry', () => ({
