@@ -6,6 +6,6 @@ export const controllerOf = (references: readonly ApiOwnerReference[]): ApiOwner
   references.find(({ apiVersion }) => apiVersion === UNREADABLE) ??
   null;
 
-/** Whether it is a Job, which counts its pods until it is finished. */
-export const isJob = ({ apiVersion, kind }: Pick<ApiOwnerReference, 'apiVersion' | 'kind'>): boolean =>
-  kind === 'Job' && apiVersion.startsWith('batch/');
+/** Whether it is a Job, which counts its pods until it is finished. What cannot be read may be one. */
+export const mayBeJob = ({ apiVersion, kind }: Pick<ApiOwnerReference, 'apiVersion' | 'kind'>): boolean =>
+  apiVersion === UNREADABLE || (kind === 'Job' && apiVersion.startsWith('batch/'));

@@ -58,6 +58,7 @@ export function readExpiring(kind: ExpiringKind, value: unknown, asked: LabelsAs
   const facts = factsOf(kind, value, annotations !== null || asked !== null);
   if (facts === null) return null;
   const labels = asked && wantedLabels(value, asked);
+  if (labels === 'too-many') return null;
   return {
     createdAtMs: Created.safeParse(value).data?.metadata.creationTimestamp ?? null,
     facts,

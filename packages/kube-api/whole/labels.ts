@@ -1,12 +1,14 @@
 import { LabelName, type Labels, LabelValue, MAX_LABELS } from '../../../schemas/events/label.ts';
 import { memberOf } from './member-of.ts';
 
-/** Those of the wanted labels that an object has; `null` for none, and for more than a fact tells: then nobody selects it by them. */
-export function wantedLabels(value: unknown, wanted: ReadonlySet<string>): Labels | null {
+/** Those of the wanted labels that an object has; `null` for none. */
+export function wantedLabels(value: unknown, wanted: ReadonlySet<string>): Labels | 'too-many' | null {
   const all = memberOf(memberOf(value, 'metadata'), 'labels');
   const found = [...wanted].flatMap((name) => {
     const text = memberOf(all, name);
     return LabelName.safeParse(name).success && LabelValue.safeParse(text).success ? [[name, text]] : [];
   });
-  return found.length === 0 || found.length > MAX_LABELS ? null : Object.fromEntries(found);
+  // Without some of them a rule could take it that comes after the one that is for it.
+  if (found.length > MAX_LABELS) return 'too-many';
+  return found.length === 0 ? null : Object.fromEntries(found);
 }

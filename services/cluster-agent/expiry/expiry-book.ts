@@ -29,6 +29,8 @@ export type ExpiryBatch = Pick<Expiry, 'candidates' | 'shares'>;
 
 /** Published again after so long, so that what was lost or has expired heals. */
 const AGAIN_AFTER_MS = 600_000;
+/** Looked at again after so long, where its kind is not counted yet. */
+const UNCOUNTED_AGAIN_AFTER_MS = 1_000;
 /** No more is taken into a fact that is so long: within the bounds of its topic, whatever the objects are like. */
 const LONG_FACT_CHARACTERS = 1_000_000;
 
@@ -42,6 +44,8 @@ export class ExpiryBook implements ReflectorSink {
   readonly #due = new DueTimes();
   /** By kind: uids that the list under way has not told yet. */
   readonly #untold = new Map<string, Set<string>>();
+  /** Kinds by name of which nobody has counted yet what other rules let go. */
+  readonly #uncounted = new Set<string>();
 
   constructor(options: ExpiryBookOptions) {
     this.#options = options;
@@ -57,11 +61,8 @@ export class ExpiryBook implements ReflectorSink {
     const ofRules = new Map<string, ResourceKind>();
     let characters = 0;
     while (taken.length < MAX_EXPIRING && characters < LONG_FACT_CHARACTERS) {
-      const uid = this.#due.take(serverMs);
-      if (uid === null) break;
-      const known = this.#known.get(uid);
-      if (known === undefined) continue;
-      this.#due.put(uid, serverMs + AGAIN_AFTER_MS);
+      const known = this.#next(serverMs);
+      if (known === null) break;
       const candidate = this.#candidate(known);
       taken.push(candidate);
       characters += JSON.stringify(candidate).length;
@@ -69,6 +70,23 @@ export class ExpiryBook implements ReflectorSink {
     }
     const shares = [...ofRules].map(([kind, of]) => this.#share(kind, of, serverMs));
     return { candidates: taken, ...(shares.length > 0 && { shares }) };
+  }
+
+  /** The next that is due, and may be told. */
+  #next(serverMs: number): Known | null {
+    for (let uid = this.#due.take(serverMs); uid !== null; uid = this.#due.take(serverMs)) {
+      const known = this.#known.get(uid);
+      if (known === undefined) continue;
+      const isUncounted = known.ownEndMs !== null && this.#uncounted.has(kindName(known.kind));
+      this.#due.put(uid, serverMs + (isUncounted ? UNCOUNTED_AGAIN_AFTER_MS : AGAIN_AFTER_MS));
+      if (!isUncounted) return known;
+    }
+    return null;
+  }
+
+  /** Other rules hold for the kind, and it will be listed for them: until then a part of it would be told as all that goes (cluster S11). */
+  recount(kind: string): void {
+    this.#uncounted.add(kind);
   }
 
   #share(kind: string, of: ResourceKind, serverMs: number): NonNullable<Expiry['shares']>[number] {
@@ -93,6 +111,7 @@ export class ExpiryBook implements ReflectorSink {
   endList(kind: ResourceKind): void {
     for (const uid of this.#untold.get(watchKey(kind)) ?? []) this.#forget(uid);
     this.#untold.delete(watchKey(kind));
+    this.#uncounted.delete(kindName(kind));
   }
 
   /** What is put again as it was does not become due again (cluster K3, K7). */

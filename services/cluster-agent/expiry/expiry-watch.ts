@@ -50,7 +50,10 @@ export class ExpiryWatch {
     signal: AbortSignal,
   ): Promise<void> {
     while (!signal.aborted) {
-      for (const kind of this.#rules.update(this.#policy())) restart(kind);
+      for (const kind of this.#rules.update(this.#policy())) {
+        this.book.recount(kind);
+        restart(kind);
+      }
       await sleep(LOOK_EVERY_MS, signal);
     }
   }

@@ -1,4 +1,4 @@
-import { controllerOf, isJob } from '../../../packages/kube-api/controller.ts';
+import { controllerOf, mayBeJob } from '../../../packages/kube-api/controller.ts';
 import type { Expiring } from '../../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
@@ -34,7 +34,7 @@ export function knownExpiring(
   const object = { namespace, name, uid, resourceVersion, deletionTimestamp };
   const controller = controllerOf(observed.ownerReferences);
   const jobUid =
-    expiring.facts.of === 'Pod' && controller !== null && isJob(controller) ? controller.uid : null;
+    expiring.facts.of === 'Pod' && controller !== null && mayBeJob(controller) ? controller.uid : null;
   const timed = { ...expiring, isControlled: controller !== null };
   const candidate = { ...timed, object: { ...kind, ...object, keptBy: null } };
   // Which rules hold is decided by the policy: of all profiles the earliest counts here.

@@ -1,4 +1,4 @@
-import { controllerOf, isJob } from '../../../packages/kube-api/controller.ts';
+import { controllerOf, mayBeJob } from '../../../packages/kube-api/controller.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import {
   type Expiring,
@@ -80,7 +80,7 @@ async function controlOf(
 ): Promise<Pick<ExpiryCandidate, 'isControlled' | 'controllingJob'> | Stop> {
   const controller = controllerOf(ownerReferences);
   const isControlled = controller !== null;
-  if (facts.of !== 'Pod' || controller === null || !isJob(controller)) return { isControlled };
+  if (facts.of !== 'Pod' || controller === null || !mayBeJob(controller)) return { isControlled };
   const controllingJob = await reads.job(namespace, controller);
   return typeof controllingJob === 'string' ? { isControlled, controllingJob } : controllingJob;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
 import { timeMs } from '../../../packages/kube-api/whole/times.ts';
+import { MAX_LABELS } from '../../../schemas/events/label.ts';
 import { CERTIFICATE } from '../../fixtures/certificate.ts';
 
 const CREATED = {
@@ -112,8 +113,21 @@ test('[cluster S8] of any object the annotations are read that say when it may g
     facts: { of: 'object' },
     annotations: { 'janitor/ttl': '7d', 'fleetgc.io/ttl': '1h' },
   });
-  for (const none of [{}, null, { 'janitor/ttl': 7 }, { 'janitor/expires': 'x'.repeat(65) }])
-    expect(annotated(none)).toBeNull();
+  for (const none of [{}, null, { other: 'x' }]) expect(annotated(none)).toBeNull();
+});
+
+test('[cluster S8] an annotation with a value beyond all bounds is there, and says nothing', () => {
+  for (const value of ['x'.repeat(65), '\uD800', 7])
+    expect(
+      read('', 'ConfigMap', { metadata: { ...CREATED.metadata, annotations: { 'janitor/ttl': value } } }),
+    ).toMatchObject({ annotations: { 'janitor/ttl': '' } });
+});
+
+test('[cluster S12] an object with more labels that are asked for than a fact tells has nothing that lets it go', () => {
+  const labels = Object.fromEntries(Array.from({ length: MAX_LABELS + 1 }, (_, index) => [`l${index}`, 'x']));
+  const labelled = { metadata: { ...CREATED.metadata, labels, annotations: { 'janitor/ttl': '1h' } } };
+  expect(read('', 'ConfigMap', labelled, new Set(Object.keys(labels)))).toBeNull();
+  expect(read('', 'ConfigMap', labelled, new Set(Object.keys(labels).slice(1)))).not.toBeNull();
 });
 
 test('[cluster S12] where rules ask for a kind, each of its objects is read with its labels, and else none is', () => {

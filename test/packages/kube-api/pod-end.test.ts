@@ -15,8 +15,12 @@ const RUNNING = { state: { running: { startedAt: at(1) } } };
 const disrupted = (minute: number, status = 'True') => [
   { type: 'DisruptionTarget', status, lastTransitionTime: at(minute) },
 ];
-const read = (status: object) =>
-  readPodEnd({ status: { phase: 'Failed', startTime: at(1), ...status } })?.ended;
+const written = (minute: number, subresource?: string) => ({ manager: 'x', time: at(minute), subresource });
+const read = (status: object, metadata: object = {}) =>
+  readPodEnd({
+    metadata: { creationTimestamp: at(0), ...metadata },
+    status: { phase: 'Failed', startTime: at(1), ...status },
+  })?.ended;
 
 test.each([
   ['Succeeded', undefined, 'Succeeded'],
@@ -67,7 +71,7 @@ describe('[cluster S13] a pod ended', () => {
       { containerStatuses: [RUNNING], conditions: disrupted(6) },
       atMs(6),
     ],
-    ['when it was first seen, if no kubelet let it in', {}, atMs(1)],
+    ['at a time that nobody knows, if it has no containers, however long ago it began', {}, null],
     [
       'at a time that nobody knows, if a container does not say it',
       { containerStatuses: [terminated(5), terminated(null)] },
@@ -83,9 +87,28 @@ describe('[cluster S13] a pod ended', () => {
   ])('%s', (_, status, expected) => {
     expect(read(status)?.atMs).toBe(expected);
   });
+
+  test('when its status was written last, if it has no containers: a kubelet that does not let a pod in again forgets them', () => {
+    const managedFields = [written(3, 'status'), written(6, 'status'), written(9), { manager: 'y' }, 7];
+    expect(read({}, { managedFields })?.atMs).toBe(atMs(6));
+    expect(read({ conditions: disrupted(4) }, { managedFields })?.atMs).toBe(atMs(4));
+    for (const none of [[], [written(9)], null, 'x', [{ subresource: 'status', time: 'x' }]])
+      expect(read({}, { managedFields: none })?.atMs).toBeNull();
+  });
+
+  test('not before it was made, by a node whose clock is a little late, and at no known time if it is far off', () => {
+    const containerStatuses = [terminated(5)];
+    const ended = (creationTimestamp: unknown) => read({ containerStatuses }, { creationTimestamp })?.atMs;
+    expect(ended(at(7))).toBe(atMs(7));
+    expect(ended(at(10))).toBe(atMs(10));
+    expect(ended(at(11))).toBeNull();
+    expect(ended(null)).toBe(atMs(5));
+    const zero = { state: { terminated: { finishedAt: '1970-01-01T00:00:00Z' } } };
+    expect(read({ containerStatuses: [terminated(5), zero] })?.atMs).toBeNull();
+  });
 });
 
-test('[cluster S12] of labels those are read that rules ask for, and more than a fact tells are none', () => {
+test('[cluster S12] of labels those are read that rules ask for, and more than a fact tells are too many', () => {
   const labelled = (labels: unknown) => ({ metadata: { labels } });
   const wanted = new Set(['app', 'example.com/tier', 'constructor']);
   expect(wantedLabels(labelled({ app: 'ci', 'example.com/tier': '', other: 'x' }), wanted)).toEqual({
@@ -95,7 +118,7 @@ test('[cluster S12] of labels those are read that rules ask for, and more than a
   for (const none of [undefined, null, {}, { other: 'x' }, { app: 7 }, { app: 'no value!' }, 'app'])
     expect(wantedLabels(labelled(none), wanted)).toBeNull();
   const many = Object.fromEntries(Array.from({ length: MAX_LABELS + 1 }, (_, index) => [`l${index}`, 'x']));
-  expect(wantedLabels(labelled(many), new Set(Object.keys(many)))).toBeNull();
+  expect(wantedLabels(labelled(many), new Set(Object.keys(many)))).toBe('too-many');
 });
 
 test('[cluster S9] a controller that cannot be read is one', () => {

@@ -6,6 +6,7 @@ import { MAX_EXPIRING } from '../../../schemas/events/expiry.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { DueTimes } from '../../../services/cluster-agent/expiry/due-times.ts';
 import { ExpiryBook } from '../../../services/cluster-agent/expiry/expiry-book.ts';
+import { ExpiryWatch } from '../../../services/cluster-agent/expiry/expiry-watch.ts';
 import { RulesInForce } from '../../../services/cluster-agent/expiry/rules-in-force.ts';
 import type { ObservedObject } from '../../../services/cluster-agent/watching/observed-object.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
@@ -231,6 +232,29 @@ describe('[cluster S12] by rules of the policy', () => {
     expect(made.take(NOW_MS + 2 * MINUTE_MS).shares).toEqual([{ kind: 'ConfigMap', over: 2, objects: 100 }]);
   });
 
+  test('[cluster S11] while a kind is read anew for other rules, nobody is told how little of it is over so far', () => {
+    const { book: made, taken } = bookOf(plain('a', 10 * MINUTE_MS));
+    made.recount('ConfigMap');
+    expect(taken(0)).toEqual([]);
+    made.beginList(CONFIG_MAPS);
+    made.listed(CONFIG_MAPS, [plain('b', 10 * MINUTE_MS)]);
+    expect(taken(1_000)).toEqual([]);
+    made.failed(CONFIG_MAPS);
+    expect(taken(2_000)).toEqual([]);
+    made.beginList(CONFIG_MAPS);
+    made.listed(CONFIG_MAPS, [plain('a', 10 * MINUTE_MS), plain('b', 10 * MINUTE_MS)]);
+    made.endList(CONFIG_MAPS);
+    const { candidates, shares } = made.take(NOW_MS + 3_000);
+    expect(candidates.map(({ object: { name } }) => name).toSorted()).toEqual(['a', 'b']);
+    expect(shares).toEqual([{ kind: 'ConfigMap', over: 2, objects: 100 }]);
+  });
+
+  test('[cluster K4] what goes by its own time does not wait for a kind to be counted', () => {
+    const { book: made, taken } = book(job('a', 0));
+    made.recount('batch/Job');
+    expect(taken(0)).toEqual(['a']);
+  });
+
   test('[cluster S9] nobody is told of what no rule is for, or no rule may delete', () => {
     const { book: made } = bookOf(
       plain('elsewhere', 10 * MINUTE_MS, { namespace: 'other' }),
@@ -275,6 +299,31 @@ test('[cluster S15] a pod is told with how far its Job is, and is looked at agai
     ['of-job', true, 'unknown'],
     ['of-other', true, undefined],
   ]);
+});
+
+test('[cluster S11] when rules change, what is over of a kind is counted anew before anything of it is told', async () => {
+  const rule = { ...RULE, kinds: ['batch/Job'] };
+  let record = clusterPolicyRecord({ rules: [rule] });
+  const watch = new ExpiryWatch({ isKeptNamespace: () => false, countObjects: () => 100 }, () => record);
+  const finished = observed('a', {
+    createdAtMs: NOW_MS - 10 * MINUTE_MS,
+    facts: jobFacts({ ttlSecondsAfterFinished: null }),
+  });
+  watch.book.put(JOBS, finished);
+  record = clusterPolicyRecord({ rules: [{ ...rule, afterMs: 2 * MINUTE_MS }] });
+  const stop = new AbortController();
+  const restarted: string[] = [];
+  await watch.followRules(
+    (kind) => void restarted.push(kind),
+    async () => stop.abort(),
+    stop.signal,
+  );
+  expect(restarted).toEqual(['batch/Job']);
+  expect(watch.book.take(NOW_MS).candidates).toEqual([]);
+  watch.book.beginList(JOBS);
+  watch.book.listed(JOBS, [finished]);
+  watch.book.endList(JOBS);
+  expect(watch.book.take(NOW_MS + 1_000).candidates).toHaveLength(1);
 });
 
 test('rules that change make those kinds be read anew for which others hold, and no others', () => {

@@ -25,6 +25,18 @@ const RULE: OwnRule = {
   propagation: 'Background',
   removalsPerHour: 100,
 };
+const MANY_LABELS = {
+  app: 'ci',
+  ...Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`l${index}`, 'x'])),
+};
+const { labels: _, ...WIDE }: OwnRule = { ...RULE, namespaces: ['ns'] };
+const { afterMs: __, ...BY_ANNOTATION }: OwnRule = { ...WIDE, name: 'annotated' };
+const LONGER: readonly OwnRule[] = [0, 20, 40, 60, 80, 100].map((first) => ({
+  ...RULE,
+  name: `long-${first}`,
+  labels: Object.fromEntries(Object.entries(MANY_LABELS).slice(first, first + 20)),
+  afterMs: 24 * HOUR_MS,
+}));
 const ENDED: OwnRule = {
   name: 'old',
   kinds: ['Pod', 'batch/Job'],
@@ -114,6 +126,23 @@ describe('[cluster S12] by a rule with an age', () => {
     expect(api.writes).toEqual([]);
   });
 
+  test.each<[string, string, Partial<StoredObject>]>([
+    ['that it is for', 'removed', {}],
+    [
+      'that an earlier rule keeps for longer, by more labels than a fact tells',
+      'refused kept-by-own-judgement',
+      { labels: MANY_LABELS },
+    ],
+    [
+      'with an annotation that says nothing, however long that is, by which an earlier rule goes',
+      'refused kept-by-own-judgement',
+      { annotations: { 'janitor/ttl': `forever: ${'as long as anybody needs it, '.repeat(9)}` } },
+    ],
+  ])('by a wide last rule goes or stays what it is asked for: one %s', async (_, expected, over) => {
+    const { api, carryOut } = ruling([BY_ANNOTATION, ...LONGER, WIDE]);
+    expect(await carryOut([byAge(putSecret(api, over))])).toEqual([expected]);
+  });
+
   test('nothing goes by a rule that the policy in force does not have, or as another rule says', async () => {
     const cases: readonly (readonly [OwnRule, string, string])[] = [
       [RULE, 'other', 'S12'],
@@ -177,6 +206,11 @@ describe('[cluster S15] a pod of a Job', () => {
       'stays if its Job is another one by now',
       'refused kept-by-own-judgement',
       (api) => void putJob(api, 1, { uid: 'new' }),
+    ],
+    [
+      'stays if what controls it cannot be read, since that may be its Job',
+      'refused kept-by-own-judgement',
+      (api) => api.touch('p', { ownerReferences: [{ ...OF_JOB, name: 'j'.repeat(500) }] }),
     ],
     ['stays if its Job is not there', 'refused kept-by-own-judgement', () => undefined],
     [

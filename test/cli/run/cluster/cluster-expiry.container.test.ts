@@ -260,7 +260,9 @@ test('[cluster S12, S13, S14, S15] by rules with an age go finished Jobs and pod
   await finishedJob('done');
   await finishedJob('done-with-ttl', { ttlSecondsAfterFinished: 3_600 });
   await newJob('going-on');
-  const evicted = { phase: 'Failed', reason: 'Evicted', startTime: secondsAgo(300) };
+  const began = { phase: 'Failed', reason: 'Evicted', startTime: secondsAgo(300) };
+  const disrupted = { type: 'DisruptionTarget', status: 'True', lastTransitionTime: secondsAgo(300) };
+  const evicted = { ...began, conditions: [disrupted] };
   const waiting = {
     name: 'c',
     image: 'none',
@@ -272,7 +274,7 @@ test('[cluster S12, S13, S14, S15] by rules with an age go finished Jobs and pod
   await pod('evicted', { app: 'ci', status: evicted });
   await pod('evicted-of-job', { app: 'ci', job: 'going-on', status: evicted });
   await pod('evicted-elsewhere', { app: 'web', status: evicted });
-  await pod('ended-at-no-time', { app: 'ci', status: { ...evicted, containerStatuses: [waiting] } });
+  await pod('ended-at-no-time', { app: 'ci', status: { ...began, containerStatuses: [waiting] } });
   await pod('running', { app: 'ci', status: { phase: 'Running', startTime: secondsAgo(300) } });
   const rules = [
     { name: 'jobs', kinds: ['batch/Job'], states: ['Complete', 'Failed'], after: '1m' },
