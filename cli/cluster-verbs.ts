@@ -7,7 +7,7 @@ export const CLUSTER_VERBS = [
     verbs: [
       task(
         'cluster run',
-        'Collect the objects of one cluster whose owners are gone, without Kafka',
+        'Collect the objects of one cluster that nobody needs, without Kafka',
         () => import('./verbs/cluster/run.ts'),
       ),
       task(
@@ -54,7 +54,7 @@ export const CLUSTER_VERBS = [
     verbs: [
       service(
         'cluster agent',
-        'Report objects whose owners are gone; cannot change any object',
+        'Report objects for which something may have to be done; cannot change any',
         () => import('./verbs/cluster/agent.ts'),
       ),
       service(

@@ -10,7 +10,8 @@ export const overviewHelp = (): string =>
   [
     'Usage: fleetgc <verb> [options]',
     '',
-    'Removes images, dead containers and sandboxes that nobody needs from the nodes of a fleet.',
+    'Removes images, dead containers, sandboxes and pod logs that nobody needs from the nodes of a fleet,',
+    'and objects that nobody needs from Kubernetes clusters.',
     'Nothing is removed without a policy that says "mode: enforce".',
     ...VERB_GROUPS.flatMap(({ heading, verbs }) => ['', heading, ...table(verbs)]),
     '',

@@ -9,7 +9,7 @@ export type VerbFamily = VerbName extends infer Name
   : never;
 
 export const VERB_FAMILIES: Readonly<Record<VerbFamily, string>> = {
-  cluster: 'Collect the objects of a Kubernetes cluster whose owners are gone',
+  cluster: 'Collect the objects of Kubernetes clusters that nobody needs',
   topics: 'Create and check the topics, and who may use them',
   policy: 'Check, apply and look at policies',
   keys: 'Make, certify, revoke and list keys',

@@ -29,7 +29,7 @@ export const VERB_GROUPS = [
     verbs: [
       task(
         'demo',
-        'Watch three simulated nodes being cleaned, for half a minute, on this machine',
+        'Watch three simulated nodes, and then a small cluster, being cleaned on this machine',
         () => import('./verbs/demo.ts'),
       ),
       service(

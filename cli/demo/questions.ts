@@ -21,6 +21,7 @@ export function questions(logPath: string, { image, held }: Asked): readonly str
     ...(held === null
       ? []
       : [
+          `bin/fleetgc audit explain Secret/staging/web-tls --cluster ${DEMO_CLUSTER} ${at}`,
           `bin/fleetgc held ${at}`,
           `bin/fleetgc approve ${DEMO_CLUSTER} ${held.ownerUid} --objects ${held.objects} ${at}`,
         ]),

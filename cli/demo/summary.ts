@@ -47,7 +47,7 @@ export function nodesSummary(tally: Tally): string[] {
       overall(tally, ({ removed }) => removed),
     ),
     ...counted(
-      'Named by a command, but stayed after the second look',
+      'Named by a command, but not removed',
       overall(tally, ({ stayed }) => stayed),
     ),
     ...counted('Kept by the last decisions about each node', overall(tally, keptCounts)),
@@ -59,6 +59,9 @@ export const questionLines = ({ logPath, questions }: Omit<SummaryNeeds, 'tally'
   `Everything seen, decided and done is in the event log ${logPath}`,
   'Ask it:',
   ...questions.map((question) => `  ${question}`),
+  ...(questions.some((question) => question.startsWith('bin/fleetgc approve '))
+    ? ['The demo is over and nothing runs any more: what you approve is recorded, and stays where it is.']
+    : []),
 ];
 
 const freedOf = (tally: Tally): FreedSums =>

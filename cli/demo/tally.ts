@@ -13,7 +13,7 @@ export interface NodeTally {
   lastImage: string | null;
   /** Objects removed, by kind and reason. */
   readonly removed: Map<string, number>;
-  /** Objects a command named that stayed after the second look, by reason. */
+  /** Objects that a command named and nobody removed for it, by reason. */
   readonly stayed: Map<string, number>;
   /** What the newest decision about each kind of object kept, by reason. */
   readonly kept: Map<ObjectKind, ReadonlyMap<string, number>>;
@@ -77,6 +77,9 @@ function add(node: NodeTally, activity: Activity): void {
       return;
     case 'stayed':
       increase(node.stayed, `${wordOf(activity.object)}: ${activity.reason}`);
+      return;
+    case 'gone-already':
+      increase(node.stayed, `${wordOf(activity.object)}: was gone already`);
       return;
     case 'kept':
       node.kept.set(activity.object, activity.byReason);

@@ -150,9 +150,13 @@ function usageError({ message }: CommanderError, verb: Verb): FleetGcError {
   const text = REWORDED.reduce((reworded, [pattern, wording]) => reworded.replace(pattern, wording), message);
   const [, unknown] = /^there is no option (--[^=\s;]+)/.exec(text) ?? [];
   const meant = unknown === undefined ? undefined : fullFlag(unknown, verb);
-  if (meant === undefined) return new FleetGcError('USAGE', text);
+  if (meant === undefined) return new FleetGcError('USAGE', withHelp(text, verb));
   return new FleetGcError('USAGE', `${text.replace(/; did you mean .*$/, '')}; did you mean ${meant}?`);
 }
+
+/** Whoever is told what was meant needs no help. */
+const withHelp = (text: string, { name }: Verb): string =>
+  text.includes('; did you mean ') ? text : `${text}; see fleetgc ${name} --help`;
 
 /** Of an option that was cut off, as `--state-dir`, or stands in the plural, as `--nodes`; the library's own suggestions only know of misspelt ones. */
 function fullFlag(beginning: string, { options }: Verb): string | undefined {

@@ -93,7 +93,10 @@ async function endApprovals({ request, stored, writer, dryRun, print, logger }: 
       each.cluster === cluster && approvedName(each.what) === name && (as === null || each.what.kind === as),
   );
   if (found.length === 0)
-    throw new FleetGcError('NOT_FOUND', `nothing of the name ${name} is approved in cluster ${cluster}`);
+    throw new FleetGcError(
+      'NOT_FOUND',
+      `nothing of the name ${name} is approved in cluster ${cluster}. fleetgc held lists what is`,
+    );
   const verb = dryRun ? 'would be withdrawn' : 'withdrawn';
   if (!dryRun)
     await deleteKeys(

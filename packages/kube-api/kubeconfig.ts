@@ -83,7 +83,9 @@ function chosenContext(config: z.infer<typeof Kubeconfig>, file: string, context
 function readKubeconfig(file: string): z.infer<typeof Kubeconfig> {
   const read = readTextFile(file);
   if (!read.ok) throw invalid(file, read.reason);
-  const parsed = Kubeconfig.safeParse(yamlIn(file, read.text));
+  const written = yamlIn(file, read.text);
+  if (written === null) throw invalid(file, 'there is nothing in it');
+  const parsed = Kubeconfig.safeParse(written);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(
     ({ path, message }) => `${path.join('.') || 'all of it'}: ${message}`,

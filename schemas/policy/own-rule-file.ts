@@ -98,8 +98,10 @@ const Rule = OwnRuleFields.superRefine((written, context) => {
 
 export const OwnRulesFile = list(Rule)
   .max(MAX_RULES, { error: `has more than ${MAX_RULES} entries` })
-  .refine((rules) => new Set(rules.map(({ name }) => name)).size === rules.length, {
-    error: 'has two rules of one name',
+  .superRefine((rules, context) => {
+    const twice = rules.find(({ name }, index) => rules.slice(0, index).some((other) => other.name === name));
+    if (twice !== undefined)
+      context.addIssue({ code: 'custom', message: `has two rules of the name ${twice.name}` });
   });
 
 interface Told {

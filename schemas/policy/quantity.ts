@@ -104,20 +104,30 @@ export function parsePercentNumber(text: string): number | undefined {
 /** A duration in Go's form as milliseconds; may be negative. */
 export const DurationMs = parsedText(
   parseDurationMs,
-  'must be a duration with a unit, such as 300ms, 90s, 1m30s or 24h',
+  (text) => daysProblem(text) ?? 'must be a duration with a unit, such as 300ms, 90s, 1m30s or 24h',
 );
 
 /** A number of bytes in Kubernetes' form. */
-export const Bytes = parsedText(parseQuantity, 'must be a quantity such as 500Mi, 10Gi or 1.5G');
+export const Bytes = parsedText(parseQuantity, () => 'must be a quantity such as 500Mi, 10Gi or 1.5G');
 
 /** A percentage as an exact ratio. */
-export const Percent = parsedText(parsePercent, 'must be a percentage from 0% to 100%');
+export const Percent = parsedText(parsePercent, () => 'must be a percentage from 0% to 100%');
 
-function parsedText<T>(parse: (text: string) => T | undefined, message: string) {
+const WHOLE_DAYS = /^(\d{1,4})d$/;
+
+/** Go's form has no days, which other tools take. */
+function daysProblem(text: string): string | null {
+  const [, days] = WHOLE_DAYS.exec(text) ?? [];
+  return days === undefined
+    ? null
+    : `must be written in hours, since there is no unit of days: ${Number(days) * 24}h`;
+}
+
+function parsedText<T>(parse: (text: string) => T | undefined, wrong: (text: string) => string) {
   return z.string().transform((text, context): T => {
     const value = parse(text);
     if (value !== undefined) return value;
-    context.addIssue({ code: 'custom', message, input: text });
+    context.addIssue({ code: 'custom', message: wrong(text), input: text });
     return z.NEVER;
   });
 }

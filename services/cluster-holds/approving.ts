@@ -5,6 +5,9 @@ import { type Approved, approvedName } from '../../schemas/policy/approval.ts';
 import { type Hold, widthOf } from './holds.ts';
 import type { HeldCluster } from './read-holds.ts';
 
+/** Of a uid; an approval takes it whole. */
+const SHORTEST_BEGINNING = 6;
+
 /** What `fleetgc approve` was asked for. */
 export interface ApprovalRequest {
   readonly cluster: string;
@@ -35,10 +38,12 @@ export function heldByName(found: HeldCluster | undefined, request: ApprovalRequ
 }
 
 function notHeld(cluster: string, name: string, all: readonly Approved[]): FleetGcError {
-  const meant = nearestName(name, all.map(approvedName));
+  const names = all.map(approvedName);
+  const begun = name.length < SHORTEST_BEGINNING ? undefined : names.find((each) => each.startsWith(name));
+  const meant = begun ?? nearestName(name, names);
   return new FleetGcError(
     'NOT_FOUND',
-    `nothing is held in cluster ${cluster} because of ${name}${meant === undefined ? '' : `; did you mean ${meant}?`}. fleetgc held lists what is`,
+    `nothing is held in cluster ${cluster} because of ${name}${meant === undefined ? '.' : `; did you mean ${meant}?`} fleetgc held lists what is`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { counted } from '../../packages/text/counted.ts';
+import { ClusterDeciderName } from '../../schemas/events/deciders.ts';
 import type { ClusterWarning } from '../../schemas/reports/cluster-status.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 
@@ -10,10 +11,14 @@ const MUCH_LAG = 1_000;
 const LONG_WAIT_MS = 5 * MINUTE_MS;
 const MOST_NAMED = 3;
 
-/** On the embedded log of a cluster no node is heard. */
-function whatDecides({ log, nodes, clusters }: Pick<Known, 'log' | 'nodes' | 'clusters'>): string {
+/** On an embedded log another verb decides for a cluster than for a node. */
+function whatDecides(
+  service: string,
+  { log, nodes, clusters }: Pick<Known, 'log' | 'nodes' | 'clusters'>,
+): string {
   if (log.kind === 'kafka') return 'Start fleetgc decide.';
-  return isOfClusters({ nodes, clusters }) ? 'Start fleetgc cluster run.' : 'Start fleetgc run.';
+  const isForClusters = isOfClusters({ nodes, clusters }) || ClusterDeciderName.safeParse(service).success;
+  return isForClusters ? 'Start fleetgc cluster run.' : 'Start fleetgc run.';
 }
 
 /** Clusters are heard, and nodes are not. */
@@ -43,7 +48,7 @@ function ofServices(status: Known): readonly string[] {
   return [
     ...services
       .filter(({ members }) => members === 0)
-      .map(({ name }) => `No ${name} runs: nothing is decided there. ${whatDecides(status)}`),
+      .map(({ name }) => `No ${name} runs: nothing is decided there. ${whatDecides(name, status)}`),
     ...services
       .filter(({ members, lag }) => members > 0 && lag >= MUCH_LAG)
       .map(

@@ -109,11 +109,20 @@ test.each<{ args: string; says: string }>([
   },
   { args: 'pause --nodes a', says: 'there is no option --nodes; did you mean --node-name?' },
   { args: 'node --kafka-ca', says: 'there is no option --kafka-ca; did you mean --kafka-ca-file?' },
-  { args: 'node --pod-x y', says: 'there is no option --pod-x' },
-  { args: 'policy validate', says: 'the argument FILE is missing' },
-  { args: 'policy show a b', says: 'too many arguments: a, b (the verb takes 1)' },
-  { args: 'policy list a', says: 'too many arguments: a (the verb takes 0)' },
-  { args: 'pause --reason', says: 'the option --reason <TEXT> needs a value' },
+  { args: 'node --pod-x y', says: 'there is no option --pod-x; see fleetgc node --help' },
+  { args: 'policy validate', says: 'the argument FILE is missing; see fleetgc policy validate --help' },
+  {
+    args: 'policy show a b',
+    says: 'too many arguments: a, b (the verb takes 1); see fleetgc policy show --help',
+  },
+  {
+    args: 'policy list a',
+    says: 'too many arguments: a (the verb takes 0); see fleetgc policy list --help',
+  },
+  {
+    args: 'pause --reason',
+    says: 'the option --reason <TEXT> needs a value; see fleetgc pause --help',
+  },
 ])('fleetgc $args is answered with one sentence', async ({ args, says }) => {
   expect(await inProcess(args.split(' '))).toEqual({ exitCode: 2, stdout: '', stderr: `fleetgc: ${says}\n` });
 });
@@ -122,7 +131,7 @@ test('a wrong option of a real process ends with exit code 2 and one sentence', 
   expect(await fleetgc(['policy', 'validate', '--dryrun', 'x.yaml'])).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'fleetgc: there is no option --dryrun\n',
+    stderr: 'fleetgc: there is no option --dryrun; see fleetgc policy validate --help\n',
   });
 });
 

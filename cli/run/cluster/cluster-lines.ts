@@ -2,6 +2,7 @@ import type { ClusterDecision, ClusterVerdict } from '../../../schemas/events/cl
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterDeciderName } from '../../../schemas/events/deciders.ts';
 import { type Named, objectsText } from '../../views/cluster/object-text.ts';
+import { PATCHED } from '../../views/cluster/patched-text.ts';
 
 /** What a fact says of an object that was decided on. */
 export interface Judged {
@@ -122,14 +123,6 @@ function resultLine({ action, rule, result }: ObjectResult, objects: string): st
       return `! ${objects} could not be changed: ${result.message} (${result.reason})`;
   }
 }
-
-const PATCHED: Readonly<Record<ObjectResult['action'], string>> = {
-  delete: 'blocks its owners no more',
-  expire: 'changed',
-  'drop-references': 'references to owners taken away',
-  finish: 'finalizer taken away',
-  'remove-pod': 'marked as failed',
-};
 
 /** Only that a whole command was refused is news beside its objects. */
 export const commandLine = ({ result }: Pick<ClusterCommandResult, 'result'>): string | null =>

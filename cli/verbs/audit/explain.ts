@@ -196,8 +196,14 @@ function notFoundText({ asked, reading, nearNames, knownOtherwise }: NotFound, n
   if (knownOtherwise && where.length > 0)
     return `${asked} is known, but not ${where.join(' ')}, in ${counted(records, 'record')}${near}`;
   const there = where.length === 0 ? 'on the event log' : where.join(' ');
-  return `nothing is called ${asked} ${there}, in ${counted(records, 'record')}${near}`;
+  return `nothing is called ${asked} ${there}, in ${counted(records, 'record')}${near}${kindHint(asked)}`;
 }
+
+/** Of what may be the kind of an object of a cluster, in lower case. */
+const kindHint = (asked: string): string =>
+  /^(?!image\/|container\/|sandbox\/|node\/)[a-z]+\//.test(asked)
+    ? '; the kind of an object of a cluster begins with a capital letter, as in Pod/shop/web-1'
+    : '';
 
 /** Throws `AMBIGUOUS` or `NOT_FOUND`. */
 function requireOneObject(explanation: ClusterExplanation, cluster: string | null): void {

@@ -40,5 +40,5 @@ export const verb = defineVerb({
 const nothingTold = (cluster: string | null): FleetGcError =>
   new FleetGcError(
     'NOT_FOUND',
-    `${cluster === null ? 'no cluster has told anything' : `the cluster ${cluster} has told nothing`} on this event log. An agent tells how its cluster stands once it has read everything`,
+    `${cluster === null ? 'no cluster has' : `the cluster ${cluster} has not`} told on this event log how it stands. Its agent does so within a minute after it has read everything`,
   );

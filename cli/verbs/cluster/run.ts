@@ -17,8 +17,8 @@ const { logMaxSize } = eventLogOptions('embedded');
 
 export const verb = defineVerb({
   help: [
-    'Agent, decision service and executor for one Kubernetes cluster in one process, with the event log in a file. It deletes objects whose owners are gone, as the garbage collector of kube-controller-manager does, and more carefully.',
-    'Nothing is changed unless a policy of --policy selects the cluster, says "mode: enforce" and names garbage-collector-controller among its collectors. Begin with "mode: dry-run".',
+    'Agent, decision service and executor for one Kubernetes cluster in one process, with the event log in a file. It deletes objects whose owners are gone, as the garbage collector of kube-controller-manager does, and more carefully. It also deletes pods that ended or whose nodes are gone, what is past its TTL, and what your own rules let go.',
+    'Nothing is changed unless a policy of --policy selects the cluster, says "mode: enforce", and names the collector whose work it is among its collectors or has a rule for it. Begin with "mode: dry-run".',
     'The API server has to be there when it starts. Later it may come and go.',
   ],
   examples: [

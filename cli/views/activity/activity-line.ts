@@ -15,6 +15,8 @@ export function activityLine(activity: Activity): string | null {
       return `- ${activity.object} ${activity.name}${freedText(activity.freed)}: ${activity.why}`;
     case 'stayed':
       return `= ${activity.object} ${activity.name} stays: ${activity.why}`;
+    case 'gone-already':
+      return `= ${activity.object} ${activity.name} was gone already`;
     case 'unrelieved':
       return `no more can go: ${holdersText(activity.holders)}`;
   }

@@ -38,6 +38,13 @@ export type Activity =
       /** The same in a word or two, for counting. */
       readonly reason: string;
     }
+  /** A command named it, and somebody else was quicker. */
+  | {
+      readonly kind: 'gone-already';
+      readonly node: string;
+      readonly object: ObjectKind;
+      readonly name: string;
+    }
   | { readonly kind: 'unrelieved'; readonly node: string; readonly holders: PressureUnrelieved['holders'] }
   /** What a decision kept of one kind of object: how many, by reason. */
   | {
@@ -154,7 +161,7 @@ function became({ node, object, rule, result }: ObjectResult, name: string): Act
       return { kind: 'removed', ...about, why: removedBecause(rule), freed };
     }
     case 'not-found':
-      return { kind: 'stayed', ...about, why: 'was gone already', reason: 'was gone already' };
+      return { kind: 'gone-already', ...about };
     case 'refused':
     case 'failed':
       return { kind: 'stayed', ...about, why: result.message, reason: result.reason };

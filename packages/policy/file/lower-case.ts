@@ -9,6 +9,12 @@ export function lowerCase(
 ): readonly Problem[] {
   const name = kind.slice(kind.indexOf('/') + 1);
   return /^[a-z]/.test(name)
-    ? [problemAt(document, path, `${kind} looks like the name of a resource: kinds are written as in Pod`)]
+    ? [
+        problemAt(
+          document,
+          path,
+          `${kind} looks like the name of a resource: kinds are written as in Pod or apps/Deployment`,
+        ),
+      ]
     : [];
 }

@@ -147,7 +147,7 @@ const refused = (document: YamlDocument, why: string): DocumentReading<never> =>
 });
 
 const notForNodes = (document: YamlDocument): DocumentReading<never> =>
-  refused(document, 'only policies for nodes are taken here');
+  refused(document, 'only policies for nodes are taken here; fleetgc cluster run takes those for clusters');
 
 const notForClusters = (document: YamlDocument): DocumentReading<never> =>
   refused(document, `only policies for clusters are taken here: they say kind: ${CLUSTER_POLICY_KIND}`);

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { CLUSTER_POLICY_SETTINGS } from '../../../schemas/policy/cluster-policy-file.ts';
 import { EVICTION_MAPS, WRITTEN_SIGNALS } from '../../../schemas/policy/eviction-settings.ts';
 import { POLICY_SETTINGS } from '../../../schemas/policy/policy-file.ts';
 import { nearestName } from '../../text/nearest-name.ts';
@@ -43,9 +44,22 @@ function issueProblems(issue: Issue, document: YamlDocument, names: SettingNames
 function unknownSetting(section: string, key: string, names: SettingNames): string {
   const ofAKubelet = section === '' && names === NODE_SETTINGS ? SETTINGS_OF_A_KUBELET[key] : undefined;
   if (ofAKubelet !== undefined) return ofAKubelet;
+  const other = section === '' ? ofOtherKind(key, names) : null;
+  if (other !== null) return other;
   const suggestion = nearestIn(section, key, names) ?? inAnotherSection(key, names);
   const noSuch = `there is no such ${isEvictionMap(section) ? 'signal' : 'setting'}`;
   return suggestion === undefined ? noSuch : `${noSuch}; did you mean ${suggestion}?`;
+}
+
+/** Of a setting that only policies of the other kind have. */
+function ofOtherKind(key: string, names: SettingNames): string | null {
+  const [own = [], nodes = [], clusters = []] = [names, NODE_SETTINGS, CLUSTER_POLICY_SETTINGS].map(
+    (settings) => settings[''] ?? [],
+  );
+  if (own.includes(key)) return null;
+  if (clusters.includes(key))
+    return `is a setting of policies for clusters, which begin with kind: ClusterPolicy`;
+  return nodes.includes(key) ? 'is a setting of policies for nodes, which this one is not' : null;
 }
 
 const isEvictionMap = (section: string): boolean => EVICTION_MAPS.some((map) => map === section);

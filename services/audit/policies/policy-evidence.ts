@@ -100,7 +100,7 @@ class RecordEvidence implements PolicyEvidence {
         break;
       case 'fleetgc.policy':
       case 'fleetgc.cluster-policy':
-        add(this.policies, key, exactly(record, isPolicyFor(this.#subject, event) ? event : null));
+        if (isPolicyFor(this.#subject, event)) add(this.policies, key, exactly(record, event));
         break;
     }
   }

@@ -128,6 +128,7 @@ test('[cluster S7] an approval says what was looked at, and is ended by a record
 
 test.each([
   [['c1', 'unknown'], 1, 'nothing is held in cluster c1 because of unknown'],
+  [['c1', 'ConfigMa'], 1, 'because of ConfigMa; did you mean ConfigMap? fleetgc held'],
   [['other', 'o'], 1, 'nothing is held in cluster other because of o'],
   [
     ['c1', 'o', '--objects', '1199'],

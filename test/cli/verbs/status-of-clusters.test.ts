@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { Census } from '../../../schemas/events/census.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';
@@ -7,7 +7,9 @@ import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { readStatus } from '../../../services/fleet-status/fleet-status.ts';
 import { census } from '../../fixtures/census.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
+import { instant } from '../../fixtures/time.ts';
 import { begun, commandIn } from '../../services/audit/support/cluster-history.ts';
 import { timedLog } from '../../services/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -43,6 +45,17 @@ test('clusters are told with their policy, what is held, and what a person shoul
     { cluster: 'c1', isSilent: false, objects: 1, policy: { name: 'default', mode: 'enforce' }, held: 1 },
     { cluster: 'c2', policy: null, held: 0, heldSinceMs: null },
   ]);
+});
+
+test('where nodes are heard too, each verb is named for what it decides', async () => {
+  const own = await ownLog();
+  const stats = outgoing(
+    nodeOutput('diskStats', diskStats({}, { takenAt: instant({ wallTimeMs: Date.now() }) })),
+  );
+  await own.log.publish([policy, told(), stats]);
+  const { stdout } = await own.run('status');
+  expect(stdout).toContain('! No pressure runs: nothing is decided there. Start fleetgc run.');
+  expect(stdout).toContain('! No graph-gc runs: nothing is decided there. Start fleetgc cluster run.');
 });
 
 test('a pause for the cluster is told with its reason', async () => {

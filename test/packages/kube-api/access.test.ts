@@ -31,6 +31,12 @@ function fileWith(user: object, over: { readonly cluster?: object; readonly conf
   return file;
 }
 
+function emptyFile(): string {
+  const file = join(temporaryDirectory(), 'empty');
+  writeFileSync(file, '');
+  return file;
+}
+
 describe('a kubeconfig', () => {
   test('says where the server is and who we are', () => {
     const file = fileWith(
@@ -78,6 +84,7 @@ describe('a kubeconfig', () => {
   });
 
   test.each<[string, () => string, string | null, RegExp]>([
+    ['is empty', emptyFile, null, /^the kubeconfig \S+ cannot be used: there is nothing in it$/],
     ['lacks the context', () => fileWith({}), 'third', /no context "third"; those it has: first, second$/],
     [
       'names nothing',

@@ -80,7 +80,7 @@ test.each<{ name: string; text: string; says: string[] }>([
   {
     name: 'a setting of nodes',
     text: `${SMALLEST}imageMinimumGCAge: 1h\n`,
-    says: ['p.yaml:4:1: imageMinimumGCAge: there is no such setting'],
+    says: ['p.yaml:4:1: imageMinimumGCAge: is a setting of policies for nodes, which this one is not'],
   },
   {
     name: 'a misspelt setting of a section, and one in the wrong place',
@@ -155,7 +155,7 @@ test.each<{ name: string; text: string; says: string[] }>([
     name: 'ages, labels and states that are none',
     text: `${SMALLEST}rules: [{ name: a, kinds: [Pod], after: 7d, labels: { 'a b': x, app: 'ci-*', n: 1 }, states: [Running] }, { name: b, kinds: [Pod], after: 1s, namespaces: [a] }]\n`,
     says: [
-      'p.yaml:4:41: rules[0].after: must be a duration with a unit, such as 300ms, 90s, 1m30s or 24h',
+      'p.yaml:4:41: rules[0].after: must be written in hours, since there is no unit of days: 168h',
       'p.yaml:4:62: rules[0].labels.a b: is no name of a label, such as app or example.com/app',
       'p.yaml:4:70: rules[0].labels.app: must be the whole value of a label; patterns have no meaning here',
       'p.yaml:4:81: rules[0].labels.n: must be text; put it in quotes, as in "true" or "1"',
@@ -166,7 +166,7 @@ test.each<{ name: string; text: string; says: string[] }>([
   {
     name: 'two rules of one name',
     text: `${SMALLEST}rules: [{ name: a, kinds: [Pod] }, { name: a, kinds: [Pod] }]\n`,
-    says: ['p.yaml:4:8: rules: has two rules of one name'],
+    says: ['p.yaml:4:8: rules: has two rules of the name a'],
   },
   {
     name: 'a collector that nobody can give away',
@@ -197,7 +197,7 @@ test.each<{ name: string; text: string; says: string[] }>([
     says: [
       'p.yaml:4:28: rules[0].kinds[0]: no rule deletes any Node',
       'p.yaml:4:34: rules[0].kinds[1]: no rule deletes any rbac.authorization.k8s.io/Role',
-      'p.yaml:4:66: rules[0].kinds[2]: secrets looks like the name of a resource: kinds are written as in Pod',
+      'p.yaml:4:66: rules[0].kinds[2]: secrets looks like the name of a resource: kinds are written as in Pod or apps/Deployment',
       'p.yaml:4:89: rules[0].namespaces[0]: no rule deletes anything in kube-system',
       'p.yaml:4:124: rules[1].kinds[0]: takes each Pod that is older than 1h, whether it has ended or not; with states it takes those that ended',
       'p.yaml:4:129: rules[1].kinds[1]: takes each batch/Job that is older than 1h, whether it has ended or not; with states it takes those that ended',
@@ -206,7 +206,9 @@ test.each<{ name: string; text: string; says: string[] }>([
   {
     name: 'names of resources',
     text: `${SMALLEST}keep: { kinds: [pods, apps/ReplicaSet] }\n`,
-    says: ['p.yaml:4:17: keep.kinds[0]: pods looks like the name of a resource: kinds are written as in Pod'],
+    says: [
+      'p.yaml:4:17: keep.kinds[0]: pods looks like the name of a resource: kinds are written as in Pod or apps/Deployment',
+    ],
   },
 ])('warns of $name', ({ text, says }) => {
   expect(warningsOf(text)).toEqual(says);
@@ -215,7 +217,7 @@ test.each<{ name: string; text: string; says: string[] }>([
 test('where only policies for nodes are taken, another one is a problem', () => {
   const files = readPolicyFiles([{ file: 'p.yaml', text: SMALLEST }]);
   expect(!files.valid && files.problems.map(problemText)).toEqual([
-    'p.yaml:1:7: kind: only policies for nodes are taken here',
+    'p.yaml:1:7: kind: only policies for nodes are taken here; fleetgc cluster run takes those for clusters',
   ]);
 });
 

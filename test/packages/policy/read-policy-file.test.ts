@@ -66,6 +66,14 @@ test.each<{ name: string; text: string; says: string[] }>([
     ],
   },
   {
+    name: 'a setting of policies for clusters, and an age in days',
+    text: 'name: a\nmode: dry-run\ncollectors: []\nimageMinimumGCAge: 7d\n',
+    says: [
+      'p.yaml:3:1: collectors: is a setting of policies for clusters, which begin with kind: ClusterPolicy',
+      'p.yaml:4:20: imageMinimumGCAge: must be written in hours, since there is no unit of days: 168h',
+    ],
+  },
+  {
     name: '[B12] errors of all documents, in the order of the lines',
     text: 'name: a\nmode: enforce\nimageGCHighThresholdPercent: 120\n---\nname: b\nmode: enforce\nkeep: {digests: [x]}\n',
     says: [

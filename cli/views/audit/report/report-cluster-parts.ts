@@ -3,6 +3,7 @@ import { timeText } from '../../../../packages/text/time-text.ts';
 import type { ClusterConcluded, ClustersReport } from '../../../../schemas/reports/clusters-report.ts';
 import { approvedText } from '../../../../services/cluster-holds/approving.ts';
 import { ruleWords } from '../../../../services/cluster-plan/rule-words.ts';
+import { PATCHED } from '../../cluster/patched-text.ts';
 import { type Cell, type ReportPart, table } from './report-part.ts';
 
 /** What happened in clusters, where any told something. */
@@ -62,7 +63,7 @@ const changedPart = ({ changed }: ClustersReport): ReportPart => ({
     changed.map(({ cluster, kind, action, rule, objects }) => [
       { name: cluster },
       { name: kind },
-      action,
+      PATCHED[action],
       rule,
       String(objects),
     ]),

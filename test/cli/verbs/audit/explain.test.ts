@@ -99,6 +99,12 @@ test.each([
   expect(stderr).toContain(`nothing is called registry.example/shop/wep:1 ${where}, in `);
 });
 
+test('a kind of a cluster in lower case is answered with how kinds are written', async () => {
+  const { run } = await recorded();
+  const { stderr } = await run('audit', 'explain', 'secret/shop/web-tls');
+  expect(stderr).toContain('the kind of an object of a cluster begins with a capital letter, as in Pod/shop');
+});
+
 test('an empty range says that there is nothing to say', async () => {
   const { run } = await recorded();
   const { exitCode, stderr } = await run('audit', 'explain', 'shop/web', '--to', '2020-01-01');

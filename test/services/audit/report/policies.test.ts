@@ -2,12 +2,18 @@ import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { approvalKey } from '../../../../schemas/policy/approval.ts';
-import { type PauseRecord, type PolicyRecord, pauseKey } from '../../../../schemas/policy/policy.ts';
+import {
+  type PauseRecord,
+  type PolicyRecord,
+  pauseKey,
+  policyKey,
+} from '../../../../schemas/policy/policy.ts';
 import type { PolicySetRecord } from '../../../../schemas/policy/policy-set.ts';
 import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../../services/audit/report/make-report.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { approval, approvedOwner } from '../../../fixtures/approval.ts';
+import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { decision } from '../../../fixtures/outputs.ts';
 import { deletionOutput, EVERY_NODE } from '../../../fixtures/policy.ts';
 import { HOUR, MINUTE } from '../../../fixtures/time.ts';
@@ -240,6 +246,16 @@ test.each<{ name: string; steps: readonly Step[]; deletions: readonly object[] }
   expect((await reported(steps)).policyDeletions).toEqual(
     deletions.map((deletion) => ({ name: 'default', deleted: deletion })),
   );
+});
+
+test('a policy for clusters is none of nodes that was deleted, until it is', async () => {
+  const record = clusterPolicyRecord();
+  const key = policyKey(record);
+  const applied = outgoing({ topic: 'policies', key, event: record });
+  const deletionsAfter = async (...steps: readonly Step[]) =>
+    (await reported([[-5, applied], [1, applied], [20, RUNNING], ...steps])).policyDeletions;
+  expect(await deletionsAfter()).toEqual([]);
+  expect(await deletionsAfter([30, deleted(key)])).toEqual([{ name: key, deleted: at(30) }]);
 });
 
 test('the end of what the topic never held ends what was decided under, and tells of nothing else', async () => {
