@@ -46,7 +46,11 @@ export interface ClusterExecutorDeps extends Pick<Attempting, 'index' | 'policy'
 }
 
 /** As upstream's collector has. */
-const WORKERS = 20;
+const MOST_WORKERS = 20;
+/** So long a request may wait for the others: what was looked at last should hold at the deed. */
+const MOST_PACED_MS = 400;
+const workersFor = (requestsPerSecond: number): number =>
+  Math.min(MOST_WORKERS, Math.max(1, Math.floor((requestsPerSecond * MOST_PACED_MS) / 1_000)));
 const MOST_WAITING = 50_000;
 /** Beyond so many unpublished results no more commands are taken. */
 const MAX_UNPUBLISHED = 10_000;
@@ -115,14 +119,14 @@ export class ClusterExecutor {
    * write, and what the log takes within 2 s is published.
    */
   async run(signal: AbortSignal): Promise<void> {
-    const { nowMs, sleep } = this.#deps;
+    const { nowMs, sleep, requestsPerSecond } = this.#deps;
     signal.addEventListener('abort', () => this.#stopping.abort(), { once: true });
     if (signal.aborted) this.#stopping.abort();
     const telling = new AbortController();
     const publishing = this.#outbox.run(telling.signal);
     const ticking = runEvery(TELL_EVERY_MS, () => this.#tick(), { sleep, signal: telling.signal });
     const working = workOff(this.#queue, {
-      workers: WORKERS,
+      workers: workersFor(requestsPerSecond),
       work: ({ value }) => this.#work(value),
       nowMs,
       sleep,

@@ -747,6 +747,26 @@ describe('limits', () => {
   );
 });
 
+test.each([1, 5, 20])(
+  '[cluster F12] at %d requests a second nothing is done long after the last look at the policy',
+  async (rate) => {
+    const made = harness({ requestsPerSecond: rate });
+    const { api, order, give, pass } = made;
+    const objects = Array.from({ length: 300 }, (_, number) =>
+      api.put({ kind: SECRET, name: `s${number}`, ownerReferences: [referenceTo('gone')] }),
+    );
+    give(order(objects.map((object) => itemFor(object))));
+    await pass(30);
+    const before = api.writes.length;
+    expect(before).toBeGreaterThan(0);
+    made.policy = clusterPolicy({ mode: 'dry-run' });
+    await pass(2);
+    const { length } = api.writes;
+    await pass(30);
+    expect(api.writes).toHaveLength(length);
+  },
+);
+
 test('[cluster N3] a proof that an owner is absent holds for two seconds', async () => {
   const { api, carryOut, pass } = harness();
   const secret = (name: string) =>
