@@ -24,7 +24,7 @@ import { SameInstance } from './checks/same-instance.ts';
 import { failed, later, type Stop } from './checks/stop.ts';
 import { addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
 import { Order } from './order.ts';
-import { pacedConnection, requestBucket } from './paced-connection.ts';
+import { pacedConnection, requestBucket, workersFor } from './paced-connection.ts';
 import { CommandReports } from './results/command-reports.ts';
 import { Outbox, type Outgoing } from './results/outbox.ts';
 import type { RecentResults } from './results/recent-results.ts';
@@ -45,12 +45,6 @@ export interface ClusterExecutorDeps extends Pick<Attempting, 'index' | 'policy'
   readonly requestsPerSecond: number;
 }
 
-/** As upstream's collector has. */
-const MOST_WORKERS = 20;
-/** So long a request may wait for the others: what was looked at last should hold at the deed. */
-const MOST_PACED_MS = 400;
-const workersFor = (requestsPerSecond: number): number =>
-  Math.min(MOST_WORKERS, Math.max(1, Math.floor((requestsPerSecond * MOST_PACED_MS) / 1_000)));
 const MOST_WAITING = 50_000;
 /** Beyond so many unpublished results no more commands are taken. */
 const MAX_UNPUBLISHED = 10_000;

@@ -5,6 +5,15 @@ import { type TokenBucket, tokenBucket } from '../../packages/work-queue/rate-li
 /** What an executor asks of an API server, after twice as many at once (cluster F12). */
 export const requestBucket = (perSecond: number): TokenBucket => tokenBucket(perSecond, 2 * perSecond);
 
+/** As upstream's collector has. */
+const MOST_WORKERS = 20;
+/** So long a request may wait for the others: what was looked at last should hold at the deed. */
+const MOST_PACED_MS = 400;
+
+/** How many objects are worked on at once. */
+export const workersFor = (requestsPerSecond: number): number =>
+  Math.min(MOST_WORKERS, Math.max(1, Math.floor((requestsPerSecond * MOST_PACED_MS) / 1_000)));
+
 export interface Pacing {
   readonly bucket: TokenBucket;
   /** Milliseconds that only grow. */
