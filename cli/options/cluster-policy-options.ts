@@ -42,7 +42,7 @@ export function chosenClusterPolicy(
     paths.length === 0
       ? readClusterPolicyFiles([{ file: 'default policy', text: DEFAULT_POLICY }])
       : loadClusterPolicyFiles(paths);
-  const records = requireValid(files, logger, 'nothing was asked').map(toClusterPolicyRecord);
+  const records = requireValid(files, logger, 'nothing was done').map(toClusterPolicyRecord);
   const [only, ...more] = records;
   if (cluster === undefined) {
     if (only !== undefined && more.length === 0) return only;

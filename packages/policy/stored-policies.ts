@@ -189,6 +189,6 @@ function notFound({ policies }: StoredPolicies, names: readonly string[]): Fleet
   const meant = policies.has(ofClusters) ? ofClusters : nearestName(only, policies.keys());
   return new FleetGcError(
     'NOT_FOUND',
-    `there is no policy named ${only}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    `there is no policy named ${only}; ${meant === undefined ? 'fleetgc policy list lists them' : `did you mean ${meant}?`}`,
   );
 }

@@ -3,6 +3,7 @@ import { parse, YAMLParseError } from 'yaml';
 import { z } from 'zod';
 import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { unreadableReason } from '../process/options/named-file.ts';
 import { exceededYamlBound } from '../process/options/yaml-bounds.ts';
 import { keyIdOf } from './key-pair.ts';
 
@@ -36,10 +37,13 @@ function valueIn(path: string): unknown {
     return parse(text, { maxAliasCount: 0, stringKeys: true, prettyErrors: false, logLevel: 'error' });
   } catch (error) {
     // The parser's own message quotes what it read, which may be a key that somebody put in the wrong place.
-    const isYamlFault = error instanceof YAMLParseError;
-    throw unusable(path, isYamlFault ? 'it is no valid YAML' : toFleetGcError(error).message);
+    throw unusable(path, error instanceof YAMLParseError ? 'it is no valid YAML' : whyUnread(error));
   }
 }
+
+/** What the system says of a file, in words. */
+const whyUnread = (error: unknown): string =>
+  error instanceof Error && 'syscall' in error ? unreadableReason(error) : toFleetGcError(error).message;
 
 const unusable = (path: string, why: string): FleetGcError =>
   new FleetGcError(

@@ -119,7 +119,7 @@ test('facts are required where orders are', async () => {
 });
 
 test.each([
-  { name: 'is not there', text: null, why: /ENOENT/ },
+  { name: 'is not there', text: null, why: /there is no such file/ },
   { name: 'names no root', text: 'fleet: prod\nroots: []\n', why: /roots/ },
   { name: 'is a bomb of aliases', text: 'a: &a [x]\nb: [*a, *a]\n', why: /[Aa]lias/ },
   { name: 'is no YAML', text: '{', why: /no valid YAML/ },

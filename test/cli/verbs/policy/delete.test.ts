@@ -15,7 +15,7 @@ test('delete removes policies, all that are named or none', async () => {
   expect(refused).toMatchObject({
     exitCode: 1,
     stdout: '',
-    stderr: `The deletion of "nope" ${WRITTEN}fleetgc policy delete: there is no policy named nope\n`,
+    stderr: `The deletion of "nope" ${WRITTEN}fleetgc policy delete: there is no policy named nope; fleetgc policy list lists them\n`,
   });
   expect(await own.run('policy', 'delete', 'web')).toEqual({
     exitCode: 0,
@@ -58,7 +58,7 @@ test('the deletion of what the topic says nothing of is written once, but never 
     stderr: `The deletion of "web" ${WRITTEN}fleetgc policy delete: there are no policies named web, !pause\n`,
   });
   expect((await own.run('policy', 'delete', 'web')).stderr).toBe(
-    'fleetgc policy delete: there is no policy named web\n',
+    'fleetgc policy delete: there is no policy named web; fleetgc policy list lists them\n',
   );
   expect((await readTopic(own.log, 'gc.policies')).map(jsonOf)).toMatchObject([
     { type: 'fleetgc.pause' },
