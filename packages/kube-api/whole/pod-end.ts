@@ -6,7 +6,7 @@ const ContainerStatus = z.object({
   state: z
     .object({
       running: z.unknown().optional(),
-      terminated: z.object({ finishedAt: ApiTime }).nullish(),
+      terminated: z.object({ finishedAt: ApiTime, exitCode: z.int().nullish().catch(null) }).nullish(),
     })
     .nullish(),
 });
@@ -36,6 +36,7 @@ const Pod = z.object({
     .nullish(),
 });
 type PodStatus = NonNullable<z.infer<typeof Pod>['status']>;
+type ContainerStatuses = Pick<PodStatus, 'initContainerStatuses' | 'containerStatuses'>;
 type PodMetadata = NonNullable<z.infer<typeof Pod>['metadata']>;
 
 /** How and when a pod ended; `null` for what is no pod, or cannot be read. */
@@ -57,8 +58,8 @@ function stateOf({ phase, reason }: PodStatus): NonNullable<PodEndFacts['ended']
 /**
  * When the last of its containers ended, and no earlier than somebody disrupted it. A pod that a kubelet did not let in has no
  * containers; one that it did not let in again after a restart has none either, and what it says of its start is of long before. Such
- * a pod ended no later than its status was written last. `null` where a container does not say when, and nobody disrupted the pod
- * (cluster S13).
+ * a pod ended no later than its status was written last. `null` where a container does not say when, or waited on, and nobody disrupted
+ * the pod (cluster S13).
  */
 function endedAtMs({ conditions, ...status }: PodStatus, metadata: PodMetadata | null): number | null {
   const isDisrupted = (type: string, is: string): boolean => type === 'DisruptionTarget' && is === 'True';
@@ -69,7 +70,7 @@ function endedAtMs({ conditions, ...status }: PodStatus, metadata: PodMetadata |
   const ends = containers
     .filter(hasBegun)
     .map(({ state }) => believed(state?.terminated?.finishedAt ?? null, metadata));
-  if (ends.length === 0 || ends.includes(null)) return disruptedAtMs;
+  if (ends.length === 0 || ends.includes(null) || hasWaitedOn(status)) return disruptedAtMs;
   return Math.max(...ends.filter((each) => each !== null), disruptedAtMs ?? 0);
 }
 
@@ -90,6 +91,13 @@ function believed(atMs: number | null, metadata: PodMetadata | null): number | n
   return atMs < madeAtMs - LATE_CLOCK_MS ? null : Math.max(atMs, madeAtMs);
 }
 
-/** One that only waits never ran, and ended with the others. */
+/** What waits after those that ran did so until the pod ended, unless one failed that had to succeed before. */
+const hasWaitedOn = ({ initContainerStatuses, containerStatuses }: ContainerStatuses): boolean => {
+  const first = initContainerStatuses ?? [];
+  const hasFailed = first.some(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
+  return !hasFailed && [...first, ...(containerStatuses ?? [])].some((each) => !hasBegun(each));
+};
+
+/** One that only waits never ran. */
 const hasBegun = ({ state }: ContainerStatus): boolean =>
   (state?.running ?? null) !== null || (state?.terminated ?? null) !== null;

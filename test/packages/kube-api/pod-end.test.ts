@@ -7,8 +7,8 @@ import { MAX_LABELS } from '../../../schemas/events/label.ts';
 
 const at = (minute: number): string => `2026-11-25T10:${String(minute).padStart(2, '0')}:00Z`;
 const atMs = (minute: number): number => Date.UTC(2026, 10, 25, 10, minute);
-const terminated = (minute: number | null) => ({
-  state: { terminated: { exitCode: 0, finishedAt: minute === null ? null : at(minute) } },
+const terminated = (minute: number | null, exitCode = 0) => ({
+  state: { terminated: { exitCode, finishedAt: minute === null ? null : at(minute) } },
 });
 const WAITING = { state: { waiting: { reason: 'PodInitializing' } } };
 const RUNNING = { state: { running: { startedAt: at(1) } } };
@@ -52,9 +52,24 @@ describe('[cluster S13] a pod ended', () => {
       atMs(9),
     ],
     [
-      'with those that ran, if others never did',
-      { initContainerStatuses: [terminated(3)], containerStatuses: [WAITING] },
+      'with the one that failed before others could begin',
+      { initContainerStatuses: [terminated(2), terminated(3, 1), WAITING], containerStatuses: [WAITING] },
       atMs(3),
+    ],
+    [
+      'at a time that nobody knows, if others waited on after those that ran',
+      { initContainerStatuses: [terminated(3)], containerStatuses: [WAITING] },
+      null,
+    ],
+    [
+      'at a time that nobody knows, if one waited on beside one that failed',
+      { containerStatuses: [terminated(3, 1), WAITING] },
+      null,
+    ],
+    [
+      'when it was disrupted, if a container waited on until then',
+      { initContainerStatuses: [terminated(3)], containerStatuses: [WAITING], conditions: disrupted(6) },
+      atMs(6),
     ],
     [
       'no earlier than it was disrupted',
