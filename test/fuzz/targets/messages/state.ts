@@ -12,7 +12,7 @@ import { certificate } from '../../../../packages/trust/statement.ts';
 import { SubjectKind } from '../../../../schemas/events/identity.ts';
 import { type EventOf, TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import { approvalKey, isApprovalKey } from '../../../../schemas/policy/approval.ts';
-import { pauseKey, policyKey } from '../../../../schemas/policy/policy.ts';
+import { keyOfPolicyNamed, pauseKey, policyKey } from '../../../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
 import { evidenceOfRecords } from '../../../../services/audit/policies/policy-evidence.ts';
 import { readPolicyHistory } from '../../../../services/audit/policies/policy-history.ts';
@@ -103,14 +103,17 @@ export const unsignedStatesReader = ({ trust }: Signatories): ReadMessage => {
   };
 };
 
+/** Of approvals, and of policies for clusters, a report about nodes tells nothing. */
+const isOfClustersAlone = (key: string): boolean =>
+  isApprovalKey(key) || key.startsWith(keyOfPolicyNamed('cluster', ''));
+
 /** What a report says of policies over time. */
 export const policyEvidenceReader =
   (): ReadMessage =>
   async ({ record }) => {
     const evidence = await evidenceOfRecords(logWith(record), { subject: 'node', range: ALL }, NEVER);
     const told = evidence.policies.size + evidence.pauses.size;
-    // Of approvals a report tells nothing.
-    if (isApprovalKey(record.key ?? '') && told + evidence.unreadable === 0) return REFUSED;
+    if (told + evidence.unreadable === 0 && isOfClustersAlone(record.key ?? '')) return REFUSED;
     if (told + evidence.unreadable !== 1) return effect('a record is told twice, or not at all');
     return told === 1 ? PASSED : REFUSED;
   };
