@@ -180,7 +180,8 @@ async function setUpKeys() {
 
 async function onlookersWork(who: 'reader' | 'operator', trusted: readonly string[]): Promise<void> {
   const status = JSON.parse(await done(who, 'status', '-o', 'json'));
-  expect(status.services).toMatchObject([{ members: 1 }, { members: 1 }, { members: 1 }]);
+  expect(status.services).toHaveLength(6);
+  expect(status.services).toMatchObject(Array.from({ length: 6 }, () => ({ members: 1 })));
   expect(status.log.topicProblems).toEqual([]);
   expect(await done(who, 'nodes')).toMatch(/node-1/);
   await done(who, 'policy', 'list');
