@@ -14,10 +14,13 @@ export const FORBIDDEN_KINDS: readonly string[] = [
   'ServiceAccount',
   'storage.k8s.io/StorageClass',
   'coordination.k8s.io/Lease',
+  // A Namespace by another name, in OpenShift.
+  'project.openshift.io/Project',
 ];
-/** And all kinds of these groups. */
+/** And all kinds of these groups; the second one is the first by another name, in OpenShift. */
 export const FORBIDDEN_GROUPS: readonly string[] = [
   'rbac.authorization.k8s.io',
+  'authorization.openshift.io',
   'admissionregistration.k8s.io',
 ];
 
