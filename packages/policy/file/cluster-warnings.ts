@@ -1,6 +1,6 @@
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
-import { lowerCase } from './lower-case.ts';
+import { doubtfulKind } from './doubtful-kind.ts';
 import type { Problem } from './problem.ts';
 import { ruleWarnings } from './rule-warnings.ts';
 import { problemAt, type YamlDocument } from './yaml-document.ts';
@@ -9,8 +9,8 @@ import { problemAt, type YamlDocument } from './yaml-document.ts';
 export const clusterWarningsOn = (policy: ClusterPolicy, document: YamlDocument): readonly Problem[] => [
   ...withoutCollectors(policy, document),
   ...droppedKinds(policy, document),
-  ...policy.heldKinds.flatMap((kind, index) => lowerCase(kind, ['heldKinds', index], document)),
-  ...policy.keep.kinds.flatMap((kind, index) => lowerCase(kind, ['keep', 'kinds', index], document)),
+  ...policy.heldKinds.flatMap((kind, index) => doubtfulKind(kind, ['heldKinds', index], document)),
+  ...policy.keep.kinds.flatMap((kind, index) => doubtfulKind(kind, ['keep', 'kinds', index], document)),
   ...(policy.rules ?? []).flatMap((rule, index) => ruleWarnings(rule, ['rules', index], document)),
 ];
 

@@ -5,7 +5,7 @@ import {
 } from '../../../schemas/policy/cluster-policy-defaults.ts';
 import { endStatesOf, type OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { durationText } from '../../../schemas/policy/value-text.ts';
-import { lowerCase } from './lower-case.ts';
+import { doubtfulKind } from './doubtful-kind.ts';
 import type { Problem } from './problem.ts';
 import { problemAt, type YamlDocument } from './yaml-document.ts';
 
@@ -16,7 +16,7 @@ export const ruleWarnings = (rule: OwnRule, path: Path, document: YamlDocument):
   ...rule.kinds.flatMap((kind, index) => {
     const at = [...path, 'kinds', index];
     return [
-      ...lowerCase(kind, at, document),
+      ...doubtfulKind(kind, at, document),
       ...forbidden(kind, at, document),
       ...running(kind, rule, at, document),
     ];

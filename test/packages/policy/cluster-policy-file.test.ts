@@ -210,6 +210,14 @@ test.each<{ name: string; text: string; says: string[] }>([
       'p.yaml:4:17: keep.kinds[0]: pods looks like the name of a resource: kinds are written as in Pod or apps/Deployment',
     ],
   },
+  {
+    name: 'kinds without their group',
+    text: `${SMALLEST}keep: { kinds: [Deployment, ConfigMap] }\nrules: [{ name: a, kinds: [Job], labels: { app: ci }, after: 1h }]\n`,
+    says: [
+      'p.yaml:4:17: keep.kinds[0]: there is no Deployment in the core group: other kinds are written with their group, as in batch/Job',
+      'p.yaml:5:28: rules[0].kinds[0]: there is no Job in the core group: other kinds are written with their group, as in batch/Job',
+    ],
+  },
 ])('warns of $name', ({ text, says }) => {
   expect(warningsOf(text)).toEqual(says);
 });
