@@ -48,7 +48,7 @@ function ofServices(status: Known): readonly string[] {
   return [
     ...services
       .filter(({ members }) => members === 0)
-      .map(({ name }) => `No ${name} runs: nothing is decided there. ${whatDecides(name, status)}`),
+      .map(({ name }) => `${name} does not run: nothing is decided there. ${whatDecides(name, status)}`),
     ...services
       .filter(({ members, lag }) => members > 0 && lag >= MUCH_LAG)
       .map(
@@ -57,7 +57,7 @@ function ofServices(status: Known): readonly string[] {
     ...services.flatMap((service) => waiting(service, readAtMs)),
     ...(nodes === null || nodes.heard === 0 ? [] : services.filter(hasDoneNothing)).map(
       ({ name }) =>
-        `${name} runs, and was never done with a message: unless it has just started, its /readyz and its logger output say why.`,
+        `${name} runs, and has not finished any message yet: unless it has just started, its /readyz and its logger output say why.`,
     ),
   ];
 }

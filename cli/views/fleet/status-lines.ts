@@ -87,7 +87,7 @@ const serviceCells = ({ name, members, lag, topics }: FleetStatus['services'][nu
   String(members),
   topics === null ? 'unknown' : String(lag),
   topics === null
-    ? 'it was never done with a message'
+    ? 'it has not finished any message yet'
     : Object.entries(topics)
         .map(([topic, left]) => `${topic} ${left}`)
         .join(', '),

@@ -49,7 +49,7 @@ export const corruptError = (path: string, what: string, cause?: unknown): Fleet
 export const noEventLogError = (path: string, what: string, cause?: unknown): FleetGcError =>
   new FleetGcError(
     'LOG_CORRUPT',
-    `${path} is no event log of FleetGC: ${what}. Nothing was written to it. Check --log-path; where no file is yet, a new log is made.`,
+    `${path} is no event log of FleetGC: ${what}. Nothing was written to it. Check --log-path.`,
     { cause },
   );
 

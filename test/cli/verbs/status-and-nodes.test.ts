@@ -52,7 +52,7 @@ test('nodes and status tell a fleet as it is, for people and for machines', asyn
 
   const status = await run('status');
   expect(status).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(status.stdout).toContain('! No pressure runs: nothing is decided there. Start fleetgc run.');
+  expect(status.stdout).toContain('! pressure does not run: nothing is decided there. Start fleetgc run.');
   expect(status.stdout).toContain('! There are no policies: every node keeps everything.');
   expect(status.stdout).toContain('Nodes: 1 heard, 0 silent in the last day');
   const told = FleetStatus.parse(JSON.parse((await run('status', '-o', 'json')).stdout));

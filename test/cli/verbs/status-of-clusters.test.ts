@@ -35,8 +35,8 @@ test('clusters are told with their policy, what is held, and what a person shoul
   expect(stdout).toContain('! Objects are held in 1 cluster: c1. fleetgc held tells why');
   expect(stdout).toContain('! Kinds cannot be read in 1 cluster: c1. fleetgc cluster report says which');
   expect(stdout).toContain('! 1 cluster keeps everything, since no policy selects them: c2.');
-  expect(stdout).toContain('! No graph-gc runs: nothing is decided there. Start fleetgc cluster run.');
-  expect(stdout).not.toContain('No pressure runs');
+  expect(stdout).toContain('! graph-gc does not run: nothing is decided there. Start fleetgc cluster run.');
+  expect(stdout).not.toContain('pressure does not run');
   expect(stdout).not.toContain('every node keeps everything');
   expect(stdout).toMatch(/^c1 +\d+s ago +default +enforce +1 +\S+Z +0 +held, unread-kinds$/m);
   expect(stdout).toMatch(/^c2 +\d+s ago +\(none\) +keeps all +0 +- +0 +-$/m);
@@ -54,8 +54,8 @@ test('where nodes are heard too, each verb is named for what it decides', async 
   );
   await own.log.publish([policy, told(), stats]);
   const { stdout } = await own.run('status');
-  expect(stdout).toContain('! No pressure runs: nothing is decided there. Start fleetgc run.');
-  expect(stdout).toContain('! No graph-gc runs: nothing is decided there. Start fleetgc cluster run.');
+  expect(stdout).toContain('! pressure does not run: nothing is decided there. Start fleetgc run.');
+  expect(stdout).toContain('! graph-gc does not run: nothing is decided there. Start fleetgc cluster run.');
 });
 
 test('a pause for the cluster is told with its reason', async () => {

@@ -65,12 +65,12 @@ test.each([
   {
     name: 'a service that stands still from the start',
     over: { services: [{ ...service('pressure', 0), topics: null }] },
-    told: /^pressure runs, and was never done with a message/,
+    told: /^pressure runs, and has not finished any message yet/,
   },
   {
     name: 'a service that nobody runs',
     over: { services: [{ ...service('pressure', 0), members: 0 }] },
-    told: /^No pressure runs/,
+    told: /^pressure does not run: nothing is decided there/,
   },
   {
     name: 'policies that nobody can read',
