@@ -1,14 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { stringify } from 'yaml';
-import { apiConnection } from '../../packages/kube-api/connection.ts';
 import { discover } from '../../packages/kube-api/discovery.ts';
-import { kubeconfigAccess } from '../../packages/kube-api/kubeconfig.ts';
 import { collectionPath } from '../../packages/kube-api/resources.ts';
-import { ServerClock } from '../../packages/kube-api/server-clock.ts';
-import { createNetwork } from '../support/network.ts';
-import { startApiServer } from '../support/nodes/api-server.ts';
+import { openOwnApiServer } from '../support/nodes/own-api-server.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { DEFINED, FAILING, type PlayedKind } from './history/kinds.ts';
 import { Api } from './play/api.ts';
@@ -26,20 +18,7 @@ export interface Arena extends AsyncDisposable {
 
 export async function openArena(): Promise<Arena> {
   await using stack = new AsyncDisposableStack();
-  const network = stack.use(await createNetwork());
-  const server = stack.use(await startApiServer(network));
-  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-compare-'));
-  stack.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const kubeconfig = join(directory, 'kubeconfig');
-  writeFileSync(kubeconfig, stringify(server.localKubeconfig));
-  const connection = stack.use(
-    apiConnection({
-      access: kubeconfigAccess(kubeconfig, null),
-      clock: new ServerClock(),
-      nowMs: () => performance.now(),
-      userAgent: 'fleetgc-compare',
-    }),
-  );
+  const { connection, kubeconfig } = stack.use(await openOwnApiServer('fleetgc-compare'));
   const api = new Api(connection);
   for (const kind of DEFINED) await api.post(DEFINITIONS, definitionOf(kind));
   await api.post(SERVICES, FAILING_SERVICE);
