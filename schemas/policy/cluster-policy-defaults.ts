@@ -5,6 +5,8 @@ export const HELD_KINDS = [
   'PersistentVolume',
   'apiextensions.k8s.io/CustomResourceDefinition',
   'apiregistration.k8s.io/APIService',
+  // A Namespace by another name, in OpenShift: the API server tells each namespace as both.
+  'project.openshift.io/Project',
 ] as const;
 
 /** What no rule of a policy deletes, whatever it says: what goes with these comes back from nowhere, or takes the cluster along (cluster S9). */
@@ -14,8 +16,6 @@ export const FORBIDDEN_KINDS: readonly string[] = [
   'ServiceAccount',
   'storage.k8s.io/StorageClass',
   'coordination.k8s.io/Lease',
-  // A Namespace by another name, in OpenShift.
-  'project.openshift.io/Project',
 ];
 /** And all kinds of these groups; the second one is the first by another name, in OpenShift. */
 export const FORBIDDEN_GROUPS: readonly string[] = [

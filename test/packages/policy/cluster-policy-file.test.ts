@@ -188,7 +188,7 @@ test.each<{ name: string; text: string; says: string[] }>([
     name: 'a list that drops what is held by default',
     text: `${SMALLEST}heldKinds: [Namespace, Node, PersistentVolume, apiextensions.k8s.io/CustomResourceDefinition]\n`,
     says: [
-      'p.yaml:4:12: heldKinds: apiregistration.k8s.io/APIService is not held now: the list replaces the default as a whole',
+      'p.yaml:4:12: heldKinds: apiregistration.k8s.io/APIService, project.openshift.io/Project are not held now: the list replaces the default as a whole',
     ],
   },
   {
