@@ -37,8 +37,16 @@ export function candidacyOf(object: GraphObject, around: Surroundings): Candidac
 const UNDECIDED: ReadonlySet<ReferenceState> = new Set(['scope', 'unresolved', 'pending']);
 
 const isCollectable = (references: readonly StatedReference[]): boolean =>
-  references.some(({ state }) => state === 'waiting' || DANGLING.has(state)) &&
-  !references.some(({ state }) => UNDECIDED.has(state));
+  isDoubted(references) ||
+  (references.some(({ state }) => state === 'waiting' || DANGLING.has(state)) &&
+    !references.some(({ state }) => UNDECIDED.has(state)));
+
+/**
+ * Nothing follows while the kind of such an owner is not served. That it went with its definition is told all the same, since
+ * nobody else would know it when the kind is back (cluster S3).
+ */
+const isDoubted = (references: readonly StatedReference[]): boolean =>
+  references.some(({ state, gone }) => state === 'unresolved' && gone?.how === 'kind-going');
 
 /** Being deleted, and nobody is left for whom it waits (cluster D17, E3). */
 function isFinishable(object: GraphObject, graph: GraphView): boolean {

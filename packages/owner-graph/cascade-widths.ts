@@ -8,10 +8,15 @@ export interface CascadeWidth {
   readonly ofKind: number;
 }
 
-interface Known {
+/** What a missing owner of this kind was said to take along. */
+export interface ToldWidth {
+  /** As `kindName` of the schemas writes it. */
   readonly kind: string;
-  readonly direct: number;
   readonly objects: number;
+}
+
+interface Known extends ToldWidth {
+  readonly direct: number;
 }
 
 /** Counting ends here: no limit of a policy is higher. */
@@ -37,6 +42,13 @@ export class CascadeWidths {
     if (known === undefined || direct > known.direct) this.#count(ownerUid, kind, direct, known);
     const objects = this.#known.get(ownerUid)?.objects ?? 0;
     return { objects, ofKind: this.#ofKind.get(this.#known.get(ownerUid)?.kind ?? kind) ?? 0 };
+  }
+
+  /** As an earlier look counted it, before what is left of it was all there is. */
+  remember(ownerUid: string, { kind, objects }: ToldWidth): void {
+    if (this.#known.has(ownerUid)) return;
+    this.#known.set(ownerUid, { kind, direct: 0, objects });
+    this.#add(kind, objects);
   }
 
   /** The owner is back, or nobody lists it any more. */

@@ -54,7 +54,7 @@ export class GoneObjects {
 }
 
 export const goneObject = (
-  { kind, namespace, name }: GraphObject,
+  { kind, namespace, name }: Pick<GraphObject, 'kind' | 'namespace' | 'name'>,
   how: GoneHow,
   { orphaned, within }: Pick<GoneObject, 'orphaned' | 'within'>,
 ): GoneObject => ({ kind, namespace, name, how, orphaned, within });

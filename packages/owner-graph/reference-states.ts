@@ -11,7 +11,7 @@ export const DANGLING: ReadonlySet<ReferenceState> = new Set(['gone', 'unseen', 
 export interface StatedReference {
   readonly reference: OwnerReference;
   readonly state: ReferenceState;
-  /** `null` where the kind is not known, or not for sure. */
+  /** `null` where the kind is not known, or not for sure; of an owner that was seen, what it was. */
   readonly resolved: ResourceKind | null;
   /** Of an owner that was seen. */
   readonly gone: GoneObject | null;
@@ -31,12 +31,12 @@ const UNLISTED_AFTER_MS = 30_000;
 export const statedReferences = (object: GraphObject, around: Surroundings): readonly StatedReference[] =>
   object.references.map((reference) => {
     const kind = around.kinds.find(reference.apiVersion, reference.kind);
-    return {
-      reference,
-      state: stateOf(object, reference, kind, around),
-      resolved: kind.state === 'unresolved' ? null : kind.served,
-      gone: around.graph.gone.get(reference.uid) ?? null,
-    };
+    const state = stateOf(object, reference, kind, around);
+    const gone = around.graph.gone.get(reference.uid) ?? null;
+    if (kind.state !== 'unresolved') return { reference, state, resolved: kind.served, gone };
+    // What describes another object does not say how this one went.
+    const own = gone !== null && isThatOf(reference, object.namespace, gone, [gone.kind]) ? gone : null;
+    return { reference, state, resolved: own?.kind ?? null, gone: own };
   });
 
 function stateOf(
@@ -61,6 +61,8 @@ function ofUnknownOwner(
   { graph, isSettled }: Surroundings,
 ): ReferenceState {
   const gone = graph.gone.get(reference.uid);
+  // Its kind left, and is read again: it may be back with it.
+  if (gone?.how === 'kind-going' && kind.state === 'watched' && !kind.synced) return 'pending';
   if (gone !== undefined) return isThatOf(reference, namespace, gone, [gone.kind]) ? 'gone' : 'elsewhere';
   if (kind.state === 'unlisted') return kind.forMs >= UNLISTED_AFTER_MS ? 'unlisted' : 'pending';
   return kind.synced && isSettled(uid) ? 'unseen' : 'pending';

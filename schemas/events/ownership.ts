@@ -52,7 +52,7 @@ export const OwnershipReference = z.object({
   controller: z.boolean(),
   blockOwnerDeletion: z.boolean(),
   state: ReferenceState,
-  /** As whom the API server serves the kind; `null` where it is not known. */
+  /** As whom the API server serves the kind, or did when the owner was seen; `null` where it is not known. */
   resolved: ServedKind.nullable(),
   /** Of an owner that was seen and is gone; `orphaned`: it went so that its dependents stay (cluster S6). */
   gone: z.object({ how: GoneHow, orphaned: z.boolean() }).nullable(),

@@ -7,7 +7,7 @@ import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { Pods } from '../../schemas/events/pods.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
-import type { GoneOwners } from './read-gone-owners.ts';
+import type { EarlierFacts } from './read-earlier-facts.ts';
 
 /** What an agent tells of its cluster. */
 export type AgentFact = Ownership | Expiry | Pods | Census;
@@ -18,8 +18,8 @@ export interface AgentParts {
   readonly publish: (fact: AgentFact) => Promise<void>;
   /** The policy in force, which an agent follows only to publish less; `null` where none is, or nobody can tell. */
   readonly policy: () => ClusterPolicyRecord | null;
-  /** How owners went while an earlier agent followed this cluster. */
-  readonly goneBefore: (clusterInstance: string, signal: AbortSignal) => Promise<GoneOwners>;
+  /** What agents told of this cluster before. */
+  readonly earlierFacts: (clusterInstance: string, signal: AbortSignal) => Promise<EarlierFacts>;
   /** By `whatHolds`; `null` while nobody can tell. */
   readonly holds: (identity: ClusterIdentity, atMs: number) => string | null;
   readonly sleep: Sleep;

@@ -3,17 +3,16 @@ import { type RetryBackoff, retried } from '../../packages/process/backoff.ts';
 import type { FleetGcError } from '../../packages/process/errors.ts';
 import type { AgentParts } from './agent-parts.ts';
 import type { AgentFigures, KnownGraph } from './known-graph.ts';
-import type { GoneOwners } from './read-gone-owners.ts';
+import type { EarlierFacts } from './read-earlier-facts.ts';
 import { Session, type SessionStart } from './session.ts';
 
 /** For so long after a cluster went back to an older state, nothing that follows from absence is done (cluster S3). */
 const WENT_BACK_FOR_MS = 600_000;
+/** In the state in which it is now nothing of the cluster was seen yet. */
+const NOTHING_SEEN: EarlierFacts['newest'] = new Map();
 const BACKOFF: RetryBackoff = { firstMs: 1_000, mostMs: 30_000 };
 
-/** A cluster that was restored has its owners back. */
-const NOBODY: GoneOwners = new Map();
-
-type LookedAround = Pick<SessionStart, 'clusterInstance' | 'goneBefore'>;
+type LookedAround = Pick<SessionStart, 'clusterInstance' | 'earlierFacts'>;
 
 /** Follows one cluster: what of its owner graph may call for something is published. */
 export class ClusterAgent {
@@ -49,9 +48,13 @@ export class ClusterAgent {
   async run(signal: AbortSignal): Promise<void> {
     let wentBackUntilMs: number | null = null;
     while (!signal.aborted) {
-      const start = await this.#lookAround(wentBackUntilMs === null, signal);
+      const start = await this.#lookAround(signal);
       if (start === null) return;
-      this.#session = this.#begin({ ...start, wentBackUntilMs });
+      this.#session = this.#begin(
+        wentBackUntilMs === null
+          ? { ...start, wentBackUntilMs: this.#restoredUntilMs(start.earlierFacts) }
+          : { ...start, earlierFacts: { ...start.earlierFacts, newest: NOTHING_SEEN }, wentBackUntilMs },
+      );
       if ((await this.#session.run(signal)) === 'went-back') {
         wentBackUntilMs = this.#parts.nowMs() + WENT_BACK_FOR_MS;
         this.#parts.logger.warn(
@@ -61,26 +64,34 @@ export class ClusterAgent {
     }
   }
 
+  /** An earlier agent may have found that the cluster was restored, and told so a short time ago. */
+  #restoredUntilMs({ restoredAtMs }: EarlierFacts): number | null {
+    const { connection, nowMs } = this.#parts;
+    if (restoredAtMs === null) return null;
+    const serverMs = connection.clock.at(nowMs())?.earliestMs ?? restoredAtMs;
+    const leftMs = restoredAtMs + WENT_BACK_FOR_MS - serverMs;
+    return leftMs > 0 ? nowMs() + Math.min(leftMs, WENT_BACK_FOR_MS) : null;
+  }
+
   #begin(start: Omit<SessionStart, 'cluster' | 'session'>): Session {
     return new Session(this.#parts, { ...start, cluster: this.#cluster, session: this.#parts.newId() });
   }
 
   /** Asks the API server and the event log until both have answered; `null` when the signal aborted first. */
-  async #lookAround(remembers: boolean, signal: AbortSignal): Promise<LookedAround | null> {
-    const { connection, goneBefore } = this.#parts;
+  async #lookAround(signal: AbortSignal): Promise<LookedAround | null> {
+    const { connection, earlierFacts } = this.#parts;
     try {
       const clusterInstance = await this.#retried(
         'the API server cannot be asked which cluster it is',
         () => readClusterInstance(connection, signal),
         signal,
       );
-      if (!remembers) return { clusterInstance, goneBefore: NOBODY };
-      const gone = await this.#retried(
-        'how owners went cannot be read from the event log',
-        () => goneBefore(clusterInstance, signal),
+      const earlier = await this.#retried(
+        'what was told of the cluster before cannot be read from the event log',
+        () => earlierFacts(clusterInstance, signal),
         signal,
       );
-      return { clusterInstance, goneBefore: gone };
+      return { clusterInstance, earlierFacts: earlier };
     } catch (error) {
       if (signal.aborted) return null;
       throw error;

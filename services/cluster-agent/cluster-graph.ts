@@ -1,6 +1,6 @@
 import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
 import { candidacyOf, neighbours } from '../../packages/owner-graph/candidacy.ts';
-import { type CascadeWidth, CascadeWidths } from '../../packages/owner-graph/cascade-widths.ts';
+import type { CascadeWidth } from '../../packages/owner-graph/cascade-widths.ts';
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { Listing } from '../../packages/owner-graph/listing.ts';
@@ -15,6 +15,7 @@ import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import { candidateFacts } from './candidates/candidate-facts.ts';
 import { type Batch, CandidateTracker } from './candidates/candidate-tracker.ts';
 import { FirstSeen } from './candidates/first-seen.ts';
+import { MissingOwners } from './candidates/missing-owners.ts';
 import { graphObject, isNewsTo } from './graph-object-of.ts';
 import { Definitions } from './kinds/definitions.ts';
 import { KindRegistry } from './kinds/kind-registry.ts';
@@ -45,9 +46,9 @@ const KUBE_SYSTEM = 'kube-system';
 export class ClusterGraph implements ReflectorSink {
   readonly kinds: KindRegistry;
   readonly index = new OwnerIndex();
+  readonly missing: MissingOwners;
   readonly #options: ClusterGraphOptions;
   readonly #startedMs: number;
-  readonly #widths = new CascadeWidths(this.index);
   readonly #definitions = new Definitions();
   readonly #firstSeen = new FirstSeen();
   readonly #keptNamespaces = new Set<string>();
@@ -63,11 +64,13 @@ export class ClusterGraph implements ReflectorSink {
   constructor(options: ClusterGraphOptions) {
     this.#options = options;
     this.#startedMs = options.nowMs();
+    this.missing = new MissingOwners(this.index, this.#definitions);
     this.kinds = new KindRegistry({
       nowMs: options.nowMs,
       isDefined: (kind) => this.#definitions.isDefined(kind),
     });
     this.#tracker = new CandidateTracker({
+      count: (uid) => this.#count(uid),
       look: (uid) => this.candidate(uid),
       isThere: (uid) => this.index.get(uid) !== undefined,
       all: () => [...this.index.objects()].map(({ uid }) => uid),
@@ -101,15 +104,23 @@ export class ClusterGraph implements ReflectorSink {
     const candidacy = candidacyOf(object, this.#surroundings);
     if (candidacy === null) return null;
     return candidateFacts(candidacy, {
-      widths: this.#widths,
+      widths: this.missing.widths,
       graph: this.index,
       isKeptNamespace: (namespace) => this.isKeptNamespace(namespace),
     });
   }
 
+  /** Whether the object is a candidate; what lets it go is noted then. */
+  #count(uid: string): boolean {
+    const object = this.index.get(uid);
+    const candidacy = object === undefined ? null : candidacyOf(object, this.#surroundings);
+    if (candidacy !== null) this.missing.note(candidacy);
+    return candidacy !== null;
+  }
+
   /** How much goes with a missing owner of this kind (cluster S1). */
   widthOf(ownerUid: string, ownerKind: string): CascadeWidth {
-    return this.#widths.of(ownerUid, ownerKind);
+    return this.missing.widths.of(ownerUid, ownerKind);
   }
 
   /** What each owner reference of an object comes to as things are now. */
@@ -120,7 +131,7 @@ export class ClusterGraph implements ReflectorSink {
   /** What is to be published now. */
   take(): Batch {
     for (const uid of this.#firstSeen.takeSettled(this.#options.nowMs())) this.#tracker.touch(uid);
-    this.#widths.tidy();
+    this.missing.widths.tidy();
     return this.#tracker.take();
   }
 
@@ -135,10 +146,15 @@ export class ClusterGraph implements ReflectorSink {
     this.#tracker.tellAgain();
   }
 
-  /** The kind is not served any more, and nobody defines it. */
+  /**
+   * The kind is not served any more, and nobody defines it. Nothing follows of its objects; should it come back without those that
+   * others name as owners, they went with it (cluster I9, S3).
+   */
   withdraw(kind: ResourceKind): void {
     this.#listedOnce.delete(kindName(kind));
-    for (const object of this.index.withdraw(kind)) {
+    const left = this.index.withdraw(kind);
+    this.missing.noteWithdrawn(left);
+    for (const object of left) {
       this.#forget(object);
       this.#touch(object);
     }
@@ -160,6 +176,7 @@ export class ClusterGraph implements ReflectorSink {
       this.#forget(object);
       this.#touch(object);
     }
+    if (this.#definitions.isGoing(kind)) this.#noteGoingKind();
     this.#listings.delete(kind);
     this.#listedOnce.add(kindName(kind));
     if (!isWatched) return;
@@ -209,13 +226,8 @@ export class ClusterGraph implements ReflectorSink {
     if (object.deletionTimestamp !== null) this.#noteGoingKind();
   }
 
-  /** What went before it was known that its definition goes. */
   #noteGoingKind(): void {
-    const changed = this.index.gone.kindIsGoing(
-      (kind) => this.#definitions.isGoing(kind),
-      (uid) => this.index.countDependents(uid) > 0,
-    );
-    for (const owner of changed) for (const { uid } of this.index.dependents(owner)) this.#tracker.touch(uid);
+    for (const uid of this.missing.noteGoingKinds()) this.#tracker.touch(uid);
   }
 
   #noteNamespace({ name, keep, uid, kind }: GraphObject): void {

@@ -15,7 +15,7 @@ import { ClusterAgent } from './agent.ts';
 import { addAgentMetrics } from './agent-metrics.ts';
 import type { AgentFact } from './agent-parts.ts';
 import { whatHolds } from './candidates/what-holds.ts';
-import { readGoneOwners } from './read-gone-owners.ts';
+import { readEarlierFacts } from './read-earlier-facts.ts';
 
 export interface ClusterAgentDeps {
   readonly cluster: string;
@@ -37,8 +37,8 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
     connection,
     publish: (fact) => publisher.publish([outputOf(fact)]),
     policy: () => policyInForce(policies, cluster),
-    goneBefore: (clusterInstance, signal) =>
-      readGoneOwners({ identity: { cluster, clusterInstance }, log, trust }, signal),
+    earlierFacts: (clusterInstance, signal) =>
+      readEarlierFacts({ identity: { cluster, clusterInstance }, log, trust }, signal),
     holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),
     sleep: sources.wait,
     random: sources.random,

@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
-import type { LabelsAsked } from '../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
@@ -19,7 +18,7 @@ import type { AgentFigures, KnownGraph } from './known-graph.ts';
 import { PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
 import { publishUntilDone, takenAt } from './publish-until-done.ts';
-import type { GoneOwners } from './read-gone-owners.ts';
+import type { EarlierFacts } from './read-earlier-facts.ts';
 import { everySink } from './watching/every-sink.ts';
 import { Reflectors } from './watching/reflectors.ts';
 
@@ -27,7 +26,7 @@ export interface SessionStart extends ClusterIdentity {
   readonly session: string;
   /** Until when the cluster counts as restored, by `nowMs`; `null` for one that was not. */
   readonly wentBackUntilMs: number | null;
-  readonly goneBefore: GoneOwners;
+  readonly earlierFacts: EarlierFacts;
 }
 
 /** How often what is served is asked for; changes of definitions ask at once (cluster I2). */
@@ -74,15 +73,17 @@ export class Session {
         this.#over.abort();
       },
     });
-    for (const [uid, gone] of start.goneBefore) this.#graph.index.gone.add(uid, gone);
+    this.#graph.missing.remember(start.earlierFacts);
     const isKeptNamespace = (name: string): boolean => this.#graph.isKeptNamespace(name);
     this.#expiry = new ExpiryWatch(this.#graph, parts.policy);
     this.#pods = new PodWatch({ isKeptNamespace, nowMs: parts.nowMs });
     const { connection, sleep, random } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
     const sink = everySink([this.#graph, ...this.#expiry.sinks, this.#pods.pods, this.#pods.nodes]);
-    const labelsAsked = (kind: ResourceKind): LabelsAsked => this.#expiry.labelsAsked(kind);
-    this.#reflectors = new Reflectors({ connection, sink, sleep, random, inTurn, labelsAsked }, (error) => {
+    const labelsAsked = (kind: ResourceKind) => this.#expiry.labelsAsked(kind);
+    const newestBefore = (kind: ResourceKind) => start.earlierFacts.newest.get(kindName(kind)) ?? '';
+    const reading = { connection, sink, sleep, random, inTurn, labelsAsked, newestBefore };
+    this.#reflectors = new Reflectors(reading, (error) => {
       this.#failure = error;
       this.#over.abort();
     });

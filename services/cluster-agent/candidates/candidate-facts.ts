@@ -56,16 +56,24 @@ const referenceFacts = ({ reference, state, resolved, gone }: StatedReference): 
   gone: gone && { how: gone.how, orphaned: gone.orphaned },
 });
 
+/** Whether the owner lets its dependents go. */
+export const letsGo = ({ state }: StatedReference): boolean => state === 'waiting' || DANGLING.has(state);
+
+/** As `kindName` of the schemas writes it, where it is known. */
+export const ownerKindOf = ({ reference, resolved }: StatedReference): string =>
+  resolved === null ? reference.kind : kindName(resolved);
+
 /** One for each owner that lets the object go. */
 function cascadesOf(
   references: readonly StatedReference[],
   { widths, graph }: FactsOf,
 ): OwnershipCandidate['cascades'] {
   const found = new Map<string, OwnershipCandidate['cascades'][number]>();
-  for (const { reference, state, resolved } of references) {
-    const { uid, kind } = reference;
-    if (found.has(uid) || (state !== 'waiting' && !DANGLING.has(state))) continue;
-    const ownerKind = resolved === null ? kind : kindName(resolved);
+  for (const stated of references) {
+    const { reference } = stated;
+    const { uid } = reference;
+    if (found.has(uid) || !letsGo(stated)) continue;
+    const ownerKind = ownerKindOf(stated);
     const root = cascadeRoot(reference, graph);
     const within = root === null || root.uid === uid ? null : root;
     found.set(uid, { ownerUid: uid, ownerKind, ...widths.of(uid, ownerKind), within });

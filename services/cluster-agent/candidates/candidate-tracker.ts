@@ -9,6 +9,8 @@ export interface Batch {
 }
 
 export interface TrackerOptions {
+  /** Whether the object is a candidate. It is asked of all before any of them is looked at, since one counts for the others. */
+  readonly count: (uid: string) => boolean;
   /** The candidate as it is now; `null` for an object that is none, or not there. */
   readonly look: (uid: string) => OwnershipCandidate | null;
   readonly isThere: (uid: string) => boolean;
@@ -33,8 +35,10 @@ const MAX_FACT_BYTES = 512 * 1024;
 /** Which candidates are to be published: those that are new or changed, and all of them now and then. */
 export class CandidateTracker {
   readonly #options: TrackerOptions;
-  /** To be looked at, in order. */
+  /** To be counted, in order. */
   readonly #dirty = new Set<string>();
+  /** Counted, and to be looked at, in order. */
+  readonly #counted = new Set<string>();
   /** In order of time. */
   readonly #published = new Map<string, Published>();
   /** Not told yet, and since when. */
@@ -71,15 +75,23 @@ export class CandidateTracker {
   take(): Batch {
     const nowMs = this.#options.nowMs();
     this.#touchOld(nowMs);
+    this.#count();
     const candidates: OwnershipCandidate[] = [];
     let bytes = 0;
-    for (const uid of this.#dirty) {
+    for (const uid of this.#counted) {
       const isFull = candidates.length >= MAX_CANDIDATES || this.#settled.size >= MAX_CANDIDATES;
       if (isFull || bytes > MAX_FACT_BYTES) break;
-      this.#dirty.delete(uid);
+      this.#counted.delete(uid);
       bytes += this.#lookAt(uid, nowMs, candidates);
     }
     return { candidates, settled: this.#takeSettled(candidates.length > 0, nowMs) };
+  }
+
+  /** All that changed, before any of it is told: a fact that told the first of many owners alone would let its objects go (cluster S1). */
+  #count(): void {
+    for (const uid of this.#dirty)
+      if (this.#options.count(uid) || this.#published.has(uid)) this.#counted.add(uid);
+    this.#dirty.clear();
   }
 
   #takeSettled(isInCompany: boolean, nowMs: number): readonly SettledCandidate[] {

@@ -7,7 +7,7 @@ import type { PodWatch } from './pod-watch.ts';
 import { ToldPods } from './told-pods.ts';
 
 export interface PodPublishing {
-  readonly parts: Omit<AgentParts, 'goneBefore'>;
+  readonly parts: Omit<AgentParts, 'earlierFacts'>;
   readonly identity: ClusterIdentity & { readonly session: string };
   readonly watch: PodWatch;
   /** Whether anything may be published (cluster I10). */

@@ -29,6 +29,8 @@ export interface ReflectorOptions {
   readonly random: () => number;
   /** Which labels rules of the policy ask for in objects of the kind. */
   readonly labelsAsked: (kind: ResourceKind) => LabelsAsked;
+  /** The newest resourceVersion of the kind of which earlier agents told; empty where none did. */
+  readonly newestBefore: (kind: ResourceKind) => string;
   /** At most so many lists at once, over all kinds. */
   readonly inTurn: <Result>(list: () => Promise<Result>) => Promise<Result>;
 }
@@ -52,7 +54,7 @@ class Reflector {
   /** From where a watch goes on; `null` when only a list can tell. */
   #from: string | null = null;
   /** The newest that was seen of the kind. */
-  #newest = '';
+  #newest: string;
   #failures = 0;
   /** The API server lets it be listed and not watched. */
   #isWatchRefused = false;
@@ -61,6 +63,7 @@ class Reflector {
     this.#kind = kind;
     this.#options = options;
     this.#signal = signal;
+    this.#newest = options.newestBefore(kind);
   }
 
   async round(): Promise<void> {

@@ -6,7 +6,7 @@ import { Expiry } from '../../../schemas/events/expiry.ts';
 import { Ownership } from '../../../schemas/events/ownership.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
-import type { GoneOwners } from '../../../services/cluster-agent/read-gone-owners.ts';
+import { type EarlierFacts, NO_EARLIER_FACTS } from '../../../services/cluster-agent/read-earlier-facts.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';
@@ -29,7 +29,7 @@ const owned = (name: string, ...owners: string[]) => ({
 async function agentOf(
   prepare: (cluster: FakeCluster) => void,
   publish: (fact: Ownership) => Promise<void> = async () => undefined,
-  goneBefore: GoneOwners = new Map(),
+  earlierFacts: EarlierFacts = NO_EARLIER_FACTS,
 ) {
   const time = manualTime(() => 0);
   const nowMs = (): number => time.now().sinceBootMs;
@@ -52,7 +52,7 @@ async function agentOf(
       facts.push(Ownership.parse(fact));
     },
     policy: () => ruling.policy,
-    goneBefore: async () => goneBefore,
+    earlierFacts: async () => earlierFacts,
     holds: () => holding.holds,
     sleep: time.sleep,
     random: () => 0,
@@ -138,7 +138,7 @@ test('[cluster S3] how an owner went before the agent began is told as if it had
   const { cluster, pass, facts } = await agentOf(
     (made) => made.put(owned('d', 'o')),
     async () => undefined,
-    new Map([['o', owner]]),
+    { ...NO_EARLIER_FACTS, gone: new Map([['o', owner]]) },
   );
   const gone = (): unknown[] =>
     facts
@@ -267,6 +267,34 @@ test('[cluster S3] a cluster that takes the place of another one is read anew, u
   });
 });
 
+describe('[cluster S3] a restore of the cluster', () => {
+  const orphan = (made: FakeCluster): void => made.put(owned('d', 'absent'));
+  const verdictsIn = (facts: Ownership[]): boolean[] => facts.splice(0).map(({ wentBack }) => wentBack);
+
+  test('is known to an agent that begins after it, by the newest version of which was told before', async () => {
+    const earlier = { ...NO_EARLIER_FACTS, newest: new Map([['ConfigMap', '5000']]) };
+    const { facts, pass } = await agentOf(orphan, async () => undefined, earlier);
+    await pass(5);
+    expect(verdictsIn(facts)).toEqual([true]);
+    await pass(605);
+    expect(verdictsIn(facts).at(-1)).toBe(false);
+  });
+
+  test('of which was told counts for what is left of its ten minutes', async () => {
+    const { facts: others } = await agentOf(orphan);
+    const atMs = others[0]?.takenAt.serverMs ?? 0;
+    const earlier = { ...NO_EARLIER_FACTS, restoredAtMs: atMs - 300_000 };
+    const { facts, pass } = await agentOf(orphan, async () => undefined, earlier);
+    expect(verdictsIn(facts)).toEqual([true]);
+    await pass(290);
+    expect(verdictsIn(facts)).toEqual([]);
+    await pass(605);
+    expect(verdictsIn(facts)).toEqual([false]);
+    const past = { ...NO_EARLIER_FACTS, restoredAtMs: atMs - 603_000 };
+    expect(verdictsIn((await agentOf(orphan, async () => undefined, past)).facts)).toEqual([false]);
+  });
+});
+
 describe('a candidate', () => {
   const start = () =>
     agentOf((made) => {
@@ -380,15 +408,34 @@ describe('a candidate', () => {
   });
 });
 
-test('[cluster I9] a kind that is withdrawn makes no owner gone', async () => {
-  const { cluster, pass, told } = await agentOf((made) => {
+test('[cluster I9, S3] a kind that is withdrawn makes no owner gone; should it come back without, it went with its kind', async () => {
+  const { cluster, pass, told, facts } = await agentOf((made) => {
     made.put({ resource: 'configmaps', name: 'o' });
+    made.put({ resource: 'configmaps', name: 'back' });
     made.put(owned('d', 'o'));
+    made.put(owned('e', 'back'));
   });
   const { configmaps: _, ...without } = cluster.kinds;
+  const { kinds } = cluster;
   cluster.kinds = without;
   await pass(65);
-  expect(told()).toEqual([]);
+  expect(facts[0]?.candidates[0]?.references).toMatchObject([
+    { state: 'unresolved', resolved: { resource: 'configmaps' }, gone: { how: 'kind-going' } },
+  ]);
+  expect(told()).toEqual(['d: unresolved', 'e: unresolved']);
+  cluster.remove('o');
+  cluster.kinds = kinds;
+  await pass(65);
+  expect(facts.at(-1)?.candidates[0]?.references[0]?.gone?.how).toBe('kind-going');
+  expect(told()).toEqual(['d: gone', 'e settled: no-candidate']);
+});
+
+test('[cluster S1] how much goes with all missing owners of a kind is known before the first of them is told', async () => {
+  const { facts } = await agentOf((made) => {
+    for (let index = 0; index < 6; index++) made.put(owned(`d${index}`, `absent${index}`));
+  });
+  const widths = facts.flatMap(({ candidates }) => candidates.flatMap(({ cascades }) => cascades));
+  expect(widths.map(({ ofKind }) => ofKind)).toEqual([6, 6, 6, 6, 6, 6]);
 });
 
 test('while the event log is away candidates wait, and are told once it is back', async () => {

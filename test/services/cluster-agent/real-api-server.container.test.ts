@@ -8,6 +8,7 @@ import { pause } from '../../../packages/process/backoff.ts';
 import type { Ownership, OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
 import type { AgentFact } from '../../../services/cluster-agent/agent-parts.ts';
+import { NO_EARLIER_FACTS } from '../../../services/cluster-agent/read-earlier-facts.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
@@ -89,7 +90,7 @@ test('an agent reads all that a real API server serves', async () => {
       if (fact.type === 'fleetgc.cluster.ownership') facts.push(fact);
     },
     policy: () => null,
-    goneBefore: async () => new Map(),
+    earlierFacts: async () => NO_EARLIER_FACTS,
     holds: () => null,
     sleep: pause,
     random: Math.random,

@@ -10,6 +10,7 @@ import { createMetrics } from '../../../packages/process/metrics.ts';
 import type { ClusterAction, ClusterCommand } from '../../../schemas/events/cluster-command.ts';
 import { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
 import { ClusterAgent } from '../../../services/cluster-agent/agent.ts';
+import { NO_EARLIER_FACTS } from '../../../services/cluster-agent/read-earlier-facts.ts';
 import { ClusterExecutor } from '../../../services/cluster-executor/executor.ts';
 import type { ResultEvent } from '../../../services/cluster-executor/results/outbox.ts';
 import { NO_RESULTS } from '../../../services/cluster-executor/results/recent-results.ts';
@@ -54,7 +55,7 @@ beforeAll(async () => {
     connection: accounts.connection(ofAgent),
     publish: async () => undefined,
     policy: () => null,
-    goneBefore: async () => new Map(),
+    earlierFacts: async () => NO_EARLIER_FACTS,
     holds: () => null,
     newId,
   });

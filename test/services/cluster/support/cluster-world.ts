@@ -1,0 +1,220 @@
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { contentHash } from '../../../../packages/canonical/ids.ts';
+import { clusterOutput } from '../../../../packages/decision/handler.ts';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
+import { createMetrics } from '../../../../packages/process/metrics.ts';
+import { TRUST_OFF } from '../../../../packages/trust/trust.ts';
+import { ClusterCommand } from '../../../../schemas/events/cluster-command.ts';
+import { Ownership } from '../../../../schemas/events/ownership.ts';
+import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
+import { ClusterAgent } from '../../../../services/cluster-agent/agent.ts';
+import type { AgentFact } from '../../../../services/cluster-agent/agent-parts.ts';
+import { readEarlierFacts } from '../../../../services/cluster-agent/read-earlier-facts.ts';
+import { ClusterExecutor } from '../../../../services/cluster-executor/executor.ts';
+import type { ResultEvent } from '../../../../services/cluster-executor/results/outbox.ts';
+import { recentResults } from '../../../../services/cluster-executor/results/recent-results.ts';
+import { decide } from '../../../../services/graph-gc/decide.ts';
+import { SimulatedCluster } from '../../../../sim/api-server/cluster.ts';
+import { Deeds } from '../../../../sim/api-server/deeds.ts';
+import { NAMESPACE, SERVED } from '../../../../sim/api-server/kinds.ts';
+import { clusterPolicy, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
+import { recordOf } from '../../../support/logs/log-record.ts';
+import { readableLog } from '../../../support/logs/readable-log.ts';
+import { manualTime } from '../../../support/manual-time.ts';
+import { nextLook } from '../../../support/next-look.ts';
+import { directConnection, Watches } from './direct-connection.ts';
+
+const DATE_MS = 1_800_000_000_000;
+
+/** One life of agent and executor: they die together. */
+export class Life {
+  readonly stop = new AbortController();
+  /** Facts that were acknowledged, writes that were answered, and results that were told. */
+  steps = 0;
+  #dies: { readonly at: number; readonly isAfter: boolean } | null;
+
+  constructor(dies: Life['dies']) {
+    this.#dies = dies;
+  }
+
+  get dies() {
+    return this.#dies;
+  }
+
+  get isDead(): boolean {
+    return this.#dies !== null && this.steps >= this.#dies.at;
+  }
+
+  kill(): void {
+    this.#dies = { at: 0, isAfter: true };
+  }
+
+  /** What leaves the process, unless it is dead by then; what it is told of it, unless it is dead after it. */
+  async step<Result>(effect: () => Result): Promise<Result> {
+    if (this.isDead) return new Promise(() => undefined);
+    this.steps++;
+    if (this.isDead && this.#dies?.isAfter === false) return new Promise(() => undefined);
+    const result = effect();
+    return this.isDead ? new Promise(() => undefined) : result;
+  }
+}
+
+/** What of the decider's verdicts counts: the last one on each object, by its name. */
+type Verdicts = ReadonlyMap<string, string>;
+
+/**
+ * A cluster, the log, and one process after the other that follows and collects it, by a time that the test lets pass. The decider
+ * answers each fact at once.
+ */
+export class ClusterWorld {
+  /** What is served; a test may change it. */
+  readonly kinds: ApiKind[] = [...SERVED];
+  readonly cluster: SimulatedCluster;
+  readonly deeds: Deeds;
+  readonly watches = new Watches();
+  readonly time = manualTime(() => 0);
+  readonly results: ResultEvent[] = [];
+  readonly facts: Ownership[] = [];
+  policy: ClusterPolicy = clusterPolicy();
+  /** Whether the log takes anything. */
+  isLogAway = false;
+  readonly #facts: LogRecord[] = [];
+  readonly #commands: ClusterCommand[] = [];
+  readonly #verdicts = new Map<string, string>();
+  #executor: ClusterExecutor | null = null;
+  #life: Life | null = null;
+  #ids = 0;
+
+  constructor(kinds: readonly ApiKind[] = []) {
+    this.kinds.push(...kinds);
+    this.cluster = new SimulatedCluster({
+      kinds: this.kinds,
+      now: () => this.nowMs,
+      newId: () => this.#newId(),
+    });
+    this.deeds = new Deeds(this.cluster);
+    onTestFinished(() => this.end());
+  }
+
+  get nowMs(): number {
+    return DATE_MS + this.time.now().sinceBootMs;
+  }
+
+  get verdicts(): Verdicts {
+    return this.#verdicts;
+  }
+
+  /** Begins a process, after the end of the one before. `dies`: at this step, before or after it came about. */
+  async begin(dies: Life['dies'] = null): Promise<Life> {
+    await this.end();
+    const life = new Life(dies);
+    this.#life = life;
+    const nowMs = (): number => this.time.now().sinceBootMs;
+    const connection = directConnection(this, life, this.time.sleep, nowMs);
+    const common = { sleep: this.time.sleep, random: () => 0, nowMs, logger: pino({ level: 'silent' }) };
+    const agent = new ClusterAgent('c1', {
+      ...common,
+      connection,
+      publish: (fact) => this.#publish(life, fact),
+      policy: () => clusterPolicyRecord(this.policy),
+      earlierFacts: (clusterInstance, signal) => {
+        const identity = { cluster: 'c1', clusterInstance };
+        return readEarlierFacts({ identity, log: readableLog(this.#facts).log, trust: TRUST_OFF }, signal);
+      },
+      holds: () => contentHash(this.policy),
+      newId: () => this.#newId(),
+    });
+    const executor = new ClusterExecutor({
+      ...common,
+      identity: this.identity,
+      connection,
+      index: agent,
+      policy: () => ({ kind: 'policy', record: clusterPolicyRecord(this.policy), approvals: [] }),
+      objectionTo: () => null,
+      recent: recentResults(this.results),
+      publish: (events) => life.step(() => void this.results.push(...events.map(({ event }) => event))),
+      metrics: createMetrics(),
+      requestsPerSecond: 50,
+    });
+    this.#executor = executor;
+    const running = [agent.run(life.stop.signal), executor.run(life.stop.signal)];
+    void Promise.allSettled(running);
+    // As its consumer looks back.
+    for (const command of this.#commands) this.#give(command);
+    return life;
+  }
+
+  /** Whatever it was doing is not done any more. */
+  async end(): Promise<void> {
+    this.#life?.kill();
+    this.#life?.stop.abort();
+    this.#life = null;
+    this.#executor = null;
+    await this.pass(3);
+  }
+
+  async pass(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      await this.time.pass(1_000);
+      for (let look = 0; look < 12; look++) await nextLook(look);
+    }
+  }
+
+  async passUntil(what: string, isSo: () => boolean, seconds = 300): Promise<void> {
+    for (let second = 0; !isSo(); second++) {
+      if (second >= seconds) throw new Error(`${seconds} s passed without: ${what}`);
+      await this.pass(1);
+    }
+  }
+
+  get identity() {
+    const home = this.cluster.store.get(NAMESPACE, { namespace: '', name: 'kube-system' });
+    return { cluster: 'c1', clusterInstance: home?.metadata.uid ?? '' };
+  }
+
+  async #publish(life: Life, fact: AgentFact): Promise<void> {
+    if (fact.type !== 'fleetgc.cluster.ownership') return;
+    while (this.isLogAway && !life.stop.signal.aborted) await this.time.sleep(1_000, life.stop.signal);
+    await life.step(() => this.#takeFact(Ownership.parse(fact)));
+  }
+
+  #takeFact(fact: Ownership): void {
+    const offset = BigInt(this.#facts.length);
+    this.facts.push(fact);
+    this.#facts.push(recordOf(clusterOutput('clusterOwnership', fact), { offset }));
+    const { verdicts, items } = decide(fact, this.policy, []);
+    for (const { position, action, rule } of verdicts)
+      this.#verdicts.set(fact.candidates[position]?.object.name ?? '', `${action} ${rule}`);
+    if (items.length === 0) return;
+    const command = ClusterCommand.parse({
+      type: 'fleetgc.cluster.command',
+      version: 1,
+      id: this.#newId(),
+      ...this.identity,
+      decisionId: this.#newId(),
+      factId: fact.id,
+      takenAt: fact.takenAt,
+      lifetimeMs: this.policy.commandLifetimeMs,
+      policy: {
+        name: this.policy.name,
+        version: 1,
+        hash: contentHash(this.policy),
+        setHash: contentHash([]),
+      },
+      items,
+    });
+    this.#commands.push(command);
+    this.#give(command);
+  }
+
+  #give(event: ClusterCommand): void {
+    const position = { topic: 't', partition: 0, offset: '0', sha256: '' };
+    void this.#executor?.commands({ event, position });
+  }
+
+  #newId(): string {
+    return `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`;
+  }
+}
