@@ -15,12 +15,14 @@ export type WatchEvent<Seen extends ObjectMetadata = ObjectMetadata> =
   /** Nothing happened up to here. */
   | { readonly kind: 'bookmark'; readonly resourceVersion: string };
 
+export const WATCH_ENDS = ['closed', 'expired', 'silent', 'unreadable', 'refused'] as const;
+
 /**
  * Why a watch ended. After `closed` it goes on from the last resourceVersion; after all others what happened meanwhile is only
  * known by listing again.
  */
 export interface WatchEnd {
-  readonly why: 'closed' | 'expired' | 'silent' | 'unreadable' | 'refused';
+  readonly why: (typeof WATCH_ENDS)[number];
   readonly message: string;
 }
 

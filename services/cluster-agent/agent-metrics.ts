@@ -1,5 +1,9 @@
+import type { Logger } from 'pino';
 import type { ServerClock } from '../../packages/kube-api/server-clock.ts';
+import { WATCH_ENDS, type WatchEnd } from '../../packages/kube-api/watch.ts';
+import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import type { Metrics, Reading } from '../../packages/process/metrics.ts';
+import { kindName } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterAgent } from './agent.ts';
 import type { PodTotals } from './pods/pod-watch.ts';
 
@@ -51,5 +55,23 @@ export function addAgentMetrics(metrics: Metrics, { agent, clock, nowMs }: Obser
     return readings(silentMs === null ? null : silentMs / 1_000);
   });
 }
+
+/** Counts watches that ended, and says where that cannot be well. */
+export function tellWatchEnds(
+  metrics: Metrics,
+  logger: Pick<Logger, 'warn'>,
+): (kind: ResourceKind, end: WatchEnd) => void {
+  const ended = metrics.count(
+    'cluster_agent_watches_ended_total',
+    'Watches that ended, by why; after all but closed ones the kind is listed again.',
+    { why: WATCH_ENDS },
+  );
+  return (kind, { why, message }) => {
+    ended.add({ why });
+    if (UNUSUAL.has(why)) logger.warn(`the watch of ${kindName(kind)} ended: ${message}; it is listed again`);
+  };
+}
+
+const UNUSUAL: ReadonlySet<WatchEnd['why']> = new Set(['silent', 'unreadable']);
 
 const readings = (value: number | null): readonly Reading[] => (value === null ? [] : [[{}, value]]);

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
+import type { WatchEnd } from '../../packages/kube-api/watch.ts';
+import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import type { Sleep } from '../../packages/process/backoff.ts';
 import type { Census } from '../../schemas/events/census.ts';
 import type { Expiry } from '../../schemas/events/expiry.ts';
@@ -22,6 +24,7 @@ export interface AgentParts {
   readonly earlierFacts: (clusterInstance: string, signal: AbortSignal) => Promise<EarlierFacts>;
   /** By `whatHolds`; `null` while nobody can tell. */
   readonly holds: (identity: ClusterIdentity, atMs: number) => string | null;
+  readonly onWatchEnded: (kind: ResourceKind, end: WatchEnd) => void;
   readonly sleep: Sleep;
   readonly random: () => number;
   readonly newId: () => string;

@@ -12,7 +12,7 @@ import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { ClusterAgent } from './agent.ts';
-import { addAgentMetrics } from './agent-metrics.ts';
+import { addAgentMetrics, tellWatchEnds } from './agent-metrics.ts';
 import type { AgentFact } from './agent-parts.ts';
 import { whatHolds } from './candidates/what-holds.ts';
 import { readEarlierFacts } from './read-earlier-facts.ts';
@@ -40,6 +40,7 @@ export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
     earlierFacts: (clusterInstance, signal) =>
       readEarlierFacts({ identity: { cluster, clusterInstance }, log, trust }, signal),
     holds: (identity, atMs) => holdsNow(deps.policies, identity, atMs),
+    onWatchEnded: tellWatchEnds(metrics, logger),
     sleep: sources.wait,
     random: sources.random,
     newId: sources.newId,

@@ -77,12 +77,12 @@ export class Session {
     const isKeptNamespace = (name: string): boolean => this.#graph.isKeptNamespace(name);
     this.#expiry = new ExpiryWatch(this.#graph, parts.policy);
     this.#pods = new PodWatch({ isKeptNamespace, nowMs: parts.nowMs });
-    const { connection, sleep, random } = parts;
+    const { connection, sleep, random, onWatchEnded } = parts;
     const inTurn = pLimit(LISTS_AT_ONCE);
     const sink = everySink([this.#graph, ...this.#expiry.sinks, this.#pods.pods, this.#pods.nodes]);
     const labelsAsked = (kind: ResourceKind) => this.#expiry.labelsAsked(kind);
     const newestBefore = (kind: ResourceKind) => start.earlierFacts.newest.get(kindName(kind)) ?? '';
-    const reading = { connection, sink, sleep, random, inTurn, labelsAsked, newestBefore };
+    const reading = { connection, sink, sleep, random, inTurn, labelsAsked, newestBefore, onWatchEnded };
     this.#reflectors = new Reflectors(reading, (error) => {
       this.#failure = error;
       this.#over.abort();

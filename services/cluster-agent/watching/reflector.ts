@@ -1,6 +1,6 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { listObjects } from '../../../packages/kube-api/list.ts';
-import { type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
+import { type WatchEnd, type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
 import type { LabelsAsked } from '../../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import { backoffMs, type RetryBackoff, type Sleep } from '../../../packages/process/backoff.ts';
@@ -31,6 +31,8 @@ export interface ReflectorOptions {
   readonly labelsAsked: (kind: ResourceKind) => LabelsAsked;
   /** The newest resourceVersion of the kind of which earlier agents told; empty where none did. */
   readonly newestBefore: (kind: ResourceKind) => string;
+  /** Told of each watch that the API server ended, and how. */
+  readonly onWatchEnded: (kind: ResourceKind, end: WatchEnd) => void;
   /** At most so many lists at once, over all kinds. */
   readonly inTurn: <Result>(list: () => Promise<Result>) => Promise<Result>;
 }
@@ -112,7 +114,7 @@ class Reflector {
 
   /** After what ended it, the next round goes on from the last event, or lists. */
   async #watch(from: string): Promise<string | null> {
-    const { connection, sleep, random } = this.#options;
+    const { connection, sleep, random, onWatchEnded } = this.#options;
     let events = 0;
     const onEvent = (event: WatchEvent<ObservedObject>): void => {
       events++;
@@ -120,6 +122,7 @@ class Reflector {
     };
     const watching = { ...this.#what(), from, onEvent, signal: this.#signal, sleep, random };
     const end = await watchObjects(connection, watching);
+    onWatchEnded(this.#kind, end);
     if (end.why !== 'closed') this.#from = null;
     this.#isWatchRefused = end.why === 'refused' && events === 0;
     if (end.why === 'refused') return end.message;

@@ -53,6 +53,7 @@ async function agentOf(
     },
     policy: () => ruling.policy,
     earlierFacts: async () => earlierFacts,
+    onWatchEnded: () => undefined,
     holds: () => holding.holds,
     sleep: time.sleep,
     random: () => 0,

@@ -87,6 +87,7 @@ function watched(policy: Partial<ClusterPolicy> | null = { terminatedPodGCThresh
     policy: () => record,
     holds: () => record?.hash ?? null,
     publish: async (fact: unknown) => void facts.push(Pods.parse(fact)),
+    onWatchEnded: () => undefined,
     sleep: time.sleep,
     random: () => 0,
     newId: () => `fact-${facts.length}`,

@@ -91,6 +91,7 @@ test('an agent reads all that a real API server serves', async () => {
     },
     policy: () => null,
     earlierFacts: async () => NO_EARLIER_FACTS,
+    onWatchEnded: () => undefined,
     holds: () => null,
     sleep: pause,
     random: Math.random,

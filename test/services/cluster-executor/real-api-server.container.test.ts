@@ -56,6 +56,7 @@ beforeAll(async () => {
     publish: async () => undefined,
     policy: () => null,
     earlierFacts: async () => NO_EARLIER_FACTS,
+    onWatchEnded: () => undefined,
     holds: () => null,
     newId,
   });

@@ -193,6 +193,8 @@ async function reflectUntilEnd(
     },
     random: Math.random,
     labelsAsked: () => null,
+    newestBefore: () => '',
+    onWatchEnded: () => undefined,
     inTurn: <Result>(list: () => Promise<Result>) => list(),
   };
   await reflect(kind, options, ended.signal);

@@ -5,7 +5,7 @@ import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { SimulatedCluster } from '../../../../sim/api-server/cluster.ts';
 import { ApiRequests } from '../../../../sim/api-server/requests.ts';
 import { type WatchRequest, watch } from '../../../../sim/api-server/watch.ts';
-import type { Life } from './cluster-world.ts';
+import type { Life } from './life.ts';
 
 /** The watches on a simulated API server, which it can fail. */
 export class Watches {
