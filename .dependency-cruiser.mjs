@@ -99,6 +99,12 @@ const ROOMS = {
     'packages/owner-graph',
     'services/cluster-agent',
   ],
+  'services/cluster-undo': [
+    'packages/process',
+    'packages/event-log',
+    'packages/pipeline',
+    'packages/owner-graph',
+  ],
   'services/cluster-report': ['packages/process', 'packages/event-log', 'packages/pipeline'],
   // It asks the decider itself, on the graph that an agent would have.
   'services/cluster-plan': [
@@ -247,6 +253,7 @@ const ROOMS = {
     'services/cluster-access',
     'services/cluster-holds',
     'services/cluster-plan',
+    'services/cluster-undo',
     'services/dead-letters',
     'services/plan',
     'cli/options',
@@ -307,6 +314,7 @@ const ROOMS = {
     'services/cluster-leftovers',
     'services/cluster-plan',
     'services/cluster-report',
+    'services/cluster-undo',
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',

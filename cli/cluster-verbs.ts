@@ -43,10 +43,15 @@ export const CLUSTER_VERBS = [
     ],
   },
   {
-    heading: 'What is held in Kubernetes clusters:',
+    heading: 'What is held in Kubernetes clusters, and what went:',
     verbs: [
       task('held', 'List what is held, by which rule, and what approves it', () => import('./verbs/held.ts')),
       task('approve', 'Let go what is held, as wide as it is now', () => import('./verbs/approve.ts')),
+      task(
+        'undo',
+        'Print what creates deleted objects again; changes nothing',
+        () => import('./verbs/undo.ts'),
+      ),
     ],
   },
   {

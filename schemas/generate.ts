@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Census } from './events/census.ts';
 import { ClusterCommand } from './events/cluster-command.ts';
 import { ClusterDecision } from './events/cluster-decision.ts';
+import { ClusterRemoved } from './events/cluster-removed.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './events/cluster-result.ts';
 import { Command } from './events/command.ts';
 import { DeadLetter, DeadLetterRedrive } from './events/dead-letter.ts';
@@ -62,6 +63,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.cluster.pods.v1': Pods,
   'fleetgc.cluster.expiry.v1': Expiry,
   'fleetgc.cluster.command.v1': ClusterCommand,
+  'fleetgc.cluster.removed.v1': ClusterRemoved,
   'fleetgc.cluster.object-results.v1': ClusterObjectResults,
   'fleetgc.cluster.command-result.v1': ClusterCommandResult,
   'fleetgc.cluster.decision.v1': ClusterDecision,

@@ -44,6 +44,12 @@ export const clusterObjectResultsId = (
   uids: readonly string[],
 ): string => deriveId('cluster-object-results', clusterInstance, commandId, ...uids);
 
+/** Of what an object was in the state in which the command deletes it: kept again it is the same. */
+export const clusterRemovedId = (
+  { clusterInstance, commandId }: AnsweringCluster,
+  { uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string },
+): string => deriveId('cluster-removed', clusterInstance, commandId, uid, resourceVersion);
+
 export const clusterCommandResultId = ({ clusterInstance, commandId }: AnsweringCluster): string =>
   deriveId('cluster-command-result', clusterInstance, commandId);
 

@@ -19,6 +19,8 @@ export interface ApiRequest {
   readonly contentType?: string;
   readonly ifNoneMatch?: string;
   readonly body?: string;
+  /** A larger answer is not read; 128 MiB where it is not given. */
+  readonly mostAnswerBytes?: number;
 }
 
 export interface ApiAnswer {
@@ -76,7 +78,7 @@ export function apiConnection(options: ConnectionOptions): ApiConnection {
       const deadline = setTimeout(() => within.abort(tooSlow()), TIMEOUT_MS);
       try {
         const response = await once(request, within.signal);
-        const body = await bodyOf(response, access.server);
+        const body = await bodyOf(response, access.server, request.mostAnswerBytes);
         return { status: statusOf(response), headers: response.headers, body };
       } finally {
         clearTimeout(deadline);
@@ -185,14 +187,18 @@ const whyOf = (cause: unknown): string => {
   return cause.cause instanceof Error ? cause.cause.message : cause.message;
 };
 
-async function bodyOf(response: IncomingMessage, server: string): Promise<string> {
+async function bodyOf(
+  response: IncomingMessage,
+  server: string,
+  mostBytes = MAX_ANSWER_BYTES,
+): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of response) {
       const part: Buffer = Buffer.from(chunk);
       bytes += part.length;
-      if (bytes > MAX_ANSWER_BYTES) throw tooLarge(server);
+      if (bytes > mostBytes) throw tooLarge(server, mostBytes);
       chunks.push(part);
     }
   } catch (cause) {
@@ -202,8 +208,8 @@ async function bodyOf(response: IncomingMessage, server: string): Promise<string
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const tooLarge = (server: string): FleetGcError =>
+const tooLarge = (server: string, mostBytes: number): FleetGcError =>
   new FleetGcError(
     'API_ANSWER_TOO_LARGE',
-    `an answer of the API server at ${server} has more than ${MAX_ANSWER_BYTES} bytes and was not read`,
+    `an answer of the API server at ${server} has more than ${mostBytes} bytes and was not read`,
   );

@@ -4,6 +4,8 @@ import { type ObjectMetadata, readMetadata } from './metadata.ts';
 export interface ObjectForm<Seen extends ObjectMetadata = ObjectMetadata> {
   readonly accept: string;
   readonly acceptList: string;
+  /** A larger object is not read; the connection's own bound where it is not given. */
+  readonly mostAnswerBytes?: number;
   /** `null` for what is no object. */
   readonly read: (value: unknown) => Seen | null;
 }

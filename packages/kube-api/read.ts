@@ -25,6 +25,7 @@ export async function readObject<Seen extends ObjectMetadata>(
     method: 'GET',
     path: objectPath(resource, named),
     accept: form.accept,
+    ...(form.mostAnswerBytes !== undefined && { mostAnswerBytes: form.mostAnswerBytes }),
   });
   return answeredObject(answer, resource, named, form);
 }

@@ -83,6 +83,7 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   clusterPods: CLUSTER_FACT,
   clusterExpiry: CLUSTER_FACT,
   clusterCommands: ORDER,
+  clusterRemoved: CLUSTER_FACT,
   clusterResults: CLUSTER_FACT,
   clusterDecisions: 'unsigned',
   clusterCensus: CLUSTER_FACT,

@@ -54,6 +54,8 @@ export const ClusterFailure = z.enum([
   'conflict',
   'api-server-error',
   'unreachable',
+  /** The policy wants the object kept on the event log before it goes, and it could not be kept. */
+  'not-kept',
   /** A fault of the executor itself. */
   'executor-failed',
 ]);

@@ -4,6 +4,7 @@ import { PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
 import { Census } from './census.ts';
 import { ClusterCommand } from './cluster-command.ts';
+import { ClusterRemoved } from './cluster-removed.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './cluster-result.ts';
 import { Command } from './command.ts';
 import { DeadLetter, DeadLetterRedrive } from './dead-letter.ts';
@@ -24,6 +25,7 @@ import {
   ONE_COMMAND,
   ONE_HEAD,
   ONE_LETTER,
+  ONE_MANIFEST,
   ONE_ORDER,
   ONE_POLICY,
   ONE_RESULT,
@@ -126,6 +128,13 @@ export const TOPICS = {
     retentionMs: 14 * DAY_MS,
     bounds: CANDIDATES_OF_A_CLUSTER,
     schemas: [ClusterCommand],
+  }),
+  clusterRemoved: topic({
+    ...about('cluster'),
+    name: 'gc.cluster.removed',
+    retentionMs: 14 * DAY_MS,
+    bounds: ONE_MANIFEST,
+    schemas: [ClusterRemoved],
   }),
   clusterResults: topic({
     ...about('cluster'),

@@ -28,6 +28,9 @@ export const HISTORY_OF_DISKS: ValueBounds = { bytes: 2 * MEBIBYTE, depth: DEPTH
  */
 export const CANDIDATES_OF_A_CLUSTER: ValueBounds = { bytes: 4 * MEBIBYTE, depth: DEPTH, elements: 200_000 };
 
+/** What one object was, as one text of at most 3 MiB, and up to a hundred owners. */
+export const ONE_MANIFEST: ValueBounds = { bytes: 4 * MEBIBYTE, depth: DEPTH, elements: 2_000 };
+
 /** One reclaim with its target. */
 export const ONE_ORDER: ValueBounds = { bytes: 64 * KIBIBYTE, depth: DEPTH, elements: 2_000 };
 

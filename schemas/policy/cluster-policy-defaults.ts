@@ -43,4 +43,5 @@ export const CLUSTER_POLICY_DEFAULTS = {
   profile: 'fleetgc',
   commandLifetime: '10m',
   terminatedPodGCThreshold: 12_500,
+  undo: 'off',
 } as const;

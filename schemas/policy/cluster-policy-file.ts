@@ -83,6 +83,13 @@ const Fields = z.strictObject(
     rules: OwnRulesFile.default([]).describe(
       'Rules of your own: objects of these kinds go when their annotations say so, or by their age.',
     ),
+    undo: z
+      .enum(['off', 'manifest'], { error: 'must be off or manifest' })
+      .default(CLUSTER_POLICY_DEFAULTS.undo)
+      .describe(
+        'manifest keeps each object on the event log before it is deleted, so that fleetgc undo can print it; never a Secret. What is kept lies there in clear.',
+      ),
+    undoExcept: kindsWritten.default([]).describe('Kinds of which undo keeps no more than the name.'),
     commandLifetime: duration
       .refine((ms) => ms >= 1_000 && ms <= MAX_CLUSTER_COMMAND_LIFETIME_MS, {
         error: 'must be from 1s to 10m',
@@ -104,10 +111,12 @@ export const CLUSTER_POLICY_SETTINGS: Readonly<Record<string, readonly string[]>
 
 /** One policy for clusters as people write it; parsed, it is a `ClusterPolicy`. */
 export const ClusterPolicyFile = Fields.transform(
-  ({ kind: _, selector, commandLifetime, rules, ...policy }): ClusterPolicy => ({
+  ({ kind: _, selector, commandLifetime, rules, undo, undoExcept, ...policy }): ClusterPolicy => ({
     ...policy,
     selector: { clusters: selector.clusters ?? [] },
     commandLifetimeMs: commandLifetime,
+    ...(undo !== 'off' && { undo }),
+    ...(undoExcept.length > 0 && { undoExcept }),
     ...(rules.length > 0 && { rules: rules.map(ownRuleOf) }),
   }),
 );

@@ -46,6 +46,10 @@ export const ClusterPolicy = z.strictObject({
   heldKinds: Names,
   /** What stays (cluster S5). */
   keep: z.strictObject({ namespaces: Names, kinds: Names }),
+  /** What is deleted is kept on the log before; not there where nothing is. */
+  undo: z.literal('manifest').optional(),
+  /** Kinds of which no more than the name is kept; not there where there is none. */
+  undoExcept: Names.min(1).optional(),
   /** Not there where the policy has none. */
   rules: z.array(OwnRule).min(1).max(MAX_RULES).optional(),
   /** How long a command of this policy may be carried out after its fact was taken. */

@@ -29,7 +29,8 @@ import { CommandReports } from './results/command-reports.ts';
 import { Outbox, type Outgoing } from './results/outbox.ts';
 import type { RecentResults } from './results/recent-results.ts';
 
-export interface ClusterExecutorDeps extends Pick<Attempting, 'index' | 'policy' | 'objectionTo' | 'nowMs'> {
+export interface ClusterExecutorDeps
+  extends Pick<Attempting, 'index' | 'policy' | 'objectionTo' | 'nowMs' | 'keep'> {
   readonly identity: ClusterIdentity;
   readonly connection: ApiConnection;
   /** Its own results of the past hour. */
@@ -86,6 +87,7 @@ export class ClusterExecutor {
     );
     this.#parts = {
       ...deps,
+      at: () => this.at(),
       reads: sharedReads({ kinds: new KindCatalog(nowMs), instance: this.instance }, nowMs),
       removals: removalsBefore(deps),
       doneBefore: new DoneBefore(),

@@ -74,6 +74,8 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     objectionTo: (keyId) => distrust(trust, keyId, identity),
     recent,
     publish: (events) => publish(publisher, events),
+    keep: (removed, trace) =>
+      publisher.publish([clusterOutput('clusterRemoved', removed)], trace ?? undefined),
     sleep: sources.wait,
     random: sources.random,
     nowMs: sources.monotonicNow,

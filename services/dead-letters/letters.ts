@@ -41,6 +41,8 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   clusterPods: true,
   clusterExpiry: true,
   clusterCommands: false,
+  // Nobody acts on it either.
+  clusterRemoved: false,
   clusterResults: true,
   clusterDecisions: false,
   clusterCensus: true,

@@ -87,6 +87,7 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.cluster.pods':
         case 'fleetgc.cluster.expiry':
         case 'fleetgc.cluster.command':
+        case 'fleetgc.cluster.removed':
         case 'fleetgc.cluster.object-results':
         case 'fleetgc.cluster.command-result':
         case 'fleetgc.cluster.decision':

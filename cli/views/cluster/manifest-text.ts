@@ -1,4 +1,4 @@
-import { stringify } from 'yaml';
+import { Document, Scalar, visit } from 'yaml';
 import type { Manifest } from '../../../services/cluster-access/manifest.ts';
 
 /** For `kubectl apply -f -`: a document each, or one list of all. */
@@ -7,7 +7,43 @@ export function manifestText(
   manifests: readonly Manifest[],
   remarks: readonly string[],
 ): string {
-  if (format === 'json') return JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }, null, 2);
-  const documents = manifests.map((each) => stringify(each, { lineWidth: 0, aliasDuplicateObjects: false }));
+  if (format === 'json') return manifestListText(manifests);
+  const documents = manifests.map(manifestDocument);
   return `${remarks.map((remark) => `# ${remark}\n`).join('')}${documents.join('---\n').trimEnd()}`;
 }
+
+/** One list of all. What would rewrite what a terminal shows is escaped, and means what it did. */
+export const manifestListText = (manifests: readonly Manifest[]): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }, null, 2).replace(UNPRINTABLE, inJson);
+
+/** One document, which ends its last line; escaped likewise. */
+export function manifestDocument(manifest: Manifest): string {
+  const document = new Document(manifest, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === 'string' && !isPlain(node.value)) node.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return document
+    .toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER })
+    .replace(UNPRINTABLE, inYaml);
+}
+
+/** Whether a text needs no quotes. kubectl reads YAML 1.1, in which `no` and `1_000` are no texts. */
+const isPlain = (text: string): boolean =>
+  !HAS_UNPRINTABLE.test(text) && (text.includes('\n') || (/^[A-Za-z/]/.test(text) && !NO_TEXT.test(text)));
+
+const NO_TEXT = /^(y|n|yes|no|on|off|true|false|null|nan|inf|infinity)$/i;
+
+/** Line feeds and tabs stay: they are what the lines of a text are made of. */
+const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const HAS_UNPRINTABLE = new RegExp(UNPRINTABLE.source, 'u');
+
+const inJson = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
+
+const inYaml = (character: string): string =>
+  `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`;

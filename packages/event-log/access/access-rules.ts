@@ -41,6 +41,8 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
   // Nobody puts results of clusters and what is reported of them back: nobody reads them who keeps dead letters.
   clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster'] },
+  // Only people read what objects were.
+  clusterRemoved: { readers: ONLOOKERS, writers: ['cluster'] },
   clusterDecisions: { readers: ONLOOKERS, writers: ['decider'] },
   clusterCensus: { readers: ONLOOKERS, writers: ['cluster'] },
   policies: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },

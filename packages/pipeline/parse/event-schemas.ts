@@ -66,6 +66,7 @@ export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>
   clusterPods: eventSchemas(TOPICS.clusterPods.schemas),
   clusterExpiry: eventSchemas(TOPICS.clusterExpiry.schemas),
   clusterCommands: eventSchemas(TOPICS.clusterCommands.schemas),
+  clusterRemoved: eventSchemas(TOPICS.clusterRemoved.schemas),
   clusterResults: eventSchemas(TOPICS.clusterResults.schemas),
   clusterDecisions: eventSchemas(TOPICS.clusterDecisions.schemas),
   clusterCensus: eventSchemas(TOPICS.clusterCensus.schemas),

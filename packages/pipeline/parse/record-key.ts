@@ -33,6 +33,7 @@ const KEYS: { readonly [Id in TopicId]: (event: EventOf<Id>) => string } = {
   clusterPods: SUBJECTS.cluster.keyOf,
   clusterExpiry: SUBJECTS.cluster.keyOf,
   clusterCommands: SUBJECTS.cluster.keyOf,
+  clusterRemoved: SUBJECTS.cluster.keyOf,
   clusterResults: SUBJECTS.cluster.keyOf,
   clusterDecisions: SUBJECTS.cluster.keyOf,
   clusterCensus: SUBJECTS.cluster.keyOf,

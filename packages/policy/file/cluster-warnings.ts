@@ -11,6 +11,7 @@ export const clusterWarningsOn = (policy: ClusterPolicy, document: YamlDocument)
   ...droppedKinds(policy, document),
   ...policy.heldKinds.flatMap((kind, index) => doubtfulKind(kind, ['heldKinds', index], document)),
   ...policy.keep.kinds.flatMap((kind, index) => doubtfulKind(kind, ['keep', 'kinds', index], document)),
+  ...undoWarnings(policy, document),
   ...(policy.rules ?? []).flatMap((rule, index) => ruleWarnings(rule, ['rules', index], document)),
 ];
 
@@ -27,6 +28,16 @@ const withoutCollectors = (
           `${mode} does nothing here: collectors names none, and there are no rules`,
         ),
       ];
+
+function undoWarnings({ undo, undoExcept = [] }: ClusterPolicy, document: YamlDocument): readonly Problem[] {
+  const doubts = undoExcept.flatMap((kind, index) => doubtfulKind(kind, ['undoExcept', index], document));
+  return undo === undefined && undoExcept.length > 0
+    ? [
+        problemAt(document, ['undoExcept'], 'does nothing here: without undo: manifest nothing is kept'),
+        ...doubts,
+      ]
+    : doubts;
+}
 
 function droppedKinds({ heldKinds }: ClusterPolicy, document: YamlDocument): readonly Problem[] {
   const dropped = HELD_KINDS.filter((kind) => !heldKinds.includes(kind));

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import { CLUSTER_POLICY_DEFAULTS } from '../../../schemas/policy/cluster-policy-defaults.ts';
 import { CLUSTER_POLICY_KIND, type ClusterPolicyFile } from '../../../schemas/policy/cluster-policy-file.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { durationText } from '../../../schemas/policy/value-text.ts';
@@ -13,6 +14,7 @@ export const writtenClusterForm = ({
   mode,
   profile,
   rules,
+  undo,
   ...rest
 }: ClusterPolicy): ClusterPolicyFile => ({
   kind: CLUSTER_POLICY_KIND,
@@ -22,6 +24,7 @@ export const writtenClusterForm = ({
   mode,
   profile,
   ...rest,
+  undo: undo ?? CLUSTER_POLICY_DEFAULTS.undo,
   ...(rules !== undefined && { rules: rules.map(writtenRule) }),
   commandLifetime: durationText(commandLifetimeMs),
 });

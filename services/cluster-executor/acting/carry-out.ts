@@ -5,7 +5,15 @@ import { jsonOf } from '../../../packages/kube-api/status.ts';
 import { deleteObject, type MetadataLeft, patchMetadata } from '../../../packages/kube-api/write.ts';
 import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
 import { later, refused, type Stop } from '../checks/stop.ts';
-import { type Conflict, type Deed, done, isSuccess, stopOrConflict, targetOf } from './deed.ts';
+import {
+  type Conflict,
+  type Deed,
+  done,
+  isSuccess,
+  objectionToDeletion,
+  stopOrConflict,
+  targetOf,
+} from './deed.ts';
 import { removePod } from './remove-pod.ts';
 
 /** Does it, on the state that was judged and on no other. Rejects with what the connection rejects with. */
@@ -37,7 +45,7 @@ async function remove(
 ): Promise<Stop | Conflict> {
   const judged = unblock ? await unblocked(connection, deed) : deed.object;
   if ('kind' in judged) return judged;
-  const objection = unblock ? deed.objection() : null;
+  const objection = await objectionToDeletion(deed, judged);
   if (objection !== null) return objection;
   const answer = await deleteObject(connection, targetOf({ ...deed, object: judged }), propagation);
   if (!isSuccess(answer)) return stopOrConflict(answer, deed);

@@ -15,12 +15,22 @@ export interface Deed<Action = JudgedAction> {
   readonly rehearse: boolean;
   /** Why nothing more may be done, asked between two writes. */
   readonly objection: () => Stop | null;
+  /** Keeps the object in this state, which is to be deleted next; why it must not be, where it must not. */
+  readonly keep: (object: ObjectMetadata) => Promise<Stop | Conflict | null>;
 }
 
 /** Somebody changed the object since it was judged. */
 export interface Conflict {
   readonly kind: 'conflict';
   readonly message: string;
+}
+
+/** Whether the object may be deleted in this state, after all that takes time. */
+export async function objectionToDeletion(
+  deed: Deed<unknown>,
+  object: ObjectMetadata,
+): Promise<Stop | Conflict | null> {
+  return deed.objection() ?? (await deed.keep(object)) ?? deed.objection();
 }
 
 type Written = Pick<Deed, 'kind' | 'object' | 'rehearse'>;

@@ -5,14 +5,22 @@ import { deleteObject, patchPodStatus } from '../../../packages/kube-api/write.t
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { PodMark, PodRemoval } from '../checks/judgement.ts';
 import { later, type Stop } from '../checks/stop.ts';
-import { type Conflict, type Deed, done, isSuccess, stopOrConflict, targetOf } from './deed.ts';
+import {
+  type Conflict,
+  type Deed,
+  done,
+  isSuccess,
+  objectionToDeletion,
+  stopOrConflict,
+  targetOf,
+} from './deed.ts';
 
 /** The pod is marked where it has not ended, and then deleted without grace: no mark, no deletion (cluster J2). */
 export async function removePod(connection: ApiConnection, deed: Deed<PodRemoval>): Promise<Stop | Conflict> {
   const { mark } = deed.action;
   const judged = mark === null ? deed.object : await marked(connection, deed, mark);
   if ('kind' in judged) return judged;
-  const objection = mark === null ? null : deed.objection();
+  const objection = await objectionToDeletion(deed, judged);
   if (objection !== null) return objection;
   const answer = await deleteObject(
     connection,

@@ -20,6 +20,7 @@ import {
   clusterDecision,
   clusterObjectResults,
   clusterPolicyRecord,
+  clusterRemoved,
 } from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { expiry } from '../../fixtures/expiry.ts';
@@ -154,6 +155,7 @@ describe('the text of an event on the log', () => {
       clusterPods: [pods()],
       clusterExpiry: [expiry()],
       clusterCommands: [clusterCommand()],
+      clusterRemoved: [clusterRemoved()],
       clusterResults: [clusterObjectResults(), clusterCommandResult()],
       clusterDecisions: [clusterDecision()],
       clusterCensus: [census()],

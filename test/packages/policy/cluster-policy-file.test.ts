@@ -270,6 +270,8 @@ const clusterPolicies: fc.Arbitrary<ClusterPolicy> = fc.record({
     removalsPerHour: fc.integer({ min: 1 }),
   }),
   terminatedPodGCThreshold: fc.nat(),
+  undo: fc.constantFrom('manifest' as const, undefined),
+  undoExcept: fc.constantFrom(['Pod', 'example.com/Widget'], undefined),
   heldKinds: kinds,
   keep: fc.record({ namespaces: fc.array(fc.constantFrom('kube-system', 'default', '1')), kinds }),
   commandLifetimeMs: fc.integer({ min: 1_000, max: 600_000 }),

@@ -189,6 +189,7 @@ describe('what leaves a process', () => {
           'clusterPods',
           'clusterExpiry',
           'clusterCommands',
+          'clusterRemoved',
           'clusterResults',
           'clusterCensus',
           'policies',

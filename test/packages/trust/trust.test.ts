@@ -165,6 +165,7 @@ const OF_CLUSTERS = [
   'clusterExpiry',
   'clusterPods',
   'clusterCommands',
+  'clusterRemoved',
   'clusterResults',
   'clusterCensus',
 ] as const;
@@ -412,6 +413,7 @@ test('no role but the one that may sign a topic is believed on it', () => {
     clusterExpiry: ['cluster'],
     clusterPods: ['cluster'],
     clusterCommands: ['decider'],
+    clusterRemoved: ['cluster'],
     clusterResults: ['cluster'],
     clusterCensus: ['cluster'],
     heads: ['archiver', 'decider'],

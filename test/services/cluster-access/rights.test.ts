@@ -77,6 +77,15 @@ describe('rights of a part', () => {
     expect(verbsOn('configmaps', rulesFor('executor', wanted()))).toEqual(['delete', 'get', 'patch']);
   });
 
+  test('who may delete an object may read it whole, to keep it before', () => {
+    for (const part of ['run', 'executor'] as const)
+      for (const kinds of [KINDS, [EVERY_KIND]])
+        for (const { verbs } of rulesFor(part, wanted({ kinds })).filter(({ verbs }) =>
+          verbs.includes('delete'),
+        ))
+          expect(verbs).toContain('get');
+  });
+
   test('replicas of a half take turns by one Lease, and cluster run has no replicas', () => {
     const kindsOf = (part: (typeof PARTS)[number]): readonly string[] =>
       accessManifests(part, 'fleetgc', wanted()).map(({ kind }) => kind);

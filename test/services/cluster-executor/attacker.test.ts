@@ -11,7 +11,7 @@ import { settingsOf } from '../../../services/graph-gc/rules/settings.ts';
 import { approval } from '../../fixtures/approval.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { isQuickRun, runs } from '../../support/property-runs.ts';
-import { harness } from './support/executor.ts';
+import { type Harness, harness } from './support/executor.ts';
 import {
   DATE_MS,
   type FakeApi,
@@ -182,6 +182,7 @@ const Scene = fc.record({
     fc.record({ afterRequests: fc.integer({ min: 1, max: 40 }), approvals: Approvals }),
   ),
   keptKinds: fc.subarray(['Secret', 'apps/ReplicaSet']),
+  undo: fc.boolean(),
   wentBack: often(1),
   isNamespaceKept: often(1),
   /** Somebody changes objects of that name right before the write. */
@@ -438,7 +439,7 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
     const now = concluding()(uid);
     const { candidate, outcome, held } = now;
     const why = scene.isRight ? objection(write, now) : 'under another policy';
-    if (why !== null) objections.push(why);
+    objections.push(...[why, unkept(write, h)].filter((each) => each !== null));
     if (outcome?.kind === 'act' && held(outcome.act).length > 0) freed++;
     if (candidate !== null && write.request.method === 'DELETE') deleted.add(candidate, serverMs());
     ghosts.push({ object: write.before, how: 'watched', orphaned: false });
@@ -464,13 +465,29 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
   return { objections, writes: api.writes.length, freed };
 }
 
-const policyOf = ({ profile, cascade, cascadeOfKind, heldKinds, keptKinds }: Scene): ClusterPolicy =>
-  clusterPolicy({
+const policyOf = (scene: Scene): ClusterPolicy => {
+  const { profile, cascade, cascadeOfKind, heldKinds, keptKinds, undo } = scene;
+  return clusterPolicy({
+    ...(undo && { undo: 'manifest' as const }),
     profile,
     limits: { cascade, cascadeOfKind, removalsPerHour: 1_000 },
     heldKinds,
     keep: { namespaces: [], kinds: keptKinds },
   });
+};
+
+/** Why a deletion takes away what cannot be brought back as the policy says; `null` where it does not. */
+function unkept(
+  { request, before }: Write,
+  { kept, policy }: Pick<Harness, 'kept' | 'policy'>,
+): string | null {
+  if (request.method !== 'DELETE' || policy.undo === undefined) return null;
+  const { uid, resourceVersion } = before;
+  const ofIt = kept.filter(({ object }) => object.uid === uid && object.resourceVersion === resourceVersion);
+  if (ofIt.length === 0) return `${uid} is not kept`;
+  const isSecret = before.kind.kind === 'Secret';
+  return ofIt.every((each) => (each.kept.as === 'name') === isSecret) ? null : `${uid} is kept wrongly`;
+}
 
 /** Whatever is ordered in these scenes, nothing that should not be. */
 async function nothingWrong(withIndex: boolean): Promise<void> {

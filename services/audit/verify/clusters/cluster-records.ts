@@ -37,7 +37,8 @@ export class ClusterRecords {
     clusterPods: (record) => this.#takeFact(record),
     clusterCommands: (record) => this.#takeCommand(record),
     clusterResults: (record) => this.#takeResult(record),
-    // Nobody decides on it: it has to be one, and that is all.
+    // Nobody decides on these two: they have to be what they say, and that is all.
+    clusterRemoved: (record) => void this.#parts.reader.read('clusterRemoved', record),
     clusterCensus: (record) => void this.#parts.reader.read('clusterCensus', record),
   };
 

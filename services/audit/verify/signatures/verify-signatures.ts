@@ -52,6 +52,7 @@ const FACTS = [
   'clusterOwnership',
   'clusterPods',
   'clusterExpiry',
+  'clusterRemoved',
   'clusterResults',
   'clusterCensus',
 ] as const satisfies readonly TopicId[];

@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stringify } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
 import { openEmbeddedLog } from '../../../../packages/event-log/embedded.ts';
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
 import { ClusterCommand } from '../../../../schemas/events/cluster-command.ts';
@@ -17,6 +17,13 @@ import { waitUntil } from '../../../support/wait-until.ts';
 import { inProcess } from '../../fleetgc.ts';
 import { jsonOf, readTopic } from '../../read-topic.ts';
 import { BOUND_MS, type SpawnedVerb, spawnVerb } from '../../service-process.ts';
+
+const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
+
+interface JobSpec {
+  readonly selector: object;
+  readonly template: { readonly spec: object };
+}
 
 /** From the start of the program to its last write. */
 const COLLECTED_MS = 40_000;
@@ -321,4 +328,65 @@ test('[cluster I7] a kind that is installed later is told with the rule that is 
     return (await connection.call({ method: 'GET', path: `${path}/w` })).status === 404;
   });
   expect(await running.terminate()).toBe(0);
+});
+
+test('what is deleted under undo: manifest is printed, and the API server takes it again as it was; of a Secret nothing is on the log', async () => {
+  const owner = await made('undone');
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', ...owner }];
+  const metadata = { name: 'undone-map', labels: { app: 'x', on: 'no' }, ownerReferences };
+  const data = { plain: 'no', lines: 'a\n  b\n\n', number: '0123', empty: '', odd: '\u202e\t\u001b' };
+  await post(pathOf(), { kind: 'ConfigMap', metadata, data });
+  const password = 'correct horse battery staple';
+  const secret = {
+    kind: 'Secret',
+    metadata: { ...metadata, name: 'undone-secret' },
+    stringData: { password },
+  };
+  await post(pathOf({ kind: 'Secret' }), secret);
+  const template = {
+    metadata: { labels: { app: 'job' } },
+    spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'registry.example/c:1' }] },
+  };
+  const jobs = '/apis/batch/v1/namespaces/default/jobs';
+  const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { ...metadata, name: 'undone-job' } };
+  await post(jobs, { ...job, spec: { suspend: true, template } });
+  const paths = [
+    `${pathOf()}/undone-map`,
+    `${pathOf({ kind: 'Secret' })}/undone-secret`,
+    `${jobs}/undone-job`,
+  ];
+  const live = async (path: string) => {
+    const { status, body } = await connection.call({ method: 'GET', path });
+    return status === 200 ? JSON.parse(body) : null;
+  };
+  const before = await Promise.all(paths.map(live));
+  await remove('undone', 'Background');
+  const { running, logPath } = startRun({ mode: 'enforce', undo: 'manifest', ...OURS });
+  await waitUntil('all of them to go', COLLECTED_MS, async () =>
+    (await Promise.all(paths.map(live))).every((object) => object === null),
+  );
+  expect(await running.terminate()).toBe(0);
+  const { exitCode, stdout, stderr } = await inProcess([
+    ...['undo', 'c1', '--log', 'embedded', '--log-path', logPath],
+  ]);
+  expect(exitCode, stderr).toBe(0);
+  expect(stderr).toContain('Not printed: Secret default/undone-secret: what is secret is never kept.');
+  const documents = parseAllDocuments(stdout).map((document) => document.toJS());
+  for (const document of documents) await post(document.kind === 'Job' ? jobs : pathOf(), document);
+  const [map, , ran] = await Promise.all(paths.map(live));
+  expect([map.data, map.metadata.labels]).toEqual([before[0].data, before[0].metadata.labels]);
+  expect(map.metadata.ownerReferences).toBeUndefined();
+  const withoutUid = ({ spec: { selector: _, template: made, ...spec } }: { readonly spec: JobSpec }) => ({
+    ...spec,
+    template: made.spec,
+  });
+  expect(withoutUid(ran)).toEqual(withoutUid(before[2]));
+  const records = await Promise.all(TOPIC_IDS.map((topic) => eventsOf(logPath, topic)));
+  const text = JSON.stringify(records);
+  expect(text).toContain('undone-secret');
+  for (const told of [password, Buffer.from(password).toString('base64')]) {
+    expect(text).not.toContain(told);
+    expect(readFileSync(logPath).includes(told)).toBe(false);
+  }
+  expect((await verified(logPath)).stdout).not.toContain('unreadable');
 });

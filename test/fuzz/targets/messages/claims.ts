@@ -47,6 +47,7 @@ const ROLES: Readonly<Record<TopicId, Roles | null>> = {
   clusterPods: { may: 'cluster', other: 'node' },
   clusterExpiry: { may: 'cluster', other: 'node' },
   clusterCommands: { may: 'decider', other: 'cluster' },
+  clusterRemoved: { may: 'cluster', other: 'node' },
   clusterResults: { may: 'cluster', other: 'decider' },
   clusterDecisions: null,
   clusterCensus: { may: 'cluster', other: 'node' },
@@ -66,6 +67,7 @@ const FACTS: readonly TopicId[] = [
   'clusterOwnership',
   'clusterExpiry',
   'clusterPods',
+  'clusterRemoved',
   'clusterResults',
   'clusterCensus',
 ];

@@ -66,6 +66,7 @@ class ExecutorCluster {
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void this.results.push(...events.map(({ event }) => event)),
+      keep: async () => undefined,
       sleep: this.#time.sleep,
       random: () => 0,
       nowMs,

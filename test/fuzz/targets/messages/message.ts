@@ -147,6 +147,7 @@ const KEYS: Readonly<Record<TopicId, (event: JsonObject) => string>> = {
   clusterPods: clusterKeyOf,
   clusterExpiry: clusterKeyOf,
   clusterCommands: clusterKeyOf,
+  clusterRemoved: clusterKeyOf,
   clusterResults: clusterKeyOf,
   clusterDecisions: clusterKeyOf,
   clusterCensus: clusterKeyOf,

@@ -21,6 +21,7 @@ import {
   clusterDecision,
   clusterObjectResults,
   clusterPolicyRecord,
+  clusterRemoved,
 } from '../../../fixtures/cluster.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../fixtures/command.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
@@ -60,6 +61,7 @@ import {
   unsignedStatesReader,
 } from './state.ts';
 import type { TopicReaders } from './topic-readers.ts';
+import { undoReader } from './undo.ts';
 
 const policies = () => policySet();
 /** Gives FleetGC all the work that a policy can give. */
@@ -277,6 +279,15 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
       audit: auditReader('clusterCommands'),
       'signatures of verify': signaturesReader('clusterCommands'),
       'trust that warns': warnedReader('clusterCommands'),
+    },
+  },
+  clusterRemoved: {
+    events: () => [clusterRemoved(), clusterRemoved({ kept: { as: 'name', because: 'secret' } })],
+    readers: {
+      undo: undoReader,
+      audit: auditReader('clusterRemoved'),
+      'signatures of verify': signaturesReader('clusterRemoved'),
+      'trust that warns': warnedReader('clusterRemoved'),
     },
   },
   clusterResults: {

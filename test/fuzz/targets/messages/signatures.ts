@@ -35,6 +35,7 @@ type Verified = Extract<
   | 'clusterPods'
   | 'clusterExpiry'
   | 'clusterCommands'
+  | 'clusterRemoved'
   | 'clusterResults'
   | 'clusterCensus'
 >;

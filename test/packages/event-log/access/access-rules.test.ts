@@ -37,6 +37,7 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'clusterOwnership',
       'clusterPods',
       'clusterExpiry',
+      'clusterRemoved',
       'clusterResults',
       'clusterCensus',
       'deadLetters',

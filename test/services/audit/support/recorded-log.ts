@@ -25,6 +25,7 @@ const EMPTY: Recording = {
   clusterPods: [],
   clusterExpiry: [],
   clusterCommands: [],
+  clusterRemoved: [],
   clusterResults: [],
   clusterDecisions: [],
   clusterCensus: [],

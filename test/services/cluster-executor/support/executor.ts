@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../../../schemas/events/cluster-command.ts';
+import { ClusterRemoved } from '../../../../schemas/events/cluster-removed.ts';
 import { ClusterCommandResult, ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
 import type { ApprovalRecord } from '../../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
@@ -31,6 +32,8 @@ let commands = 0;
 export interface Harness {
   readonly api: FakeApi;
   readonly results: ResultEvent[];
+  /** What was kept before it was deleted. */
+  readonly kept: ClusterRemoved[];
   policy: ClusterPolicy;
   approvals: readonly ApprovalRecord[];
   readonly executor: ClusterExecutor;
@@ -56,6 +59,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
   const api = new FakeApi(nowMs);
   prepare?.(api);
   const results: ResultEvent[] = [];
+  const kept: ClusterRemoved[] = [];
   const stop = new AbortController();
   const state: { policy: ClusterPolicy; approvals: readonly ApprovalRecord[] } = {
     policy: clusterPolicy(),
@@ -71,6 +75,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
     publish: async (events) => {
       for (const { event } of events) results.push(checked(event));
     },
+    keep: async (removed) => void kept.push(ClusterRemoved.parse(removed)),
     sleep: time.sleep,
     random: () => 0,
     nowMs,
@@ -131,6 +136,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
   return {
     api,
     results,
+    kept,
     executor,
     time,
     order,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../../packages/kube-api/connection.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
+import { apiVersionOf } from '../../../../packages/owner-graph/kinds.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import { statusBody } from '../../../packages/kube-api/support/fake-connection.ts';
 
@@ -273,7 +274,9 @@ const refusal = (status: number, reason: string, details: object): Partial<ApiAn
 });
 
 const bodyOf = ({ keep, kind, whole, annotations, ...metadata }: StoredObject, accept?: string) => ({
-  ...(accept === 'application/json' ? { kind: kind.kind, ...whole } : { kind: 'PartialObjectMetadata' }),
+  ...(accept === 'application/json'
+    ? { apiVersion: apiVersionOf(kind), kind: kind.kind, ...whole }
+    : { kind: 'PartialObjectMetadata' }),
   metadata: {
     ...metadata,
     deletionTimestamp: metadata.deletionTimestamp ?? undefined,

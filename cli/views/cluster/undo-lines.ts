@@ -1,0 +1,65 @@
+import { printableLine } from '../../../packages/text/printable.ts';
+import { type ClusterObject, kindName } from '../../../schemas/events/cluster-objects.ts';
+import type { Creatable, LeftOutBecause, Undone } from '../../../services/cluster-undo/undo.ts';
+import { objectsText } from './object-text.ts';
+
+/** For people, beside the manifests: what is among them, what is not and why, and what nobody can tell. */
+export const undoLines = ({ creatable, leftOut }: Undone): readonly string[] =>
+  [
+    ...(creatable.length === 0 ? [] : [`Printed: ${kindsText(creatable.map(({ object }) => object))}.`]),
+    ...LEFT_OUT.flatMap(([because, why]) => {
+      const objects = leftOut.filter((each) => each.because === because).map(({ object }) => object);
+      return objects.length === 0 ? [] : [`Not printed: ${objectsText(objects.length, objects)}: ${why}.`];
+    }),
+    ...NOTES.flatMap(([concerns, note]) => {
+      const objects = creatable.filter(concerns).map(({ object }) => object);
+      return objects.length === 0 ? [] : [note(objectsText(objects.length, objects))];
+    }),
+  ].map(printableLine);
+
+const kindsText = (objects: readonly ClusterObject[]): string =>
+  [...Map.groupBy(objects, kindName)].map(([kind, same]) => `${same.length} ${kind}`).join(', ');
+
+const WHY: Readonly<Record<LeftOutBecause, string>> = {
+  secret: 'what is secret is never kept',
+  excepted: 'the policy excepts the kind (undoExcept)',
+  'not-kept': 'deleted while the policy did not say undo: manifest',
+  stayed: 'the deletion was refused, so it was not deleted',
+  'name-taken': 'an object of the same name was deleted later, and is the one that counts',
+  unreadable: 'what the event log holds is no manifest of it',
+};
+const LEFT_OUT = Object.entries(WHY);
+
+type Note = readonly [concerns: (each: Creatable) => boolean, note: (objects: string) => string];
+
+const isOne =
+  (...kinds: readonly string[]) =>
+  ({ object }: Creatable): boolean =>
+    kinds.includes(kindName(object));
+
+const NOTES: readonly Note[] = [
+  [
+    ({ hadOwners }) => hadOwners,
+    (objects) =>
+      `Without owner references: ${objects}. Whoever owned them is gone, or gets a new uid; a reference to the old one would have them deleted again. Set references to new owners yourself, where no controller does.`,
+  ],
+  [
+    ({ isToldGone }) => !isToldGone,
+    (objects) => `Perhaps still there: ${objects}. No result says whether the deletion was carried out.`,
+  ],
+  [
+    isOne('Pod', 'batch/Job'),
+    (objects) =>
+      `These run again once they are created: ${objects}. Fields such as nodeName are as they were.`,
+  ],
+  [
+    isOne('apiextensions.k8s.io/CustomResourceDefinition'),
+    () =>
+      'Custom resources can be created once their definition is established: if some are refused, create them again.',
+  ],
+  [
+    () => true,
+    () =>
+      'fleetgc does not know what is in the cluster now. "kubectl create -f -" refuses what is there under the same name; "kubectl apply -f -" would change it. Look at what is printed first: whoever may write to gc.cluster.removed could have written it.',
+  ],
+];

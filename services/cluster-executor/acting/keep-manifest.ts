@@ -1,0 +1,160 @@
+import { clusterRemovedId } from '../../../packages/decision/result-ids.ts';
+import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import type { LiveObject } from '../../../packages/kube-api/read.ts';
+import { MANIFEST_FORM, type WithManifest } from '../../../packages/kube-api/whole/manifest.ts';
+import { exceededBound } from '../../../packages/pipeline/parse/json-bounds.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import type { TraceContext } from '../../../packages/process/trace.ts';
+import { type ClusterInstant, kindName, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
+import {
+  type ClusterRemoved,
+  type KeptAs,
+  MANIFEST_BOUNDS,
+  MAX_MANIFEST_BYTES,
+  MAX_OWNERS_KEPT,
+  type ManifestLeftOut,
+} from '../../../schemas/events/cluster-removed.ts';
+import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import type { LiveReads } from '../checks/live-reads.ts';
+import { PROOF_HOLDS_MS } from '../checks/proofs.ts';
+import { failed, later, type Stop, settled, stopBy } from '../checks/stop.ts';
+import type { Order } from '../order.ts';
+import type { Conflict } from './deed.ts';
+
+export interface Keeping {
+  readonly identity: ClusterIdentity;
+  /** When the executor last heard from the API server. */
+  readonly at: () => ClusterInstant | null;
+  /** Resolves when the event log has it. */
+  readonly keep: (removed: ClusterRemoved, trace: TraceContext | null) => Promise<void>;
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+}
+
+/** What is to be kept, and what for. */
+export interface Kept {
+  readonly order: Order;
+  readonly policy: ClusterPolicy;
+  readonly kind: ServedKind;
+  readonly reads: Pick<LiveReads, 'whole'>;
+}
+
+/** How long an event log that did not take it is left alone. */
+const LOG_WAIT_MS = 5_000;
+
+/**
+ * Keeps an object on the event log in the very state that is deleted next, where the policy wants that; `null` where it lies there, or
+ * nobody wants it. What cannot be kept is not deleted.
+ */
+export async function keepManifest(
+  { order, policy, kind, reads }: Kept,
+  object: ObjectMetadata,
+  rehearse: boolean,
+  parts: Keeping,
+): Promise<Stop | Conflict | null> {
+  if (policy.undo !== 'manifest' || order.keptVersion === object.resourceVersion) return null;
+  const startedAtMs = parts.nowMs();
+  const because = leftOut(kind, policy);
+  const kept: KeptAs | Stop | Conflict =
+    because === null ? await manifestOf(kind, object, reads) : { as: 'name', because };
+  if ('kind' in kept) return kept;
+  if (rehearse) return null;
+  try {
+    await parts.keep(removedOf(order, { kind, object, kept }, parts), order.received.trace);
+  } catch (thrown) {
+    return untaken(thrown);
+  }
+  order.keptVersion = object.resourceVersion;
+  return parts.nowMs() - startedAtMs < PROOF_HOLDS_MS ? null : tooSlow();
+}
+
+/** Of groups that hold tokens and passwords by their purpose. */
+const SECRET_GROUPS: readonly string[] = ['oauth.openshift.io'];
+
+/** By its name in whatever group: what is called so holds what a Secret holds. */
+function leftOut(kind: ServedKind, { undoExcept = [] }: ClusterPolicy): ManifestLeftOut | null {
+  if (kind.kind === 'Secret' || SECRET_GROUPS.includes(kind.group)) return 'secret';
+  return undoExcept.includes(kindName(kind)) ? 'excepted' : null;
+}
+
+async function manifestOf(
+  kind: ServedKind,
+  object: ObjectMetadata,
+  reads: Kept['reads'],
+): Promise<KeptAs | Stop | Conflict> {
+  const found = await wholeOf(kind, object, reads);
+  if (found.kind !== 'found') return found;
+  const { uid, resourceVersion, manifest } = found.object;
+  if (uid !== object.uid) return settled({ outcome: 'not-found' });
+  if (resourceVersion !== object.resourceVersion)
+    return { kind: 'conflict', message: 'it changed before it was kept' };
+  if (manifest.kind === 'unreadable') return notKept(manifest.message);
+  if (exceededBound(manifest.text, MANIFEST_BOUNDS) !== null)
+    return notKept('its lists and maps are too many, or too deep');
+  const bytes = Buffer.byteLength(JSON.stringify(manifest.text));
+  return bytes <= MAX_MANIFEST_BYTES
+    ? { as: 'manifest', manifest: manifest.text }
+    : notKept(`it takes ${bytes} bytes, and ${MAX_MANIFEST_BYTES} are the most that is kept`);
+}
+
+async function wholeOf(
+  kind: ServedKind,
+  object: ObjectMetadata,
+  reads: Kept['reads'],
+): Promise<Whole | Stop> {
+  try {
+    const found = await reads.whole({ kind, named: object }, MANIFEST_FORM);
+    if (found.kind === 'found') return found;
+    if (found.kind === 'absent') return settled({ outcome: 'not-found' });
+    return found.answer.status === 200 ? notKept(found.message) : stopBy(found.answer, kind, object);
+  } catch (thrown) {
+    const error = toFleetGcError(thrown);
+    if (error.code !== 'API_ANSWER_TOO_LARGE') throw thrown;
+    return notKept(error.message);
+  }
+}
+
+type Whole = Extract<LiveObject<WithManifest>, { kind: 'found' }>;
+
+function removedOf(
+  { command, item }: Order,
+  { kind, object, kept }: Pick<Kept, 'kind'> & { readonly object: ObjectMetadata; readonly kept: KeptAs },
+  { identity, at }: Keeping,
+): ClusterRemoved {
+  const { uid, resourceVersion, namespace, name } = object;
+  const { clusterInstance } = identity;
+  return {
+    type: 'fleetgc.cluster.removed',
+    version: 1,
+    id: clusterRemovedId({ clusterInstance, commandId: command.id }, object),
+    ...identity,
+    at: at(),
+    commandId: command.id,
+    decisionId: command.decisionId,
+    object: { ...kind, namespace: kind.namespaced ? namespace : '', name, uid, resourceVersion },
+    rule: item.rule,
+    owners: object.ownerReferences
+      .slice(0, MAX_OWNERS_KEPT)
+      .map((owner) => ({ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid })),
+    kept,
+  };
+}
+
+/** What cannot be kept now cannot be kept later. */
+const notKept = (why: string): Stop => failed({ reason: 'not-kept', message: notKeptText(why) });
+
+/** What the event log does not take now it may take later. */
+function untaken(thrown: unknown): Stop {
+  const { retry, message } = toFleetGcError(thrown);
+  return retry ? later('not-kept', notKeptText(message), LOG_WAIT_MS) : notKept(message);
+}
+
+const notKeptText = (why: string): string =>
+  `it stays, since the policy says undo: manifest and it could not be kept: ${why}`;
+
+/** What was proved of its owners is too old by now. */
+const tooSlow = (): Conflict => ({
+  kind: 'conflict',
+  message: 'to keep it took long, so it is judged again',
+});
