@@ -1,11 +1,17 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { trustRootsText } from '../../../packages/trust/roots-file.ts';
+import { signRecord } from '../../../packages/trust/signature.ts';
 import type { ClusterObject } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterRemoved } from '../../../schemas/events/cluster-removed.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
 import { clusterObject, clusterObjectResults, clusterRemoved } from '../../fixtures/cluster.ts';
+import { certified, FLEET, newKey, rootsOf } from '../../fixtures/trust.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type OwnLog, ownLog } from '../fleetgc.ts';
 
 interface Removed extends Partial<Omit<ClusterRemoved, 'object'>> {
@@ -263,5 +269,23 @@ test('records of other clusters and records that are none are not printed', asyn
   ]);
   const { documents, stderr } = await undo(own);
   expect(namesOf(documents)).toEqual(['x']);
+  expect(stderr).toContain('1 record could not be read or believed');
+});
+
+test('with the roots only what a key of a cluster signed is printed', async () => {
+  const own = await ownLog();
+  const [root, cluster] = [newKey(), newKey()];
+  const roots = join(temporaryDirectory(), 'roots.yaml');
+  writeFileSync(roots, trustRootsText(rootsOf(root)));
+  const nowMs = Date.now();
+  const times = { issuedAtMs: nowMs - 60_000, notAfterMs: nowMs + 3_600_000 };
+  const { key, ...statement } = certified(root, cluster, { role: 'cluster', ...times });
+  await own.log.publish([{ ...statement, key: key ?? '' }]);
+  const record = outgoing(clusterOutput('clusterRemoved', removed({ object: { name: 'signed' } })));
+  await own.log.publish([signRecord(record, { fleet: FLEET, key: cluster, generation: null })]);
+  await kept(own, removed({ object: { name: 'forged' } }));
+  expect(namesOf((await undo(own)).documents).toSorted()).toEqual(['forged', 'signed']);
+  const { documents, stderr } = await undo(own, '--trust-roots', roots);
+  expect(namesOf(documents)).toEqual(['signed']);
   expect(stderr).toContain('1 record could not be read or believed');
 });
