@@ -231,6 +231,6 @@ const isWhole = ({ fromMs, toMs }: TimeRange): boolean => fromMs === null && toM
 const nothingText = ({ counts, range }: Verification): string => {
   const where = isWhole(range) ? 'on the event log' : 'in that time';
   return counts.records === 0
-    ? `no record of any node lies ${where}`
+    ? `no record of any node or cluster lies ${where}`
     : `of ${counted(counts.records, 'record')} ${where} none is a decision`;
 };

@@ -6,15 +6,9 @@ import { shortIds } from '../short-id.ts';
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Facts that are times, and no durations. */
-const TIMES: ReadonlySet<string> = new Set([
-  'lastUsedMs',
-  'firstDetectedMs',
-  'untilMs',
-  'takenAtMs',
-  'createdAtMs',
-  'finishedAtMs',
-]);
+/** Facts that are times, and no durations, beside those whose names end with AtMs. */
+const TIMES: ReadonlySet<string> = new Set(['lastUsedMs', 'firstDetectedMs', 'untilMs']);
+const isTime = (name: string): boolean => name.endsWith('AtMs') || TIMES.has(name);
 const WORD_BOUNDARY = /(?<=[a-z0-9])(?=[A-Z])/;
 
 /** `age 3m, minimum age 5m` */
@@ -41,7 +35,7 @@ function valueText(name: string, value: Facts[string]): string {
 
 function numberText(name: string, value: number): string {
   if (name.endsWith('Bytes')) return signedSizeText(BigInt(Math.round(value)));
-  if (TIMES.has(name)) return timeText(value);
+  if (isTime(name)) return timeText(value);
   return name.endsWith('Ms') ? roughDuration(value) : String(value);
 }
 

@@ -88,7 +88,7 @@ function firstItem(path: string, kind: string): Removed {
     `SELECT value FROM records JOIN partitions ON partitions.id = partition_id
      WHERE topic = ? AND offset > partitions.next_offset / 2 AND instr(value, ?) > 0 LIMIT 1`,
   );
-  const row = commands.get(TOPICS.commands.name, Buffer.from(`"kind":"${kind}","id"`));
+  const row = commands.get(TOPICS.commands.name, Buffer.from(`"kind":"${kind}"`));
   if (!(row?.value instanceof Uint8Array)) throw new Error(`no command of the month names a ${kind}`);
   const { cluster, node, items }: Command = JSON.parse(Buffer.from(row.value).toString('utf8'));
   const item = items.find((one) => one.kind === kind);

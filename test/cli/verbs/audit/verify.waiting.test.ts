@@ -171,13 +171,13 @@ test.each<{ name: string; args: string[]; exitCode: number; says: string }>([
     name: 'an empty log',
     args: [],
     exitCode: 3,
-    says: 'there is nothing to verify: no record of any node lies on the event log',
+    says: 'there is nothing to verify: no record of any node or cluster lies on the event log',
   },
   {
     name: 'an empty time',
     args: ['--from', '2020-01-01', '--to', '2020-01-02'],
     exitCode: 3,
-    says: 'there is nothing to verify: no record of any node lies in that time',
+    says: 'there is nothing to verify: no record of any node or cluster lies in that time',
   },
   {
     name: 'a time that ends before it begins',

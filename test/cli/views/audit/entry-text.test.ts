@@ -242,6 +242,7 @@ test('facts in words: durations, times, sizes, ids in short', () => {
   expect(factsText(facts)).toBe(
     'age 1h2m3s, last used 2026-01-01T00:00:00Z, size 1.2 kB, pinned no, id abababababab',
   );
+  expect(factsText({ dueAtMs: NOW })).toBe('due at 2026-01-01T00:00:00Z');
   expect(factsText({ lastUsedMs: null, other: null, list: '' })).toBe(
     'last used never, other unknown, list (none)',
   );
