@@ -1,4 +1,4 @@
-/** Changes the sources one place at a time and runs the tests that reach it. `--only FOLDER`, `--files GLOB`, `--sample COUNT`; see docs/how-it-works/mutation.md. */
+/** Changes the sources one place at a time and runs the tests that reach it. `--only FOLDER`, `--files GLOB`, `--tests GLOB`, `--sample COUNT`; see docs/how-it-works/mutation.md. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,6 +13,8 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     files: { type: 'string' },
+    // Only these tests of a folder; all without it.
+    tests: { type: 'string' },
     // Of each folder, so many mutants; all without it.
     sample: { type: 'string' },
     // Also what an earlier run has found already.
@@ -27,18 +29,22 @@ if (asked.length === 0) throw new Error(`--only is one of: ${FOLDERS.map(({ name
 
 const directory = join(CHECKOUT, '.mutation');
 mkdirSync(directory, { recursive: true });
-const { files } = values;
+const { files, tests } = values;
 const sampleSize =
   values.sample === undefined
     ? Number.POSITIVE_INFINITY
     : z.coerce.number().int().min(1).parse(values.sample);
+const matching =
+  (glob: string | undefined) =>
+  (file: string): boolean =>
+    glob === undefined || matchesGlob(file, glob);
 const accounts: FolderAccount[] = [];
 const useless: string[] = [];
 for (const folder of asked) {
-  const isMeant = (file: string): boolean => files === undefined || matchesGlob(file, files);
   const { account, unused } = await runFolder(folder, {
     directory,
-    isMeant,
+    isMeant: matching(files),
+    isTest: matching(tests),
     sampleSize,
     isAfresh: values.afresh,
     explanations: readExplanations(),

@@ -23,6 +23,7 @@ test('mutants are killed, survive, loop for ever or are reached by no test, and 
   const asked = {
     directory,
     isMeant: () => true,
+    isTest: () => true,
     sampleSize: Infinity,
     isAfresh: false,
     explanations,

@@ -13,6 +13,8 @@ import type { Covered, Task, Verdict } from './worker/job.ts';
 export interface Asked {
   readonly directory: string;
   readonly isMeant: (file: string) => boolean;
+  /** Of the folder's tests. */
+  readonly isTest: (file: string) => boolean;
   /** So many of the folder's mutants are judged: as many as there are, or a sample of them. */
   readonly sampleSize: number;
   readonly isAfresh: boolean;
@@ -28,7 +30,7 @@ export interface FolderRun {
 
 export async function runFolder(
   folder: Folder,
-  { directory, isMeant, sampleSize, isAfresh, explanations, say }: Asked,
+  { directory, isMeant, isTest, sampleSize, isAfresh, explanations, say }: Asked,
 ): Promise<FolderRun> {
   const own = join(directory, folder.name.replaceAll('/', '-'));
   mkdirSync(own, { recursive: true });
@@ -41,7 +43,7 @@ export async function runFolder(
       Object.fromEntries(Object.entries(contents).map(([file, text]) => [join(CHECKOUT, file), text])),
     ),
   );
-  const covered = await cover(own, sources, testsOf(folder));
+  const covered = await cover(own, sources, testsOf(folder).filter(isTest));
   tellFailures(covered, say);
   const tasks = new Map(planTasks(mutants, covered).map((task) => [task.key, task]));
   const kept = new KeptVerdicts(join(own, 'verdicts.json'));
