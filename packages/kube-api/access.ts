@@ -1,17 +1,25 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { FleetGcError } from '../process/errors.ts';
+import { unreadableReason } from '../process/options/named-file.ts';
+import type { Sources } from '../process/system-sources.ts';
+import { type CredentialSource, type Credentials, FileCredentials, usable } from './credentials.ts';
+import { type Environment, proxyOfEnvironment } from './proxy.ts';
 
-/** How an API server is reached. Secrets that rotate are asked for anew. */
+/** How an API server is reached. */
 export interface ApiAccess {
   /** `https://10.0.0.1:6443`, perhaps with a path in front of all others. */
   readonly server: string;
-  /** Of the serving certificate; `null` for those that the system trusts. */
-  readonly authority: Buffer | null;
-  /** The name in that certificate, where it is not the host. */
+  /** The name in its certificate, where it is not the host. */
   readonly serverName: string | null;
-  readonly clientCertificate: { readonly certificate: Buffer; readonly key: Buffer } | null;
-  /** Asked for each request; `null` where a certificate says who we are. */
-  readonly token: () => string | null;
+  /** URL of the HTTP proxy on the way there, perhaps with a password in it; `null` for a direct way. */
+  readonly proxy: string | null;
+  readonly credentials: CredentialSource;
+}
+
+/** What access needs of the process. */
+export interface Surrounding {
+  readonly environment: Environment;
+  readonly sources: Pick<Sources, 'now' | 'monotonicNow'>;
 }
 
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -21,21 +29,33 @@ export const inClusterNamespace = (directory = ACCOUNT): string | null =>
   existsSync(`${directory}/namespace`) ? readFileSync(`${directory}/namespace`, 'utf8').trim() : null;
 
 /** The service account of the pod in which this process runs. Throws `CONFIG_INVALID` where there is none. */
-export function inClusterAccess(
-  environment: Readonly<Record<string, string | undefined>>,
-  directory = ACCOUNT,
-): ApiAccess {
+export function inClusterAccess({ environment, sources }: Surrounding, directory = ACCOUNT): ApiAccess {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
   if (host === undefined || port === undefined || !existsSync(`${directory}/token`))
     throw new FleetGcError(
       'CONFIG_INVALID',
       'this process does not run in a pod with a service account: name a file with --kubeconfig that says how the API server is reached',
     );
-  return {
-    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    authority: readFileSync(`${directory}/ca.crt`),
-    serverName: null,
-    clientCertificate: null,
-    token: () => readFileSync(`${directory}/token`, 'utf8').trim(),
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const refuse = (why: string): FleetGcError =>
+    new FleetGcError('CONFIG_INVALID', `the service account in ${directory} cannot be used: ${why}`);
+  const read = (): Credentials => {
+    const authority = readAccountFile(`${directory}/ca.crt`);
+    const token = readAccountFile(`${directory}/token`).toString('utf8').trim();
+    return usable({ authority, clientCertificate: null, token }, refuse);
   };
+  return {
+    server,
+    serverName: null,
+    proxy: proxyOfEnvironment(new URL(server), environment),
+    credentials: new FileCredentials(read, sources.monotonicNow),
+  };
+}
+
+function readAccountFile(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new FleetGcError('CONFIG_INVALID', `${path} cannot be read: ${unreadableReason(cause)}`, { cause });
+  }
 }

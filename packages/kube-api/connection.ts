@@ -1,27 +1,11 @@
-import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
-import * as https from 'node:https';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { FleetGcError } from '../process/errors.ts';
 import { LinkedController } from '../process/linked-controller.ts';
-import { http } from '../process/node-http.ts';
 import type { ApiAccess } from './access.ts';
+import { Agents } from './agents.ts';
+import { areSame, type Credentials } from './credentials.ts';
+import { type ApiRequest, rejectionIn, type Sent, send } from './send.ts';
 import type { ServerClock } from './server-clock.ts';
-
-/*
- * Node's own client, as for the kubelet: undici would load 9 to 22 MB of code beside it, and gives nothing here that is missed.
- * HTTP/1.1, for which no number of streams is limited: a hundred watches and the lists do not wait for each other.
- */
-
-export interface ApiRequest {
-  readonly method: 'GET' | 'DELETE' | 'PATCH' | 'POST';
-  /** With its query. */
-  readonly path: string;
-  readonly accept?: string;
-  readonly contentType?: string;
-  readonly ifNoneMatch?: string;
-  readonly body?: string;
-  /** A larger answer is not read; 128 MiB where it is not given. */
-  readonly mostAnswerBytes?: number;
-}
 
 export interface ApiAnswer {
   readonly status: number;
@@ -58,26 +42,21 @@ export interface ConnectionOptions {
 const TIMEOUT_MS = 65_000;
 /** A page of 500 objects of whole metadata: most have 2 to 20 KiB, one has 1.5 MiB at most. */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
-const KEEP_ALIVE = { keepAlive: true, timeout: 90_000 } as const;
 
 export function apiConnection(options: ConnectionOptions): ApiConnection {
-  const { access, clock, nowMs } = options;
-  const base = new URL(access.server);
-  const agent = agentFor(access, base);
-  const once = async (request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-    const sentAtMs = nowMs();
-    const response = await send({ request, base, agent, signal }, options);
-    const dateMs = Date.parse(response.headers.date ?? '');
-    if (!Number.isNaN(dateMs)) clock.told({ dateMs, sentAtMs, receivedAtMs: nowMs() });
-    return response;
-  };
+  const { access } = options;
+  const { credentials } = access;
+  const agents = new Agents(access);
+  const answered = (request: ApiRequest, as: Credentials, signal: AbortSignal): Promise<IncomingMessage> =>
+    answeredAs({ request, as, signal }, { ...options, agents });
   return {
-    clock,
+    clock: options.clock,
     call: async (request, signal) => {
+      const as = await unlessAborted(credentials.current(), signal);
       using within = new LinkedController(...(signal === undefined ? [] : [signal]));
       const deadline = setTimeout(() => within.abort(tooSlow()), TIMEOUT_MS);
       try {
-        const response = await once(request, within.signal);
+        const response = await answered(request, as, within.signal);
         const body = await bodyOf(response, access.server, request.mostAnswerBytes);
         return { status: statusOf(response), headers: response.headers, body };
       } finally {
@@ -85,10 +64,11 @@ export function apiConnection(options: ConnectionOptions): ApiConnection {
       }
     },
     stream: async (request, signal) => {
+      const as = await unlessAborted(credentials.current(), signal);
       const within = new LinkedController(signal);
       const deadline = setTimeout(() => within.abort(tooSlow()), TIMEOUT_MS);
       try {
-        const response = await once(request, within.signal);
+        const response = await answered(request, as, within.signal);
         response.once('close', () => within[Symbol.dispose]());
         return { status: statusOf(response), headers: response.headers, body: response };
       } catch (error) {
@@ -98,94 +78,74 @@ export function apiConnection(options: ConnectionOptions): ApiConnection {
         clearTimeout(deadline);
       }
     },
-    [Symbol.dispose]: () => agent.destroy(),
+    [Symbol.dispose]: () => {
+      agents[Symbol.dispose]();
+      credentials[Symbol.dispose]();
+    },
   };
+}
+
+interface Asked {
+  readonly request: ApiRequest;
+  readonly as: Credentials;
+  readonly signal: AbortSignal;
+}
+
+interface Asking extends ConnectionOptions {
+  readonly agents: Agents;
+}
+
+/** Where the credentials are rejected, and there are others by now, it is asked once more: nothing was done of what was asked. */
+async function answeredAs({ request, as, signal }: Asked, asking: Asking): Promise<IncomingMessage> {
+  const { credentials } = asking.access;
+  const first = await attempt({ request, as, signal }, asking);
+  const because = rejectionIn(first);
+  if (because === null) return answerIn(first);
+  const newer = await credentials.insteadOf(as, because);
+  if (areSame(newer, as)) return answerIn(first);
+  if ('response' in first) first.response.destroy();
+  return answerIn(await attempt({ request, as: newer, signal }, asking));
+}
+
+async function attempt(
+  { request, as, signal }: Asked,
+  { agents, access, clock, nowMs, userAgent }: Asking,
+): Promise<Sent> {
+  const sentAtMs = nowMs();
+  const { server: base } = access;
+  const sent = await send({ request, token: as.token, agent: agents.for(as), base, userAgent, signal });
+  if ('error' in sent) return sent;
+  const dateMs = Date.parse(sent.response.headers.date ?? '');
+  if (!Number.isNaN(dateMs)) clock.told({ dateMs, sentAtMs, receivedAtMs: nowMs() });
+  return sent;
+}
+
+function answerIn(sent: Sent): IncomingMessage {
+  if ('error' in sent) throw sent.error;
+  return sent.response;
+}
+
+/** Who waits for credentials goes on when it is told to stop; others may still need them. */
+async function unlessAborted(
+  credentials: Promise<Credentials>,
+  signal: AbortSignal | undefined,
+): Promise<Credentials> {
+  if (signal === undefined) return await credentials;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = (): void =>
+    reject(new FleetGcError('API_UNREACHABLE', 'stopped before the API server was asked'));
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([credentials, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 const tooSlow = (): Error => new Error(`nothing came within ${TIMEOUT_MS / 1000} s`);
 
 const statusOf = ({ statusCode }: IncomingMessage): number => statusCode ?? 0;
-
-function agentFor({ authority, serverName, clientCertificate }: ApiAccess, base: URL): Agent {
-  if (base.protocol === 'http:') return new http.Agent(KEEP_ALIVE);
-  return new https.Agent({
-    ...KEEP_ALIVE,
-    ...(authority !== null && { ca: authority }),
-    ...(serverName !== null && { servername: serverName }),
-    ...(clientCertificate !== null && { cert: clientCertificate.certificate, key: clientCertificate.key }),
-  });
-}
-
-interface Sending {
-  readonly request: ApiRequest;
-  readonly base: URL;
-  readonly agent: Agent;
-  readonly signal: AbortSignal;
-}
-
-/** A connection that was kept open may end as it is used again; only what changes nothing is asked once more. */
-async function send(sending: Sending, options: ConnectionOptions): Promise<IncomingMessage> {
-  try {
-    return await attempt(sending, options);
-  } catch (error) {
-    if (sending.request.method !== 'GET' || !isStaleConnection(error)) throw unreachable(sending, error);
-  }
-  return attempt(sending, options).catch((error) => {
-    throw unreachable(sending, error);
-  });
-}
-
-class StaleConnection extends Error {}
-const isStaleConnection = (error: unknown): boolean => error instanceof StaleConnection;
-
-function attempt(
-  { request, base, agent, signal }: Sending,
-  { access, userAgent }: ConnectionOptions,
-): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const { request: begin } = base.protocol === 'https:' ? https : http;
-  const token = access.token();
-  const settings: RequestOptions = {
-    method: request.method,
-    agent,
-    signal,
-    headers: {
-      'user-agent': userAgent,
-      accept: request.accept ?? 'application/json',
-      ...(token !== null && { authorization: `Bearer ${token}` }),
-      ...(request.ifNoneMatch !== undefined && { 'if-none-match': request.ifNoneMatch }),
-      ...(request.body !== undefined && {
-        'content-type': request.contentType ?? 'application/json',
-        'content-length': Buffer.byteLength(request.body),
-      }),
-    },
-  };
-  const sent: ClientRequest = begin(urlOf(base, request.path), settings, resolve);
-  sent.on('error', (error: Error & { code?: string }) => {
-    const isStale = sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
-    reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);
-  });
-  sent.end(request.body);
-  return promise;
-}
-
-/** The server's address may have a path of its own, as behind a proxy of clusters. */
-const urlOf = (base: URL, path: string): URL => new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
-
-const unreachable = ({ base, request }: Sending, cause: unknown): FleetGcError =>
-  cause instanceof FleetGcError
-    ? cause
-    : new FleetGcError(
-        'API_UNREACHABLE',
-        `the API server at ${base.origin} gave no answer to ${request.method} ${request.path.slice(0, 200)}: ${whyOf(cause)}`,
-        { cause },
-      );
-
-/** What was aborted says why in its cause. */
-const whyOf = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return String(cause);
-  return cause.cause instanceof Error ? cause.cause.message : cause.message;
-};
 
 async function bodyOf(
   response: IncomingMessage,

@@ -5,11 +5,21 @@ import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import { readTextFile, unreadableReason } from '../process/options/named-file.ts';
 import { exceededYamlBound } from '../process/options/yaml-bounds.ts';
-import type { ApiAccess } from './access.ts';
+import type { ApiAccess, Surrounding } from './access.ts';
+import {
+  type ClientCertificate,
+  type CredentialSource,
+  type Credentials,
+  FileCredentials,
+  usable,
+} from './credentials.ts';
+import { ExecCredentials } from './exec-credentials.ts';
+import { ExecPlugin, type PluginCluster } from './exec-plugin.ts';
+import { proxyOfEnvironment, requireProxy } from './proxy.ts';
 
 /*
  * Our own, and not the KubeConfig of @kubernetes/client-node: that one loads 90 MB of code into a process whose whole graph of
- * 100,000 objects takes 40. What it would bring beside this are plugins that run other programs.
+ * 100,000 objects takes 40.
  */
 
 const Text = z.string().min(1);
@@ -19,7 +29,10 @@ const Cluster = z.object({
   'certificate-authority-data': Text.optional(),
   'tls-server-name': Text.optional(),
   'insecure-skip-tls-verify': z.boolean().optional(),
+  'proxy-url': Text.optional(),
+  extensions: z.array(z.object({ name: z.string(), extension: z.unknown() })).nullish(),
 });
+type ClusterEntry = z.infer<typeof Cluster>;
 const User = z.object({
   token: Text.optional(),
   tokenFile: Text.optional(),
@@ -27,7 +40,7 @@ const User = z.object({
   'client-certificate-data': Text.optional(),
   'client-key': Text.optional(),
   'client-key-data': Text.optional(),
-  exec: z.unknown().optional(),
+  exec: ExecPlugin.nullish(),
   'auth-provider': z.unknown().optional(),
   username: z.unknown().optional(),
   as: z.unknown().optional(),
@@ -49,22 +62,25 @@ const Kubeconfig = z.object({
 type UserEntry = z.infer<typeof User>;
 
 /** `context`: `null` for the current one. Throws `CONFIG_INVALID`, which says what the file lacks. */
-export function kubeconfigAccess(file: string, context: string | null): ApiAccess {
+export function kubeconfigAccess(file: string, context: string | null, surrounding: Surrounding): ApiAccess {
   const config = readKubeconfig(file);
   const chosen = chosenContext(config, file, context);
   const cluster = config.clusters?.find((each) => each.name === chosen.cluster)?.cluster;
   if (cluster === undefined)
     throw invalid(file, `it has no cluster "${chosen.cluster}", which its context names`);
   const user = config.users?.find((each) => each.name === chosen.user)?.user ?? {};
-  const inFile = fileReader(file);
   if (cluster['insecure-skip-tls-verify'] === true)
     throw invalid(file, 'it says not to verify who the server is, which FleetGC always does');
+  requireUsable(user, file);
+  const { server, 'proxy-url': proxy } = cluster;
   return {
-    server: cluster.server,
-    authority: contentOf(cluster, 'certificate-authority', inFile),
+    server,
     serverName: cluster['tls-server-name'] ?? null,
-    clientCertificate: clientCertificate(user, inFile),
-    token: tokenOf(user, file, inFile),
+    proxy:
+      proxy === undefined
+        ? proxyOfEnvironment(new URL(server), surrounding.environment)
+        : requireProxy(proxy, `the kubeconfig ${file}`),
+    credentials: credentialsOf({ file, cluster, user }, surrounding),
   };
 }
 
@@ -132,22 +148,97 @@ function contentOf<Key extends string>(
   return path === undefined ? null : inFile(key, path);
 }
 
-function clientCertificate(user: UserEntry, inFile: ReadInFile): ApiAccess['clientCertificate'] {
-  const certificate = contentOf(user, 'client-certificate', inFile);
-  const key = contentOf(user, 'client-key', inFile);
-  return certificate === null || key === null ? null : { certificate, key };
+interface Entries {
+  readonly file: string;
+  readonly cluster: ClusterEntry;
+  readonly user: UserEntry;
 }
 
-function tokenOf(user: UserEntry, file: string, inFile: ReadInFile): ApiAccess['token'] {
-  const { token = null, tokenFile } = user;
-  if (user.exec !== undefined || user['auth-provider'] !== undefined || user.username !== undefined)
+function credentialsOf(
+  { file, cluster, user }: Entries,
+  { environment, sources }: Surrounding,
+): CredentialSource {
+  const inFile = fileReader(file);
+  const authority = (): Buffer | null => contentOf(cluster, 'certificate-authority', inFile);
+  const read = (): Credentials =>
+    usable(
+      {
+        authority: authority(),
+        clientCertificate: clientCertificate(user, file, inFile),
+        token: tokenOf(user, inFile),
+      },
+      (why) => invalid(file, why),
+    );
+  const files = new FileCredentials(read, sources.monotonicNow);
+  const plugin = user.exec ?? null;
+  if (plugin === null) return files;
+  const told = () => (plugin.provideClusterInfo === true ? toldToPlugin(cluster, authority()) : null);
+  return new ExecCredentials({ run: { plugin, file, cluster: told, environment }, files, sources });
+}
+
+/** The name under which a cluster's entry holds what is meant for plugins alone. */
+const FOR_PLUGINS = 'client.authentication.k8s.io/exec';
+
+function toldToPlugin(cluster: ClusterEntry, authority: Buffer | null): PluginCluster {
+  const { server, 'tls-server-name': serverName, 'proxy-url': proxy, extensions } = cluster;
+  const config = extensions?.find(({ name }) => name === FOR_PLUGINS)?.extension;
+  return {
+    server,
+    ...(serverName !== undefined && { 'tls-server-name': serverName }),
+    ...(authority !== null && { 'certificate-authority-data': authority.toString('base64') }),
+    ...(proxy !== undefined && { 'proxy-url': proxy }),
+    ...(config !== undefined && { config }),
+  };
+}
+
+function clientCertificate(user: UserEntry, file: string, inFile: ReadInFile): ClientCertificate | null {
+  const certificate = contentOf(user, 'client-certificate', inFile);
+  const key = contentOf(user, 'client-key', inFile);
+  if (certificate === null && key === null) return null;
+  if (certificate === null || key === null)
+    throw invalid(file, 'its user has only one of client-certificate and client-key: give both');
+  return { certificate, key };
+}
+
+function tokenOf({ token, tokenFile }: UserEntry, inFile: ReadInFile): string | null {
+  if (tokenFile === undefined) return token ?? null;
+  return inFile('tokenFile', tokenFile).toString('utf8').trim();
+}
+
+/** Refuses users of whom we cannot be one. */
+function requireUsable(user: UserEntry, file: string): void {
+  if (user['auth-provider'] !== undefined || user.username !== undefined)
     throw invalid(
       file,
-      'its user has an exec plugin, an auth provider or a password: give a token, a token file or a client certificate',
+      'its user has an auth provider or a password: give a token, a token file, a client certificate or an exec plugin',
     );
   // Whoever wrote it wants fewer rights than the token has.
   if (user.as !== undefined)
     throw invalid(file, 'its user acts as another one (as): make a kubeconfig with an account of that one');
-  if (tokenFile === undefined) return () => token;
-  return () => inFile('tokenFile', tokenFile).toString('utf8').trim();
+  if (user.exec != null) requirePlugin(user, user.exec, file);
+}
+
+const OTHER_WAYS = [
+  'token',
+  'tokenFile',
+  'client-certificate',
+  'client-certificate-data',
+  'client-key',
+  'client-key-data',
+] as const;
+
+function requirePlugin(user: UserEntry, { apiVersion, interactiveMode }: ExecPlugin, file: string): void {
+  const other = OTHER_WAYS.find((way) => user[way] !== undefined);
+  if (other !== undefined)
+    throw invalid(file, `its user has an exec plugin and ${other} beside it: keep one of the two`);
+  if (interactiveMode === 'Always')
+    throw invalid(
+      file,
+      'its exec plugin has to talk to a person (interactiveMode: Always), and FleetGC runs without one: make an account of its own, and give its token',
+    );
+  if (interactiveMode == null && apiVersion.endsWith('/v1'))
+    throw invalid(
+      file,
+      `its exec plugin says no interactiveMode, which ${apiVersion} wants: IfAvailable or Never`,
+    );
 }

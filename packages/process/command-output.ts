@@ -9,26 +9,35 @@ export interface CommandLimits {
   /** Of stdout. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  /** In place of that of this process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-export type CommandOutput =
-  | { readonly ok: true; readonly stdout: string }
-  /** `why` continues a sentence about the command. What it wrote by then may be anything. */
-  | { readonly ok: false; readonly why: string; readonly stdout: string; readonly stderr: string };
+export type CommandOutput = { readonly ok: true; readonly stdout: string } | CommandFailure;
+
+export interface CommandFailure {
+  readonly ok: false;
+  /** Continues a sentence about the command. */
+  readonly why: string;
+  readonly isStarted: boolean;
+  /** What it wrote by then may be anything. */
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 /** For people; what comes behind is read and forgotten. */
 const MAX_STDERR_BYTES = 2_000;
 
 /**
- * What a command writes to stdout. It gets no stdin, and the environment of this process. When its time is over, it is
- * killed with all that it has started.
+ * What a command writes to stdout. It gets no stdin. When its time is over, it is killed with all that it has started.
  */
 export async function commandOutput(command: Command, limits: CommandLimits): Promise<CommandOutput> {
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<string>();
+  const { promise: stopped, resolve } = Promise.withResolvers<End>();
+  const stop = (why: string): void => resolve({ why, isStarted: true });
   const [program, ...words] = command;
   using cleanup = new DisposableStack();
-  const started = start(program, words);
-  if (typeof started === 'string') return { ok: false, why: started, stdout: '', stderr: '' };
+  const started = start(program, words, limits.environment ?? process.env);
+  if ('why' in started) return { ok: false, ...started, stdout: '', stderr: '' };
   cleanup.defer(() => killAll(started));
   const timer = setTimeout(
     () => stop(`it did not end within ${limits.timeoutMs / 1000} s`),
@@ -42,20 +51,26 @@ export async function commandOutput(command: Command, limits: CommandLimits): Pr
   const tooMuch = (): void => stop(`it wrote more than ${limits.maxBytes} bytes to stdout`);
   const stdout = collect(started.stdout, limits.maxBytes, tooMuch);
   const stderr = collect(started.stderr, MAX_STDERR_BYTES, () => undefined);
-  const why = await Promise.race([stopped, endOf(started)]);
-  return why === null
+  const end = await Promise.race([stopped, endOf(started)]);
+  return end === null
     ? { ok: true, stdout: stdout() }
-    : { ok: false, why, stdout: stdout(), stderr: stderr() };
+    : { ok: false, ...end, stdout: stdout(), stderr: stderr() };
 }
+
+type End = Pick<CommandFailure, 'why' | 'isStarted'>;
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 /** In a group of its own, so that all of it can be killed. */
-function start(program: string, words: readonly string[]): Child | string {
+function start(
+  program: string,
+  words: readonly string[],
+  env: NonNullable<CommandLimits['environment']>,
+): Child | End {
   try {
-    return spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    return spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { ...env } });
   } catch (error) {
-    return startFailure(error);
+    return notStarted(error);
   }
 }
 
@@ -65,18 +80,21 @@ const FAILURES: Readonly<Record<string, string>> = {
 };
 
 /** The system's own message repeats the words that the command is told. */
-function startFailure(error: unknown): string {
+function notStarted(error: unknown): End {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'for an unknown reason';
-  return FAILURES[code] ?? `it cannot be started (${code})`;
+  return { why: FAILURES[code] ?? `it cannot be started (${code})`, isStarted: false };
 }
 
 /** `null` when all went well. */
-function endOf(child: Child): Promise<string | null> {
-  const { promise, resolve } = Promise.withResolvers<string | null>();
-  child.on('error', (error) => resolve(startFailure(error)));
+function endOf(child: Child): Promise<End | null> {
+  const { promise, resolve } = Promise.withResolvers<End | null>();
+  child.on('error', (error) => resolve(notStarted(error)));
   child.on('close', (code, signal) => {
     if (code === 0) resolve(null);
-    else resolve(code === null ? `${signal} ended it` : `it ended with exit code ${code}`);
+    else {
+      const why = code === null ? `${signal} ended it` : `it ended with exit code ${code}`;
+      resolve({ why, isStarted: true });
+    }
   });
   return promise;
 }

@@ -47,6 +47,7 @@ export const ERROR_CODES = {
   API_ANSWER_TOO_LARGE: { retry: true, exitCode: 1 },
   API_ANSWER_UNREADABLE: { retry: true, exitCode: 1 },
   API_REFUSED: { retry: true, exitCode: 1 },
+  API_NO_CREDENTIALS: { retry: true, exitCode: 1 },
   API_REPLACED: { retry: true, exitCode: 1 },
   LEASE_LOST: { retry: true, exitCode: 1 },
   PODS_UNREADABLE: { retry: true, exitCode: 1 },

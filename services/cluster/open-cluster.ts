@@ -24,7 +24,7 @@ export interface OpenCluster extends Omit<OpenApiServer, 'clusterInstance'> {
 interface Opening {
   /** Where a pod finds the API server. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly sources: Pick<Sources, 'monotonicNow'>;
+  readonly sources: Pick<Sources, 'now' | 'monotonicNow'>;
   readonly signal: AbortSignal;
 }
 
@@ -41,8 +41,11 @@ export async function openApiServer(
   { kubeconfig, context }: ApiServerOptions,
   { environment, sources, signal }: Opening,
 ): Promise<OpenApiServer> {
+  const surrounding = { environment, sources };
   const access =
-    kubeconfig === IN_CLUSTER ? inClusterAccess(environment) : kubeconfigAccess(kubeconfig, context ?? null);
+    kubeconfig === IN_CLUSTER
+      ? inClusterAccess(surrounding)
+      : kubeconfigAccess(kubeconfig, context ?? null, surrounding);
   using opening = new DisposableStack();
   const connection = opening.use(
     apiConnection({

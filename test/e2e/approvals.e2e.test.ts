@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
-import { kubeconfigAccess } from '../../packages/kube-api/kubeconfig.ts';
+
 import { approvalOf } from '../../packages/policy/approvals.ts';
 import { HOUR_MS } from '../../packages/process/durations.ts';
 import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';
@@ -10,6 +10,7 @@ import { type Approved, approvalKey } from '../../schemas/policy/approval.ts';
 import { clusterCommand } from '../fixtures/cluster.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { expectNone, textsOf } from '../secrets/told.ts';
+import { knownBy } from '../support/nodes/api-access.ts';
 import { patiently } from '../support/patience.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { ClusterFleet } from './support/cluster/cluster-fleet.ts';
@@ -262,7 +263,7 @@ test(
 test(
   'nothing that a part said, wrote to the event log, or that is archived, holds a token or a private key',
   async () => {
-    const token = kubeconfigAccess(fleet.file('kubeconfig'), null).token();
+    const { token } = await knownBy(fleet.file('kubeconfig'));
     if (token === null) throw new Error('the API server is not asked with a token');
     const keyOf = (name: string): Secret => ({
       file: name,

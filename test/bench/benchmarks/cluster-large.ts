@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import pLimit from 'p-limit';
-import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
+
 import { collectedHeap } from '../../soak/process-sample.ts';
+import { knownBy } from '../../support/nodes/api-access.ts';
 import { startScript } from '../child.ts';
 import { say } from '../context.ts';
 import type { Aim, Figure, Findings } from '../figure.ts';
@@ -123,9 +124,9 @@ async function startSeconds(arena: ApiArena): Promise<number> {
 }
 
 async function bareSeconds({ kubeconfig }: ApiArena): Promise<number> {
-  const { server, authority, token } = kubeconfigAccess(kubeconfig, null);
+  const { server, authority, token } = await knownBy(kubeconfig);
   const startMs = performance.now();
-  const given = { server, authority: String(authority), token: token() ?? '' };
+  const given = { server, authority: String(authority), token: token ?? '' };
   await using client = await startScript('list-all', given);
   const seconds = (performance.now() - startMs) / 1_000;
   say(`  ${client.output().trim().replace('\n', ', ')}`);

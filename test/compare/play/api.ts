@@ -1,7 +1,8 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../packages/kube-api/connection.ts';
+import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { collectionPath, objectPath } from '../../../packages/kube-api/resources.ts';
+import type { ApiRequest } from '../../../packages/kube-api/send.ts';
 import { refusalText } from '../../../packages/kube-api/status.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { AskedPropagation } from '../history/history.ts';

@@ -1,9 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { inClusterAccess } from '../../../packages/kube-api/access.ts';
+import type { Credentials } from '../../../packages/kube-api/credentials.ts';
 import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
+import { OTHER_PAIR, PAIR } from '../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -31,6 +33,18 @@ function fileWith(user: object, over: { readonly cluster?: object; readonly conf
   return file;
 }
 
+/** By a clock that stands. */
+let nowMs = 0;
+const surrounding = { environment: {}, sources: { now: () => nowMs, monotonicNow: () => nowMs } };
+const accessOf = (file: string, context: string | null = null) =>
+  kubeconfigAccess(file, context, surrounding);
+const MINUTE_MS = 60_000;
+
+const texts = ({ authority, clientCertificate, token }: Credentials) =>
+  [authority, clientCertificate?.certificate, clientCertificate?.key, token].map((each) =>
+    each == null ? null : String(each),
+  );
+
 function emptyFile(): string {
   const file = join(temporaryDirectory(), 'empty');
   writeFileSync(file, '');
@@ -38,49 +52,106 @@ function emptyFile(): string {
 }
 
 describe('a kubeconfig', () => {
-  test('says where the server is and who we are', () => {
+  test('says where the server is and who we are', async () => {
+    const { certificate, key } = PAIR;
     const file = fileWith(
-      { token: 'secret', 'client-certificate-data': base64('cert'), 'client-key-data': base64('key') },
-      { cluster: cluster({ 'certificate-authority-data': base64('ca'), 'tls-server-name': 'api' }) },
+      {
+        token: 'secret',
+        'client-certificate-data': base64(certificate),
+        'client-key-data': base64(key),
+      },
+      {
+        cluster: cluster({
+          'certificate-authority-data': base64(OTHER_PAIR.certificate),
+          'tls-server-name': 'api',
+        }),
+      },
     );
-    const access = kubeconfigAccess(file, null);
-    expect(access).toMatchObject({ server: 'https://one:6443', serverName: 'api' });
-    expect(
-      [access.authority, access.clientCertificate?.certificate, access.clientCertificate?.key].map(String),
-    ).toEqual(['ca', 'cert', 'key']);
-    expect(access.token()).toBe('secret');
+    const access = accessOf(file);
+    expect(access).toMatchObject({ server: 'https://one:6443', serverName: 'api', proxy: null });
+    expect(texts(await access.credentials.current())).toEqual([
+      OTHER_PAIR.certificate,
+      certificate,
+      key,
+      'secret',
+    ]);
   });
 
   test('that is no YAML, or too large, is refused, and nothing of it is told', () => {
     const file = join(temporaryDirectory(), 'config');
     for (const text of ['users: {token: SECRET: x}\n- SECRET', 'users: *SECRET', 'a: !SECRET b\n? SECRET']) {
       writeFileSync(file, text);
-      expect(() => kubeconfigAccess(file, null)).toThrow(
+      expect(() => accessOf(file)).toThrow(
         expect.objectContaining({ message: expect.not.stringContaining('SECRET') }),
       );
     }
     writeFileSync(file, ' '.repeat(1_048_577));
-    expect(() => kubeconfigAccess(file, null)).toThrow('it has more than the 1048576 bytes that are read');
+    expect(() => accessOf(file)).toThrow('it has more than the 1048576 bytes that are read');
     writeFileSync(file, 'a:\n'.repeat(10_001));
-    expect(() => kubeconfigAccess(file, null)).toThrow('it has more than the 10000 colons');
+    expect(() => accessOf(file)).toThrow('it has more than the 10000 colons');
   });
 
-  test('names files beside itself, and a token that rotates is read anew', () => {
-    const file = fileWith(
-      { tokenFile: 'token' },
-      { cluster: cluster({ 'certificate-authority': 'ca.pem' }) },
-    );
-    writeFileSync(join(file, '..', 'ca.pem'), 'ca');
-    const access = kubeconfigAccess(file, null);
-    for (const token of ['old', 'new']) {
-      writeFileSync(join(file, '..', 'token'), `${token}\n`);
-      expect(access.token()).toBe(token);
+  describe('that names files beside itself', () => {
+    const names = { tokenFile: 'token', 'client-certificate': 'cert.pem', 'client-key': 'key.pem' };
+    function written() {
+      const file = fileWith(names, { cluster: cluster({ 'certificate-authority': 'ca.pem' }) });
+      const write = (name: string, text: string): void => writeFileSync(join(file, '..', name), text);
+      const remove = (name: string): void => rmSync(join(file, '..', name));
+      write('token', 'old\n');
+      write('ca.pem', PAIR.certificate);
+      write('cert.pem', PAIR.certificate);
+      write('key.pem', PAIR.key);
+      return { ...accessOf(file), write, remove };
     }
-    expect(String(access.authority)).toBe('ca');
+
+    test('takes up each one that is replaced: within a minute, or when it is rejected', async () => {
+      const { credentials, write } = written();
+      const before = await credentials.current();
+      expect(texts(before)).toEqual([PAIR.certificate, PAIR.certificate, PAIR.key, 'old']);
+      write('token', 'new\n');
+      write('ca.pem', OTHER_PAIR.certificate);
+      nowMs += MINUTE_MS - 1;
+      expect(await credentials.current()).toBe(before);
+      expect(texts(await credentials.insteadOf(before, 'we-are-unknown'))).toEqual([
+        OTHER_PAIR.certificate,
+        PAIR.certificate,
+        PAIR.key,
+        'new',
+      ]);
+      write('token', 'newer\n');
+      nowMs += MINUTE_MS;
+      expect((await credentials.current()).token).toBe('newer');
+    });
+
+    test.each<[string, (files: ReturnType<typeof written>) => void, RegExp]>([
+      ['a token that is gone', ({ remove }) => remove('token'), /its tokenFile names cannot be read/],
+      ['an empty token', ({ write }) => write('token', '\n'), /its token is empty/],
+      [
+        'a certificate whose key is not there yet',
+        ({ write }) => write('cert.pem', OTHER_PAIR.certificate),
+        /do not fit together/,
+      ],
+      [
+        'half an authority',
+        ({ write }) => write('ca.pem', PAIR.certificate.slice(0, 200)),
+        /authority is no certificate in PEM, or not a whole one/,
+      ],
+      ['an authority that is none', ({ write }) => write('ca.pem', ''), /authority is no certificate/],
+    ])('goes on as before at %s, and says so where it is rejected', async (_, damage, why) => {
+      const files = written();
+      const before = await files.credentials.current();
+      damage(files);
+      nowMs += MINUTE_MS;
+      expect(await files.credentials.current()).toBe(before);
+      await expect(files.credentials.insteadOf(before, 'we-are-unknown')).rejects.toMatchObject({
+        code: 'API_NO_CREDENTIALS',
+        message: expect.stringMatching(why),
+      });
+    });
   });
 
   test('has contexts to choose from', () => {
-    expect(kubeconfigAccess(fileWith({}), 'second').server).toBe('https://two:6443');
+    expect(accessOf(fileWith({}), 'second').server).toBe('https://two:6443');
   });
 
   test.each<[string, () => string, string | null, RegExp]>([
@@ -116,7 +187,34 @@ describe('a kubeconfig', () => {
       null,
       /verify/,
     ],
-    ['runs a plugin', () => fileWith({ exec: { command: 'x' } }), null, /exec plugin/],
+    [
+      'has half a client certificate',
+      () => fileWith({ 'client-certificate-data': base64(PAIR.certificate) }),
+      null,
+      /only one of client-certificate and client-key/,
+    ],
+    [
+      'has a password',
+      () => fileWith({ username: 'u', password: 'p' }),
+      null,
+      /an auth provider or a password/,
+    ],
+    [
+      'has a key that belongs to another certificate',
+      () =>
+        fileWith({
+          'client-certificate-data': base64(PAIR.certificate),
+          'client-key-data': base64(OTHER_PAIR.key),
+        }),
+      null,
+      /do not fit together/,
+    ],
+    [
+      'has a SOCKS proxy',
+      () => fileWith({}, { cluster: cluster({ 'proxy-url': 'socks5://u:p@proxy:1080' }) }),
+      null,
+      /^the kubeconfig \S+ names a proxy that cannot be used: [^@]*$/,
+    ],
     ['acts as another user', () => fileWith({ token: 't', as: 'reader' }), null, /acts as another one/],
     ['has a server that is no address', () => fileWith({}, { cluster: { server: 'one' } }), null, /server/],
     [
@@ -127,21 +225,21 @@ describe('a kubeconfig', () => {
     ],
     ['is not there', () => '/nonexistent/config', null, /there is no such file/],
   ])('that %s is refused with a reason', (_, file, context, message) => {
-    expect(() => kubeconfigAccess(file(), context)).toThrow(message);
+    expect(() => accessOf(file(), context)).toThrow(message);
   });
 });
 
-test('in a pod the service account says who we are', () => {
+test('in a pod the service account says who we are', async () => {
   const directory = join(temporaryDirectory(), 'account');
   mkdirSync(directory);
-  writeFileSync(join(directory, 'ca.crt'), 'ca');
+  writeFileSync(join(directory, 'ca.crt'), PAIR.certificate);
   writeFileSync(join(directory, 'token'), 'one\n');
-  const access = inClusterAccess(
-    { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' },
-    directory,
-  );
-  expect([access.server, access.token()]).toEqual(['https://[fd00::1]:443', 'one']);
+  const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+  const access = inClusterAccess({ ...surrounding, environment }, directory);
+  expect(access.server).toBe('https://[fd00::1]:443');
+  expect(texts(await access.credentials.current())).toEqual([PAIR.certificate, null, null, 'one']);
   writeFileSync(join(directory, 'token'), 'two\n');
-  expect(access.token()).toBe('two');
-  expect(() => inClusterAccess({}, directory)).toThrow(/--kubeconfig/);
+  nowMs += MINUTE_MS;
+  expect((await access.credentials.current()).token).toBe('two');
+  expect(() => inClusterAccess(surrounding, directory)).toThrow(/--kubeconfig/);
 });

@@ -1,8 +1,15 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { afterEach, expect, test } from 'vitest';
+import { createServer as createTlsServer } from 'node:https';
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { ApiAccess } from '../../../packages/kube-api/access.ts';
 import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
+import type { CredentialSource, Credentials } from '../../../packages/kube-api/credentials.ts';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
+import { OTHER_PAIR, PAIR, type Pair } from '../../fixtures/certificate.ts';
+import { httpProxy, listening } from '../../support/http-proxies.ts';
 import { leftAt } from '../../support/left-at-signal.ts';
+import { accessWith } from '../../support/nodes/api-access.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 let server: Server | null = null;
@@ -27,13 +34,7 @@ async function connected(
   const address = made.address();
   const port = typeof address === 'object' ? address?.port : 0;
   return apiConnection({
-    access: {
-      server: `http://127.0.0.1:${port}${path}`,
-      authority: null,
-      serverName: null,
-      clientCertificate: null,
-      token: () => 'secret',
-    },
+    access: accessWith(`http://127.0.0.1:${port}${path}`, { token: 'secret' }),
     clock: new ServerClock(),
     nowMs: () => 5,
     userAgent: 'fleetgc/test',
@@ -114,4 +115,192 @@ test('requests leave nothing at a signal that lives as long as the process', asy
       code: 'API_UNREACHABLE',
     });
   await waitUntil('the streams to close', 10_000, async () => leftAt(signal) === 0);
+});
+
+const connectionBy = (access: ApiAccess): ApiConnection =>
+  apiConnection({ access, clock: new ServerClock(), nowMs: () => 5, userAgent: 'fleetgc/test' });
+
+/** Credentials that are replaced when they are rejected, in this order. */
+function renewed(...all: readonly Partial<Credentials>[]) {
+  const [first, ...others] = all.map((each) => ({
+    ...{ authority: null, clientCertificate: null, token: null },
+    ...each,
+  }));
+  if (first === undefined) throw new Error('give one');
+  let held: Credentials = first;
+  const rejections: string[] = [];
+  const source: CredentialSource = {
+    current: async () => held,
+    insteadOf: async (_, because) => {
+      rejections.push(because);
+      held = others.shift() ?? held;
+      return held;
+    },
+    [Symbol.dispose]: () => rejections.push('disposed'),
+  };
+  return { source, rejections };
+}
+
+async function portOf(made: Server): Promise<number> {
+  const open = await listening(made);
+  onTestFinished(() => open[Symbol.asyncDispose]());
+  return open.port;
+}
+
+describe('an API server that does not know us any more (401)', () => {
+  /** Knows nobody but the bearer of this token. */
+  async function knowing(token: string) {
+    const asked: string[] = [];
+    const port = await portOf(
+      createServer((request, response) => {
+        asked.push(`${request.method} ${request.headers.authorization}`);
+        response.statusCode = request.headers.authorization === `Bearer ${token}` ? 200 : 401;
+        response.end('{}');
+      }),
+    );
+    return { asked, server: `http://127.0.0.1:${port}` };
+  }
+
+  test.each(['GET', 'DELETE', 'PATCH', 'POST'] as const)(
+    'is asked %s once more with a newer token',
+    async (method) => {
+      const { asked, server } = await knowing('new');
+      const { source, rejections } = renewed({ token: 'old' }, { token: 'new' });
+      using connection = connectionBy({ ...accessWith(server, {}), credentials: source });
+      const body = method === 'GET' ? {} : { body: '{}' };
+      expect((await connection.call({ method, path: '/', ...body })).status).toBe(200);
+      expect(asked).toEqual([`${method} Bearer old`, `${method} Bearer new`]);
+      const stream = await connection.stream({ method: 'GET', path: '/' }, new AbortController().signal);
+      expect([stream.status, rejections]).toEqual([200, ['we-are-unknown']]);
+    },
+  );
+
+  test('is not asked again where there is nothing newer, and its answer is told', async () => {
+    const { asked, server } = await knowing('new');
+    const { source } = renewed({ token: 'old' });
+    using connection = connectionBy({ ...accessWith(server, {}), credentials: source });
+    expect((await connection.call({ method: 'GET', path: '/' })).status).toBe(401);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('is asked no third time', async () => {
+    const { asked, server } = await knowing('newest');
+    const { source } = renewed({ token: 'old' }, { token: 'new' }, { token: 'newest' });
+    using connection = connectionBy({ ...accessWith(server, {}), credentials: source });
+    expect((await connection.call({ method: 'GET', path: '/' })).status).toBe(401);
+    expect(asked).toHaveLength(2);
+  });
+});
+
+test('who waits for credentials is let go when it is told to stop, and they with the connection', async () => {
+  const { source, rejections } = renewed({});
+  const never = new Promise<Credentials>(() => undefined);
+  const credentials = { ...source, current: () => never };
+  const connection = connectionBy({ ...accessWith('http://127.0.0.1:9', {}), credentials });
+  const stop = new AbortController();
+  const asked = connection.call({ method: 'GET', path: '/' }, stop.signal);
+  stop.abort();
+  await expect(asked).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
+  expect(leftAt(stop.signal)).toBe(0);
+  connection[Symbol.dispose]();
+  expect(rejections).toEqual(['disposed']);
+});
+
+describe('an API server whose certificate is another one by now', () => {
+  const authorityOf = ({ certificate }: Pair) => Buffer.from(certificate);
+
+  async function secure(pair: Pair) {
+    const made = createTlsServer({ cert: pair.certificate, key: pair.key }, (request, response) => {
+      if (request.url === '/watch') response.write('one\n');
+      else response.end('{}');
+    });
+    const port = await portOf(made);
+    return { server: `https://127.0.0.1:${port}`, made };
+  }
+
+  test('is asked once more with a newer authority, whatever was asked', async () => {
+    const { server } = await secure(OTHER_PAIR);
+    const { source, rejections } = renewed(
+      { authority: authorityOf(PAIR) },
+      { authority: authorityOf(OTHER_PAIR) },
+    );
+    using connection = connectionBy({ ...accessWith(server, {}), credentials: source });
+    expect((await connection.call({ method: 'DELETE', path: '/', body: '{}' })).status).toBe(200);
+    expect(rejections).toEqual(['server-is-unknown']);
+  });
+
+  test('is not asked where nobody vouches for it', async () => {
+    const { server } = await secure(OTHER_PAIR);
+    const { source } = renewed({ authority: authorityOf(PAIR) });
+    using connection = connectionBy({ ...accessWith(server, {}), credentials: source });
+    await expect(connection.call({ method: 'GET', path: '/' })).rejects.toThrow(
+      /no answer to GET \/: self-signed/,
+    );
+  });
+
+  test('a watch goes on over the connection that it has, and what is asked next takes a new one', async () => {
+    const { server, made } = await secure(PAIR);
+    const both = Buffer.concat([authorityOf(PAIR), Buffer.from('\n'), authorityOf(OTHER_PAIR)]);
+    const { source } = renewed({ authority: authorityOf(PAIR) }, { authority: both });
+    using connection = connectionBy({ ...accessWith(server, {}), credentials: source });
+    const stop = new AbortController();
+    const { body } = await connection.stream({ method: 'GET', path: '/watch' }, stop.signal);
+    made.setSecureContext({ cert: OTHER_PAIR.certificate, key: OTHER_PAIR.key });
+    expect((await connection.call({ method: 'GET', path: '/' })).status).toBe(200);
+    for await (const chunk of body) {
+      expect(String(chunk)).toBe('one\n');
+      break;
+    }
+    stop.abort();
+  });
+});
+
+describe('an HTTP proxy on the way', () => {
+  async function proxy(credentials: string | null = null) {
+    const open = await httpProxy(credentials);
+    onTestFinished(() => open[Symbol.asyncDispose]());
+    return open;
+  }
+
+  async function secure() {
+    const port = await portOf(
+      createTlsServer({ cert: PAIR.certificate, key: PAIR.key }, (request, response) => {
+        if (request.url === '/watch') response.write('one\n');
+        else response.end('{}');
+      }),
+    );
+    return { ...accessWith(`https://127.0.0.1:${port}`, { authority: Buffer.from(PAIR.certificate) }), port };
+  }
+
+  test('is asked to open a way to a server with TLS, once for what goes over it, and sees nothing of it', async () => {
+    const { asked, port } = await proxy('u:p');
+    const access = await secure();
+    using connection = connectionBy({ ...access, proxy: `http://u:p@127.0.0.1:${port}` });
+    for (const method of ['GET', 'DELETE'] as const)
+      expect((await connection.call({ method, path: '/', body: '{}' })).status).toBe(200);
+    expect(asked).toEqual([`CONNECT 127.0.0.1:${access.port}`]);
+    const stop = new AbortController();
+    const { body } = await connection.stream({ method: 'GET', path: '/watch' }, stop.signal);
+    for await (const chunk of body) {
+      expect(String(chunk)).toBe('one\n');
+      break;
+    }
+    stop.abort();
+  });
+
+  test('passes on what goes to a server without TLS', async () => {
+    const { asked, port } = await proxy();
+    const access = accessWith('http://api.example.com:8001', {});
+    using connection = connectionBy({ ...access, proxy: `http://127.0.0.1:${port}` });
+    expect((await connection.call({ method: 'GET', path: '/version' })).body).toBe('{"passed":"on"}');
+    expect(asked).toEqual(['GET http://api.example.com:8001/version']);
+  });
+
+  test('that opens no way is told of, without its password', async () => {
+    const { port } = await proxy('u:p');
+    using connection = connectionBy({ ...(await secure()), proxy: `http://u:pass-word@127.0.0.1:${port}` });
+    const error: unknown = await connection.call({ method: 'GET', path: '/' }).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: 'API_UNREACHABLE', message: expect.stringContaining('HTTP proxy') });
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('pass-word');
+  });
 });

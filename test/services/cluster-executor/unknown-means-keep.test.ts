@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ApiAnswer, ApiRequest } from '../../../packages/kube-api/connection.ts';
+import type { ApiAnswer } from '../../../packages/kube-api/connection.ts';
+import type { ApiRequest } from '../../../packages/kube-api/send.ts';
 import { ClusterCommandResult } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIndex, ClusterPolicyInForce } from '../../../services/cluster-executor/ports.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';

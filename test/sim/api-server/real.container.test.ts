@@ -1,7 +1,7 @@
 import { apiConnection } from '../../../packages/kube-api/connection.ts';
-import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { createNetwork } from '../../support/network.ts';
+import { accessWith, knownBy } from '../../support/nodes/api-access.ts';
 import { startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { apiServerContract } from './contract.ts';
@@ -12,7 +12,8 @@ apiServerContract('real', async () => {
   const server = starting.use(await startApiServer(network));
   const accounts = starting.use(new ClusterAccounts(server));
   const connection = starting.use(accounts.connection(accounts.admin));
-  const access = { ...kubeconfigAccess(accounts.admin, null), token: () => 'unknown' };
+  const { server: url, ...known } = await knownBy(accounts.admin);
+  const access = accessWith(url, { ...known, token: 'unknown' });
   const unknown = starting.use(
     apiConnection({
       access,

@@ -3,6 +3,7 @@ import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { startApiServer } from '../../../sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../../sim/api-server/cluster.ts';
+import { accessWith } from '../../support/nodes/api-access.ts';
 import { apiServerContract } from './contract.ts';
 
 const TOKEN = 'known';
@@ -13,13 +14,7 @@ apiServerContract('simulated', async () => {
   const server = await startApiServer({ cluster, token: TOKEN, wait });
   const connectionOf = (token: string) =>
     apiConnection({
-      access: {
-        server: server.url,
-        authority: null,
-        serverName: null,
-        clientCertificate: null,
-        token: () => token,
-      },
+      access: accessWith(server.url, { token }),
       clock: new ServerClock(),
       nowMs: systemSources.monotonicNow,
       userAgent: 'fleetgc/test',

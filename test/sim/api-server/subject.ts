@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
-import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../packages/kube-api/connection.ts';
+import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
+import type { ApiRequest } from '../../../packages/kube-api/send.ts';
 import { linesOf } from '../../../packages/process/lines.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -39,6 +39,15 @@ export interface ApiServer extends AsyncDisposable {
   podStatus(name: string): Promise<ApiPodStatus | null>;
   /** Deletes a pod; its kubelet sees to the rest. */
   deletePod(name: string): Promise<void>;
+  /** PEM files: who signed its certificate and those of clients; the certificate with its key, which it takes up when written. */
+  readonly files: {
+    readonly authority: string;
+    readonly servingCertificate: string;
+    /** As `createClient` wants it. */
+    readonly directory: string;
+  };
+  /** Ends it and its etcd, and starts both again. Resolves when it answers. */
+  restart(between?: () => Promise<void>): Promise<void>;
 }
 
 /** An object of a kind whose plural is its name and an s, as all that FleetGC prints. */
@@ -60,8 +69,23 @@ const ApiPod = z.object({
 });
 export type ApiPodStatus = z.infer<typeof ApiPod>['status'];
 
+/** What differs from an API server that is as others are. */
+export interface ApiServerSettings {
+  /** For kube-apiserver, beside those that it has. */
+  readonly flags: readonly string[];
+  /** A folder of this machine for the data of etcd, which then outlast the container's own end; `null` for memory. */
+  readonly data: string | null;
+  /** On this machine, so that it is the same after a restart. */
+  readonly port: number | null;
+}
+
+const AS_OTHERS: ApiServerSettings = { flags: [], data: null, port: null };
+
 /** Starts it in a container of its own; resolves when pods can be created. */
-export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
+export async function startApiServer(
+  network: TestNetwork,
+  settings: ApiServerSettings = AS_OTHERS,
+): Promise<ApiServer> {
   await ensureToolchain(['api-server']);
   await using stack = new AsyncDisposableStack();
   const files = mkdtempSync(join(tmpdir(), 'fleetgc-api-server-'));
@@ -71,25 +95,33 @@ export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
   writeFileSync(tokens, `${TOKEN},admin,admin,system:masters\n`);
   const running = await started(
     new TestContainer(API_SERVER_IMAGE)
-      .withExposedPorts(PORT)
+      .withExposedPorts(settings.port === null ? PORT : { container: PORT, host: settings.port })
+      .withEnvironment({
+        PATH: `${OWN_PROGRAMS}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+      })
       .withTmpFs({ '/run': 'rw' })
       .withNetworkMode(network.name)
       .withNetworkAliases(ALIAS)
       .withBindMounts([
         { source: serverKeyStore, target: '/etc/kubernetes/server.pem', mode: 'ro' },
         { source: tokens, target: '/etc/kubernetes/tokens.csv', mode: 'ro' },
+        { source: authority, target: CLIENT_AUTHORITY, mode: 'ro' },
+        { source: ownPrograms(files, settings), target: OWN_PROGRAMS, mode: 'ro' },
+        ...(settings.data === null ? [] : [{ source: settings.data, target: DATA, mode: 'rw' as const }]),
       ])
       .withWaitStrategy(Wait.forLogMessage(/Serving securely/))
       .withStartupTimeout(patiently(START_MS)),
   );
-  const { remove } = await controlOf(running.getId());
-  stack.defer(remove);
+  const control = await controlOf(running.getId());
+  stack.defer(control.remove);
   const ca = readFileSync(authority);
   const local = `https://127.0.0.1:${running.getMappedPort(PORT)}`;
   const call = caller(local, ca);
-  await waitUntil('the API server to have its namespaces', READY_MS, async () => {
-    return (await call('GET', NAMESPACE)) !== null;
-  });
+  const ready = () =>
+    waitUntil('the API server to have its namespaces', READY_MS, async () => {
+      return (await call('GET', NAMESPACE).catch(() => null)) !== null;
+    });
+  await ready();
   const owned = stack.move();
   return {
     kubeconfig: kubeconfigOf(`https://${ALIAS}:${PORT}`, ca),
@@ -110,9 +142,34 @@ export async function startApiServer(network: TestNetwork): Promise<ApiServer> {
       const found = await call('GET', `${NAMESPACE}/pods/${name}`);
       return found === null ? null : ApiPod.parse(found).status;
     },
+    files: { authority, servingCertificate: serverKeyStore, directory: files },
+    restart: async (between = async () => undefined) => {
+      await control.stop();
+      await between();
+      await control.start();
+      await ready();
+    },
     deletePod: async (name) => void (await call('DELETE', `${NAMESPACE}/pods/${name}`)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+const OWN_PROGRAMS = '/opt/test/bin';
+const CLIENT_AUTHORITY = '/etc/kubernetes/client-ca.pem';
+const DATA = '/var/lib/etcd-of-test';
+
+/** Programs of the same names, which come first on the path, and give the real ones more to go by. */
+function ownPrograms(files: string, { flags, data }: ApiServerSettings): string {
+  const folder = join(files, 'bin');
+  mkdirSync(folder);
+  const write = (name: string, real: string, more: readonly string[]): void =>
+    writeFileSync(join(folder, name), `#!/bin/sh\nexec ${real} "$@" ${more.join(' ')}\n`, { mode: 0o755 });
+  write('kube-apiserver', '/usr/local/bin/kube-apiserver', [
+    `--client-ca-file=${CLIENT_AUTHORITY}`,
+    ...flags,
+  ]);
+  if (data !== null) write('etcd', '/usr/bin/etcd', [`--data-dir=${DATA}`]);
+  return folder;
 }
 
 /** Server-side apply makes what is not there. */

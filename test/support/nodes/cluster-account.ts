@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
-import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { inProcess } from '../../cli/fleetgc.ts';
 import { waitUntil } from '../wait-until.ts';
+import { accessBy } from './api-access.ts';
 import { type ApiServer, TestManifest } from './api-server.ts';
 
 const READY_MS = 60_000;
@@ -52,7 +52,7 @@ export class ClusterAccounts implements Disposable {
 
   connection(file: string): ApiConnection {
     return apiConnection({
-      access: kubeconfigAccess(file, null),
+      access: accessBy(file),
       clock: new ServerClock(),
       nowMs: () => performance.now(),
       userAgent: 'fleetgc/test',

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
-import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { createNetwork } from '../network.ts';
+import { accessBy } from './api-access.ts';
 import { startApiServer } from './api-server.ts';
 
 /** An API server of its own, with a connection to it as whoever may do everything. */
@@ -27,7 +27,7 @@ export async function openOwnApiServer(userAgent: string): Promise<OwnApiServer>
   writeFileSync(kubeconfig, stringify(server.localKubeconfig));
   const connection = stack.use(
     apiConnection({
-      access: kubeconfigAccess(kubeconfig, null),
+      access: accessBy(kubeconfig),
       clock: new ServerClock(),
       nowMs: () => performance.now(),
       userAgent,

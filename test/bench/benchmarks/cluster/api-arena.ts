@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../../../../packages/kube-api/connection.ts';
+import type { ApiRequest } from '../../../../packages/kube-api/send.ts';
 import { refusalText } from '../../../../packages/kube-api/status.ts';
 import { type OwnApiServer, openOwnApiServer } from '../../../support/nodes/own-api-server.ts';
 

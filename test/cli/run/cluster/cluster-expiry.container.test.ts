@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type ApiConnection, apiConnection } from '../../../../packages/kube-api/connection.ts';
-import { kubeconfigAccess } from '../../../../packages/kube-api/kubeconfig.ts';
+
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
+import { accessBy } from '../../../support/nodes/api-access.ts';
 import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
@@ -31,7 +32,7 @@ beforeAll(async () => {
   kubeconfig = join(files, 'kubeconfig');
   writeFileSync(kubeconfig, stringify(server.localKubeconfig));
   connection = apiConnection({
-    access: kubeconfigAccess(kubeconfig, null),
+    access: accessBy(kubeconfig),
     clock: new ServerClock(),
     nowMs: () => performance.now(),
     userAgent: 'fleetgc/test',

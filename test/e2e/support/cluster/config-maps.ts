@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { text as allOf } from 'node:stream/consumers';
-import { kubeconfigAccess } from '../../../../packages/kube-api/kubeconfig.ts';
+import { knownBy } from '../../../support/nodes/api-access.ts';
+
 import { patiently } from '../../../support/patience.ts';
 
 const REQUEST_MS = 10_000;
@@ -78,11 +79,11 @@ export class ConfigMaps {
   }
 
   async call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<Answer> {
-    const { server, authority, token } = kubeconfigAccess(this.#kubeconfig, null);
+    const { server, authority, token } = await knownBy(this.#kubeconfig);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const text = body === undefined ? '' : JSON.stringify(body);
     const headers = {
-      authorization: `Bearer ${token()}`,
+      authorization: `Bearer ${token}`,
       'content-type': 'application/json',
       // Of a DELETE it is not written by itself.
       'content-length': Buffer.byteLength(text),

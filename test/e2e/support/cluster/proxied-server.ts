@@ -6,6 +6,8 @@ import { z } from 'zod';
 
 /** The way to an API server, which can be closed and opened, and led to another one. */
 export interface ProxiedServer extends AsyncDisposable {
+  /** Its URL. */
+  readonly address: string;
   /** Writes a kubeconfig by which the server is reached over this way. */
   writeKubeconfig(path: string): void;
   /** Nobody gets through, and who was through is cut off. */
@@ -50,10 +52,12 @@ export async function proxiedServer(kubeconfig: unknown): Promise<ProxiedServer>
   const cut = (): void => {
     for (const socket of sockets) socket.destroy();
   };
+  const address = `https://127.0.0.1:${port}`;
   return {
+    address,
     writeKubeconfig: (path) => {
       const written = Kubeconfig.parse(structuredClone(kubeconfig));
-      written.clusters[0].cluster.server = `https://127.0.0.1:${port}`;
+      written.clusters[0].cluster.server = address;
       writeFileSync(path, stringify(written));
     },
     close: () => {

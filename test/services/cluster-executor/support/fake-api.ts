@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../../packages/kube-api/connection.ts';
+import type { ApiAnswer, ApiConnection } from '../../../../packages/kube-api/connection.ts';
+import type { ApiRequest } from '../../../../packages/kube-api/send.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { apiVersionOf } from '../../../../packages/owner-graph/kinds.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
