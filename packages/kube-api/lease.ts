@@ -93,7 +93,8 @@ const microTime = (epochMs: number): string => new Date(epochMs).toISOString().r
 
 const CONFLICT = 409;
 const NOT_FOUND = 404;
-const TOO_MANY_REQUESTS = 429;
+/** Tokens are renewed, and storms pass. */
+const PASSING: ReadonlySet<number> = new Set([401, 429]);
 
 function leaseIn(answer: ApiAnswer, { name }: ApiObjectName): LeaseAnswer {
   const { status } = answer;
@@ -101,7 +102,7 @@ function leaseIn(answer: ApiAnswer, { name }: ApiObjectName): LeaseAnswer {
   if (status === CONFLICT) return { kind: 'conflict' };
   if (status === NOT_FOUND && statusOf(jsonOf(answer.body))?.details?.name === name)
     return { kind: 'absent' };
-  const isLasting = status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS;
+  const isLasting = status >= 400 && status < 500 && !PASSING.has(status);
   return { kind: 'refused', isLasting, message: refusalText(answer) };
 }
 

@@ -5,7 +5,7 @@ import { AS_METADATA, type ObjectForm } from './form.ts';
 import { type ObjectMetadata, readMetadata } from './metadata.ts';
 import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
-import { jsonOf, refusalText, statusOf } from './status.ts';
+import { jsonOf, type NotNow, notNowIn, refusalText, retryAfterMs, statusOf } from './status.ts';
 
 const PAGE_OBJECTS = 500;
 
@@ -25,7 +25,13 @@ export type ListProblem = 'expired' | 'refused' | 'unreadable';
 
 export type ListOutcome =
   | { readonly kind: 'complete'; readonly end: ListEnd }
-  | { readonly kind: 'incomplete'; readonly problem: ListProblem; readonly message: string };
+  | {
+      readonly kind: 'incomplete';
+      readonly problem: ListProblem;
+      readonly message: string;
+      /** So long the server asks to wait; `null` where it says nothing. */
+      readonly afterMs: number | null;
+    };
 
 /** What is listed, and in which form. */
 export interface Listed<Seen extends ObjectMetadata> {
@@ -61,6 +67,26 @@ export async function listObjects<Seen extends ObjectMetadata>(
     : { kind: 'complete', end: { resourceVersion } };
 }
 
+/** Where objects of a kind stand now; `unknown` where the server does not tell. */
+export type Standing =
+  | { readonly why: 'told'; readonly resourceVersion: string }
+  | { readonly why: 'unknown' }
+  | NotNow;
+
+/** For little. Rejects with what the connection rejects with. */
+export async function readStanding(
+  connection: ApiConnection,
+  { resource, form }: Pick<Listed<ObjectMetadata>, 'resource' | 'form'>,
+  signal: AbortSignal,
+): Promise<Standing> {
+  const path = collectionPath(resource, { limit: '1' });
+  const answer = await connection.call({ method: 'GET', path, accept: form.acceptList }, signal);
+  const page = Page.safeParse(answer.status === 200 ? jsonOf(answer.body) : null);
+  const resourceVersion = page.data?.metadata.resourceVersion ?? '';
+  if (resourceVersion !== '') return { why: 'told', resourceVersion };
+  return notNowIn(answer) ?? { why: 'unknown' };
+}
+
 interface ReadPage<Seen> {
   readonly kind: 'page';
   readonly objects: readonly Seen[];
@@ -69,10 +95,11 @@ interface ReadPage<Seen> {
 }
 type Incomplete = Extract<ListOutcome, { kind: 'incomplete' }>;
 
-const incomplete = (problem: ListProblem, message: string): Incomplete => ({
+const incomplete = (problem: ListProblem, message: string, afterMs: number | null = null): Incomplete => ({
   kind: 'incomplete',
   problem,
   message,
+  afterMs,
 });
 
 async function readPage<Seen extends ObjectMetadata>(
@@ -85,7 +112,8 @@ async function readPage<Seen extends ObjectMetadata>(
   const path = collectionPath(resource, query);
   const answer = await connection.call({ method: 'GET', path, accept: form.acceptList }, signal);
   if (answer.status === 410) return incomplete('expired', refusalText(answer));
-  if (answer.status !== 200) return incomplete('refused', withMissingRight(refusalText(answer), resource));
+  if (answer.status !== 200)
+    return incomplete('refused', withMissingRight(refusalText(answer), resource), retryAfterMs(answer));
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
     return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);

@@ -54,5 +54,21 @@ export function retryAfterMs({ headers, body }: Pick<ApiAnswer, 'headers' | 'bod
   return seconds === undefined ? null : Math.min(seconds, MAX_RETRY_AFTER_SECONDS) * 1000;
 }
 
+/** Nothing was done of what was asked, and nothing follows from that: the server does not know us (401), or has too much to do (429). */
+export interface NotNow {
+  readonly why: 'not-now';
+  readonly message: string;
+  /** So long the server asks to wait; `null` where it says nothing. */
+  readonly afterMs: number | null;
+}
+
+const NOT_NOW: ReadonlySet<number> = new Set([401, 429]);
+
+/** `null` for any other answer. */
+export const notNowIn = (answer: ApiAnswer): NotNow | null =>
+  NOT_NOW.has(answer.status)
+    ? { why: 'not-now', message: refusalText(answer), afterMs: retryAfterMs(answer) }
+    : null;
+
 /** Nobody waits longer because a server says so. */
 const MAX_RETRY_AFTER_SECONDS = 600;

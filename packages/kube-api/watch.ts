@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { Sleep } from '../process/backoff.ts';
 import { LineTooLong, linesOf } from '../process/lines.ts';
 import { LinkedController } from '../process/linked-controller.ts';
-import type { ApiConnection } from './connection.ts';
+import type { ApiConnection, ApiStream } from './connection.ts';
 import type { ObjectForm } from './form.ts';
 import type { ObjectMetadata } from './metadata.ts';
 import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
-import { jsonOf, refusalText } from './status.ts';
+import { jsonOf, type NotNow, notNowIn, refusalText } from './status.ts';
 
 export type WatchEvent<Seen extends ObjectMetadata = ObjectMetadata> =
   | { readonly kind: 'put'; readonly object: Seen }
@@ -15,21 +15,22 @@ export type WatchEvent<Seen extends ObjectMetadata = ObjectMetadata> =
   /** Nothing happened up to here. */
   | { readonly kind: 'bookmark'; readonly resourceVersion: string };
 
-export const WATCH_ENDS = ['closed', 'expired', 'silent', 'unreadable', 'refused'] as const;
+export const WATCH_ENDS = ['closed', 'expired', 'not-now', 'silent', 'unreadable', 'refused'] as const;
 
 /**
- * Why a watch ended. After `closed` it goes on from the last resourceVersion; after all others what happened meanwhile is only
- * known by listing again.
+ * Why a watch ended. After `closed` and `not-now` it goes on from the last resourceVersion; after all others what happened
+ * meanwhile is only known by listing again.
  */
-export interface WatchEnd {
-  readonly why: (typeof WATCH_ENDS)[number];
-  readonly message: string;
-}
+export type WatchEnd =
+  | { readonly why: Exclude<(typeof WATCH_ENDS)[number], 'not-now'>; readonly message: string }
+  | NotNow;
 
 export interface WatchOptions<Seen extends ObjectMetadata = ObjectMetadata> {
   readonly resource: ApiResource;
   readonly form: ObjectForm<Seen>;
   readonly from: string;
+  /** It has begun: what happens after `from` will be told. */
+  readonly onOpen: () => void;
   readonly onEvent: (event: WatchEvent<Seen>) => void;
   readonly signal: AbortSignal;
   readonly sleep: Sleep;
@@ -62,8 +63,8 @@ export async function watchObjects<Seen extends ObjectMetadata>(
   try {
     const stream = await connection.stream({ method: 'GET', path, accept: form.accept }, stop.signal);
     if (stream.status === 410) return { why: 'expired', message: 'status 410' };
-    if (stream.status !== 200)
-      return refused(withMissingRight(await refusalOf(stream.status, stream.body), resource));
+    if (stream.status !== 200) return await notBegun(stream, resource);
+    options.onOpen();
     return await follow(stream.body, stop, options);
   } finally {
     stop.abort();
@@ -72,10 +73,14 @@ export async function watchObjects<Seen extends ObjectMetadata>(
 
 const refused = (message: string): WatchEnd => ({ why: 'refused', message });
 
-async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<string> {
-  for await (const line of linesOf(body, MAX_REFUSAL_BYTES))
-    return refusalText({ status, body: line.toString('utf8') });
-  return `status ${status}`;
+async function notBegun(stream: ApiStream, resource: ApiResource): Promise<WatchEnd> {
+  const answer = { ...stream, body: await firstLineOf(stream.body) };
+  return notNowIn(answer) ?? refused(withMissingRight(refusalText(answer), resource));
+}
+
+async function firstLineOf(body: AsyncIterable<Buffer>): Promise<string> {
+  for await (const line of linesOf(body, MAX_REFUSAL_BYTES)) return line.toString('utf8');
+  return '';
 }
 const MAX_REFUSAL_BYTES = 64 * 1024;
 

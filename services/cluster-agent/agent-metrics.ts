@@ -63,7 +63,7 @@ export function tellWatchEnds(
 ): (kind: ResourceKind, end: WatchEnd) => void {
   const ended = metrics.count(
     'cluster_agent_watches_ended_total',
-    'Watches that ended, by why; after all but closed ones the kind is listed again.',
+    'Watches that ended, by why; after all but closed and not-now the kind is listed again.',
     { why: WATCH_ENDS },
   );
   return (kind, { why, message }) => {

@@ -16,7 +16,7 @@ import { candidateFacts } from './candidates/candidate-facts.ts';
 import { type Batch, CandidateTracker } from './candidates/candidate-tracker.ts';
 import { FirstSeen } from './candidates/first-seen.ts';
 import { MissingOwners } from './candidates/missing-owners.ts';
-import { graphObject, isNewsTo } from './graph-object-of.ts';
+import { graphObject, isNewsTo, isOfThePast } from './graph-object-of.ts';
 import { Definitions } from './kinds/definitions.ts';
 import { KindRegistry } from './kinds/kind-registry.ts';
 import type { ReflectorSink } from './watching/reflector.ts';
@@ -38,9 +38,7 @@ export interface ClusterGraphOptions {
 
 /** Nothing is published before every kind is settled, or so long (cluster I10). */
 const MAX_SYNC_MS = 30_000;
-
 const NAMESPACE = 'Namespace';
-const KUBE_SYSTEM = 'kube-system';
 
 /** All that is known of one cluster in one session: what reflectors read comes in, and candidates go out. */
 export class ClusterGraph implements ReflectorSink {
@@ -179,11 +177,12 @@ export class ClusterGraph implements ReflectorSink {
     if (this.#definitions.isGoing(kind)) this.#noteGoingKind();
     this.#listings.delete(kind);
     this.#listedOnce.add(kindName(kind));
-    if (!isWatched) return;
-    const wasSynced = !this.kinds.unsynced.some((each) => each.kind === kind);
-    this.kinds.synced(kind);
-    if (wasSynced) this.#options.onWork();
-    else this.lookAtAll();
+    if (isWatched) this.watched(kind);
+  }
+
+  watched(kind: ResourceKind): void {
+    if (this.kinds.synced(kind)) this.lookAtAll();
+    else this.#options.onWork();
   }
 
   put(kind: ResourceKind, object: ObjectMetadata): void {
@@ -213,6 +212,7 @@ export class ClusterGraph implements ReflectorSink {
 
   #put(object: GraphObject, into: (object: GraphObject) => readonly string[]): void {
     const known = this.index.get(object.uid);
+    if (isOfThePast(object, this.index, this.missing.remembered)) this.#options.onWentBack(object.kind);
     if (known === undefined) this.#firstSeen.note(object.uid, this.#options.nowMs());
     const isNews = known === undefined || isNewsTo(known, object);
     const left = into(object);
@@ -232,7 +232,7 @@ export class ClusterGraph implements ReflectorSink {
 
   #noteNamespace({ name, keep, uid, kind }: GraphObject): void {
     const { clusterInstance, onWentBack } = this.#options;
-    if (name === KUBE_SYSTEM && clusterInstance !== null && uid !== clusterInstance) onWentBack(kind);
+    if (name === 'kube-system' && clusterInstance !== null && uid !== clusterInstance) onWentBack(kind);
     const wasKept = this.#keptNamespaces.has(name);
     if (keep) this.#keptNamespaces.add(name);
     else this.#keptNamespaces.delete(name);

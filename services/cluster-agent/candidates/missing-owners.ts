@@ -15,6 +15,7 @@ export class MissingOwners {
   readonly widths: CascadeWidths;
   readonly #index: OwnerIndex;
   readonly #definitions: Definitions;
+  #remembered: EarlierFacts['gone'] = new Map();
 
   constructor(index: OwnerIndex, definitions: Definitions) {
     this.#index = index;
@@ -22,8 +23,14 @@ export class MissingOwners {
     this.widths = new CascadeWidths(index);
   }
 
+  /** Owners that earlier agents told of, by uid. */
+  get remembered(): EarlierFacts['gone'] {
+    return this.#remembered;
+  }
+
   /** What earlier agents told. */
   remember({ gone, widths }: EarlierFacts): void {
+    this.#remembered = gone;
     for (const [uid, owner] of gone) this.#index.gone.add(uid, owner);
     for (const [uid, width] of widths) this.widths.remember(uid, width);
   }

@@ -114,6 +114,10 @@ export class ExpiryBook implements ReflectorSink {
     this.#uncounted.delete(kindName(kind));
   }
 
+  watched(): void {
+    // Its list has told all that it knew.
+  }
+
   /** What is put again as it was does not become due again (cluster K3, K7). */
   put(kind: ResourceKind, observed: ObservedObject): void {
     const known = knownExpiring(kind, observed, this.#options.rules(kind));

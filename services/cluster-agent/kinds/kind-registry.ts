@@ -92,9 +92,11 @@ export class KindRegistry implements Kinds {
     };
   }
 
-  /** A whole list of it was read. */
-  synced(kind: ResourceKind): void {
+  /** A whole list of it was read. Returns whether nothing could be concluded of it before. */
+  synced(kind: ResourceKind): boolean {
+    const isNews = this.unsynced.some((each) => each.kind === kind);
     this.#change(kind, (watched) => ({ ...watched, synced: true, failing: null }));
+    return isNews;
   }
 
   /** It could not be listed; the first failure counts. Returns whether this is the first one. */

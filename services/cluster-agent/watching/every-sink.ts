@@ -11,6 +11,9 @@ export const everySink = (sinks: readonly ReflectorSink[]): ReflectorSink => ({
   endList: (kind, isWatched) => {
     for (const sink of sinks) sink.endList(kind, isWatched);
   },
+  watched: (kind) => {
+    for (const sink of sinks) sink.watched(kind);
+  },
   put: (kind, object) => {
     for (const sink of sinks) sink.put(kind, object);
   },

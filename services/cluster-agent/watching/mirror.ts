@@ -58,6 +58,10 @@ export class Mirror<Row> implements ReflectorSink {
     this.#isSynced = isWatched;
   }
 
+  watched(kind: ResourceKind): void {
+    if (this.#isOf(kind)) this.#isSynced = true;
+  }
+
   put(kind: ResourceKind, object: ObservedObject): void {
     if (this.#isOf(kind)) this.#put(kind, object);
   }

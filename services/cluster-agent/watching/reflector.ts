@@ -1,5 +1,5 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import { listObjects } from '../../../packages/kube-api/list.ts';
+import { listObjects, readStanding } from '../../../packages/kube-api/list.ts';
 import { type WatchEnd, type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
 import type { LabelsAsked } from '../../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
@@ -14,11 +14,13 @@ export interface ReflectorSink {
   listed(kind: ResourceKind, objects: readonly ObservedObject[]): void;
   /** The list was read whole. `isWatched`: what happens after it will be told; else it only looks so (cluster I8). */
   endList(kind: ResourceKind, isWatched: boolean): void;
+  /** Of a kind that could only be listed, what happened after its list will be told after all. */
+  watched(kind: ResourceKind): void;
   put(kind: ResourceKind, object: ObservedObject): void;
   gone(kind: ResourceKind, object: ObservedObject): void;
   /** It cannot be listed or watched, and why. */
   failed(kind: ResourceKind, reason: string): void;
-  /** Its newest list is older than what was seen before: the cluster was restored. */
+  /** It stands at an older version than was seen before: the cluster was restored. */
   wentBack(kind: ResourceKind): void;
 }
 
@@ -35,6 +37,12 @@ export interface ReflectorOptions {
   readonly onWatchEnded: (kind: ResourceKind, end: WatchEnd) => void;
   /** At most so many lists at once, over all kinds. */
   readonly inTurn: <Result>(list: () => Promise<Result>) => Promise<Result>;
+}
+
+/** What keeps a kind from being read, and how long the API server asks to wait. */
+interface Problem {
+  readonly message: string;
+  readonly afterMs: number | null;
 }
 
 const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
@@ -60,6 +68,8 @@ class Reflector {
   #failures = 0;
   /** The API server lets it be listed and not watched. */
   #isWatchRefused = false;
+  /** A watch has ended that is to go on from where it was: the cluster may have been restored meanwhile. */
+  #isInterrupted = false;
 
   constructor(kind: ResourceKind, options: ReflectorOptions, signal: AbortSignal) {
     this.#kind = kind;
@@ -77,21 +87,24 @@ class Reflector {
       const foreseen = toFleetGcError(error);
       if (!foreseen.retry) throw foreseen;
       // A watch that broke goes on from where it was.
-      if (this.#from === null) await this.#fail(foreseen.message);
+      this.#isInterrupted = true;
+      if (this.#from === null) await this.#fail({ message: foreseen.message, afterMs: null });
       else await this.#pause();
     }
   }
 
-  async #fail(reason: string): Promise<void> {
-    this.#options.sink.failed(this.#kind, reason);
-    await this.#pause();
+  async #fail({ message, afterMs }: Problem): Promise<void> {
+    this.#options.sink.failed(this.#kind, message);
+    await this.#pause(afterMs);
   }
 
-  async #pause(): Promise<void> {
-    await this.#options.sleep(backoffMs(BACKOFF, this.#failures++, this.#options.random), this.#signal);
+  /** No shorter than the API server asks for. */
+  async #pause(afterMs: number | null = null): Promise<void> {
+    const { sleep, random } = this.#options;
+    await sleep(Math.max(backoffMs(BACKOFF, this.#failures++, random), afterMs ?? 0), this.#signal);
   }
 
-  async #list(): Promise<string | null> {
+  async #list(): Promise<Problem | null> {
     const { connection, sink, inTurn } = this.#options;
     const outcome = await inTurn(() => {
       sink.beginList(this.#kind);
@@ -102,33 +115,66 @@ class Reflector {
         this.#signal,
       );
     });
-    if (outcome.kind === 'incomplete') return outcome.message;
+    if (outcome.kind === 'incomplete') return outcome;
     const { resourceVersion } = outcome.end;
     if (isOlder(resourceVersion, this.#newest)) sink.wentBack(this.#kind);
     this.#newest = resourceVersion;
     this.#from = resourceVersion;
+    this.#isInterrupted = false;
     if (!this.#isWatchRefused) this.#failures = 0;
     sink.endList(this.#kind, !this.#isWatchRefused);
     return null;
   }
 
   /** After what ended it, the next round goes on from the last event, or lists. */
-  async #watch(from: string): Promise<string | null> {
+  async #watch(from: string): Promise<Problem | null> {
     const { connection, sleep, random, onWatchEnded } = this.#options;
+    if (this.#isInterrupted && !(await this.#isThereStill(from))) return null;
     let events = 0;
     const onEvent = (event: WatchEvent<ObservedObject>): void => {
       events++;
       this.#seen(event);
     };
-    const watching = { ...this.#what(), from, onEvent, signal: this.#signal, sleep, random };
+    const onOpen = (): void => this.#opened();
+    const watching = { ...this.#what(), from, onOpen, onEvent, signal: this.#signal, sleep, random };
     const end = await watchObjects(connection, watching);
     onWatchEnded(this.#kind, end);
+    this.#isInterrupted = true;
+    if (end.why === 'not-now') {
+      await this.#pause(end.afterMs);
+      return null;
+    }
     if (end.why !== 'closed') this.#from = null;
     this.#isWatchRefused = end.why === 'refused' && events === 0;
-    if (end.why === 'refused') return end.message;
+    if (end.why === 'refused') return { message: end.message, afterMs: null };
     if (events > 0) this.#failures = 0;
     else await this.#pause();
     return null;
+  }
+
+  #opened(): void {
+    if (this.#isWatchRefused) this.#options.sink.watched(this.#kind);
+    this.#isWatchRefused = false;
+  }
+
+  /**
+   * Whether the API server has come as far as the watch had. A restored one has not, and would tell nothing until it has: then the
+   * watch would go on in another history.
+   */
+  async #isThereStill(from: string): Promise<boolean> {
+    const { connection, sink } = this.#options;
+    const standing = await readStanding(connection, this.#what(), this.#signal);
+    if (standing.why === 'not-now') {
+      await this.#pause(standing.afterMs);
+      return false;
+    }
+    const isKnown = standing.why === 'told';
+    const isBehind = isKnown && isOlder(standing.resourceVersion, from);
+    if (isBehind) sink.wentBack(this.#kind);
+    // Only a list can tell.
+    if (!isKnown || isBehind) this.#from = null;
+    this.#isInterrupted = false;
+    return this.#from !== null;
   }
 
   #what() {

@@ -206,8 +206,10 @@ const unknownNamespace = (unknown: Unknown, name: string): Stop =>
     `whether the namespace ${name} has the annotation that keeps it cannot be read: ${unknown.message}`,
   );
 
-/** What a server cannot answer now, it may answer later. */
+const UNAUTHORIZED = 401;
+
+/** What a server cannot answer now, or not to us, it may answer later. */
 function maySoonBeKnown({ answer, message }: Unknown): Stop | null {
   if (answer.status === TOO_MANY_REQUESTS) return laterAsAsked(answer);
-  return answer.status >= 500 ? later('api-server-error', message) : null;
+  return answer.status >= 500 || answer.status === UNAUTHORIZED ? later('api-server-error', message) : null;
 }

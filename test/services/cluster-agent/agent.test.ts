@@ -251,6 +251,136 @@ test('[cluster S3] a cluster that was restored is read anew, and its facts say s
   expect(facts.at(-1)?.wentBack).toBe(false);
 });
 
+/** An owner with its dependent, which both go after `remember` was called; and one more dependent. */
+async function restored() {
+  let goBack = (): void => undefined;
+  const all = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+    goBack = made.remember();
+  });
+  all.cluster.remove('o');
+  all.cluster.remove('d');
+  await all.pass(1);
+  all.facts.splice(0);
+  return { ...all, goBack: () => goBack() };
+}
+
+test('[cluster S3] a restore is seen as soon as a watch ends, before the versions have caught up', async () => {
+  const { cluster, pass, agent, goBack } = await restored();
+  goBack();
+  cluster.goBack(cluster.version - 2);
+  cluster.closeWatches();
+  await pass(3);
+  expect(agent.current()?.wentBack).toBe(true);
+  expect(agent.current()?.object('o')?.name).toBe('o');
+});
+
+test('[cluster S3] a restore that lets versions jump ahead is seen by an object that is back', async () => {
+  const { cluster, pass, agent, goBack } = await restored();
+  goBack();
+  cluster.goBack(1_000_000);
+  cluster.expireWatches();
+  await pass(5);
+  expect(agent.current()?.wentBack).toBe(true);
+});
+
+test('[cluster S3] and by one that is in an older state than it was', async () => {
+  let goBack = (): void => undefined;
+  const { cluster, pass, agent } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d'));
+    goBack = made.remember();
+  });
+  cluster.put(owned('d', 'o'));
+  await pass(1);
+  goBack();
+  cluster.goBack(1_000_000);
+  cluster.expireWatches();
+  await pass(5);
+  expect(agent.current()?.wentBack).toBe(true);
+});
+
+test('watches that end go on from where they were, and nothing is listed again', async () => {
+  const { cluster, pass, told, agent } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  cluster.asked.splice(0);
+  cluster.closeWatches();
+  cluster.remove('o');
+  cluster.put({ resource: 'configmaps', name: 'later' });
+  await pass(2);
+  expect(agent.current()?.wentBack).toBe(false);
+  expect(told()).toEqual([]);
+  expect(cluster.asked.some(({ path }) => path.includes('limit=500'))).toBe(false);
+});
+
+describe('an API server that has too much to do, or does not know us', () => {
+  test.each([
+    [429, 30],
+    [401, 1],
+  ])(
+    '[cluster F4] with %i for a watch: it is asked again after the %i s that it wants, and nothing else follows',
+    async (status, retryAfter) => {
+      const { cluster, pass, facts, agent } = await agentOf((made) => {
+        made.put({ resource: 'configmaps', name: 'o' });
+        made.put(owned('d', 'o'));
+      });
+      cluster.asked.splice(0);
+      cluster.watchRefusals.set('secrets', status);
+      if (status === 429) cluster.retryAfter = retryAfter;
+      cluster.closeWatches();
+      await pass(100);
+      const askedOf = (what: RegExp) => cluster.asked.filter(({ path }) => what.test(path)).length;
+      expect(askedOf(/secrets\?.*watch=true/)).toBeGreaterThan(1);
+      expect(askedOf(/secrets\?.*watch=true/)).toBeLessThanOrEqual(status === 429 ? 4 : 12);
+      expect(askedOf(/limit=500/)).toBe(0);
+      expect(facts.flatMap(({ unsyncedKinds }) => unsyncedKinds)).toEqual([]);
+      expect(agent.problem()).toBeNull();
+      cluster.watchRefusals.clear();
+      await pass(35);
+      cluster.asked.splice(0);
+      await pass(60);
+      expect(askedOf(/secrets/)).toBe(0);
+    },
+  );
+
+  test('[cluster F4] with 429 for a list: it is asked again after the time that it wants, and others go on', async () => {
+    const { cluster, pass, told } = await agentOf((made) => {
+      made.put({ resource: 'namespaces', name: 'n' });
+      made.put({ ...owned('e'), metadata: { ownerReferences: [ref('n', { kind: 'Namespace' })] } });
+      made.refusals.set('configmaps', 429);
+      made.retryAfter = 20;
+    });
+    cluster.remove('n');
+    await pass(1);
+    expect(told()).toEqual(['e: gone']);
+    cluster.asked.splice(0);
+    await pass(100);
+    const asked = cluster.asked.filter(({ path }) => path.includes('configmaps')).length;
+    expect(asked).toBeGreaterThan(2);
+    expect(asked).toBeLessThanOrEqual(5);
+  });
+});
+
+test('[cluster I8] a kind whose watch was refused once counts as read again when it is watched', async () => {
+  const { cluster, pass, facts, told } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  cluster.watchRefusals.set('configmaps', 500);
+  cluster.closeWatches();
+  await pass(5);
+  cluster.watchRefusals.clear();
+  await pass(35);
+  told();
+  cluster.remove('o');
+  await pass(2);
+  expect(facts.at(-1)?.unsyncedKinds).toEqual([]);
+  expect(told()).toEqual(['d: gone']);
+});
+
 test('[cluster S3] a cluster that takes the place of another one is read anew, under its own name', async () => {
   const { cluster, pass, facts } = await agentOf((made) => {
     made.put({ resource: 'configmaps', name: 'o' });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ApiRequest } from '../../../packages/kube-api/send.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterIndex, ClusterPolicyInForce } from '../../../services/cluster-executor/ports.ts';
@@ -22,8 +23,9 @@ const referenceTo = (uid: string, over: object = {}) => ({
   ...over,
 });
 /** A Secret that names these owners. */
-const owned = (api: FakeApi, ...owners: string[]): StoredObject =>
-  api.put({ kind: SECRET, name: 'x', ownerReferences: owners.map((uid) => referenceTo(uid)) });
+const ownedAs = (api: FakeApi, name: string, ...owners: string[]): StoredObject =>
+  api.put({ kind: SECRET, name, ownerReferences: owners.map((uid) => referenceTo(uid)) });
+const owned = (api: FakeApi, ...owners: string[]): StoredObject => ownedAs(api, 'x', ...owners);
 const ownerThere = (api: FakeApi, name: string, over: Partial<StoredObject> = {}): StoredObject =>
   api.put({ kind: CONFIG_MAP, name, ...over });
 const DELETING = { deletionTimestamp: '2026-11-25T00:00:00Z' };
@@ -432,6 +434,49 @@ describe('an API server that answers otherwise', () => {
     expect(at.map((ms) => ms - (at[0] ?? 0))).toEqual([0, 7_000, 14_000]);
     expect(results[0]).toMatchObject({ objects: [{ attempts: 3 }] });
   });
+
+  test('[cluster F4] a storm in which it asks to wait keeps nobody else back, and has no more requests than all else', async () => {
+    const { api, give, order, pass, results } = harness();
+    const others = Array.from({ length: 200 }, (_, at) => ownedAs(api, `storm-${at}`, 'gone'));
+    const isOfStorm = ({ path }: ApiRequest): boolean => path.includes('/storm-');
+    api.fault = (request) => (isOfStorm(request) ? { status: 429, headers: { 'retry-after': '1' } } : null);
+    const storm = order(others.map((each) => itemFor(each)));
+    give(storm);
+    await pass(1);
+    const calm = order([itemFor(ownedAs(api, 'calm', 'gone'))]);
+    give(calm);
+    await pass(5);
+    expect(wordsOf(results, calm.id)).toEqual(['removed']);
+    expect(wordsOf(results, storm.id)).toEqual([]);
+    api.asked.splice(0);
+    await pass(20);
+    expect(api.asked.filter(isOfStorm).length).toBeLessThanOrEqual(20 * 50 + 100);
+    api.fault = () => null;
+    await pass(20);
+    expect(new Set(wordsOf(results, storm.id))).toEqual(new Set(['removed']));
+  });
+
+  test.each(['the owner', 'the object', 'the deletion'])(
+    '[cluster D4] where it does not know us (401) at %s, nothing counts as absent, and the work waits',
+    async (where) => {
+      const { api, give, order, pass, results } = harness();
+      const isIt: Readonly<Record<string, (request: ApiRequest) => boolean>> = {
+        'the owner': ({ path }) => path.endsWith('/configmaps/gone'),
+        'the object': ({ method, path }) => method === 'GET' && path.endsWith('/secrets/x'),
+        'the deletion': ({ method }) => method === 'DELETE',
+      };
+      api.fault = (request) => (isIt[where]?.(request) ? { status: 401, body: 'Unauthorized' } : null);
+      const object = owned(api, 'gone');
+      const command = order([itemFor(object)]);
+      give(command);
+      await pass(5);
+      expect(wordsOf(results, command.id)).toEqual([]);
+      expect(api.byUid('x')).toBeDefined();
+      api.fault = () => null;
+      await pass(20);
+      expect(wordsOf(results, command.id)).toEqual(['removed']);
+    },
+  );
 
   test('one that is not there is waited for', async () => {
     const { api, carryOut, give, order, pass, results } = harness();

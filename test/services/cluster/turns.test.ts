@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { ApiConnection, ApiRequest } from '../../../packages/kube-api/connection.ts';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import type { ApiRequest } from '../../../packages/kube-api/send.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Turns } from '../../../services/cluster/turns.ts';
 import {
@@ -189,6 +190,7 @@ describe('where no Lease can be had a replica works without one, and says so', (
       1,
     ],
     ['what answers is no Lease', () => ({ status: 200, body: {} }), 1],
+    ['it does not know us', () => ({ status: 401, body: statusBody(401, 'Unauthorized') }), 21],
     ['it is refused again and again', () => ({ status: 500, body: statusBody(500, 'InternalError') }), 21],
   ] as const)('%s', async (_what, fault, withinSeconds) => {
     const { lease, pass, start } = world();

@@ -150,6 +150,7 @@ const IGNORING: ReflectorSink = {
   beginList: () => undefined,
   listed: () => undefined,
   endList: () => undefined,
+  watched: () => undefined,
   put: () => undefined,
   gone: () => undefined,
   failed: (_, reason) => {

@@ -1,4 +1,5 @@
-import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../../packages/kube-api/connection.ts';
+import type { ApiAnswer, ApiConnection } from '../../../../packages/kube-api/connection.ts';
+import type { ApiRequest } from '../../../../packages/kube-api/send.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { statusBody } from '../../../packages/kube-api/support/fake-connection.ts';
@@ -35,6 +36,10 @@ export class FakeCluster {
   kinds: Readonly<Record<string, FakeKind>> = KINDS;
   /** What a list of this resource is answered with in place of its objects. */
   readonly refusals = new Map<string, number>();
+  /** And how many seconds it asks to wait then. */
+  retryAfter: number | null = null;
+  /** The same for watches alone. */
+  readonly watchRefusals = new Map<string, number>();
   /** Whether nothing is answered at all. */
   isAway = false;
   readonly asked: ApiRequest[] = [];
@@ -82,6 +87,21 @@ export class FakeCluster {
       watch.push(`${JSON.stringify({ type: 'ERROR', object: statusBody(410, 'Expired') })}\n`);
   }
 
+  /** Every watch ends, as when the API server does. */
+  closeWatches(): void {
+    for (const watch of this.#watches) watch.close();
+    this.#watches.clear();
+  }
+
+  /** Objects as they were once. */
+  remember(): () => void {
+    const then = new Map(this.#objects);
+    return () => {
+      this.#objects.clear();
+      for (const [uid, stored] of then) this.#objects.set(uid, stored);
+    };
+  }
+
   /** What happens from now on is told to nobody, until `expireWatches`. */
   silence(): void {
     for (const watch of this.#watches) watch.isDeaf = true;
@@ -126,15 +146,21 @@ export class FakeCluster {
           ?.metadata,
       });
     const resource = resourceOf(url);
-    const refusal = this.refusals.get(resource);
-    if (refusal !== undefined)
-      return { status: refusal, headers: {}, body: JSON.stringify(statusBody(refusal, 'Refused')) };
+    const refused = this.#refusalOf(resource, url.searchParams.has('watch'));
+    if (refused !== null) return refused;
     if (this.kinds[resource] === undefined) return { status: 404, headers: {}, body: '404 page not found' };
     const items = [...this.#objects.values()].filter((each) => each.resource === resource);
     return ok({
       metadata: { resourceVersion: String(this.#version) },
       items: items.map(({ metadata }) => ({ metadata })),
     });
+  }
+
+  #refusalOf(resource: string, isWatch: boolean): ApiAnswer | null {
+    const status = (isWatch ? this.watchRefusals.get(resource) : undefined) ?? this.refusals.get(resource);
+    if (status === undefined) return null;
+    const headers = this.retryAfter === null ? {} : { 'retry-after': String(this.retryAfter) };
+    return { status, headers, body: JSON.stringify(statusBody(status, 'Refused')) };
   }
 
   #discovery() {
@@ -165,6 +191,7 @@ class Watch {
   readonly #signal: AbortSignal;
   readonly #lines: string[] = [];
   isDeaf = false;
+  #isClosed = false;
   #wake: () => void = () => undefined;
 
   constructor(resource: string, signal: AbortSignal) {
@@ -178,10 +205,16 @@ class Watch {
     this.#wake();
   }
 
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
   async *read(): AsyncGenerator<Buffer> {
     while (!this.#signal.aborted) {
       for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift())
         yield Buffer.from(line);
+      if (this.#isClosed) return;
       if (this.#signal.aborted) break;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
