@@ -1,4 +1,5 @@
-import type { ApiAnswer, ApiConnection, ApiRequest } from '../../../../packages/kube-api/connection.ts';
+import type { ApiAnswer, ApiConnection } from '../../../../packages/kube-api/connection.ts';
+import type { ApiRequest } from '../../../../packages/kube-api/send.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import type { Sleep } from '../../../../packages/process/backoff.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
