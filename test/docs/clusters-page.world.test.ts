@@ -120,6 +120,16 @@ metadata:
     - {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: gone, uid: b1e0d0f5-8ac6-4d2f-8a53-6ef4d44aa7ff}
 MANIFEST`;
 
+const ownedConfigMap = (uid: string): string => `kubectl -n shop create -f - <<'MANIFEST'
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  ownerReferences:
+    - {apiVersion: apps/v1, kind: Deployment, name: background, uid: ${uid}}
+data: {colour: blue}
+MANIFEST`;
+
 /** The first steps: an account, its kubeconfig, what would be done, and a dry run. */
 async function besideIt({ file, types, leavesRunning }: Newcomer): Promise<void> {
   await using _ = await startControllerManager('--controllers=*');
@@ -149,9 +159,10 @@ async function besideIt({ file, types, leavesRunning }: Newcomer): Promise<void>
 /** Its collectors switched off, and the policy in force. */
 async function inItsPlace({ file, types, leavesRunning }: Newcomer): Promise<void> {
   await using _ = await startControllerManager(documentedControllers());
-  writeFileSync(file('clusters.yaml'), policy.replace('dry-run', 'enforce'));
+  writeFileSync(file('clusters.yaml'), `${policy.replace('dry-run', 'enforce')}undo: manifest\n`);
   await types(command('fleetgc cluster rbac --kubeconfig'));
   for (const name of ['background', 'foreground', 'orphan']) await deploy(name);
+  await types(ownedConfigMap(await uidOf('-n shop deployment/background')));
   const run = leavesRunning(command('fleetgc cluster run'));
   await says(run, 'What it allows will be removed.');
   for (const cascade of ['background', 'foreground', 'orphan'])
@@ -159,6 +170,9 @@ async function inItsPlace({ file, types, leavesRunning }: Newcomer): Promise<voi
   await allGone('background');
   await allGone('foreground');
   for (const name of ['foreground', 'orphan']) await goes(`-n shop deployment/${name}`);
+  await goes('-n shop configmap/web');
+  await types(block('fleetgc undo', 2));
+  expect(await types('kubectl -n shop get configmap web -o jsonpath={.data.colour}')).toBe('blue');
   expect((await leftOf('orphan')).split('\n')).toHaveLength(3);
   await types(LATE_JOB);
   await goes('-n shop job/once');
