@@ -19,7 +19,7 @@ import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { ClusterExecutor } from './executor.ts';
 import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
-import { readRecentResults } from './read-recent-results.ts';
+import { earliestNow, readRecentResults } from './read-recent-results.ts';
 import { refuseRejected } from './rejections.ts';
 import type { Outgoing } from './results/outbox.ts';
 import type { RecentResults } from './results/recent-results.ts';
@@ -115,15 +115,15 @@ const JOURNAL_BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 
 /** Nothing is done before it is read. */
 const journalOf = (
-  { identity, log, trust, sources: { now, wait, random }, logger }: RunClusterExecutor,
+  { identity, connection, log, trust, sources, logger }: RunClusterExecutor,
   signal: AbortSignal,
 ): Promise<RecentResults> =>
   retried(
-    () => readRecentResults({ identity, log, trust, nowMs: now() }, signal),
+    () => readRecentResults({ identity, log, trust, nowMs: earliestNow(connection, sources) }, signal),
     {
       backoff: JOURNAL_BACKOFF,
-      sleep: wait,
-      random,
+      sleep: sources.wait,
+      random: sources.random,
       onFailure: (error) => logger.warn({ err: error }, 'what was done in the past hour cannot be read yet'),
     },
     signal,

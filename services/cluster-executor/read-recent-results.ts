@@ -1,8 +1,10 @@
 import { partitionOf } from '../../packages/event-log/partition.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
+import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { parseBelieved } from '../../packages/pipeline/parse/parse-believed.ts';
 import { readPartition } from '../../packages/pipeline/read-log.ts';
 import { HOUR_MS } from '../../packages/process/durations.ts';
+import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { type ClusterIdentity, SUBJECTS } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
@@ -16,6 +18,15 @@ interface ReadingResults {
   /** Epoch milliseconds. */
   readonly nowMs: number;
 }
+
+/**
+ * Epoch milliseconds that are not too late: a machine whose clock is ahead would not find what was told just now. The log's clock is
+ * near that of the API server.
+ */
+export const earliestNow = (
+  { clock }: Pick<ApiConnection, 'clock'>,
+  { now, monotonicNow }: Pick<Sources, 'now' | 'monotonicNow'>,
+): number => Math.min(now(), clock.at(monotonicNow())?.earliestMs ?? Number.POSITIVE_INFINITY);
 
 /**
  * What this cluster's executor told in the past hour: its journal. What is forged there makes it do less, never more: commands count

@@ -26,9 +26,12 @@ export interface RunningVerb {
 export interface SpawnedVerb extends RunningVerb {
   /** Sends SIGHUP. */
   hangUp(): void;
+  /** As the machine does when its power fails; resolves when it has ended. */
+  kill(): Promise<void>;
 }
 
-const onAnyPort = (args: readonly string[]): readonly string[] => [...args, '--http-address', '127.0.0.1:0'];
+const onAnyPort = (args: readonly string[]): readonly string[] =>
+  args.includes('--http-address') ? args : [...args, '--http-address', '127.0.0.1:0'];
 
 /** In a process of its own, as a user starts it. */
 export function spawnVerb(...args: readonly string[]): SpawnedVerb {
@@ -47,7 +50,12 @@ export function spawnVerb(...args: readonly string[]): SpawnedVerb {
     child.kill('SIGTERM');
     return Number((await ended)[0]);
   };
-  return { output, get: getFrom(output), terminate, hangUp: () => void child.kill('SIGHUP') };
+  const kill = async (): Promise<void> => {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { output, get: getFrom(output), terminate, kill, hangUp: () => void child.kill('SIGHUP') };
 }
 
 /** The same in this process, where only what the verb does matters. */

@@ -704,3 +704,53 @@ test('[cluster S12] a rule of the policy in force has its kind read anew, and wi
   await pass(4);
   expect(told()).toMatchObject([{ name: 'web' }, { over: 1 }]);
 });
+
+describe('[cluster K4, S8] a clock that is set', () => {
+  const HOUR_MS = 3_600_000;
+  /** An object that has half an hour to live by its annotation. */
+  const expiring = async () => {
+    const started = await agentOf((made) => made.put(owned('d', 'absent')));
+    const { cluster, facts } = started;
+    const serverMs = facts[0]?.takenAt.serverMs ?? 0;
+    cluster.put({
+      resource: 'configmaps',
+      name: 'ttl',
+      metadata: {
+        annotations: { 'fleetgc.io/ttl': '30m' },
+        creationTimestamp: new Date(serverMs).toISOString().replace(/\.\d+Z/, 'Z'),
+      },
+    });
+    const told = (): string[] =>
+      started.expiries.splice(0).flatMap(({ candidates }) => candidates.map(({ object }) => object.name));
+    return { ...started, told };
+  };
+
+  test('by an hour and back lets nothing go before its time', async () => {
+    for (const byMs of [HOUR_MS, -HOUR_MS]) {
+      const { cluster, pass, told } = await expiring();
+      cluster.clockSetByMs = byMs;
+      await pass(45);
+      cluster.clockSetByMs = 0;
+      await pass(1_500);
+      expect(told()).toEqual([]);
+      await pass(300);
+      expect(told()).toEqual(['ttl']);
+    }
+  });
+
+  test('back by an hour, and left so, has what is not over wait for that hour', async () => {
+    const { cluster, pass, told } = await expiring();
+    cluster.clockSetByMs = -HOUR_MS;
+    await pass(2_400);
+    expect(told()).toEqual([]);
+  });
+
+  test('ahead by an hour is believed when answers have agreed for a minute, and not before', async () => {
+    const { cluster, pass, told } = await expiring();
+    cluster.clockSetByMs = HOUR_MS;
+    await pass(58);
+    expect(told()).toEqual([]);
+    await pass(120);
+    expect(told()).toEqual(['ttl']);
+  });
+});

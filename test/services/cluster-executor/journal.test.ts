@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
 import { ClusterCommandResult } from '../../../schemas/events/cluster-result.ts';
-import { readRecentResults } from '../../../services/cluster-executor/read-recent-results.ts';
+import { earliestNow, readRecentResults } from '../../../services/cluster-executor/read-recent-results.ts';
 import { refuseRejected } from '../../../services/cluster-executor/rejections.ts';
 import { CLUSTER, clusterCommandResult, clusterObjectResults } from '../../fixtures/cluster.ts';
 import { onLog, outgoing } from '../../support/logs/log-record.ts';
@@ -29,6 +30,18 @@ test('an executor learns from its results of the past hour what was done and tol
   expect([...recent.answered]).toEqual(['whole']);
   expect([...recent.objects.keys()]).toEqual(['half']);
   expect(recent.removals.length).toBe(2);
+});
+
+test.each([
+  { what: 'ahead', offMs: HOUR_MS, isFrom: 0 },
+  { what: 'behind', offMs: -HOUR_MS, isFrom: -HOUR_MS },
+])('the past hour is not missed by an executor whose clock is an hour $what', ({ offMs, isFrom }) => {
+  const serverMs = 1_800_000_000_000;
+  const clock = new ServerClock();
+  const sources = { now: () => serverMs + offMs, monotonicNow: () => 5_000 };
+  expect(earliestNow({ clock }, sources)).toBe(serverMs + offMs);
+  clock.told({ dateMs: serverMs, sentAtMs: 5_000, receivedAtMs: 5_000 });
+  expect(earliestNow({ clock }, sources)).toBe(serverMs + isFrom);
 });
 
 describe('a message on the key of the cluster that is no command', () => {

@@ -40,6 +40,8 @@ export class FakeCluster {
   retryAfter: number | null = null;
   /** The same for watches alone. */
   readonly watchRefusals = new Map<string, number>();
+  /** How far the clock of the API server was set. */
+  clockSetByMs = 0;
   /** Whether nothing is answered at all. */
   isAway = false;
   readonly asked: ApiRequest[] = [];
@@ -114,7 +116,7 @@ export class FakeCluster {
       if (this.isAway) throw new FleetGcError('API_UNREACHABLE', 'away');
       const nowMs = this.#nowMs();
       clock.told({
-        dateMs: DATE_MS + Math.floor(nowMs / 1_000) * 1_000,
+        dateMs: DATE_MS + this.clockSetByMs + Math.floor(nowMs / 1_000) * 1_000,
         sentAtMs: nowMs,
         receivedAtMs: nowMs,
       });

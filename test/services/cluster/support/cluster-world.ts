@@ -51,8 +51,7 @@ export class ClusterWorld {
   readonly #facts: LogRecord[] = [];
   readonly #commands: ClusterCommand[] = [];
   readonly #verdicts = new Map<string, string>();
-  #executor: ClusterExecutor | null = null;
-  #life: Life | null = null;
+  readonly #running = new Map<Life, ClusterExecutor>();
   #ids = 0;
 
   constructor(kinds: readonly ApiKind[] = []) {
@@ -74,11 +73,15 @@ export class ClusterWorld {
     return this.#verdicts;
   }
 
-  /** Begins a process, after the end of the one before. `dies`: at this step, before or after it came about. */
+  /** Begins a process, after the end of all before. `dies`: at this step, before or after it came about. */
   async begin(dies: Life['dies'] = null): Promise<Life> {
     await this.end();
+    return this.join(dies);
+  }
+
+  /** Begins one more process beside those that run. */
+  join(dies: Life['dies'] = null): Life {
     const life = new Life(dies);
-    this.#life = life;
     const nowMs = (): number => this.time.now().sinceBootMs;
     const connection = directConnection(this, life, this.time.sleep, nowMs);
     const common = { sleep: this.time.sleep, random: () => 0, nowMs, logger: pino({ level: 'silent' }) };
@@ -108,20 +111,21 @@ export class ClusterWorld {
       metrics: createMetrics(),
       requestsPerSecond: 50,
     });
-    this.#executor = executor;
+    this.#running.set(life, executor);
     const running = [agent.run(life.stop.signal), executor.run(life.stop.signal)];
     void Promise.allSettled(running);
     // As its consumer looks back.
-    for (const command of this.#commands) this.#give(command);
+    for (const command of this.#commands) give(command, executor);
     return life;
   }
 
-  /** Whatever it was doing is not done any more. */
+  /** Whatever they were doing is not done any more. */
   async end(): Promise<void> {
-    this.#life?.kill();
-    this.#life?.stop.abort();
-    this.#life = null;
-    this.#executor = null;
+    for (const life of this.#running.keys()) {
+      life.kill();
+      life.stop.abort();
+    }
+    this.#running.clear();
     await this.pass(3);
   }
 
@@ -176,15 +180,15 @@ export class ClusterWorld {
       items,
     });
     this.#commands.push(command);
-    this.#give(command);
-  }
-
-  #give(event: ClusterCommand): void {
-    const position = { topic: 't', partition: 0, offset: '0', sha256: '' };
-    void this.#executor?.commands({ event, position });
+    for (const [life, executor] of this.#running) if (!life.isDead) give(command, executor);
   }
 
   #newId(): string {
     return `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`;
   }
+}
+
+function give(event: ClusterCommand, executor: ClusterExecutor): void {
+  const position = { topic: 't', partition: 0, offset: '0', sha256: '' };
+  void executor.commands({ event, position });
 }
