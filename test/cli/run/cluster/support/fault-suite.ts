@@ -61,8 +61,13 @@ export class FaultyCluster implements AsyncDisposable {
     return { name, uid: JSON.parse(answer.body).metadata.uid };
   }
 
-  async remove(name: string, query = '', propagationPolicy = 'Background'): Promise<ApiAnswer> {
-    return this.call('DELETE', `${PATH}/${name}${query}`, { propagationPolicy });
+  async remove(name: string, propagationPolicy = 'Background'): Promise<ApiAnswer> {
+    return this.call('DELETE', `${PATH}/${name}`, { propagationPolicy });
+  }
+
+  /** What would come of its deletion. */
+  async tryToRemove(name: string): Promise<ApiAnswer> {
+    return this.call('DELETE', `${PATH}/${name}`, { dryRun: ['All'] });
   }
 
   /** `null` for one that is not there. */
