@@ -3,6 +3,7 @@ import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
 import { startApiServer } from '../../../../sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../../../sim/api-server/cluster.ts';
+import { accessWith } from '../../../support/nodes/api-access.ts';
 import { faultSuite } from './support/fault-suite.ts';
 
 const TOKEN = 'known';
@@ -12,13 +13,7 @@ faultSuite('simulated', async () => {
   const cluster = new SimulatedCluster({ now, newId });
   const server = await startApiServer({ cluster, token: TOKEN, wait });
   const connection = apiConnection({
-    access: {
-      server: server.url,
-      authority: null,
-      serverName: null,
-      clientCertificate: null,
-      token: () => TOKEN,
-    },
+    access: accessWith(server.url, { token: TOKEN }),
     clock: new ServerClock(),
     nowMs: monotonicNow,
     userAgent: 'fleetgc/test',
