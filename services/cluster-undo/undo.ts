@@ -23,6 +23,7 @@ export interface LeftOut {
 
 /** An object that can be created again. */
 export interface Creatable {
+  readonly clusterInstance: string;
   readonly object: ClusterObject;
   readonly manifest: CreatableManifest;
   readonly keptAtMs: number;
@@ -59,12 +60,12 @@ function creatableOf(
   { removed, outcome, keptAtMs }: KeptObject,
   isLast: boolean,
 ): Creatable | LeftOutBecause {
-  const { object, kept, owners } = removed;
+  const { clusterInstance, object, kept, owners } = removed;
   if (outcome?.outcome === 'refused') return 'stayed';
   if (kept.as === 'name') return kept.because;
   if (!isLast) return 'name-taken';
   const manifest = creatableManifest(object, kept.manifest);
   if (manifest === null) return 'unreadable';
   const isToldGone = outcome !== null && outcome.outcome !== 'failed';
-  return { object, manifest, keptAtMs, hadOwners: owners.length > 0, isToldGone };
+  return { clusterInstance, object, manifest, keptAtMs, hadOwners: owners.length > 0, isToldGone };
 }

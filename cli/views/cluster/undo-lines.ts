@@ -7,6 +7,7 @@ import { objectsText } from './object-text.ts';
 export const undoLines = ({ creatable, leftOut }: Undone): readonly string[] =>
   [
     ...(creatable.length === 0 ? [] : [`Printed: ${kindsText(creatable.map(({ object }) => object))}.`]),
+    ...installationLines(creatable),
     ...LEFT_OUT.flatMap(([because, why]) => {
       const objects = leftOut.filter((each) => each.because === because).map(({ object }) => object);
       return objects.length === 0 ? [] : [`Not printed: ${objectsText(objects.length, objects)}: ${why}.`];
@@ -16,6 +17,15 @@ export const undoLines = ({ creatable, leftOut }: Undone): readonly string[] =>
       return objects.length === 0 ? [] : [note(objectsText(objects.length, objects))];
     }),
   ].map(printableLine);
+
+function installationLines(creatable: readonly Creatable[]): readonly string[] {
+  const { size } = new Set(creatable.map(({ clusterInstance }) => clusterInstance));
+  return size < 2
+    ? []
+    : [
+        `They come from ${size} clusters that had this name one after the other: narrow it down with --since.`,
+      ];
+}
 
 const kindsText = (objects: readonly ClusterObject[]): string =>
   [...Map.groupBy(objects, kindName)].map(([kind, same]) => `${same.length} ${kind}`).join(', ');

@@ -91,6 +91,47 @@ test('what went is printed as it can be created, and stderr says what is not amo
   expect(stderr).not.toContain('owner references');
 });
 
+test('kubectl reads YAML 1.1, in which many texts are something else: they come back as they were', async () => {
+  const texts = [
+    'no',
+    'Y',
+    'off',
+    'true',
+    'null',
+    '~',
+    '',
+    '1_000',
+    '0o17',
+    '012',
+    '0x1f',
+    '1:30',
+    '1e3',
+    '.inf',
+  ];
+  const others = [
+    '2026-01-01',
+    '<<',
+    '=',
+    '- a',
+    '# b',
+    'a: b',
+    ' lead',
+    'trail ',
+    'a\n  b\n\n',
+    '\t',
+    '*x',
+    '&x',
+    '!x',
+    '%',
+  ];
+  const data = Object.fromEntries([...texts, ...others].map((text) => [text, text]));
+  const own = await ownLog();
+  await kept(own, removed({ body: { data } }));
+  const { stdout, documents } = await undo(own);
+  expect(documents).toMatchObject([{ data }]);
+  expect(parseAllDocuments(stdout, { version: '1.1' }).map((each) => each.toJS())).toEqual(documents);
+});
+
 test('with --output json it is one list', async () => {
   const own = await ownLog();
   await kept(own, removed());
@@ -177,6 +218,14 @@ test('of two that had one name the last is printed, and of one that was kept twi
   const { documents, stderr } = await undo(own);
   expect(documents).toMatchObject([{ data: { n: '3' } }]);
   expect(stderr).toContain('Not printed: ConfigMap ns/a: an object of the same name was deleted later');
+});
+
+test('a cluster that was installed anew under its name is another one', async () => {
+  const own = await ownLog();
+  await kept(own, removed({ object: { name: 'a' } }));
+  expect((await undo(own)).stderr).not.toContain('one after the other');
+  await kept(own, removed({ object: { name: 'b' }, clusterInstance: 'another' }));
+  expect((await undo(own)).stderr).toContain('They come from 2 clusters that had this name');
 });
 
 test('what was refused stayed; what failed, or nobody told of, may be there still', async () => {
