@@ -57,6 +57,16 @@ test('a request says who asks, and every answer is a value', async () => {
   expect(connection.clock.at(5)).not.toBeNull();
 });
 
+test('an answer that is larger than was asked for is not read', async () => {
+  using connection = await connected((response) => response.end('x'.repeat(1_000)));
+  const get = (mostAnswerBytes: number) => connection.call({ method: 'GET', path: '/', mostAnswerBytes });
+  expect((await get(1_000)).body).toHaveLength(1_000);
+  await expect(get(999)).rejects.toMatchObject({
+    code: 'API_ANSWER_TOO_LARGE',
+    message: expect.stringContaining('more than 999 bytes'),
+  });
+});
+
 test('what a kept connection breaks off is asked again if it changes nothing', async () => {
   const seen: string[] = [];
   using connection = await connected((response, { method, number }) => {
