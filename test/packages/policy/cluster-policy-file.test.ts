@@ -48,6 +48,15 @@ test('what is left out has a default, and FleetGC stands in for no collector', (
   ]);
 });
 
+test('undo: off is what a policy without it says, and has the same hash', () => {
+  const policyOf = (text: string): unknown => {
+    const files = read(text);
+    return files.valid && files.policies[0]?.policy;
+  };
+  expect(policyOf(`${SMALLEST}undo: off\nundoExcept: []\n`)).toStrictEqual(policyOf(SMALLEST));
+  expect(policyOf(`${SMALLEST}undo: manifest\n`)).toMatchObject({ undo: 'manifest' });
+});
+
 test('a file may hold policies of both kinds, also of one name, and each is read by its own rules', () => {
   const files = read(
     `name: a\nmode: enforce\n---\n${SMALLEST}---\nkind: NodePolicy\nname: b\nmode: dry-run\n`,
@@ -173,6 +182,11 @@ test.each<{ name: string; text: string; says: string[] }>([
     text: `${SMALLEST}collectors: [pod-gc]\n`,
     says: [`p.yaml:4:14: collectors[0]: must be the name of a collector: ${Collector.options.join(', ')}`],
   },
+  {
+    name: 'another way to undo',
+    text: `${SMALLEST}undo: true\n`,
+    says: ['p.yaml:4:7: undo: must be off or manifest'],
+  },
 ])('refuses $name, with the place and what to write', ({ text, says }) => {
   expect(problemsOf(text)).toEqual(says);
 });
@@ -217,6 +231,19 @@ test.each<{ name: string; text: string; says: string[] }>([
       'p.yaml:4:17: keep.kinds[0]: there is no Deployment in the core group: other kinds are written with their group, as in batch/Job',
       'p.yaml:5:28: rules[0].kinds[0]: there is no Job in the core group: other kinds are written with their group, as in batch/Job',
     ],
+  },
+  {
+    name: 'kinds that undo excepts, where nothing is kept, or that nobody serves',
+    text: `${SMALLEST}undo: off\nundoExcept: [Deployment]\n`,
+    says: [
+      'p.yaml:5:13: undoExcept: does nothing here: without undo: manifest nothing is kept',
+      'p.yaml:5:14: undoExcept[0]: there is no Deployment in the core group: other kinds are written with their group, as in batch/Job',
+    ],
+  },
+  {
+    name: 'no kind that undo excepts',
+    text: `${SMALLEST}undo: manifest\nundoExcept: [ConfigMap]\n`,
+    says: [],
   },
 ])('warns of $name', ({ text, says }) => {
   expect(warningsOf(text)).toEqual(says);
