@@ -98,6 +98,8 @@ export interface PodCondition {
 /** What changes in the status of a pod. */
 export interface PodStatusChange {
   readonly phase: string;
+  /** Which generation of the pod that is said of; `null` where the API server counts none (from Kubernetes 1.33 on). */
+  readonly observedGeneration: number | null;
   readonly condition: PodCondition | null;
 }
 
@@ -105,18 +107,21 @@ export interface PodStatusChange {
 export const patchPodStatus = (
   connection: ApiConnection,
   { resource, named, judged, rehearse }: WriteTarget,
-  { phase, condition }: PodStatusChange,
-): Promise<ApiAnswer> =>
-  connection.call({
+  { phase, observedGeneration, condition }: PodStatusChange,
+): Promise<ApiAnswer> => {
+  const observed = observedGeneration !== null && { observedGeneration };
+  const conditions = condition === null ? [] : [{ ...writtenCondition(condition), ...observed }];
+  return connection.call({
     method: 'PATCH',
     path: `${objectPath(resource, named, 'status')}${rehearse ? '?dryRun=All' : ''}`,
     accept: AS_METADATA,
     contentType: 'application/strategic-merge-patch+json',
     body: JSON.stringify({
       metadata: { uid: judged.uid, resourceVersion: judged.resourceVersion },
-      status: { phase, ...(condition !== null && { conditions: [writtenCondition(condition)] }) },
+      status: { phase, ...observed, ...(conditions.length > 0 && { conditions }) },
     }),
   });
+};
 
 /** In whole seconds, as all times of an API server. */
 const writtenCondition = ({ atMs, ...condition }: PodCondition) => ({

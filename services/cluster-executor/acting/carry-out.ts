@@ -2,8 +2,13 @@ import { z } from 'zod';
 import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { type ObjectMetadata, readMetadata, UNREADABLE } from '../../../packages/kube-api/metadata.ts';
 import { jsonOf } from '../../../packages/kube-api/status.ts';
-import { deleteObject, type MetadataLeft, patchMetadata } from '../../../packages/kube-api/write.ts';
-import type { ClusterAction } from '../../../schemas/events/cluster-command.ts';
+import {
+  deleteObject,
+  type MetadataLeft,
+  type Propagation,
+  patchMetadata,
+} from '../../../packages/kube-api/write.ts';
+import type { ClusterAction, ExpireAction } from '../../../schemas/events/cluster-command.ts';
 import { later, refused, type Stop } from '../checks/stop.ts';
 import {
   type Conflict,
@@ -11,6 +16,7 @@ import {
   done,
   isSuccess,
   objectionToDeletion,
+  ownPropagation,
   stopOrConflict,
   targetOf,
 } from './deed.ts';
@@ -26,7 +32,7 @@ export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | 
     case 'remove-pod':
       return removePod(connection, { ...deed, action });
     case 'expire':
-      return remove(connection, deed, { ...action, unblock: false });
+      return remove(connection, deed, { propagation: expiresBy(action, object), unblock: false });
     case 'drop-references': {
       const left = ownerReferences.filter(({ uid }) => !action.ownerUids.includes(uid));
       return patch(connection, deed, { ownerReferences: left });
@@ -37,6 +43,10 @@ export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | 
       });
   }
 }
+
+/** A rule of the policy says how; of what a collector takes in the background nobody does (cluster L10). */
+const expiresBy = ({ propagation, ownRule }: ExpireAction, object: ObjectMetadata): Propagation =>
+  ownRule === undefined && propagation === 'Background' ? ownPropagation(object) : propagation;
 
 async function remove(
   connection: ApiConnection,

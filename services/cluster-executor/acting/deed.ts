@@ -1,8 +1,8 @@
 import type { ApiAnswer } from '../../../packages/kube-api/connection.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import { refusalText } from '../../../packages/kube-api/status.ts';
-import type { WriteTarget } from '../../../packages/kube-api/write.ts';
-import type { ServedKind } from '../../../schemas/events/cluster-objects.ts';
+import type { Propagation, WriteTarget } from '../../../packages/kube-api/write.ts';
+import { FOREGROUND, ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
 import type { JudgedAction } from '../checks/judgement.ts';
 import { type Stop, settled, stopBy } from '../checks/stop.ts';
@@ -52,3 +52,9 @@ export const stopOrConflict = (answer: ApiAnswer, { kind, object }: Written): St
 
 export const done = ({ rehearse }: Written, outcome: 'removed' | 'accepted' | 'patched'): Stop =>
   settled(rehearse ? { outcome: 'rehearsed' } : ({ outcome } satisfies ClusterObjectOutcome));
+
+/** How it goes where nobody says how: as its own finalizers say (cluster D14, L10). */
+export function ownPropagation({ finalizers }: Pick<ObjectMetadata, 'finalizers'>): Propagation {
+  if (finalizers.includes(ORPHAN)) return 'Orphan';
+  return finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background';
+}

@@ -2,7 +2,6 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { type ObjectMetadata, readMetadata } from '../../../packages/kube-api/metadata.ts';
 import { jsonOf } from '../../../packages/kube-api/status.ts';
 import { deleteObject, patchPodStatus } from '../../../packages/kube-api/write.ts';
-import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { PodMark, PodRemoval } from '../checks/judgement.ts';
 import { later, type Stop } from '../checks/stop.ts';
 import {
@@ -11,6 +10,7 @@ import {
   done,
   isSuccess,
   objectionToDeletion,
+  ownPropagation,
   stopOrConflict,
   targetOf,
 } from './deed.ts';
@@ -25,7 +25,7 @@ export async function removePod(connection: ApiConnection, deed: Deed<PodRemoval
   const answer = await deleteObject(
     connection,
     targetOf({ ...deed, object: judged }),
-    propagationOf(judged),
+    ownPropagation(judged),
     0,
   );
   if (!isSuccess(answer)) return stopOrConflict(answer, deed);
@@ -38,10 +38,11 @@ export async function removePod(connection: ApiConnection, deed: Deed<PodRemoval
 async function marked(
   connection: ApiConnection,
   deed: Deed<PodRemoval>,
-  { disruption }: PodMark,
+  { disruption, observedGeneration }: PodMark,
 ): Promise<ObjectMetadata | Stop | Conflict> {
   const answer = await patchPodStatus(connection, targetOf(deed), {
     phase: 'Failed',
+    observedGeneration,
     condition: disruption && { type: 'DisruptionTarget', status: 'True', ...disruption },
   });
   if (!isSuccess(answer)) return stopOrConflict(answer, deed);
@@ -52,9 +53,3 @@ async function marked(
     ? object
     : later('api-server-error', 'the answer to a patch does not hold the pod');
 }
-
-/** As its own finalizers say (cluster D14). */
-const propagationOf = ({ finalizers }: ObjectMetadata): 'Orphan' | 'Foreground' | 'Background' => {
-  if (finalizers.includes(ORPHAN)) return 'Orphan';
-  return finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background';
-};

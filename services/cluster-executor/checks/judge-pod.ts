@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { wholeForm } from '../../../packages/kube-api/form.ts';
 import { type ObjectMetadata, readMetadata } from '../../../packages/kube-api/metadata.ts';
 import { type PodFacts, readPod } from '../../../packages/kube-api/whole/pod.ts';
@@ -21,12 +22,16 @@ import { later, refused, type Stop, settled } from './stop.ts';
 interface LivePod extends ObjectMetadata {
   /** `null` where it cannot be read. */
   readonly pod: PodFacts | null;
+  /** `null` where the API server counts none. */
+  readonly generation: number | null;
 }
 
 const POD_FORM = wholeForm<LivePod>((value) => {
   const metadata = readMetadata(value);
-  return metadata && { ...metadata, pod: readPod(value) };
+  const generation = Generation.safeParse(value).data?.metadata.generation ?? null;
+  return metadata && { ...metadata, pod: readPod(value), generation };
 });
+const Generation = z.object({ metadata: z.object({ generation: z.int().positive().optional() }) });
 
 /** Judges whether a pod has to go, by the pod and its node as the API server has them (cluster J). */
 export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judgement | Stop> {
@@ -44,7 +49,7 @@ export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judg
   ]);
   const isUnchanged = object.resourceVersion === order.item.object.resourceVersion;
   if (outcome.kind !== 'remove' || outcome.rule !== order.item.rule) return refusedBy(outcome, isUnchanged);
-  const mark = isFinal(candidate) ? null : markOf(act.because, time.earliestMs);
+  const mark = isFinal(candidate) ? null : markOf(act.because, object.generation, time.earliestMs);
   return {
     kind,
     object,
@@ -85,7 +90,7 @@ interface Ordered {
 
 async function candidateOf(
   asked: Asked,
-  { pod, keep, ownerReferences: _, ...object }: LivePod,
+  { pod, keep, generation: __, ownerReferences: _, ...object }: LivePod,
   ordered: Ordered,
 ): Promise<PodCandidate | Stop> {
   const { kind, reads } = asked;
@@ -141,8 +146,9 @@ const NODE = 'Node';
 const DISRUPTION = { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' } as const;
 
 /** What a pod is told before it goes that has not ended by itself (cluster J2, J8). */
-const markOf = (because: PodRemovalCause, atMs: number): PodMark => ({
+const markOf = (because: PodRemovalCause, observedGeneration: number | null, atMs: number): PodMark => ({
   disruption: because === 'node-gone' ? { ...DISRUPTION, atMs } : null,
+  observedGeneration,
 });
 
 /** What goes with a node counts for it, and for all nodes (cluster S1). No uid has a space. */

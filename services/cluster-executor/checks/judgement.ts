@@ -37,6 +37,8 @@ export interface Asked extends Permission {
 export interface PodMark {
   /** What its condition of that name says; `null` for a pod that gets none. */
   readonly disruption: { readonly reason: string; readonly message: string; readonly atMs: number } | null;
+  /** Which generation of the pod that is said of; `null` where the API server counts none. */
+  readonly observedGeneration: number | null;
 }
 
 export interface PodRemoval extends RemovePodAction {

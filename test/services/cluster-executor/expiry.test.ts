@@ -127,6 +127,22 @@ test('[cluster L10] a certificate request is read again, and goes with its uid a
   expect(api.writes.map(({ before }) => before.name)).toEqual(['old']);
 });
 
+test.each([
+  ['Background', []],
+  ['Background', ['compare.fleetgc.io/held']],
+  ['Orphan', ['orphan']],
+  ['Foreground', ['foregroundDeletion']],
+])(
+  '[cluster L10] a certificate request goes %s with the finalizers %j',
+  async (propagationPolicy, finalizers) => {
+    const { api, carryOut } = expiring();
+    const conditions = [{ type: 'Denied', lastUpdateTime: timeOf(START_MS - 3_700_000) }];
+    const request = api.put({ kind: REQUEST, name: 'x', finalizers, whole: { status: { conditions } } });
+    await carryOut([expire(request, { rule: 'L3', propagation: 'Background' })]);
+    expect(JSON.parse(api.writes[0]?.request.body ?? '')).toMatchObject({ propagationPolicy });
+  },
+);
+
 describe('nothing goes', () => {
   test('[cluster K4] before the end of the TTL by the least that the clock of the API server may show', async () => {
     const { api, carryOut, pass } = expiring();

@@ -266,6 +266,17 @@ test('[cluster J2] only a pod of a node that is gone is told of a disruption', a
   expect(JSON.parse(patch?.body ?? '').status).toEqual({ phase: 'Failed' });
 });
 
+test('[cluster J2, J8] the mark says of which generation of the pod it is, where the API server counts them', async () => {
+  const { api, carryOut } = podHarness();
+  expect(await carryOut([orderOf(put(api, { generation: 3 }), 'node-gone')])).toEqual(['removed']);
+  const [patch] = api.writes.map(({ request }) => request);
+  expect(JSON.parse(patch?.body ?? '').status).toMatchObject({
+    phase: 'Failed',
+    observedGeneration: 3,
+    conditions: [{ type: 'DisruptionTarget', observedGeneration: 3 }],
+  });
+});
+
 test('a pod that changes between the look and the deed is looked at again', async () => {
   const { api, carryOut } = podHarness();
   const pod = put(api, { phase: 'Failed' });

@@ -77,6 +77,7 @@ export interface StoredObject {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
   readonly deletionGracePeriodSeconds?: number;
+  readonly generation?: number;
 }
 
 type Made = Pick<StoredObject, 'kind' | 'name'> & Partial<StoredObject>;
