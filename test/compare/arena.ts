@@ -4,14 +4,12 @@ import { openOwnApiServer } from '../support/nodes/own-api-server.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { DEFINED, FAILING, type PlayedKind } from './history/kinds.ts';
 import { Api } from './play/api.ts';
-import { Tracer } from './play/tracer.ts';
 
 const SERVED_MS = 30_000;
 
 /** An API server of its own with all that histories need, and no collector yet. */
 export interface Arena extends AsyncDisposable {
   readonly api: Api;
-  readonly tracer: Tracer;
   /** The path of a file. */
   readonly kubeconfig: string;
 }
@@ -29,10 +27,8 @@ export async function openArena(): Promise<Arena> {
       ({ group, versions }) => group === FAILING && versions.every(({ isStale }) => isStale),
     );
   });
-  const tracer = new Tracer(api);
-  await tracer.begin();
   const owned = stack.move();
-  return { api, tracer, kubeconfig, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { api, kubeconfig, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

@@ -1,7 +1,9 @@
-import { openArena } from './arena.ts';
+import { type Arena, openArena } from './arena.ts';
 import type { History } from './history/history.ts';
 import { isDoubtful, judged, type SeedOutcome } from './judge/verdict.ts';
-import { type Ended, playAlone, playWith } from './phase.ts';
+import { type Ended, type Play, playAlone, playWith } from './phase.ts';
+import { Tracer } from './play/tracers.ts';
+import type { Collector } from './sides/collector.ts';
 import { type Deeds, startFleetGc } from './sides/fleetgc.ts';
 import { startKcm } from './sides/kcm.ts';
 import type { Subject } from './subjects.ts';
@@ -25,24 +27,69 @@ export async function playBatch(
   campaign: Campaign,
   seeds: readonly number[],
 ): Promise<readonly SeedOutcome[]> {
-  await using arena = await openArena();
-  const histories = seeds.map((seed) => campaign.subject.draw(seed));
-  const played = async (chosen: readonly History[], names: Names): Promise<Played> => ({
-    kcm: await withKcm(campaign, arena, chosen, names.kcm),
-    fleetgc: await withFleetGc(campaign, arena, chosen, names.fleetgc),
-  });
+  const { subject } = campaign;
+  await using stack = new AsyncDisposableStack();
+  const fields = await fieldsOf(subject, stack);
+  const histories = seeds.map((seed) => subject.draw(seed));
+  const played = (chosen: readonly History[], names: Names) => playBoth(campaign, fields, chosen, names);
   const first = await played(histories, namesOf('', KCM_RUNS, 1));
   const doubtful = histories
     .filter((history) => history.listed === undefined && isDoubtful(endingsOf(history, [first])))
     .slice(0, campaign.isOneEnough ? 1 : histories.length);
   const again =
     doubtful.length === 0 ? [] : [await played(doubtful, namesOf('again-', AGAIN_RUNS, KCM_RUNS))];
-  const none = await timed(campaign, 'without a collector', () => playAlone(arena, histories, 'none'));
+  const none = await timed(campaign, 'without a collector', () =>
+    playAlone(fields.fleetgc.arena, playOf(subject, histories, ['none'])),
+  );
   return histories.map((history) => {
     const endings = { ...endingsOf(history, [first, ...again]), none: endingOf(history, none) };
     return judged(history, endings);
   });
 }
+
+/** Where a collector is played. */
+interface Field {
+  readonly arena: Arena;
+  readonly tracer: Tracer;
+}
+type Fields = Readonly<Record<'kcm' | 'fleetgc', Field>>;
+
+async function fieldsOf(subject: Subject, stack: AsyncDisposableStack): Promise<Fields> {
+  const open = async (): Promise<Field> => {
+    const arena = stack.use(await openArena());
+    const tracer = new Tracer(arena.api, subject.trace);
+    await tracer.begin();
+    return { arena, tracer };
+  };
+  const kcm = await open();
+  return { kcm, fleetgc: subject.isSlow ? await open() : kcm };
+}
+
+async function playBoth(
+  campaign: Campaign,
+  fields: Fields,
+  chosen: readonly History[],
+  names: Names,
+): Promise<Played> {
+  const { subject } = campaign;
+  const kcm = () =>
+    playSide(campaign, 'kube-controller-manager', fields.kcm, playOf(subject, chosen, names.kcm), () =>
+      startKcm(subject, fields.kcm.arena.kubeconfig),
+    );
+  const fleetgc = () =>
+    playSide(campaign, 'FleetGC', fields.fleetgc, playOf(subject, chosen, names.fleetgc), () =>
+      startFleetGc(subject, fields.fleetgc.arena.kubeconfig, campaign),
+    );
+  if (!subject.isSlow) return { kcm: await kcm(), fleetgc: await fleetgc() };
+  const [first, second] = await Promise.all([kcm(), fleetgc()]);
+  return { kcm: first, fleetgc: second };
+}
+
+const playOf = (
+  { sight, end, isAlone }: Subject,
+  histories: readonly History[],
+  sides: readonly string[],
+): Play => ({ sight, end, isAlone, histories, sides });
 
 const endingsOf = ({ seed }: History, played: readonly Played[]): Played => ({
   kcm: played.flatMap(({ kcm }) => kcm.filter((ended) => ended.seed === seed)),
@@ -79,31 +126,30 @@ function namesOf(prefix: string, kcmRuns: number, fleetgcRuns: number): Names {
   return { kcm: names('kcm', kcmRuns), fleetgc: names('fleetgc', fleetgcRuns) };
 }
 
-type Arena = Parameters<typeof playWith>[0];
-
-async function withKcm(
+function playSide(
   campaign: Campaign,
-  arena: Arena,
-  histories: readonly History[],
-  names: readonly string[],
+  name: string,
+  { arena, tracer }: Field,
+  play: Play,
+  start: () => Promise<Collector>,
 ): Promise<readonly Ended[]> {
-  await using collector = await startKcm(campaign.subject, arena.kubeconfig);
-  return await timed(campaign, `${histories.length} seeds with kube-controller-manager`, () =>
-    playWith(arena, collector, histories, names),
-  );
+  return timed(campaign, `${play.histories.length} seeds with ${name}`, async () => {
+    const ended: Ended[] = [];
+    for (const each of playsIn(play)) {
+      await using collector = await start();
+      ended.push(...(await playWith(arena, collector, tracer, each)));
+    }
+    return ended;
+  });
 }
 
-async function withFleetGc(
-  campaign: Campaign,
-  arena: Arena,
-  histories: readonly History[],
-  names: readonly string[],
-): Promise<readonly Ended[]> {
-  await using collector = await startFleetGc(campaign.subject, arena.kubeconfig, campaign);
-  return await timed(campaign, `${histories.length} seeds with FleetGC`, () =>
-    playWith(arena, collector, histories, names),
-  );
-}
+/** What is played at once. */
+const playsIn = (play: Play): readonly Play[] =>
+  play.isAlone
+    ? play.histories.flatMap((history) =>
+        play.sides.map((side) => ({ ...play, histories: [history], sides: [side] })),
+      )
+    : [play];
 
 export interface Extent {
   readonly seeds: readonly number[];

@@ -11,17 +11,18 @@ import { compareAll } from './campaign.ts';
 import { type CompareOptions, HELP, parseOptions } from './options.ts';
 import { PLANTED } from './planted.ts';
 import { Deeds } from './sides/fleetgc.ts';
-import { SUBJECTS } from './subjects.ts';
+import { SUBJECT_NAMES, SUBJECTS, type SubjectName } from './subjects.ts';
 
 const tell = (text: string): void => void process.stderr.write(`${text}\n`);
 
 async function compared(
   options: CompareOptions,
+  subjects: readonly SubjectName[],
   program: string,
   signal: AbortSignal,
 ): Promise<readonly Account[]> {
   const accounts: Account[] = [];
-  for (const name of options.subjects) {
+  for (const name of subjects) {
     const deeds = new Deeds();
     const isOneEnough = options.planted !== null;
     const campaign = { subject: SUBJECTS[name], program, deeds, isOneEnough, tell };
@@ -33,14 +34,16 @@ async function compared(
 
 async function main(options: CompareOptions): Promise<void> {
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
-  await ensureToolchain(['api-server', 'kube-controller-manager']);
+  await ensureToolchain(['api-server', 'kube-controller-manager', 'request-cleaner']);
   await sweepLeftovers();
   const stopped = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopped.abort());
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-compare-program-'));
   try {
-    const program = await buildCopy(bugNamed(options.planted), directory);
-    const accounts = await compared(options, program, stopped.signal);
+    const bug = bugNamed(options.planted);
+    const subjects = options.subjects ?? (bug === null ? SUBJECT_NAMES : [bug.subject]);
+    const program = await buildCopy(bug, directory);
+    const accounts = await compared(options, subjects, program, stopped.signal);
     const text = options.json
       ? JSON.stringify(accounts, null, 2)
       : accounts.flatMap((account) => accountLines(account)).join('\n');

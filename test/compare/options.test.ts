@@ -4,7 +4,7 @@ import { parseOptions } from './options.ts';
 test('without options twenty seeds are played', () => {
   expect(parseOptions([])).toEqual({
     seeds: Array.from({ length: 20 }, (_, index) => index + 1),
-    subjects: ['ownership', 'listed'],
+    subjects: null,
     batch: 10,
     lanes: 1,
     planted: null,
@@ -31,7 +31,7 @@ test.each([
   [['--seed', 'x'], '--seed is x; it must be a whole number above 0'],
   [['--seeds', '9-7'], '--seeds is 9-7; the first number must not be the larger one'],
   [['--seeds', '2', '--seed', '1'], 'give either --seeds or --seed'],
-  [['--only', 'nodes'], '--only is nodes; it must be one of ownership, listed'],
+  [['--only', 'nodes'], '--only is nodes; it must be one of ownership, pods, ended-pods, jobs, requests, '],
 ])('%j is refused with a reason', (args, message) => {
   expect(() => parseOptions(args)).toThrow(message);
 });

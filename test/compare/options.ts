@@ -4,16 +4,17 @@ import { SUBJECT_NAMES, type SubjectName } from './subjects.ts';
 export const HELP = `Usage: npm run compare:kcm [-- OPTIONS]
 
 Plays random histories on a real API server: with the collectors of kube-controller-manager alone (three times), with
-"fleetgc cluster run" in profile kubernetes, and with nobody who collects. What survives, its references and its finalizers
-must be the same. Needs what the container suites of npm test need; the first run builds kube-controller-manager.
+"fleetgc cluster run" in profile kubernetes, and with nobody who collects. What survives, its references, its finalizers and
+what is said of pods must be the same. Needs what the container suites of npm test need; the first run builds kube-controller-manager.
 
 Options:
   --seeds N|A-B     plays seeds 1 to N, or A to B (default: 20)
   --seed N          plays this seed alone
-  --only NAME       compares this collector alone: ${SUBJECT_NAMES.join(', ')}
+  --only NAME       compares this alone: ${SUBJECT_NAMES.join(', ')}
   --batch N         so many seeds lie side by side on one API server (default: 10)
   --lanes L         so many API servers run beside each other (default: 1)
-  --planted NAME    on a copy of the sources with that bug in it, which is to be found (test/compare/planted.ts)
+  --planted NAME    on a copy of the sources with that bug in it, which is to be found (test/compare/planted.ts);
+                    plays what the bug is about
   --json            prints the account as JSON on stdout, in place of the table
   -h, --help        show this help
 
@@ -23,7 +24,8 @@ seeds ended the same, 1 when one did not, 2 when some could not be played. With 
 
 export interface CompareOptions {
   readonly seeds: readonly number[];
-  readonly subjects: readonly SubjectName[];
+  /** `null`: all, or that in which a planted bug is to be found. */
+  readonly subjects: readonly SubjectName[] | null;
   readonly batch: number;
   readonly lanes: number;
   readonly planted: string | null;
@@ -51,7 +53,7 @@ export function parseOptions(args: readonly string[]): CompareOptions | null {
   if (seeds !== undefined && seed !== undefined) throw new Error('give either --seeds or --seed');
   return {
     seeds: seed === undefined ? seedsIn(seeds ?? '20') : [positive('--seed', seed)],
-    subjects: only === undefined ? SUBJECT_NAMES : [subjectNamed(only)],
+    subjects: only === undefined ? null : [subjectNamed(only)],
     batch: positive('--batch', batch),
     lanes: positive('--lanes', lanes),
     planted,

@@ -1,9 +1,19 @@
 import type { PlantedBug } from '../chaos/planted/planted.ts';
+import type { SubjectName } from './subjects.ts';
 
 const RULES = 'services/graph-gc/rules';
+const POD_RULES = 'services/pod-gc/rules';
+const DUE = 'services/expiry-gc/rules/due.ts';
 
-/** Slips in what decides about owners, each of which the comparison has to find. */
-export const PLANTED: readonly PlantedBug[] = [
+interface ComparedBug extends PlantedBug {
+  /** Whose histories have to find it. */
+  readonly subject: SubjectName;
+}
+
+const inOwnership = (bug: PlantedBug): ComparedBug => ({ ...bug, subject: 'ownership' });
+
+/** Slips in what decides about owners. */
+const OF_OWNERS: readonly PlantedBug[] = [
   {
     name: 'background-for-foreground',
     edits: [
@@ -94,4 +104,106 @@ export const PLANTED: readonly PlantedBug[] = [
       },
     ],
   },
+];
+
+const bug = (subject: SubjectName, name: string, file: string, old: string, now: string): ComparedBug => ({
+  name,
+  subject,
+  edits: [{ file, old, now }],
+});
+
+/** Slips, each of which the comparison has to find. */
+export const PLANTED: readonly ComparedBug[] = [
+  ...OF_OWNERS.map(inOwnership),
+  bug(
+    'pods',
+    'nodes-that-are-ready-lose-pods',
+    `${POD_RULES}/conclude.ts`,
+    '!pod.node.isReady && pod.node.isOutOfService',
+    'pod.node.isOutOfService',
+  ),
+  bug(
+    'pods',
+    'nobody-is-told-of-a-disruption',
+    'services/cluster-executor/checks/judge-pod.ts',
+    "disruption: because === 'node-gone' ? { ...DISRUPTION, atMs } : null,",
+    'disruption: null,',
+  ),
+  bug(
+    'pods',
+    'pods-are-not-marked',
+    'services/cluster-executor/checks/judge-pod.ts',
+    'const mark = isFinal(candidate) ? null :',
+    'const mark = isFinal(candidate) || true ? null :',
+  ),
+  bug(
+    'ended-pods',
+    'evicted-pods-do-not-come-first',
+    `${POD_RULES}/pod-state.ts`,
+    'if (one.isEvicted !== other.isEvicted) return one.isEvicted ? -1 : 1;',
+    '',
+  ),
+  bug(
+    'ended-pods',
+    'young-pods-come-first',
+    `${POD_RULES}/pod-state.ts`,
+    'return one.createdAtMs - other.createdAtMs;',
+    'return other.createdAtMs - one.createdAtMs;',
+  ),
+  bug(
+    'ended-pods',
+    'names-are-compared-backwards',
+    `${POD_RULES}/pod-state.ts`,
+    'return compareText(nameOf(one), nameOf(other));',
+    'return compareText(nameOf(other), nameOf(one));',
+  ),
+  bug(
+    'ended-pods',
+    'one-more-may-stay',
+    `${POD_RULES}/excess.ts`,
+    'Math.max(0, terminated - terminatedPodGcThreshold)',
+    'Math.max(0, terminated - terminatedPodGcThreshold - 1)',
+  ),
+  bug(
+    'jobs',
+    'failed-jobs-stay',
+    'packages/kube-api/whole/job.ts',
+    "z.enum(['Complete', 'Failed'])",
+    "z.enum(['Complete'])",
+  ),
+  bug(
+    'jobs',
+    'a-ttl-of-zero-is-none',
+    DUE,
+    'if (ttlSecondsAfterFinished === null ||',
+    'if (!ttlSecondsAfterFinished ||',
+  ),
+  bug(
+    'jobs',
+    'jobs-go-in-the-background',
+    DUE,
+    "stays: 'K1',\n    propagation: 'Foreground',",
+    "stays: 'K1',\n    propagation: 'Background',",
+  ),
+  bug(
+    'requests',
+    'what-is-approved-is-issued',
+    DUE,
+    "if (certificate.is !== 'missing') yield",
+    'if (certificate.is !== undefined) yield',
+  ),
+  bug(
+    'requests',
+    'ended-certificates-stay',
+    DUE,
+    "if (certificate.is === 'there') yield after('L6', certificate.notAfterMs, 0);",
+    '',
+  ),
+  bug(
+    'requests',
+    'requests-lose-their-finalizers',
+    'services/cluster-executor/acting/carry-out.ts',
+    "ownRule === undefined && propagation === 'Background' ? ownPropagation(object) : propagation;",
+    'propagation;',
+  ),
 ];

@@ -1,8 +1,8 @@
 import { between, evenChoice, type Random } from '../../../sim/workload/random.ts';
 import { FOREIGN_FINALIZER, type Place, type PlayedObject, type PlayedReference } from './history.ts';
-import { apiVersionOf, FAILING, KIND_IDS, type KindId, kindOf, UNKNOWN } from './kinds.ts';
+import { apiVersionOf, FAILING, type KindId, kindOf, OWNED_KIND_IDS, UNKNOWN } from './kinds.ts';
 
-type Weighted<T> = readonly (readonly [weight: number, item: T])[];
+export type Weighted<T> = readonly (readonly [weight: number, item: T])[];
 
 /** One of the items, each as often as its weight says. */
 export function weighted<T>(random: Random, items: Weighted<T>): T {
@@ -16,9 +16,9 @@ export function weighted<T>(random: Random, items: Weighted<T>): T {
   return last[1];
 }
 
-const CLUSTER_SCOPED: ReadonlySet<KindId> = new Set(KIND_IDS.filter((id) => !kindOf(id).namespaced));
+const CLUSTER_SCOPED: ReadonlySet<KindId> = new Set(OWNED_KIND_IDS.filter((id) => !kindOf(id).namespaced));
 /** Cheap kinds come more often. */
-const KIND_WEIGHTS: Weighted<KindId> = KIND_IDS.map((id) => [id === 'configMap' ? 4 : 1, id]);
+const KIND_WEIGHTS: Weighted<KindId> = OWNED_KIND_IDS.map((id) => [id === 'configMap' ? 4 : 1, id]);
 
 const FINALIZERS: Weighted<readonly string[]> = [
   [80, []],
@@ -151,7 +151,7 @@ function otherKind(
   owner: PlayedObject,
 ): Pick<PlayedReference, 'apiVersion' | 'kind'> {
   const isWide = CLUSTER_SCOPED.has(dependent.kind);
-  const fits = KIND_IDS.filter((id) => id !== owner.kind && (!isWide || CLUSTER_SCOPED.has(id)));
+  const fits = OWNED_KIND_IDS.filter((id) => id !== owner.kind && (!isWide || CLUSTER_SCOPED.has(id)));
   const { group, version, kind } = kindOf(evenChoice(random, fits) ?? 'gadget');
   return { apiVersion: apiVersionOf(group, version), kind };
 }

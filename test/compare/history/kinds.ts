@@ -1,4 +1,5 @@
 import type { ApiKind } from '../../../packages/kube-api/resources.ts';
+import { CERTIFICATE_REQUEST } from '../../fixtures/certificate.ts';
 
 /** A kind of which histories make objects. */
 export interface PlayedKind extends ApiKind {
@@ -7,7 +8,7 @@ export interface PlayedKind extends ApiKind {
   /** An API server deletes it so if nobody says how. */
   readonly orphansByDefault: boolean;
   /** All that the API server wants of such an object beside its metadata. */
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: Readonly<Record<string, unknown>> & { readonly spec?: Readonly<Record<string, unknown>> };
 }
 
 /** Groups of the definitions that an arena makes. */
@@ -87,10 +88,28 @@ export const KINDS = {
   /** And one that is called as one of the core group. */
   depotConfigMap: played({ group: DEPOT, kind: 'ConfigMap', resource: 'configmaps' }),
   gadget: played({ group: SHOP, kind: 'Gadget', resource: 'gadgets', namespaced: false }),
+  node: core('Node', 'nodes', { namespaced: false }),
+  certificateRequest: played({
+    group: 'certificates.k8s.io',
+    kind: 'CertificateSigningRequest',
+    resource: 'certificatesigningrequests',
+    namespaced: false,
+    body: {
+      spec: {
+        request: Buffer.from(CERTIFICATE_REQUEST).toString('base64'),
+        signerName: 'compare.fleetgc.io/nobody',
+        usages: ['client auth'],
+      },
+    },
+  }),
 } as const satisfies Record<string, PlayedKind>;
 
 export type KindId = keyof typeof KINDS;
 export const KIND_IDS = Object.keys(KINDS).filter((id): id is KindId => Object.hasOwn(KINDS, id));
+/** Kinds of graphs: nobody owns the others, and they own nobody. */
+export const OWNED_KIND_IDS: readonly KindId[] = KIND_IDS.filter(
+  (id) => id !== 'node' && id !== 'certificateRequest',
+);
 export const kindOf = (id: KindId): PlayedKind => KINDS[id];
 
 export const apiVersionOf = (group: string, version: string): string =>

@@ -1,3 +1,4 @@
+import { THRESHOLD } from './draw-ended-pods.ts';
 import type { History, PlayedObject, PlayedReference, Step } from './history.ts';
 import { FOREIGN_FINALIZER } from './history.ts';
 import { apiVersionOf, type KindId, kindOf } from './kinds.ts';
@@ -8,6 +9,7 @@ export interface Listed {
   readonly rule: string;
   readonly what: string;
   readonly bursts: History['bursts'];
+  readonly isOrdered?: boolean;
   /** Objects that end differently. */
   readonly ids: readonly number[];
 }
@@ -62,9 +64,35 @@ export const LISTED: readonly Listed[] = [
   },
 ];
 
-export function listedHistory(seed: number): History {
-  const listed = LISTED[seed - 1];
+const NODE = object(0, 'node', { status: { of: 'node', ready: 'True' } });
+/** Of them so many go as there are beyond the threshold, the oldest first. */
+const ended = (id: number, finalizers: readonly string[] = []): PlayedObject =>
+  object(id, 'pod', {
+    finalizers,
+    spec: { of: 'pod', nodeId: NODE.id },
+    status: { of: 'pod', phase: 'Succeeded', isEvicted: false },
+  });
+const ENDED = Array.from({ length: THRESHOLD + 2 }, (_, index) =>
+  // Names in the order in which they are made.
+  ended(100 + index, index === 0 ? [FOREIGN_FINALIZER] : []),
+);
+
+/** The same where pods that ended are counted. */
+export const LISTED_ENDED_PODS: readonly Listed[] = [
+  {
+    rule: 'J11',
+    what: 'the oldest of too many pods that ended is being deleted, and finalizers alone hold it',
+    bursts: [[create(NODE), ...ENDED.map(create)]],
+    isOrdered: true,
+    // Two are too many: the oldest stays, as it does there, and another one goes in its place.
+    ids: ENDED.slice(2, 3).map(({ id }) => id),
+  },
+];
+
+export function listedHistory(all: readonly Listed[], seed: number): History {
+  const listed = all[seed - 1];
   if (listed === undefined)
-    throw new RangeError(`there are ${LISTED.length} listed differences, and no number ${seed}`);
-  return { seed, isWild: false, bursts: listed.bursts, listed: { rule: listed.rule, ids: listed.ids } };
+    throw new RangeError(`there are ${all.length} listed differences, and no number ${seed}`);
+  const { rule, ids, bursts, isOrdered = false } = listed;
+  return { seed, isWild: false, isOrdered, bursts, listed: { rule, ids } };
 }

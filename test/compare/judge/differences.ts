@@ -23,12 +23,13 @@ export function differences(one: Ending, other: Ending): readonly Difference[] {
 function textOf(state: RunState, id: number): string {
   const object = state.get(id);
   if (object === undefined) return 'is gone';
-  const { kind, place, isDeleting, finalizers, references } = object;
+  const { kind, place, isDeleting, finalizers, references, says } = object;
   const words = [
     `${kind}${place === null ? '' : ` ${place}`}`,
     ...(isDeleting ? ['being deleted'] : []),
     ...(finalizers.length > 0 ? [`finalizers ${finalizers.join(' ')}`] : []),
     ...references.map((reference) => `-> ${JSON.stringify(reference)}`),
+    ...(says === undefined ? [] : [JSON.stringify(says)]),
   ];
   return words.join(', ');
 }

@@ -7,6 +7,9 @@ export interface Left {
   readonly what: string;
 }
 
+/** What a collector still has to do in a run, at this time of the API server. */
+export type LeftToDo = (state: RunState, nowMs: number) => readonly Left[];
+
 /**
  * What the rules of section D and E still call for in this state: nothing, once a collector has come to its end. Judged apart from
  * the product's own rules; it says when to look, and never what is right.

@@ -1,5 +1,6 @@
 import type { Place } from '../history/history.ts';
 import type { KindId } from '../history/kinds.ts';
+import type { Says, Times } from './says.ts';
 
 /** A reference as it stands on the API server, in words that are the same in all runs. */
 export interface StatedReference {
@@ -23,6 +24,10 @@ export interface ObjectState {
   readonly isDeleting: boolean;
   readonly finalizers: readonly string[];
   readonly references: readonly StatedReference[];
+  /** Where more than its metadata matters. */
+  readonly says?: Says;
+  /** Not compared: runs are not at the same time. */
+  readonly times?: Times;
 }
 
 /** All survivors of one run, by their numbers. */
@@ -43,5 +48,5 @@ export function groupedByUid(references: readonly StatedReference[]): readonly S
 export const stateText = (state: RunState): string =>
   [...state.values()]
     .toSorted((a, b) => a.id - b.id)
-    .map((object) => JSON.stringify(object))
+    .map(({ times: _, ...compared }) => JSON.stringify(compared))
     .join('\n');

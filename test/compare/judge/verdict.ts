@@ -1,4 +1,4 @@
-import type { History } from '../history/history.ts';
+import { type History, stepsOf } from '../history/history.ts';
 import type { Ended } from '../phase.ts';
 import { type Difference, differences } from './differences.ts';
 import { stateText } from './state.ts';
@@ -62,17 +62,15 @@ function verdictOf(
     : 'different';
 }
 
-export function judged(
-  { seed, isWild, listed, bursts }: History,
-  { kcm, fleetgc, none }: SeedEndings,
-): SeedOutcome {
+export function judged(history: History, { kcm, fleetgc, none }: SeedEndings): SeedOutcome {
+  const { seed, isWild, listed } = history;
   const [first] = kcm;
   const [ours] = fleetgc;
   if (first === undefined || ours === undefined) throw new RangeError(`seed ${seed} was not played`);
   return {
     seed,
     isWild,
-    objects: bursts.flat().filter((step) => step.do === 'create').length,
+    objects: stepsOf(history).filter((step) => step.do === 'create').length,
     verdict: verdictOf({ kcm, fleetgc }, listed),
     isEffective: !texts([none]).has(stateText(ours.state)),
     survivors: { kcm: first.state.size, fleetgc: ours.state.size, none: none.state.size },

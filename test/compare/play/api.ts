@@ -32,6 +32,9 @@ export type Metadata = z.infer<typeof Metadata>;
 
 const Whole = z.object({ metadata: Metadata });
 const List = z.object({ items: z.array(Whole).nullish() });
+const WholeObject = z.looseObject({ metadata: z.looseObject(Metadata.shape) });
+export type WholeObject = z.infer<typeof WholeObject>;
+const WholeList = z.object({ items: z.array(WholeObject).nullish() });
 
 /** An object that is to be made. */
 interface Made {
@@ -42,6 +45,12 @@ interface Made {
 export interface Written {
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly Reference[];
+}
+
+/** What an object has beside its metadata. */
+export interface MoreBody {
+  readonly spec?: object;
+  readonly status?: object;
 }
 
 export interface Named {
@@ -94,21 +103,34 @@ export class Api {
     return Whole.parse(this.#bodyOf(read, await this.ask(read), [200])).metadata;
   }
 
-  /** Resolves to its uid. */
-  async create(kind: PlayedKind, { namespace, name }: Named, written: Written): Promise<string> {
+  /** Resolves to its uid. `more`: what it has beside what every object of its kind has. */
+  async create(
+    kind: PlayedKind,
+    { namespace, name }: Named,
+    written: Written,
+    more: MoreBody = {},
+  ): Promise<string> {
     const { group, version } = kind;
     const metadata = { name, ...(kind.namespaced && { namespace }), ...written };
-    const object = { apiVersion: apiVersionOf(group, version), kind: kind.kind, metadata, ...kind.body };
+    const spec = { ...kind.body.spec, ...more.spec };
+    const body = { ...kind.body, ...more, ...(Object.keys(spec).length > 0 && { spec }) };
+    const object = { apiVersion: apiVersionOf(group, version), kind: kind.kind, metadata, ...body };
     const path = objectPath(kind, { namespace, name });
     return (await this.post(path.slice(0, path.lastIndexOf('/')), object)).uid;
   }
 
   /** Whether it was there. */
-  async delete(kind: PlayedKind, named: Named, propagationPolicy: AskedPropagation): Promise<boolean> {
+  async delete(
+    kind: PlayedKind,
+    named: Named,
+    propagationPolicy: AskedPropagation,
+    more: { readonly gracePeriodSeconds?: number } = {},
+  ): Promise<boolean> {
     const options = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
       ...(propagationPolicy !== null && { propagationPolicy }),
+      ...more,
     };
     const path = objectPath(kind, named);
     const request: ApiRequest = { method: 'DELETE', path, body: JSON.stringify(options) };
@@ -140,11 +162,39 @@ export class Api {
     throw new Error(`PATCH ${path} met ${MOST_CONFLICTS} conflicts`);
   }
 
+  /** Merges it into an object, or into a part of it that is written by itself; nothing if the object is not there. */
+  async merge(kind: PlayedKind, named: Named, body: object, subresource = ''): Promise<void> {
+    const request: ApiRequest = {
+      method: 'PATCH',
+      path: objectPath(kind, named, subresource),
+      contentType: 'application/merge-patch+json',
+      body: JSON.stringify(body),
+    };
+    this.#bodyOf(request, await this.ask(request), [200, 404]);
+  }
+
+  /** The whole object; `null` if it is not there. */
+  async read(kind: PlayedKind, named: Named): Promise<unknown> {
+    const request: ApiRequest = { method: 'GET', path: objectPath(kind, named) };
+    const answer = await this.ask(request);
+    const body = this.#bodyOf(request, answer, [200, 404]);
+    return answer.status === 404 ? null : body;
+  }
+
   /** All objects of a kind, as new as etcd. */
   async list(kind: PlayedKind): Promise<readonly Metadata[]> {
-    const request: ApiRequest = { method: 'GET', path: collectionPath(kind, {}), accept: AS_METADATA_LIST };
-    const { items } = List.parse(this.#bodyOf(request, await this.ask(request), [200]));
+    const { items } = List.parse(await this.#list(kind, AS_METADATA_LIST));
     return (items ?? []).map(({ metadata }) => metadata);
+  }
+
+  /** The same with all that they are. */
+  async listWhole(kind: PlayedKind): Promise<readonly WholeObject[]> {
+    return WholeList.parse(await this.#list(kind, 'application/json')).items ?? [];
+  }
+
+  async #list(kind: PlayedKind, accept: string): Promise<unknown> {
+    const request: ApiRequest = { method: 'GET', path: collectionPath(kind, {}), accept };
+    return this.#bodyOf(request, await this.ask(request), [200]);
   }
 
   #bodyOf({ method, path }: ApiRequest, answer: ApiAnswer, foreseen: readonly number[]): unknown {

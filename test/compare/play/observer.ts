@@ -1,8 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Place } from '../history/history.ts';
-import { KIND_IDS, type KindId, kindOf } from '../history/kinds.ts';
+import { type KindId, kindOf } from '../history/kinds.ts';
+import { readSays } from '../judge/says.ts';
 import { groupedByUid, type ObjectState, type RunState, type StatedReference } from '../judge/state.ts';
-import type { Api, Metadata, Reference } from './api.ts';
+import type { Api, Metadata, Named, Reference } from './api.ts';
+
+/** What is looked at. */
+export interface Sight {
+  readonly kinds: readonly KindId[];
+  /** Metadata is not all that matters. */
+  readonly isWhole: boolean;
+}
+
+interface Found {
+  readonly kind: KindId;
+  readonly metadata: Metadata;
+  /** `null` where metadata is all that matters. */
+  readonly whole: unknown;
+}
 
 /** What lies on the API server, run by run. */
 export type Look = ReadonlyMap<string, RunState>;
@@ -17,12 +32,14 @@ const SHORTEST_PAUSE_MS = 200;
 export class Observer {
   readonly #api: Api;
   readonly #uids: ReadonlyMap<string, number>;
+  readonly #sight: Sight;
   #next: Promise<Look> | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(api: Api, uids: ReadonlyMap<string, number>) {
+  constructor(api: Api, uids: ReadonlyMap<string, number>, sight: Sight) {
     this.#api = api;
     this.#uids = uids;
+    this.#sight = sight;
   }
 
   /** A look that begins from now on. */
@@ -44,26 +61,30 @@ export class Observer {
   }
 
   async #lookNow(): Promise<Look> {
-    const lists = await Promise.all(
-      KIND_IDS.map(async (kind) => ({ kind, objects: await this.#api.list(kindOf(kind)) })),
-    );
-    return this.#byRun(lists);
+    const found = await Promise.all(this.#sight.kinds.map((kind) => this.#list(kind)));
+    return this.#byRun(found.flat());
   }
 
-  #byRun(lists: readonly { readonly kind: KindId; readonly objects: readonly Metadata[] }[]): Look {
+  async #list(kind: KindId): Promise<readonly Found[]> {
+    if (!this.#sight.isWhole)
+      return (await this.#api.list(kindOf(kind))).map((metadata) => ({ kind, metadata, whole: null }));
+    const objects = await this.#api.listWhole(kindOf(kind));
+    return objects.map((whole) => ({ kind, metadata: whole.metadata, whole }));
+  }
+
+  #byRun(found: readonly Found[]): Look {
     const runs = new Map<string, Map<number, ObjectState>>();
-    for (const { kind, objects } of lists) {
-      for (const metadata of objects) {
-        const whose = whoseIs(metadata);
-        if (whose === null) continue;
-        const run = runs.get(whose.run) ?? new Map<number, ObjectState>();
-        runs.set(whose.run, run.set(whose.id, this.#stated(kind, whose, metadata)));
-      }
+    for (const each of found) {
+      const whose = whoseIs(each.metadata);
+      if (whose === null) continue;
+      const run = runs.get(whose.run) ?? new Map<number, ObjectState>();
+      runs.set(whose.run, run.set(whose.id, this.#stated(whose, each)));
     }
     return runs;
   }
 
-  #stated(kind: KindId, { run, id, place }: Whose, metadata: Metadata): ObjectState {
+  #stated({ run, id, place }: Whose, { kind, metadata, whole }: Found): ObjectState {
+    const nodeIdOf = (name: string): number | null => whoseIs({ namespace: '', name })?.id ?? null;
     return {
       id,
       kind,
@@ -71,6 +92,7 @@ export class Observer {
       isDeleting: metadata.deletionTimestamp !== undefined,
       finalizers: metadata.finalizers,
       references: groupedByUid(metadata.ownerReferences.map((reference) => this.#reference(run, reference))),
+      ...(whole !== null && readSays(kind, whole, nodeIdOf)),
     };
   }
 
@@ -97,7 +119,7 @@ const NAME = /^o(\d+)$/;
 const WIDE_NAME = /^(s\d+-.+)-o(\d+)$/;
 
 /** Whose object it is; `null` for one that no history made. */
-function whoseIs({ namespace, name }: Metadata): Whose | null {
+function whoseIs({ namespace, name }: Named): Whose | null {
   if (namespace === '') {
     const [, run, id] = WIDE_NAME.exec(name) ?? [];
     return run === undefined ? null : { run, id: Number(id), place: null };

@@ -1,10 +1,14 @@
 import { patiently } from '../../support/patience.ts';
-import { type Left, leftToDo } from '../judge/left.ts';
+import type { Left, LeftToDo } from '../judge/left.ts';
 import { type RunState, stateText } from '../judge/state.ts';
 import { type Look, type Observer, stateOf } from './observer.ts';
 
-/** A collector that has changed nothing for so long, though something is left to do, is not waited for any longer. */
-const STALLED_MS = 4_000;
+/** When a run has come to an end. */
+export interface End {
+  readonly left: LeftToDo;
+  /** A collector that has changed nothing for so long, though something is left to do, is not waited for any longer. */
+  readonly stalledMs: number;
+}
 
 /**
  * Waits until nothing is left to do in this run but what the collector has stalled at before; resolves to what it stalls at now.
@@ -13,6 +17,7 @@ export async function settled(
   observer: Observer,
   run: string,
   before: readonly Left[],
+  { left: leftToDo, stalledMs }: End,
 ): Promise<readonly Left[]> {
   const isKnown = (left: Left): boolean =>
     before.some(({ id, what }) => id === left.id && what === left.what);
@@ -20,12 +25,12 @@ export async function settled(
   let changedMs = performance.now();
   for (;;) {
     const state = stateOf(await observer.look(), run);
-    const left = leftToDo(state).filter((each) => !isKnown(each));
+    const left = leftToDo(state, Date.now()).filter((each) => !isKnown(each));
     if (left.length === 0) return [];
     const now = stateText(state);
     if (now !== text) changedMs = performance.now();
     text = now;
-    if (performance.now() - changedMs > patiently(STALLED_MS)) return left;
+    if (performance.now() - changedMs > patiently(stalledMs)) return left;
   }
 }
 

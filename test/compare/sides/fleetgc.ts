@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
+import type { Collector as PolicyCollector } from '../../../schemas/policy/cluster-policy.ts';
 import { PROGRAM_ENVIRONMENT } from '../../support/program.ts';
 import type { Subject } from '../subjects.ts';
-import { type RunningProcess, startProcess } from './process.ts';
+import { type Collector, collector } from './collector.ts';
+import { startProcess } from './process.ts';
 
 /** More than any campaign deletes in an hour. */
 const REMOVALS_PER_HOUR = 1_000_000;
@@ -29,12 +31,18 @@ export class Deeds {
 const count = (counts: Map<string, number>, what: string): void =>
   void counts.set(what, (counts.get(what) ?? 0) + 1);
 
+/** What of a policy a subject is compared with. */
+export interface FleetGcPart {
+  readonly collectors: readonly PolicyCollector[];
+  readonly policy?: Readonly<Record<string, unknown>>;
+}
+
 /** `fleetgc cluster run` in profile kubernetes. */
 export async function startFleetGc(
-  { collectors }: Subject,
+  { fleetgc, looks }: Subject,
   kubeconfig: string,
   { program, deeds }: { readonly program: string; readonly deeds: Deeds },
-): Promise<RunningProcess> {
+): Promise<Collector> {
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-compare-'));
   const policy = join(directory, 'policy.yaml');
   const limits = { removalsPerHour: REMOVALS_PER_HOUR };
@@ -45,8 +53,9 @@ export async function startFleetGc(
       name: 'compare',
       mode: 'enforce',
       profile: 'kubernetes',
-      collectors,
+      collectors: fleetgc.collectors,
       limits,
+      ...fleetgc.policy,
     }),
   );
   const args = [
@@ -61,14 +70,16 @@ export async function startFleetGc(
       '--json',
     ],
   ];
-  const running = startProcess(program, args, {
-    environment: PROGRAM_ENVIRONMENT,
-    onLine: (line) => deeds.read(line),
-  });
+  const started = await collector(looks.fleetgc, async () =>
+    startProcess(program, args, {
+      environment: PROGRAM_ENVIRONMENT,
+      onLine: (line) => deeds.read(line),
+    }),
+  );
   return {
-    ended: running.ended,
+    ...started,
     [Symbol.asyncDispose]: async () => {
-      await running[Symbol.asyncDispose]();
+      await started[Symbol.asyncDispose]();
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -10,6 +11,7 @@ import { KUBERNETES_VERSION } from './versions.ts';
 const LOCK_MS = 1_800_000;
 const MODULE = 'k8s.io/kubernetes';
 const VERSION_PACKAGE = 'k8s.io/component-base/version';
+const REQUEST_CLEANER = join(import.meta.dirname, 'request-cleaner.go');
 
 /** A folder with one program of Kubernetes, statically linked, built from its Go module once for each version. */
 export async function builtKubernetesProgram(
@@ -27,15 +29,39 @@ export async function builtKubernetesProgram(
   return folder;
 }
 
+/** A folder with the cleaner of certificate requests alone, as `request-cleaner`, from the same module. */
+export async function builtRequestCleaner(): Promise<string> {
+  const name = 'request-cleaner';
+  const hash = createHash('sha256').update(readFileSync(REQUEST_CLEANER)).digest('hex').slice(0, 12);
+  const folder = join(cacheDirectory(`${name}-${KUBERNETES_VERSION}-${hash}-${process.arch}`), 'bin');
+  if (existsSync(folder)) return folder;
+  await withLock('kubernetes', LOCK_MS, async () => {
+    if (existsSync(folder)) return;
+    await step(`building the ${name} of Kubernetes ${KUBERNETES_VERSION} from its Go module (once)`, () =>
+      buildGoPrograms(name, folder, async (go) => {
+        await useKubernetes(go, 'kube-controller-manager');
+        await go('build', '-trimpath', '-ldflags', '-s -w', '-o', `bin/${name}`, REQUEST_CLEANER);
+      }),
+    );
+  });
+  return folder;
+}
+
 async function compile(go: Go, program: string): Promise<void> {
+  const command = await useKubernetes(go, program);
+  // Without it the program says that it is v0.0.0.
+  const version = `-X ${VERSION_PACKAGE}.gitVersion=v${KUBERNETES_VERSION}`;
+  await go('build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', 'bin/', command);
+}
+
+/** Has the module of `go` need a program of Kubernetes; resolves to its package. */
+async function useKubernetes(go: Go, program: string): Promise<string> {
   const command = `${MODULE}/cmd/${program}`;
   const stagedVersion = `v${KUBERNETES_VERSION.replace(/^1\./, '0.')}`;
   const staged = await stagedModules(go);
   await go('mod', 'edit', ...staged.map((module) => `-replace=${module}=${module}@${stagedVersion}`));
   await go('get', '-tool', `${command}@v${KUBERNETES_VERSION}`);
-  // Without it the program says that it is v0.0.0.
-  const version = `-X ${VERSION_PACKAGE}.gitVersion=v${KUBERNETES_VERSION}`;
-  await go('build', '-trimpath', '-ldflags', `-s -w ${version}`, '-o', 'bin/', command);
+  return command;
 }
 
 const Download = z.object({ GoMod: z.string() });

@@ -8,7 +8,7 @@ import { ensureKubeletImage } from './images/kubelet-image.ts';
 import { ensureRegistryImage } from './images/registry-image.ts';
 import { ensureServiceImage } from './images/service-image.ts';
 import { ensureKubectl } from './kubectl.ts';
-import { builtKubernetesProgram } from './kubernetes.ts';
+import { builtKubernetesProgram, builtRequestCleaner } from './kubernetes.ts';
 import { ensurePromtool } from './promtool.ts';
 
 const PREPARE = {
@@ -23,9 +23,10 @@ const PREPARE = {
   promtool: ensurePromtool,
   kubectl: ensureKubectl,
   'kube-controller-manager': () => builtKubernetesProgram('kube-controller-manager'),
+  'request-cleaner': builtRequestCleaner,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, kubectl, kube-controller-manager. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, kubectl, kube-controller-manager and its cleaner of certificate requests. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -47,6 +48,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'promtool',
   'kubectl',
   'kube-controller-manager',
+  'request-cleaner',
 ];
 
 export const ALL_NEEDS: readonly Need[] = [...new Set([...CORE_NEEDS, ...WORLD_NEEDS])];

@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { type ApiConnection, apiConnection } from '../../../../packages/kube-api/connection.ts';
 
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
+import { CERTIFICATE_REQUEST } from '../../../fixtures/certificate.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
 import { accessBy } from '../../../support/nodes/api-access.ts';
 import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
@@ -151,16 +152,6 @@ test('[cluster K1, K4, K6] Jobs go when their TTL is over, foreground, and no ot
   expect(exitCode, stdout + stderr).toBe(0);
 });
 
-/** What `openssl req` wrote of a key that nobody has. */
-const REQUEST = `-----BEGIN CERTIFICATE REQUEST-----
-MIHKMHECAQAwDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEH
-A0IABKqf+aorU8VSptmAztqo8FpqtZ4t/WviLw60UapfQU7vTbQd0IFp5Kb8WJPN
-8uYs9cXU+cT1fHFm9Yp8hIljzkqgADAKBggqhkjOPQQDAgNJADBGAiEAjDxs0mjx
-0dskN5/kmm47sdwiAtPydbfrs/suctj6oqUCIQD+RwY84ixW3rStITlYHstk9Vpj
-Alih8K/ADK8q/Ty/3w==
------END CERTIFICATE REQUEST-----
-`;
-
 /** One that was denied so long ago. */
 async function deniedRequest(name: string, agoSeconds: number): Promise<void> {
   await call('POST', REQUESTS, {
@@ -168,7 +159,7 @@ async function deniedRequest(name: string, agoSeconds: number): Promise<void> {
     kind: 'CertificateSigningRequest',
     metadata: { name },
     spec: {
-      request: Buffer.from(REQUEST).toString('base64'),
+      request: Buffer.from(CERTIFICATE_REQUEST).toString('base64'),
       signerName: 'example.com/nobody',
       usages: ['client auth'],
     },
