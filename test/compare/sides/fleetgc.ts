@@ -6,8 +6,7 @@ import { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
 import type { Collector as PolicyCollector } from '../../../schemas/policy/cluster-policy.ts';
 import { PROGRAM_ENVIRONMENT } from '../../support/program.ts';
-import type { Subject } from '../subjects.ts';
-import { type Collector, collector } from './collector.ts';
+import { type Collector, collector, type Looks } from './collector.ts';
 import { startProcess } from './process.ts';
 
 /** More than any campaign deletes in an hour. */
@@ -37,9 +36,14 @@ export interface FleetGcPart {
   readonly policy?: Readonly<Record<string, unknown>>;
 }
 
+interface Compared {
+  readonly fleetgc: FleetGcPart;
+  readonly looks: { readonly fleetgc: Looks };
+}
+
 /** `fleetgc cluster run` in profile kubernetes. */
 export async function startFleetGc(
-  { fleetgc, looks }: Subject,
+  { fleetgc, looks }: Compared,
   kubeconfig: string,
   { program, deeds }: { readonly program: string; readonly deeds: Deeds },
 ): Promise<Collector> {

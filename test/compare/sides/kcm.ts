@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { builtKubernetesProgram, builtRequestCleaner } from '../../support/toolchain/kubernetes.ts';
-import type { Subject } from '../subjects.ts';
-import { type Collector, collector } from './collector.ts';
+import { type Collector, collector, type Looks } from './collector.ts';
 import { startProcess } from './process.ts';
 
 /** Its own default is 20; a comparison of ends wants no time spent on that. */
@@ -16,8 +15,13 @@ export interface KcmPart {
   readonly options?: readonly string[];
 }
 
+interface Compared {
+  readonly kcm: KcmPart;
+  readonly looks: { readonly kcm: Looks };
+}
+
 /** kube-controller-manager with these controllers alone. */
-export async function startKcm({ kcm, looks }: Subject, kubeconfig: string): Promise<Collector> {
+export async function startKcm({ kcm, looks }: Compared, kubeconfig: string): Promise<Collector> {
   const { program, args } = await commandOf(kcm, kubeconfig);
   return collector(looks.kcm, async () => startProcess(program, args, { environment: {} }));
 }
