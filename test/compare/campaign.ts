@@ -1,5 +1,6 @@
 import { type Arena, openArena } from './arena.ts';
 import type { History } from './history/history.ts';
+import { differences } from './judge/differences.ts';
 import { isDoubtful, judged, type SeedOutcome } from './judge/verdict.ts';
 import { type Ended, type Play, playAlone, playWith } from './phase.ts';
 import { Tracer } from './play/tracers.ts';
@@ -36,6 +37,7 @@ export async function playBatch(
   const doubtful = histories
     .filter((history) => history.listed === undefined && isDoubtful(endingsOf(history, [first])))
     .slice(0, campaign.isOneEnough ? 1 : histories.length);
+  for (const history of doubtful) campaign.tell(doubtOf(history, endingsOf(history, [first])));
   const again =
     doubtful.length === 0 ? [] : [await played(doubtful, namesOf('again-', AGAIN_RUNS, KCM_RUNS))];
   const none = await timed(campaign, 'without a collector', () =>
@@ -46,6 +48,16 @@ export async function playBatch(
     return judged(history, endings);
   });
 }
+
+const doubtOf = ({ seed }: History, { kcm, fleetgc }: Played): string =>
+  [
+    `  seed ${seed} is played again, since FleetGC ended as no run of kube-controller-manager did:`,
+    ...kcm
+      .slice(0, 1)
+      .flatMap((theirs) =>
+        fleetgc.flatMap((ours) => differences(theirs, ours).map(({ text }) => `    ${text}`)),
+      ),
+  ].join('\n');
 
 /** Where a collector is played. */
 interface Field {
