@@ -17,13 +17,20 @@ interface Given {
   readonly onLine?: (line: string) => void;
 }
 
-/** Ended with SIGTERM when disposed, and with SIGKILL if it hangs. */
+/**
+ * Ended with SIGTERM when disposed, and with SIGKILL if it hangs. It has a group of its own: a signal for the comparison and all that
+ * it started ends the comparison after the batches that are under way, and nothing in the middle of them.
+ */
 export function startProcess(
   program: string,
   args: readonly string[],
   { environment, onLine = () => undefined }: Given,
 ): RunningProcess {
-  const child = spawn(program, [...args], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, [...args], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   let said = '';
   let line = '';
   for (const stream of [child.stdout, child.stderr])
