@@ -116,7 +116,8 @@ class Drawing {
       ...this.#bare('pod'),
       finalizers: weighted(this.#random, FINALIZERS),
       ...(nodeId !== null && { spec: { of: 'pod', nodeId } }),
-      status: this.#podStatus(),
+      // Whether a pod is marked before somebody tells of it, or after, would be a matter of chance.
+      ...(!this.#isAbsent(nodeId) && { status: this.#podStatus() }),
     };
     this.#pods.push(pod);
     return pod;
@@ -133,12 +134,17 @@ class Drawing {
     }
   }
 
+  #isAbsent(nodeId: number | null): boolean {
+    return nodeId !== null && (NEVER_MADE.includes(nodeId) || this.#gone.has(nodeId));
+  }
+
   #podStatus(): PlayedStatus {
     return { of: 'pod', phase: weighted(this.#random, PHASE), isEvicted: this.#random() < 0.2 };
   }
 
   #burst(least: number, most: number, nodesGo: boolean): Step[] {
-    this.#touched = new Set();
+    // Pods of nodes that never were go at some time in the first one.
+    this.#touched = new Set(nodesGo ? NEVER_MADE : []);
     const count = between(this.#random, least, most);
     return Array.from({ length: count }).flatMap(() => {
       const deed = weighted(this.#random, DEEDS);
@@ -156,7 +162,7 @@ class Drawing {
         return this.#onPod(({ id }) => ({ do: 'release', id }));
       case 'create': {
         const object = this.#pod();
-        if (!this.#isFree(object)) return this.#takeBack();
+        if (!this.#isFree(object) && !this.#isNeverMade(object)) return this.#takeBack();
         this.#touched.add(object.id);
         return [{ do: 'create', object }];
       }
@@ -176,6 +182,10 @@ class Drawing {
     }
   }
 
+  #isNeverMade({ spec }: PlayedObject): boolean {
+    return spec?.of === 'pod' && NEVER_MADE.includes(spec.nodeId);
+  }
+
   #takeBack(): [] {
     this.#pods.pop();
     return [];
@@ -192,7 +202,8 @@ class Drawing {
   #isFree(pod: PlayedObject): boolean {
     if (this.#touched.has(pod.id)) return false;
     const { spec } = pod;
-    return this.#isWild || spec?.of !== 'pod' || !this.#touched.has(spec.nodeId);
+    if (spec?.of !== 'pod' || !this.#touched.has(spec.nodeId)) return true;
+    return this.#isWild && !this.#isNeverMade(pod);
   }
 
   #onNode(step: (node: PlayedObject) => Step): Step[] {
