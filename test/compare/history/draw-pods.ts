@@ -47,6 +47,12 @@ const FINALIZERS: Weighted<readonly string[]> = [
   [4, ['orphan']],
   [4, [FOREIGN_FINALIZER, 'foregroundDeletion']],
 ];
+/** Without a node a pod goes at once when it is deleted, unless finalizers hold it. */
+const FINALIZERS_WITHOUT_NODE: Weighted<readonly string[]> = [
+  [20, []],
+  [70, [FOREIGN_FINALIZER]],
+  [10, ['orphan']],
+];
 /** Where a pod is bound. */
 const BOUND: Weighted<'node' | 'never-made' | 'nowhere'> = [
   [75, 'node'],
@@ -54,9 +60,18 @@ const BOUND: Weighted<'node' | 'never-made' | 'nowhere'> = [
   [17, 'nowhere'],
 ];
 
-type Deed = 'delete' | 'tell' | 'release' | 'create' | 'node-goes' | 'node-returns' | 'node-changes';
+type Deed =
+  | 'delete'
+  | 'delete-unscheduled'
+  | 'tell'
+  | 'release'
+  | 'create'
+  | 'node-goes'
+  | 'node-returns'
+  | 'node-changes';
 const DEEDS: Weighted<Deed> = [
   [45, 'delete'],
+  [15, 'delete-unscheduled'],
   [10, 'tell'],
   [8, 'release'],
   [12, 'create'],
@@ -85,7 +100,7 @@ class Drawing {
     const nodes = Array.from({ length: between(this.#random, 3, 7) }, () => this.#node());
     const pods = Array.from({ length: between(this.#random, FEWEST_PODS, MOST_PODS) }, () => this.#pod());
     // Where nodes go, pods wait for 40 s: so once in a history.
-    const bursts = [this.#burst(8, 16, true), this.#burst(3, 8, false)];
+    const bursts = [this.#burst(12, 24, true), this.#burst(6, 12, false)];
     return {
       seed: this.#seed,
       isWild: this.#isWild,
@@ -114,7 +129,7 @@ class Drawing {
     const nodeId = this.#bound();
     const pod: PlayedObject = {
       ...this.#bare('pod'),
-      finalizers: weighted(this.#random, FINALIZERS),
+      finalizers: weighted(this.#random, nodeId === null ? FINALIZERS_WITHOUT_NODE : FINALIZERS),
       ...(nodeId !== null && { spec: { of: 'pod', nodeId } }),
       // Whether a pod is marked before somebody tells of it, or after, would be a matter of chance.
       ...(!this.#isAbsent(nodeId) && { status: this.#podStatus() }),
@@ -155,7 +170,9 @@ class Drawing {
   #deed(deed: Deed): Step[] {
     switch (deed) {
       case 'delete':
-        return this.#onPod(({ id }) => ({ do: 'delete', id, propagation: null }));
+        return this.#delete(this.#pods);
+      case 'delete-unscheduled':
+        return this.#delete(this.#pods.filter(({ spec }) => spec === undefined));
       case 'tell':
         return this.#onPod(({ id }) => ({ do: 'tell', id, status: this.#podStatus() }));
       case 'release':
@@ -191,8 +208,12 @@ class Drawing {
     return [];
   }
 
-  #onPod(step: (pod: PlayedObject) => Step): Step[] {
-    const pod = evenChoice(this.#random, this.#pods);
+  #delete(among: readonly PlayedObject[]): Step[] {
+    return this.#onPod(({ id }) => ({ do: 'delete', id, propagation: null }), among);
+  }
+
+  #onPod(step: (pod: PlayedObject) => Step, among: readonly PlayedObject[] = this.#pods): Step[] {
+    const pod = evenChoice(this.#random, among);
     if (pod === undefined || !this.#isFree(pod)) return [];
     this.#touched.add(pod.id);
     return [step(pod)];
