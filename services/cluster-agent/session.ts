@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
-import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../packages/process/loops.ts';
 import { type ClusterInstant, kindName } from '../../schemas/events/cluster-objects.ts';
@@ -19,6 +18,7 @@ import { PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
 import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { EarlierFacts } from './read-earlier-facts.ts';
+import { ToldRefusals } from './told-refusals.ts';
 import { everySink } from './watching/every-sink.ts';
 import { Reflectors } from './watching/reflectors.ts';
 
@@ -51,6 +51,7 @@ export class Session {
   readonly #definitions: ReturnType<typeof createWakeSignal>;
   readonly #over = new AbortController();
   readonly #holds = new HoldsWatch();
+  readonly #refusals: ToldRefusals;
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
@@ -59,6 +60,7 @@ export class Session {
   constructor(parts: AgentParts, start: SessionStart) {
     this.#parts = parts;
     this.#start = start;
+    this.#refusals = new ToldRefusals(parts.logger);
     this.#work = createWakeSignal(parts.sleep);
     this.#definitions = createWakeSignal(parts.sleep);
     this.#graph = new ClusterGraph({
@@ -146,14 +148,12 @@ export class Session {
 
   /** What cannot be asked for changes nothing. */
   async #discover(): Promise<void> {
-    const { connection, logger } = this.#parts;
     try {
-      const found = await discover(connection, this.#discovery);
+      const found = await discover(this.#parts.connection, this.#discovery);
+      this.#refusals.answered();
       if (found !== null) this.#discovery = found;
     } catch (error) {
-      const foreseen = toFleetGcError(error);
-      if (!foreseen.retry) throw foreseen;
-      logger.warn({ err: foreseen }, 'the API server did not tell what it serves; what was known stays');
+      this.#refusals.failed(error, 'the API server did not tell what it serves; what was known stays');
       return;
     }
     // Also when nothing is new: what is defined may have changed since.
