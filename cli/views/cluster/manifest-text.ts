@@ -20,8 +20,10 @@ export const manifestListText = (manifests: readonly Manifest[]): string =>
 export function manifestDocument(manifest: Manifest): string {
   const document = new Document(manifest, { aliasDuplicateObjects: false });
   visit(document, {
-    Scalar: (_key, node) => {
-      if (typeof node.value === 'string' && !isPlain(node.value)) node.type = Scalar.QUOTE_DOUBLE;
+    Scalar: (_key, node: Scalar) => {
+      if (typeof node.value !== 'string') return;
+      node.value = node.value.toWellFormed();
+      if (!isPlain(node.value)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });
   return document
@@ -29,14 +31,19 @@ export function manifestDocument(manifest: Manifest): string {
     .replace(UNPRINTABLE, inYaml);
 }
 
-/** Whether a text needs no quotes. kubectl reads YAML 1.1, in which `no` and `1_000` are no texts. */
+/**
+ * Whether a text needs no quotes. kubectl reads YAML 1.1, in which `no` and `1_000` are no texts, and takes no block whose first line
+ * begins with a tab: what it cannot read ends all that comes after it.
+ */
 const isPlain = (text: string): boolean =>
-  !HAS_UNPRINTABLE.test(text) && (text.includes('\n') || (/^[A-Za-z/]/.test(text) && !NO_TEXT.test(text)));
+  !HAS_UNPRINTABLE.test(text) &&
+  (text.includes('\n') ? !BEGINS_BLANK.test(text) : /^[A-Za-z/]/.test(text) && !NO_TEXT.test(text));
 
+const BEGINS_BLANK = /^\n*[\t ]/;
 const NO_TEXT = /^(y|n|yes|no|on|off|true|false|null|nan|inf|infinity)$/i;
 
-/** Line feeds and tabs stay: they are what the lines of a text are made of. */
-const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Line feeds and tabs stay: they are what the lines of a text are made of. YAML has no noncharacters such as U+FFFF. */
+const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
 const HAS_UNPRINTABLE = new RegExp(UNPRINTABLE.source, 'u');
 
 const inJson = (character: string): string =>

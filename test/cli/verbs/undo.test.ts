@@ -289,6 +289,19 @@ test('what others wrote reaches the terminal without its control characters, and
 });
 
 test.each([
+  ['begins with a tab', '\tall:\nbuild', '"\\tall:\\nbuild"'],
+  ['has a tab after empty lines', '\n\n\tall:\nbuild', '"\\n\\n\\tall:\\nbuild"'],
+  ['has a character that is none', 'a\uffffb\ufffe', '"a\\U0000ffffb\\U0000fffe"'],
+  ['has a line that ends a document', 'a\n---\nb', '|-\n    a\n    ---\n    b'],
+])('a text that %s is written so that kubectl reads it, and what comes after', async (_, text, written) => {
+  const own = await ownLog();
+  await kept(own, removed({ body: { data: { key: text } } }));
+  const { stdout, documents } = await undo(own);
+  expect(stdout).toContain(`  key: ${written}\n`);
+  expect(documents).toMatchObject([{ data: { key: text } }]);
+});
+
+test.each([
   ['no JSON', '{"a'],
   [
     'another object',
