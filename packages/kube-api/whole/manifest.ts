@@ -4,7 +4,12 @@ import { type ObjectMetadata, readMetadata } from '../metadata.ts';
 
 /** What an object can be created with again, or why that cannot be told. */
 export type ReadManifest =
-  | { readonly kind: 'manifest'; readonly text: string }
+  | {
+      readonly kind: 'manifest';
+      readonly text: string;
+      /** What the server says it is: some answer in another form or version than they were asked for. */
+      readonly of: Pick<z.infer<typeof Whole>, 'apiVersion' | 'kind'>;
+    }
   | { readonly kind: 'unreadable'; readonly message: string };
 
 export interface WithManifest extends ObjectMetadata {
@@ -48,8 +53,9 @@ function readManifest(value: unknown): ReadManifest {
   if (!parsed.success) return unreadable('the answer is no such object');
   const { metadata, ...rest } = parsed.data;
   const { text, isExact } = written({ ...without(rest, STATUS), metadata: without(metadata, SET_BY_SERVER) });
+  const { apiVersion, kind } = parsed.data;
   return isExact
-    ? { kind: 'manifest', text }
+    ? { kind: 'manifest', text, of: { apiVersion, kind } }
     : unreadable('it has a number of more than 53 bits, which would not come back as it was');
 }
 

@@ -33,7 +33,8 @@ export class Attempt {
   readonly #order: Order;
   readonly #connection: ApiConnection;
   readonly #parts: Attempting;
-  readonly #reads: LiveReads;
+  /** Of one judgement. */
+  #reads: LiveReads;
 
   constructor(order: Order, connection: ApiConnection, parts: Attempting) {
     this.#order = order;
@@ -70,6 +71,7 @@ export class Attempt {
     const objection = this.#permission();
     if (!('record' in objection)) return objection;
     const { item } = this.#order;
+    this.#reads = new LiveReads(this.#connection, this.#parts.reads);
     if (this.#isDone(item.object.resourceVersion)) return DONE_BEFORE;
     const elsewhere = await this.#reads.otherInstance();
     if (elsewhere !== null) return elsewhere;

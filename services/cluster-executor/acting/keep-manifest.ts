@@ -2,6 +2,7 @@ import { clusterRemovedId } from '../../../packages/decision/result-ids.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import type { LiveObject } from '../../../packages/kube-api/read.ts';
 import { MANIFEST_FORM, type WithManifest } from '../../../packages/kube-api/whole/manifest.ts';
+import { apiVersionOf } from '../../../packages/owner-graph/kinds.ts';
 import { exceededBound } from '../../../packages/pipeline/parse/json-bounds.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
@@ -37,7 +38,7 @@ export interface Kept {
   readonly order: Order;
   readonly policy: ClusterPolicy;
   readonly kind: ServedKind;
-  readonly reads: Pick<LiveReads, 'whole'>;
+  readonly reads: Pick<LiveReads, 'whole' | 'provedSinceMs'>;
 }
 
 /** How long an event log that did not take it is left alone. */
@@ -66,7 +67,8 @@ export async function keepManifest(
     return untaken(thrown);
   }
   order.keptVersion = object.resourceVersion;
-  return parts.nowMs() - startedAtMs < PROOF_HOLDS_MS ? null : tooSlow();
+  const sinceMs = Math.min(startedAtMs, reads.provedSinceMs);
+  return parts.nowMs() - sinceMs < PROOF_HOLDS_MS ? null : tooSlow();
 }
 
 /** Of groups that hold tokens and passwords by their purpose. */
@@ -90,6 +92,8 @@ async function manifestOf(
   if (resourceVersion !== object.resourceVersion)
     return { kind: 'conflict', message: 'it changed before it was kept' };
   if (manifest.kind === 'unreadable') return notKept(manifest.message);
+  if (manifest.of.kind !== kind.kind || manifest.of.apiVersion !== apiVersionOf(kind))
+    return notKept(`the API server answered with a ${manifest.of.kind} of ${manifest.of.apiVersion}`);
   if (exceededBound(manifest.text, MANIFEST_BOUNDS) !== null)
     return notKept('its lists and maps are too many, or too deep');
   const bytes = Buffer.byteLength(JSON.stringify(manifest.text));

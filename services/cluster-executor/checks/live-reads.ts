@@ -86,10 +86,16 @@ type Unknown = Extract<LiveObject, { kind: 'unknown' }>;
 export class LiveReads {
   readonly #connection: ApiConnection;
   readonly #shared: SharedReads;
+  #provedSinceMs = Number.POSITIVE_INFINITY;
 
   constructor(connection: ApiConnection, shared: SharedReads) {
     this.#connection = connection;
     this.#shared = shared;
+  }
+
+  /** Of when the oldest is of what was found of owners, nodes and namespaces; for ever while nothing was. */
+  get provedSinceMs(): number {
+    return this.#provedSinceMs;
   }
 
   /** Kinds as they are served, over this connection. */
@@ -123,12 +129,15 @@ export class LiveReads {
     const { kind, named } = place;
     const key = JSON.stringify([kind.group, kind.version, kind.resource, named.namespace, named.name, uid]);
     const found = await this.#shared.absent.obtain(key, () => this.#askForOwner(place, uid, key));
-    return found === true ? 'absent' : found;
+    if (found !== true) return found;
+    this.#noteAge(this.#shared.absent.askedAtMs(key));
+    return 'absent';
   }
 
   async #askForOwner({ kind, named }: Place, uid: string, key: string): Promise<OwnerFound | Stop> {
     const { absent, nowMs } = this.#shared;
     const askedAtMs = nowMs();
+    this.#noteAge(askedAtMs);
     const found = await this.object({ kind, named });
     if (found.kind === 'unknown') return unknownOwner(found, `the owner ${kind.kind} ${named.name}`);
     if (found.kind === 'found' && found.object.uid === uid) return stateOf(found.object);
@@ -142,12 +151,15 @@ export class LiveReads {
     if (!hasPath(NODES, named)) return refused('owner-unknown', 'no node can have such a name');
     const key = JSON.stringify(['node', name]);
     const found = await this.#shared.absent.obtain(key, () => this.#askForNode(named, key));
-    return found === true ? { is: 'absent' } : found;
+    if (found !== true) return found;
+    this.#noteAge(this.#shared.absent.askedAtMs(key));
+    return { is: 'absent' };
   }
 
   async #askForNode(named: ApiObjectName, key: string): Promise<NodeAsFound | Stop> {
     const { absent, nowMs } = this.#shared;
     const askedAtMs = nowMs();
+    this.#noteAge(askedAtMs);
     const found = await this.whole({ kind: NODES, named }, NODE_FORM);
     if (found.kind === 'unknown') return unknownOwner(found, `the node ${named.name}`);
     if (found.kind === 'absent') {
@@ -174,8 +186,15 @@ export class LiveReads {
   }
 
   /** Whether the namespace bears the annotation that keeps all in it (cluster S5). */
-  keepsNamespace(name: string): Promise<boolean | Stop> {
-    return this.#shared.keptNamespaces.obtain(name, () => this.#askForNamespace(name));
+  async keepsNamespace(name: string): Promise<boolean | Stop> {
+    const { keptNamespaces } = this.#shared;
+    const keeps = await keptNamespaces.obtain(name, () => this.#askForNamespace(name));
+    this.#noteAge(keptNamespaces.askedAtMs(name));
+    return keeps;
+  }
+
+  #noteAge(askedAtMs: number | undefined): void {
+    this.#provedSinceMs = Math.min(this.#provedSinceMs, askedAtMs ?? this.#provedSinceMs);
   }
 
   async #askForNamespace(name: string): Promise<boolean | Stop> {

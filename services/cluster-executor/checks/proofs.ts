@@ -20,6 +20,11 @@ export class Proofs<Value> {
     return proof.value;
   }
 
+  /** When it was asked for what was proved. */
+  askedAtMs(key: string): number | undefined {
+    return this.#proved.get(key)?.atMs;
+  }
+
   /**
    * The proof, where there is one, or somebody who asks already gets one; else what `ask` comes to. Without it all workers would ask
    * the same at once whenever a proof has become too old.

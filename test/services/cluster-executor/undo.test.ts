@@ -187,6 +187,8 @@ describe('what cannot be kept stays', () => {
     ['too deep', { data: tooDeep(300) }],
     ['a number that would come back as another one', { data: { a: 2 ** 53 } }],
     ['of no version', { apiVersion: '' }],
+    ['in another version than it was asked for', { apiVersion: 'v2' }],
+    ['metadata alone', { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata' }],
   ])('%s', async (_, whole) => {
     const { api, kept, object, carryOut, results } = undoing({ whole });
     expect(await carryOut([itemFor(object)])).toEqual(['failed not-kept']);
@@ -292,6 +294,21 @@ describe('what cannot be kept stays', () => {
     at.h = h;
     expect(await h.carryOut([itemFor(h.object)])).toEqual(['refused owner-there']);
     expect(h.api.writes).toEqual([]);
+  });
+
+  test('[cluster N3] when what was proved before it was kept is too old by then, it is judged again', async () => {
+    const at: { h: Undoing | null } = { h: null };
+    const keep = async ({ object }: ClusterRemoved): Promise<void> => {
+      if (object.name !== 'y') return;
+      at.h?.api.put({ kind: CONFIG_MAP, name: 'gone', uid: 'gone' });
+      await at.h?.time.sleep(1_000, new AbortController().signal);
+    };
+    const h = undoing({}, { deps: { keep } });
+    at.h = h;
+    const other = h.api.put({ ...h.object, name: 'y', uid: 'y' });
+    // It is found then that the owner is absent, and the second object is judged by that a second later.
+    expect(await h.carryOut([itemFor(h.object)])).toEqual(['removed']);
+    expect(await h.carryOut([itemFor(other)])).toEqual(['refused owner-there']);
   });
 
   test('when a pause or another policy comes while it is kept', async () => {
