@@ -29,6 +29,8 @@ const MAX_WIDTH = 1_000_000;
 export class CascadeWidths {
   readonly #graph: GraphView;
   readonly #known = new Map<string, Known>();
+  /** Of owners of which nobody who lists them was seen yet: their kinds may be read late. */
+  readonly #told = new Map<string, ToldWidth>();
   readonly #ofKind = new Map<string, number>();
 
   constructor(graph: GraphView) {
@@ -44,15 +46,14 @@ export class CascadeWidths {
     return { objects, ofKind: this.#ofKind.get(this.#known.get(ownerUid)?.kind ?? kind) ?? 0 };
   }
 
-  /** As an earlier look counted it, before what is left of it was all there is. */
+  /** As an earlier look counted it, before what is left of it was all there is. It counts once somebody lists the owner. */
   remember(ownerUid: string, { kind, objects }: ToldWidth): void {
-    if (this.#known.has(ownerUid)) return;
-    this.#known.set(ownerUid, { kind, direct: 0, objects });
-    this.#add(kind, objects);
+    this.#told.set(ownerUid, { kind, objects });
   }
 
   /** The owner is back, or nobody lists it any more. */
   forget(ownerUid: string): void {
+    this.#told.delete(ownerUid);
     const known = this.#known.get(ownerUid);
     if (known === undefined) return;
     this.#known.delete(ownerUid);
@@ -63,11 +64,14 @@ export class CascadeWidths {
   tidy(): void {
     for (const uid of [...this.#known.keys()])
       if (this.#graph.countDependents(uid) === 0 || this.#graph.get(uid) !== undefined) this.forget(uid);
+    for (const uid of this.#told.keys()) if (this.#graph.get(uid) !== undefined) this.forget(uid);
   }
 
   #count(ownerUid: string, kind: string, direct: number, before: Known | undefined): void {
-    const objects = Math.max(reachable(ownerUid, this.#graph), before?.objects ?? 0);
-    const counted = before?.kind ?? kind;
+    const known = before ?? this.#told.get(ownerUid);
+    const objects = Math.max(reachable(ownerUid, this.#graph), known?.objects ?? 0);
+    const counted = known?.kind ?? kind;
+    this.#told.delete(ownerUid);
     this.#known.set(ownerUid, { kind: counted, direct, objects });
     this.#add(counted, objects - (before?.objects ?? 0));
   }

@@ -569,6 +569,24 @@ test('[cluster S1] how much goes with all missing owners of a kind is known befo
   expect(widths.map(({ ofKind }) => ofKind)).toEqual([6, 6, 6, 6, 6, 6]);
 });
 
+test('[cluster S1] how much went with an owner is known also where what is left of it is read late', async () => {
+  const widths = new Map([['absent', { kind: 'ConfigMap', objects: 900 }]]);
+  const { cluster, pass, facts } = await agentOf(
+    (made) => {
+      made.refusals.set('secrets', 503);
+      made.put({ ...owned('early', 'other'), resource: 'configmaps' });
+      made.put(owned('d', 'absent'));
+    },
+    undefined,
+    { ...NO_EARLIER_FACTS, widths },
+  );
+  await pass(40);
+  cluster.refusals.clear();
+  await pass(120);
+  const told = facts.flatMap(({ candidates }) => candidates).filter(({ object }) => object.name === 'd');
+  expect(told.at(-1)?.cascades).toMatchObject([{ ownerUid: 'absent', objects: 900, ofKind: 901 }]);
+});
+
 test('while the event log is away candidates wait, and are told once it is back', async () => {
   const log = { isAway: true };
   const { cluster, pass, told } = await agentOf(
