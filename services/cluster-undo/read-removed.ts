@@ -6,7 +6,7 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { isRemoval } from '../../schemas/events/cluster-command.ts';
 import type { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterRemoved } from '../../schemas/events/cluster-removed.ts';
-import type { ClusterObjectOutcome, ClusterObjectResults } from '../../schemas/events/cluster-result.ts';
+import type { ClusterObjectResults } from '../../schemas/events/cluster-result.ts';
 import { SUBJECTS } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 
@@ -23,9 +23,13 @@ export interface AskedRemoved {
 export interface KeptObject {
   readonly removed: ClusterRemoved;
   readonly keptAtMs: number;
-  /** What came of its deletion; `null` where nothing was told. */
-  readonly outcome: ClusterObjectOutcome | null;
+  readonly fate: Fate;
+  /** A later command deleted it, and did not keep it as it was then. */
+  readonly isEarlierState: boolean;
 }
+
+/** What the results say of an object that was kept; `open`: nothing from which either follows. */
+export type Fate = 'went' | 'stayed' | 'open';
 
 export interface ReadRemoved {
   /** In the order of the log; of each object as it was kept last. */
@@ -63,7 +67,7 @@ class Reading {
   #unreadable = 0;
   /** By uid. */
   readonly #objects = new Map<string, KeptObject>();
-  readonly #unkept = new Map<string, ClusterObject>();
+  readonly #unkept = new Map<string, { readonly object: ClusterObject; readonly commandId: string }>();
   #characters = 0;
 
   constructor(asked: AskedRemoved, parse: ParseRecord) {
@@ -89,29 +93,43 @@ class Reading {
     this.#characters += charactersOf(removed) - charactersOf(this.#objects.get(object.uid)?.removed);
     // What is kept again takes the place of the newer one.
     this.#objects.delete(object.uid);
-    this.#objects.set(object.uid, { removed, keptAtMs, outcome: null });
+    // Brokers' clocks differ, so the result may come before it.
+    const fate = this.#unkept.get(object.uid)?.commandId === commandId ? 'went' : 'open';
+    this.#unkept.delete(object.uid);
+    this.#objects.set(object.uid, { removed, keptAtMs, fate, isEarlierState: false });
     if (this.#objects.size > MAX_OBJECTS || this.#characters > MAX_MANIFEST_CHARACTERS) throw tooMany();
   }
 
   #told({ commandId, objects }: ClusterObjectResults): void {
-    for (const { object, owners, result, action } of objects) {
+    for (const told of objects) {
+      if (!isRemoval(told)) continue;
+      const { object, owners } = told;
       const kept = this.#objects.get(object.uid);
-      if (kept?.removed.commandId === commandId) this.#objects.set(object.uid, { ...kept, outcome: result });
+      if (kept?.removed.commandId === commandId)
+        this.#objects.set(object.uid, { ...kept, fate: fateBy(told) });
+      else if (kept !== undefined) this.#toldByAnother(kept, told);
       else if (
-        kept === undefined &&
-        isRemoval({ action }) &&
-        hasGone(result) &&
+        hasGone(told) &&
         this.#unkept.size < MAX_OBJECTS &&
         this.#isAsked(object, commandId, owners)
       )
-        this.#unkept.set(object.uid, object);
+        this.#unkept.set(object.uid, { object, commandId });
     }
+  }
+
+  /** Nobody may have told what came of the command for which it was kept, as where its answer was lost. */
+  #toldByAnother(kept: KeptObject, told: Told): void {
+    if (kept.fate === 'went') return;
+    const { uid } = told.object;
+    if (told.result.outcome === 'not-found') this.#objects.set(uid, { ...kept, fate: 'went' });
+    else if (hasGone(told) && this.#asked.commandId === null)
+      this.#objects.set(uid, { ...kept, fate: 'went', isEarlierState: true });
   }
 
   end(): ReadRemoved {
     return {
       kept: [...this.#objects.values()],
-      unkept: [...this.#unkept.values()],
+      unkept: [...this.#unkept.values()].map(({ object }) => object),
       unreadable: this.#unreadable,
     };
   }
@@ -126,8 +144,16 @@ class Reading {
   }
 }
 
-const hasGone = ({ outcome }: ClusterObjectOutcome): boolean =>
-  outcome === 'removed' || outcome === 'accepted';
+type Told = ClusterObjectResults['objects'][number];
+
+const hasGone = ({ result: { outcome } }: Told): boolean => outcome === 'removed' || outcome === 'accepted';
+
+/** What is refused after an attempt before, or for a later command, may have gone by an attempt of which no answer came. */
+function fateBy({ result, attempts }: Told): Fate {
+  if (result.outcome === 'failed') return 'open';
+  if (result.outcome !== 'refused') return 'went';
+  return result.reason === 'superseded' || attempts > 1 ? 'open' : 'stayed';
+}
 
 const charactersOf = (removed: ClusterRemoved | undefined): number =>
   removed?.kept.as === 'manifest' ? removed.kept.manifest.length : 0;

@@ -30,6 +30,8 @@ export interface Creatable {
   readonly hadOwners: boolean;
   /** Whether a result says that it went; `false` also where its deletion failed in a way that leaves it open. */
   readonly isToldGone: boolean;
+  /** It was deleted later than it was kept, when nothing was kept. */
+  readonly isEarlierState: boolean;
 }
 
 export interface Undone {
@@ -40,7 +42,7 @@ export interface Undone {
 
 /** What can be created again of what was read, and why the rest cannot. */
 export function undone({ kept, unkept }: ReadRemoved): Undone {
-  const went = kept.filter(({ outcome }) => outcome?.outcome !== 'refused');
+  const went = kept.filter(({ fate }) => fate !== 'stayed');
   const last = new Map(went.map((each) => [placeOf(each), each]));
   const leftOut: LeftOut[] = unkept.map((object) => ({ object, because: 'not-kept' }));
   const creatable: Creatable[] = [];
@@ -57,15 +59,22 @@ const placeOf = ({ removed: { object } }: KeptObject): string =>
   JSON.stringify([kindName(object), object.namespace, object.name]);
 
 function creatableOf(
-  { removed, outcome, keptAtMs }: KeptObject,
+  { removed, fate, keptAtMs, isEarlierState }: KeptObject,
   isLast: boolean,
 ): Creatable | LeftOutBecause {
   const { clusterInstance, object, kept, owners } = removed;
-  if (outcome?.outcome === 'refused') return 'stayed';
+  if (fate === 'stayed') return 'stayed';
   if (kept.as === 'name') return kept.because;
   if (!isLast) return 'name-taken';
   const manifest = creatableManifest(object, kept.manifest);
   if (manifest === null) return 'unreadable';
-  const isToldGone = outcome !== null && outcome.outcome !== 'failed';
-  return { clusterInstance, object, manifest, keptAtMs, hadOwners: owners.length > 0, isToldGone };
+  return {
+    clusterInstance,
+    object,
+    manifest,
+    keptAtMs,
+    hadOwners: owners.length > 0,
+    isToldGone: fate === 'went',
+    isEarlierState,
+  };
 }

@@ -58,6 +58,11 @@ const NOTES: readonly Note[] = [
     (objects) => `Perhaps still there: ${objects}. No result says whether the deletion was carried out.`,
   ],
   [
+    ({ isEarlierState }) => isEarlierState,
+    (objects) =>
+      `As they were some time before: ${objects}. They were kept for a deletion that was not carried out, and deleted later without being kept.`,
+  ],
+  [
     isOne('Pod', 'batch/Job'),
     (objects) =>
       `These run again once they are created: ${objects}. Fields such as nodeName are as they were.`,

@@ -46,10 +46,11 @@ const told = async (
   { log }: OwnLog,
   { object, commandId }: Pick<ClusterRemoved, 'object' | 'commandId'>,
   result: ClusterObjectOutcome = { outcome: 'removed' },
+  attempts = 1,
 ): Promise<void> => {
   const [first] = clusterObjectResults().objects;
   if (first === undefined) throw new Error('the fixture has no object');
-  const event = clusterObjectResults({ commandId, objects: [{ ...first, object, result }] });
+  const event = clusterObjectResults({ commandId, objects: [{ ...first, object, attempts, result }] });
   await log.publish([outgoing(clusterOutput('clusterResults', event))]);
 };
 
@@ -241,6 +242,47 @@ test('what was refused stayed; what failed, or nobody told of, may be there stil
   expect(namesOf(documents)).toEqual(['failed', 'silent']);
   expect(stderr).toContain('Not printed: ConfigMap ns/stayed: the deletion was refused');
   expect(stderr).toContain('Perhaps still there: 2 ConfigMap (ns/failed, ns/silent).');
+});
+
+const REFUSED = { outcome: 'refused', message: '' } as const;
+
+test('what was refused after an answer was lost, or for a later command, may have gone all the same', async () => {
+  const own = await ownLog();
+  const [superseded, found, tried] = ['superseded', 'found', 'tried'].map((name) =>
+    removed({ object: { name }, commandId: 'one' }),
+  );
+  if (superseded === undefined || found === undefined || tried === undefined) throw new Error('three');
+  await kept(own, superseded, found, tried);
+  await told(own, superseded, { ...REFUSED, reason: 'superseded' });
+  await told(own, found, { ...REFUSED, reason: 'superseded' });
+  await told(own, { ...found, commandId: 'two' }, { outcome: 'not-found' });
+  await told(own, tried, { ...REFUSED, reason: 'paused' }, 2);
+  const { documents, stderr } = await undo(own);
+  expect(namesOf(documents)).toEqual(['found', 'superseded', 'tried']);
+  expect(stderr).toContain('Perhaps still there: 2 ConfigMap (ns/superseded, ns/tried).');
+});
+
+test('what was kept, stayed, and went later without being kept is printed as it was kept', async () => {
+  const own = await ownLog();
+  const later = removed({ object: { name: 'later' }, commandId: 'one' });
+  await kept(own, later);
+  await told(own, later, { ...REFUSED, reason: 'changed' });
+  await told(own, { ...later, commandId: 'two' });
+  const { documents, stderr } = await undo(own);
+  expect(namesOf(documents)).toEqual(['later']);
+  expect(stderr).toContain('As they were some time before: ConfigMap ns/later.');
+  expect(stderr).not.toContain('Perhaps still there');
+  expect((await undo(own, '--command', 'one')).stderr).toContain('Not printed: ConfigMap ns/later');
+});
+
+test('a result that lies before what was kept for it counts', async () => {
+  const own = await ownLog();
+  const web = removed({ object: { name: 'web' } });
+  await told(own, web);
+  await kept(own, web);
+  const { documents, stderr } = await undo(own);
+  expect(namesOf(documents)).toEqual(['web']);
+  expect(stderr).not.toMatch(/Perhaps still there|Not printed/);
 });
 
 test('a Job comes without the selector and labels that its uid gave it, and says that it runs again', async () => {
