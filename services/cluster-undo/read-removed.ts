@@ -108,11 +108,7 @@ class Reading {
       if (kept?.removed.commandId === commandId)
         this.#objects.set(object.uid, { ...kept, fate: fateBy(told) });
       else if (kept !== undefined) this.#toldByAnother(kept, told);
-      else if (
-        hasGone(told) &&
-        this.#unkept.size < MAX_OBJECTS &&
-        this.#isAsked(object, commandId, owners)
-      )
+      else if (hasGone(told) && this.#unkept.size < MAX_OBJECTS && this.#isAsked(object, commandId, owners))
         this.#unkept.set(object.uid, { object, commandId });
     }
   }

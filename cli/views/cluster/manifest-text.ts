@@ -20,10 +20,11 @@ export const manifestListText = (manifests: readonly Manifest[]): string =>
 export function manifestDocument(manifest: Manifest): string {
   const document = new Document(manifest, { aliasDuplicateObjects: false });
   visit(document, {
-    Scalar: (_key, node: Scalar) => {
+    Scalar: (_key, node) => {
       if (typeof node.value !== 'string') return;
-      node.value = node.value.toWellFormed();
-      if (!isPlain(node.value)) node.type = Scalar.QUOTE_DOUBLE;
+      const text = node.value.toWellFormed();
+      node.value = text;
+      if (!isPlain(text)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });
   return document
