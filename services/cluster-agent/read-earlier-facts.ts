@@ -69,18 +69,31 @@ class ToldFacts implements EarlierFacts {
   readonly gone = new Map<string, GoneObject>();
   readonly widths = new Map<string, ToldWidth>();
   readonly newest = new Map<string, string>();
+  /** By session: the last fact that was taken of it. */
+  readonly #seqs = new Map<string, number>();
   #restoredAtMs: number | null = null;
 
   get restoredAtMs(): number | null {
     return this.#restoredAtMs;
   }
 
-  take({ candidates, wentBack, takenAt }: Ownership): void {
+  take({ session, seq, candidates, wentBack, takenAt }: Ownership): void {
+    if (this.#isOld(session, seq)) return;
     if (wentBack && this.#restoredAtMs === null) this.newest.clear();
     this.#restoredAtMs = wentBack ? (this.#restoredAtMs ?? takenAt.serverMs) : null;
     for (const candidate of candidates) this.#takeCandidate(candidate);
     forgetOldest(this.gone);
     forgetOldest(this.widths);
+    forgetOldest(this.newest);
+  }
+
+  /** A fact that was put back onto the log lies after newer ones, and would have what they told forgotten. */
+  #isOld(session: string, seq: number): boolean {
+    const last = this.#seqs.get(session);
+    if (last !== undefined && seq <= last) return true;
+    this.#seqs.set(session, seq);
+    forgetOldest(this.#seqs);
+    return false;
   }
 
   #takeCandidate(candidate: OwnershipCandidate): void {
@@ -88,7 +101,7 @@ class ToldFacts implements EarlierFacts {
       this.#takeOwner(reference.uid, goneOwner(candidate, reference));
     const { object } = candidate;
     const kind = kindName(object);
-    if (!isOlder(object.resourceVersion, this.newest.get(kind) ?? ''))
+    if (isOlder(this.newest.get(kind) ?? '0', object.resourceVersion))
       this.newest.set(kind, object.resourceVersion);
     if (isDeletingWith(object, ORPHAN)) this.#takeOwner(object.uid, orphaning(object, object));
     for (const { ownerUid, ownerKind, objects } of candidate.cascades)

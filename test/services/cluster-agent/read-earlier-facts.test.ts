@@ -29,10 +29,10 @@ const fact = (references: readonly OwnershipReference[], over: Partial<Ownership
     clusterOutput('clusterOwnership', {
       type: 'fleetgc.cluster.ownership',
       version: 1,
-      id: `fact-${++facts}`,
+      id: `fact-${facts}`,
       ...CLUSTER,
       session: '00000000-0000-4000-8000-000000000001',
-      seq: 0,
+      seq: facts++,
       takenAt: { serverMs: 1_800_000_000_000, spreadMs: 0 },
       unsyncedKinds: [],
       failedGroups: [],
@@ -77,6 +77,30 @@ test('[cluster S3] what is told last of an owner counts', async () => {
   expect((await read(fact([held]), fact([reference({ state: 'unseen', gone: null })]))).gone.size).toBe(1);
 });
 
+test('[cluster S1, S3] a fact that was put back onto the log makes nothing forgotten that newer ones told', async () => {
+  const going = reference({ gone: { how: 'kind-going', orphaned: false } });
+  const cascades = [{ ownerUid: 'owner', ownerKind: 'ConfigMap', objects: 9, ofKind: 9, within: null }];
+  const [back, watched, restored] = [
+    fact([reference({ state: 'held', gone: null })]),
+    fact([reference()]),
+    fact([], { wentBack: true, candidates: [] }),
+  ];
+  const newest = fact([], {
+    candidates: [candidate({ object: { resourceVersion: '70' }, references: [going], cascades })],
+  });
+  const other = fact([], { session: '00000000-0000-4000-8000-000000000002', seq: 0 });
+  const found = await read(back, watched, restored, newest, other, back, watched, restored);
+  expect([...found.gone.keys()]).toEqual(['owner']);
+  expect(found.widths.get('owner')?.objects).toBe(9);
+  expect([found.newest.get('ConfigMap'), found.restoredAtMs]).toEqual(['70', null]);
+});
+
+test('[cluster S3] a version that is no number does not hide those that are', async () => {
+  const told = (resourceVersion: string) =>
+    fact([], { candidates: [candidate({ object: { resourceVersion } })] });
+  expect((await read(told('70'), told('x'), told('8'))).newest.get('ConfigMap')).toBe('70');
+});
+
 test('[cluster S4] one that describes it wrongly does not say where it was', async () => {
   const gone = { how: 'kind-going', orphaned: false } as const;
   expect((await read(fact([reference({ state: 'elsewhere', gone })]))).gone.size).toBe(0);
@@ -104,11 +128,11 @@ test('[cluster S1] of how much goes with an owner the most counts that was told 
     const cascades = [{ ownerUid: 'owner', ownerKind: 'ConfigMap', objects, ofKind: objects, within: null }];
     return fact([], { candidates: [candidate({ references: [reference(over)], cascades })] });
   };
-  const back = fact([reference({ state: 'held', gone: null })]);
+  const back = () => fact([reference({ state: 'held', gone: null })]);
   const widths = async (...facts: ReturnType<typeof fact>[]) => [...(await read(...facts)).widths];
   expect(await widths(told(5), told(9), told(2))).toEqual([['owner', { kind: 'ConfigMap', objects: 9 }]]);
-  expect(await widths(told(9), back)).toEqual([]);
-  expect(await widths(told(9), back, told(2))).toEqual([['owner', { kind: 'ConfigMap', objects: 2 }]]);
+  expect(await widths(told(9), back())).toEqual([]);
+  expect(await widths(told(9), back(), told(2))).toEqual([['owner', { kind: 'ConfigMap', objects: 2 }]]);
 });
 
 test('[cluster S3] since when facts say that the cluster was restored, and the newest version of each kind since then', async () => {
