@@ -57,7 +57,7 @@ export class ClusterAgent {
       );
       if ((await this.#session.run(signal)) === 'went-back') {
         wentBackUntilMs = this.#parts.nowMs() + WENT_BACK_FOR_MS;
-        this.#parts.logger.warn(
+        this.#parts.logger.error(
           'the cluster is in an older state than before: it was restored, and all is read anew',
         );
       }
