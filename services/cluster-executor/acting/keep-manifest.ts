@@ -71,8 +71,8 @@ export async function keepManifest(
   return parts.nowMs() - sinceMs < PROOF_HOLDS_MS ? null : tooSlow();
 }
 
-/** Of groups that hold tokens and passwords by their purpose. */
-const SECRET_GROUPS: readonly string[] = ['oauth.openshift.io'];
+/** Of groups that hold tokens and passwords by their purpose, or whole Secrets. */
+const SECRET_GROUPS: readonly string[] = ['oauth.openshift.io', 'template.openshift.io'];
 
 /** By its name in whatever group: what is called so holds what a Secret holds. */
 function leftOut(kind: ServedKind, { undoExcept = [] }: ClusterPolicy): ManifestLeftOut | null {

@@ -137,6 +137,7 @@ describe('under undo: manifest', () => {
     ['Secret', '', {}, 'secret'],
     ['Secret', 'example.com', {}, 'secret'],
     ['OAuthAccessToken', 'oauth.openshift.io', {}, 'secret'],
+    ['Template', 'template.openshift.io', {}, 'secret'],
     ['Widget', 'example.com', { undoExcept: ['example.com/Widget'] }, 'excepted'],
   ])(
     'of a %s of the group "%s" the name alone is kept, and it goes',
