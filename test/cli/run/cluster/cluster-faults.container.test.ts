@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { createNetwork } from '../../../support/network.ts';
+import { startApiServer } from '../../../support/nodes/api-server.ts';
+import { ClusterAccounts } from '../../../support/nodes/cluster-account.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { waitUntil } from '../../../support/wait-until.ts';
+import { COLLECTED_MS, FaultyCluster, type FaultySubject, faultSuite } from './support/fault-suite.ts';
+
+interface RealSubject extends FaultySubject {
+  readonly accounts: ClusterAccounts;
+}
+
+/** What collects has what `cluster rbac` prints, and nothing else. */
+async function realSubject(): Promise<RealSubject> {
+  await using starting = new AsyncDisposableStack();
+  const network = starting.use(await createNetwork());
+  const server = starting.use(await startApiServer(network));
+  const accounts = starting.use(new ClusterAccounts(server));
+  const connection = starting.use(accounts.connection(accounts.admin));
+  const kubeconfig: unknown = parse(readFileSync(await accounts.account('run'), 'utf8'));
+  const stack = starting.move();
+  return { connection, kubeconfig, accounts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+let subject: RealSubject;
+let cluster: FaultyCluster;
+beforeAll(async () => {
+  subject = await realSubject();
+  cluster = await FaultyCluster.start(subject);
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+faultSuite('real', async () => ({ ...subject, [Symbol.asyncDispose]: async () => undefined }));
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+test('[cluster S6, E1, E3] scenario 8: what names an owner that orphaned lives, though it comes while nobody runs', async () => {
+  const logPath = join(temporaryDirectory(), 'log.db');
+  const owner = await cluster.make('orphaning');
+  const owned = Array.from({ length: 40 }, (_, position) => `of-orphaning-${position}`);
+  for (const name of owned) await cluster.make(name, [owner]);
+  const first = await cluster.startRun(logPath);
+  await cluster.working(first, 'before-orphaning');
+  await cluster.remove(owner.name, 'Orphan');
+  await waitUntil('some to be left', COLLECTED_MS, async () => {
+    const left = await Promise.all(owned.map((name) => cluster.countOwners(name)));
+    return left.includes(0);
+  });
+  await first.kill();
+  const second = await cluster.startRun(logPath);
+  await cluster.collected(second, owner.name);
+  await second.kill();
+  await cluster.make('late-of-orphaning', [owner]);
+  const third = await cluster.startRun(logPath);
+  await waitUntil('the late one to be left', COLLECTED_MS, async () => {
+    return (await cluster.countOwners('late-of-orphaning')) === 0;
+  });
+  for (const name of owned) expect(await cluster.countOwners(name)).toBe(0);
+  expect(await third.terminate()).toBe(0);
+});
+
+const KINDS = 300;
+const definition = (number: number): object => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `thing${number}s.many.example.com` },
+  spec: {
+    group: 'many.example.com',
+    scope: 'Namespaced',
+    names: {
+      plural: `thing${number}s`,
+      singular: `thing${number}`,
+      kind: `Thing${number}`,
+      listKind: `Thing${number}List`,
+    },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+});
+
+test('[cluster I7] of 300 more kinds on one API server one that may not be read stops no other, and they cost no more than their lists', async () => {
+  for (let from = 0; from < KINDS; from += 20)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) => cluster.call('POST', DEFINITIONS, definition(from + at))),
+    );
+  await waitUntil('the last kind to be served', 3 * COLLECTED_MS, async () => {
+    const { status } = await cluster.call('GET', `/apis/many.example.com/v1/thing${KINDS - 1}s`);
+    return status === 200;
+  });
+  const things = '/apis/many.example.com/v1/namespaces/default/thing7s';
+  // The rights for all kinds but one are printed.
+  await subject.accounts.applyPrinted(
+    'rbac',
+    '--part',
+    'run',
+    '--kubeconfig',
+    subject.accounts.admin,
+    '--without',
+    'many.example.com/Thing9',
+  );
+  cluster.proxy.takeAsked();
+  const running = await cluster.startRun();
+  const owner = await cluster.make('owner-of-thing');
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', ...owner }];
+  for (const [path, kind] of [
+    [things, 'Thing7'],
+    [things.replace('thing7s', 'thing9s'), 'Thing9'],
+  ] as const) {
+    const object = { apiVersion: 'many.example.com/v1', kind, metadata: { name: 'x', ownerReferences } };
+    expect((await cluster.call('POST', path, object)).status).toBe(201);
+  }
+  await cluster.remove(owner.name);
+  await waitUntil('the object of one of them to go', 3 * COLLECTED_MS, async () => {
+    return (await cluster.call('GET', `${things}/x`)).status === 404;
+  });
+  expect((await cluster.call('GET', `${things.replace('thing7s', 'thing9s')}/x`)).status).toBe(200);
+  expect(await running.metric('cluster_agent_kinds')).toBeGreaterThan(KINDS);
+  await waitUntil('all other kinds to be read', 3 * COLLECTED_MS, async () => {
+    return (await running.metric('cluster_agent_unsynced_kinds')) === 1;
+  });
+  expect(running.output.stderr).toContain('nothing is concluded of many.example.com/Thing9');
+  const asked = cluster.proxy.takeAsked();
+  const lists = asked.filter((line) => /\/thing\d+s\?limit=/.test(line));
+  // A kind that may not be read is tried again now and then.
+  expect(lists.length).toBeLessThan(4 * KINDS);
+  expect(await running.terminate()).toBe(0);
+});
