@@ -71,7 +71,7 @@ async function startControllerManager(controllers: string): Promise<RunningProce
 
 /** What the page says to start kube-controller-manager with, where FleetGC takes its place. */
 function documentedControllers(): string {
-  const [, controllers = 'none'] = /^ *`(--controllers=\*\S+)`\.$/m.exec(page) ?? [];
+  const [, controllers = 'none'] = /^ *kube-controller-manager (--controllers=\*\S+)$/m.exec(page) ?? [];
   const collectors = [...policy.matchAll(/^ {2}- (\S+)$/gm)].map(([, name]) => `-${name}`);
   expect(controllers).toBe(`--controllers=*,${collectors.join(',')}`);
   return controllers;
