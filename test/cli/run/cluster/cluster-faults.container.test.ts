@@ -62,6 +62,64 @@ test('[cluster S6, E1, E3] scenario 8: what names an owner that orphaned lives, 
   expect(await third.terminate()).toBe(0);
 });
 
+const GADGETS = '/apis/few.example.com/v1/gadgets';
+const GADGET_DEFINITION = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'gadgets.few.example.com' },
+  spec: {
+    group: 'few.example.com',
+    scope: 'Cluster',
+    names: { plural: 'gadgets', singular: 'gadget', kind: 'Gadget', listKind: 'GadgetList' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+
+async function defineGadgets(): Promise<void> {
+  await waitUntil('gadgets to be defined', COLLECTED_MS, async () => {
+    const { status } = await cluster.call('POST', DEFINITIONS, GADGET_DEFINITION);
+    return status === 201 || status === 409;
+  });
+  await waitUntil('gadgets to be served', COLLECTED_MS, async () => {
+    return (await cluster.call('GET', GADGETS)).status === 200;
+  });
+}
+
+test('[cluster S3] scenario 9: what objects of a kind own stays when its definition goes and comes back, over kills of all that runs', async () => {
+  await defineGadgets();
+  await subject.accounts.applyPrinted('rbac', '--part', 'run', '--kubeconfig', subject.accounts.admin);
+  const made = await cluster.call('POST', GADGETS, {
+    apiVersion: 'few.example.com/v1',
+    kind: 'Gadget',
+    metadata: { name: 'g' },
+  });
+  expect(made.status, made.body).toBe(201);
+  const owner = { apiVersion: 'few.example.com/v1', kind: 'Gadget', name: 'g' };
+  const owned = ['of-gadget-1', 'of-gadget-2', 'of-gadget-3'];
+  for (const name of owned) await cluster.make(name, [{ ...owner, uid: JSON.parse(made.body).metadata.uid }]);
+  const logPath = join(temporaryDirectory(), 'log.db');
+  const held =
+    /graph-gc holds 3 ConfigMap \(default\/of-gadget-1, default\/of-gadget-2, default\/of-gadget-3\)/;
+  const first = await cluster.startRun(logPath);
+  await cluster.working(first, 'before-definition');
+  await cluster.call('DELETE', `${DEFINITIONS}/gadgets.few.example.com`);
+  await waitUntil('it to be held', COLLECTED_MS, () => held.test(first.output.stdout));
+  await first.kill();
+  await waitUntil('gadgets to be gone', COLLECTED_MS, async () => {
+    return (await cluster.call('GET', GADGETS)).status === 404;
+  });
+  const second = await cluster.startRun(logPath);
+  await cluster.working(second, 'without-definition');
+  await defineGadgets();
+  await waitUntil('it to be held again', COLLECTED_MS, () => held.test(second.output.stdout));
+  await second.kill();
+  const third = await cluster.startRun(logPath);
+  await waitUntil('it to be held after a restart', COLLECTED_MS, () => held.test(third.output.stdout));
+  await cluster.working(third, 'after-definition');
+  for (const name of owned) expect(await cluster.isGone(name)).toBe(false);
+  expect(await third.terminate()).toBe(0);
+});
+
 const KINDS = 300;
 const definition = (number: number): object => ({
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -125,5 +183,64 @@ test('[cluster I7] of 300 more kinds on one API server one that may not be read 
   const lists = asked.filter((line) => /\/thing\d+s\?limit=/.test(line));
   // A kind that may not be read is tried again now and then.
   expect(lists.length).toBeLessThan(4 * KINDS);
+  expect(await running.terminate()).toBe(0);
+});
+
+const REFUSING = [
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'keep-labelled' },
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [
+          { apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['DELETE'] },
+        ],
+      },
+      validations: [
+        {
+          expression: "!has(oldObject.metadata.labels) || !('guarded' in oldObject.metadata.labels)",
+          message: 'what is guarded stays',
+        },
+      ],
+    },
+  },
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: 'keep-labelled' },
+    spec: { policyName: 'keep-labelled', validationActions: ['Deny'] },
+  },
+];
+
+test('[cluster F2] a deletion that admission refuses is told and holds up nobody', async () => {
+  for (const object of REFUSING) {
+    const plural = object.kind.endsWith('y') ? `${object.kind.slice(0, -1)}ies` : `${object.kind}s`;
+    const path = `/apis/${object.apiVersion}/${plural.toLowerCase()}`;
+    const answer = await cluster.call('POST', path, object);
+    expect(answer.status, answer.body).toBe(201);
+  }
+  const probe = await cluster.make('probe', [], { guarded: 'yes' });
+  await waitUntil('admission to refuse', COLLECTED_MS, async () => {
+    const { status } = await cluster.tryToRemove(probe.name);
+    return status === 422 || status === 403;
+  });
+  const running = await cluster.startRun();
+  await cluster.working(running, 'admitted');
+  const owner = await cluster.make('owner-of-guarded');
+  for (const name of ['guarded-1', 'guarded-2']) await cluster.make(name, [owner], { guarded: 'yes' });
+  await cluster.make('unguarded', [owner]);
+  await cluster.remove(owner.name);
+  await cluster.collected(running, 'unguarded');
+  await waitUntil('the refusal to be told', COLLECTED_MS, () =>
+    /! .*guarded-1.*what is guarded stays/.test(running.output.stdout),
+  );
+  await cluster.working(running, 'after-refusals');
+  cluster.proxy.takeAsked();
+  await cluster.working(running, 'still-after');
+  const tries = cluster.proxy.takeAsked().filter((line) => /^DELETE .*\/guarded-/.test(line));
+  expect(tries.length).toBeLessThan(5);
+  for (const name of ['guarded-1', 'guarded-2']) expect(await cluster.isGone(name)).toBe(false);
   expect(await running.terminate()).toBe(0);
 });
