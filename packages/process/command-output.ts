@@ -36,7 +36,7 @@ export async function commandOutput(command: Command, limits: CommandLimits): Pr
   const stop = (why: string): void => resolve({ why, isStarted: true });
   const [program, ...words] = command;
   using cleanup = new DisposableStack();
-  const started = start(program, words, limits.environment ?? process.env);
+  const started = start(program, words, limits.environment);
   if ('why' in started) return { ok: false, ...started, stdout: '', stderr: '' };
   cleanup.defer(() => killAll(started));
   const timer = setTimeout(
@@ -65,10 +65,11 @@ type Child = ChildProcessByStdio<null, Readable, Readable>;
 function start(
   program: string,
   words: readonly string[],
-  env: NonNullable<CommandLimits['environment']>,
+  environment: CommandLimits['environment'],
 ): Child | End {
+  const env = environment === undefined ? {} : { env: { ...environment } };
   try {
-    return spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { ...env } });
+    return spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...env });
   } catch (error) {
     return notStarted(error);
   }
