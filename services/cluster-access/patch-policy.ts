@@ -49,8 +49,8 @@ export const patchPolicy = ({ name, namespace, user }: LimitedAccount): readonly
         message: 'This account takes owner references away, and adds none.',
       },
       {
-        expression: `!variables.isPodStatus || (${SAME_BESIDE(celList(['metadata', 'status', 'apiVersion', 'kind']), '')} && ${SAME_BESIDE(celList(OF_THE_SERVER), '.metadata')} && ${SAME_BESIDE(celList(['conditions', 'phase']), '.status')})`,
-        message: 'Of the status of a pod this account changes conditions and phase, and nothing else.',
+        expression: `!variables.isPodStatus || (${SAME_BESIDE(celList(['metadata', 'status', 'apiVersion', 'kind']), '')} && ${SAME_BESIDE(celList(OF_THE_SERVER), '.metadata')} && ${SAME_BESIDE(celList(['conditions', 'phase', 'observedGeneration']), '.status')})`,
+        message: 'Of the status of a pod this account changes conditions, phase and observedGeneration, and nothing else.',
       },
     ],
   });

@@ -50,7 +50,7 @@ type RbacOptions = z.infer<typeof RbacOptions>;
 
 export const verb = defineVerb({
   help: [
-    'Prints what cluster run needs to work, and no more: a service account, its role and binding, and a ValidatingAdmissionPolicy that lets the account write nothing but owner references, finalizers, and conditions and phase of pods. Nothing is changed: kubectl apply -f - puts it into force.',
+    'Prints what cluster run needs to work, and no more: a service account, its role and binding, and a ValidatingAdmissionPolicy that lets the account write nothing but owner references, finalizers, and conditions, phase and observed generation of pods. Nothing is changed: kubectl apply -f - puts it into force.',
     'With --kubeconfig each kind is named, so that kinds that the policy holds or keeps cannot be deleted. A kind that is installed later is then reported with the rule that is missing: print and apply again. Without --kubeconfig the rights are on all kinds.',
     'With a policy in dry-run no right to change anything is given.',
   ],

@@ -97,13 +97,13 @@ test('the account writes nothing else, whatever its role says', async () => {
   expect((await executor.call({ method: 'POST', path: MAPS, body: create })).status).toBe(403);
 });
 
-test('of a pod the account writes conditions and phase, and it runs nothing in one', async () => {
+test('of a pod the account writes conditions, phase and observed generation, and it runs nothing in one', async () => {
   const containers = [{ name: 'c', image: 'registry.example/c:1' }];
   await made('pod', {}, PODS, { spec: { containers } });
   const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC' }];
   const status = (change: object): Promise<number> =>
     send(executor, `${PODS}/pod/status`, { status: change });
-  expect(await status({ phase: 'Failed', conditions })).toBe(200);
+  expect(await status({ phase: 'Failed', observedGeneration: 1, conditions })).toBe(200);
   expect(await status({ podIP: '10.0.0.1' })).toBe(403);
   expect(await status({ message: 'x', conditions: [] })).toBe(403);
   expect(await send(executor, `${PODS}/pod`, { metadata: { labels: { a: 'b' } } })).toBe(403);
