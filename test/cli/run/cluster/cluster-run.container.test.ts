@@ -367,7 +367,7 @@ test('what is deleted under undo: manifest is printed, and the API server takes 
   );
   expect(await running.terminate()).toBe(0);
   const { exitCode, stdout, stderr } = await inProcess([
-    ...['undo', 'c1', '--log', 'embedded', '--log-path', logPath],
+    ...['undo', 'c1', '--owner', owner.uid, '--log', 'embedded', '--log-path', logPath],
   ]);
   expect(exitCode, stderr).toBe(0);
   expect(stderr).toContain('Not printed: Secret default/undone-secret: what is secret is never kept.');
