@@ -1,5 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as plainRequest,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { Agent, createServer as createTlsServer, request as tlsRequest } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Pair } from '../fixtures/certificate.ts';
@@ -72,7 +79,8 @@ export async function reverseProxy(inFront: InFront): Promise<HttpProxy> {
   const { certificate: cert, key } = inFront.pair;
   const server = createTlsServer({ cert, key, ALPNProtocols: ['http/1.1'] }, (request, response) => {
     asked.push(`HTTP/${request.httpVersion} ${request.method}`);
-    passOn(request, response, { server: inFront.server, agent });
+    const { host: _, connection: __, ...headers } = request.headers;
+    passOn(request, response, { server: inFront.server, headers, agent });
   });
   const open = await listening(server);
   return {
@@ -85,14 +93,22 @@ export async function reverseProxy(inFront: InFront): Promise<HttpProxy> {
   };
 }
 
-function passOn(
+/** Where a request is asked in place of where it came, and with which headers. */
+export interface PassedOn {
+  readonly server: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly agent?: Agent;
+}
+
+/** Asks a server the same, and answers what it answers while it comes. */
+export function passOn(
   request: IncomingMessage,
   response: ServerResponse,
-  { server, agent }: { readonly server: string; readonly agent: Agent },
+  { server, headers, agent }: PassedOn,
 ): void {
-  const { method, headers, url = '/' } = request;
-  const { host: _, connection: __, ...passed } = headers;
-  const behind = tlsRequest(new URL(url, server), { agent, method, headers: passed }, (answer) => {
+  const url = new URL(request.url ?? '/', server);
+  const ask = url.protocol === 'https:' ? tlsRequest : plainRequest;
+  const behind = ask(url, { agent, method: request.method, headers }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     response.flushHeaders();
     answer.pipe(response);

@@ -1,4 +1,5 @@
-import { between, evenChoice, type Random, seededRandom } from '../../../sim/workload/random.ts';
+import { between, type Random, seededRandom } from '../../../sim/workload/random.ts';
+import { drawBurst } from './draw-burst.ts';
 import { type Weighted, weighted } from './draw-graph.ts';
 import {
   type AskedPropagation,
@@ -96,20 +97,12 @@ class Drawing {
     return { of: 'job', ended, agoMs: weighted(this.#random, AGO_MS) };
   }
 
-  /** One thing is done to a Job in it: which of two comes first would be a matter of chance. */
   #burst(): Step[] {
-    const touched = new Set<number>();
-    return Array.from({ length: between(this.#random, 4, 14) }).flatMap((): Step[] => {
-      const deed = weighted(this.#random, DEEDS);
-      if (deed === 'create') {
-        const step = this.#create();
-        touched.add(this.#jobs.length - 1);
-        return [step];
-      }
-      const job = evenChoice(this.#random, this.#jobs);
-      if (job === undefined || touched.has(job.id)) return [];
-      touched.add(job.id);
-      return this.#deed(deed, job.id);
+    return drawBurst(this.#random, {
+      deeds: DEEDS,
+      objects: this.#jobs,
+      create: () => this.#create(),
+      deed: (deed, id) => this.#deed(deed, id),
     });
   }
 

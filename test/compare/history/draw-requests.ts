@@ -1,4 +1,5 @@
-import { between, evenChoice, type Random, seededRandom } from '../../../sim/workload/random.ts';
+import { between, type Random, seededRandom } from '../../../sim/workload/random.ts';
+import { drawBurst } from './draw-burst.ts';
 import { type Weighted, weighted } from './draw-graph.ts';
 import {
   FOREIGN_FINALIZER,
@@ -105,20 +106,12 @@ class Drawing {
     };
   }
 
-  /** One thing is done to a request in it: which of two comes first would be a matter of chance. */
   #burst(): Step[] {
-    const touched = new Set<number>();
-    return Array.from({ length: between(this.#random, 4, 14) }).flatMap((): Step[] => {
-      const deed = weighted(this.#random, DEEDS);
-      if (deed === 'create') {
-        const step = this.#create();
-        touched.add(this.#requests.length - 1);
-        return [step];
-      }
-      const request = evenChoice(this.#random, this.#requests);
-      if (request === undefined || touched.has(request.id)) return [];
-      touched.add(request.id);
-      return this.#deed(deed, request.id);
+    return drawBurst(this.#random, {
+      deeds: DEEDS,
+      objects: this.#requests,
+      create: () => this.#create(),
+      deed: (deed, id) => this.#deed(deed, id),
     });
   }
 

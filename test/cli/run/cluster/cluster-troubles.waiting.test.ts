@@ -1,5 +1,5 @@
 import { renameSync, writeFileSync } from 'node:fs';
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -8,7 +8,7 @@ import { startApiServer } from '../../../../sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../../../sim/api-server/cluster.ts';
 import { Deeds, type Owner } from '../../../../sim/api-server/deeds.ts';
 import { CONFIG_MAP } from '../../../../sim/api-server/kinds.ts';
-import { listening } from '../../../support/http-proxies.ts';
+import { listening, passOn } from '../../../support/http-proxies.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { type RunningVerb, startVerb } from '../../service-process.ts';
@@ -33,25 +33,13 @@ async function troubled() {
       JSON.stringify({ kind: 'Status', code: status, reason: 'Refused', message: `says ${status}` }),
     );
   };
-  const passOn = (request: IncomingMessage, response: ServerResponse): void => {
-    const { method, url = '/', headers } = request;
-    const passed = { ...headers, authorization: `Bearer ${TOKEN}` };
-    const behind = httpRequest(new URL(url, api.url), { method, headers: passed }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      response.flushHeaders();
-      answer.pipe(response);
-      answer.on('error', () => response.destroy());
-    });
-    behind.on('error', () => response.destroy());
-    response.on('close', () => behind.destroy());
-    request.pipe(behind);
-  };
   const gateway = await listening(
     createServer((request, response) => {
       if (request.headers.authorization !== `Bearer ${state.token}`) return refuse(response, 401);
       if (state.isStorm) return refuse(response, 429, { 'retry-after': '1' });
       if (request.url?.includes('watch=true') === true) watches.add(response);
-      return passOn(request, response);
+      const headers = { ...request.headers, authorization: `Bearer ${TOKEN}` };
+      return passOn(request, response, { server: api.url, headers });
     }),
   );
   onTestFinished(() => gateway[Symbol.asyncDispose]());
