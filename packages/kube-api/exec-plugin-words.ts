@@ -45,7 +45,11 @@ const piecesOf = (stdout: string): readonly string[] => [
   ...textsIn(jsonOf(stdout)),
 ];
 
-const textsIn = (value: unknown): readonly string[] => {
+/** An ExecCredential has its texts three levels deep; `piecesOf` has found what stands deeper as it was written. */
+const MAX_DEPTH = 10;
+
+const textsIn = (value: unknown, depth = 0): readonly string[] => {
   if (typeof value === 'string') return value.split('\n');
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  if (typeof value !== 'object' || value === null || depth === MAX_DEPTH) return [];
+  return Object.values(value).flatMap((part) => textsIn(part, depth + 1));
 };

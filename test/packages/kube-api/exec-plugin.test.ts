@@ -332,6 +332,12 @@ describe('an exec plugin that gives nothing says why', () => {
     );
   });
 
+  test('where it fails, however deep what it wrote is', async () => {
+    const signs = (sign: string): string => `head -c 100000 /dev/zero | tr '\\0' '${sign}'`;
+    const { credentials } = plugin({ script: `${signs('[')}; ${signs(']')}; echo oops >&2; exit 3` });
+    await expect(credentials.current()).rejects.toThrow(/exit code 3\. It wrote to stderr: oops$/);
+  });
+
   test('a key on stderr is not shown at all', async () => {
     const { credentials } = plugin({ script: "echo '-----BEGIN PRIVATE KEY----- abc' >&2; exit 1" });
     await expect(credentials.current()).rejects.toThrow(/may hold a key, and is not shown: run it yourself$/);
