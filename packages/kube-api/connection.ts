@@ -112,8 +112,9 @@ async function attempt(
   { agents, access, clock, nowMs, userAgent }: Asking,
 ): Promise<Sent> {
   const sentAtMs = nowMs();
-  const { server: base } = access;
-  const sent = await send({ request, token: as.token, agent: agents.for(as), base, userAgent, signal });
+  const { server: base, proxy } = access;
+  const { token } = as;
+  const sent = await send({ request, token, agent: agents.for(as), base, proxy, userAgent, signal });
   if ('error' in sent) return sent;
   const dateMs = Date.parse(sent.response.headers.date ?? '');
   if (!Number.isNaN(dateMs)) clock.told({ dateMs, sentAtMs, receivedAtMs: nowMs() });

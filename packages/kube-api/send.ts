@@ -27,6 +27,8 @@ export interface Sending {
   readonly agent: Agent;
   /** URL of the API server. */
   readonly base: string;
+  /** URL of the HTTP proxy on the way there; `null` for none. */
+  readonly proxy: string | null;
   readonly userAgent: string;
   readonly signal: AbortSignal;
 }
@@ -81,12 +83,16 @@ async function attempt({
 /** The server's address may have a path of its own, as behind a proxy of clusters. */
 const urlOf = (base: URL, path: string): URL => new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
 
-const unreachable = ({ base, request }: Sending, cause: Error): FleetGcError =>
-  new FleetGcError(
+function unreachable({ base, proxy, request }: Sending, cause: Error): FleetGcError {
+  // Its host alone: a password may stand beside it.
+  const way = proxy === null ? '' : ` through the proxy ${new URL(proxy).host}`;
+  const asked = `${request.method} ${request.path.slice(0, 200)}`;
+  return new FleetGcError(
     'API_UNREACHABLE',
-    `the API server at ${new URL(base).origin} gave no answer to ${request.method} ${request.path.slice(0, 200)}: ${whyOf(cause)}`,
+    `the API server at ${new URL(base).origin} gave no answer to ${asked}${way}: ${whyOf(cause)}`,
     { cause: isOfProxy(cause) ? undefined : cause },
   );
+}
 
 /** What was aborted says why in its cause. */
 const whyOf = (cause: Error): string => {

@@ -311,6 +311,7 @@ describe('an HTTP proxy on the way', () => {
     using connection = connectionBy({ ...(await secure()), proxy: `http://u:pass-word@127.0.0.1:${port}` });
     const error: unknown = await connection.call({ method: 'GET', path: '/' }).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: 'API_UNREACHABLE', message: expect.stringContaining('HTTP proxy') });
+    expect(String(error)).toContain(` through the proxy 127.0.0.1:${port}: `);
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('pass-word');
   });
 });
