@@ -1,6 +1,7 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
 import { AS_METADATA } from './form.ts';
 import { type ApiOwnerReference, UNREADABLE } from './metadata.ts';
+import type { WrittenPodStatus } from './pod-status.ts';
 import { type ApiObjectName, type ApiResource, objectPath } from './resources.ts';
 
 /** The state of an object that was judged: a write of any other state is refused by the API server (cluster D15, D19). */
@@ -109,8 +110,14 @@ export const patchPodStatus = (
   { resource, named, judged, rehearse }: WriteTarget,
   { phase, observedGeneration, condition }: PodStatusChange,
 ): Promise<ApiAnswer> => {
-  const observed = observedGeneration !== null && { observedGeneration };
-  const conditions = condition === null ? [] : [{ ...writtenCondition(condition), ...observed }];
+  const observed: Pick<WrittenPodStatus, 'observedGeneration'> =
+    observedGeneration === null ? {} : { observedGeneration };
+  const status: WrittenPodStatus = {
+    phase,
+    ...observed,
+    // What is not defined is not written.
+    conditions: condition === null ? undefined : [{ ...writtenCondition(condition), ...observed }],
+  };
   return connection.call({
     method: 'PATCH',
     path: `${objectPath(resource, named, 'status')}${rehearse ? '?dryRun=All' : ''}`,
@@ -118,7 +125,7 @@ export const patchPodStatus = (
     contentType: 'application/strategic-merge-patch+json',
     body: JSON.stringify({
       metadata: { uid: judged.uid, resourceVersion: judged.resourceVersion },
-      status: { phase, ...observed, ...(conditions.length > 0 && { conditions }) },
+      status,
     }),
   });
 };

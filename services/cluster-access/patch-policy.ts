@@ -1,3 +1,4 @@
+import { POD_STATUS_FIELDS } from '../../packages/kube-api/pod-status.ts';
 import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import { admissionManifests, celList, celText } from './admission.ts';
 import type { Manifest } from './manifest.ts';
@@ -49,8 +50,8 @@ export const patchPolicy = ({ name, namespace, user }: LimitedAccount): readonly
         message: 'This account takes owner references away, and adds none.',
       },
       {
-        expression: `!variables.isPodStatus || (${SAME_BESIDE(celList(['metadata', 'status', 'apiVersion', 'kind']), '')} && ${SAME_BESIDE(celList(OF_THE_SERVER), '.metadata')} && ${SAME_BESIDE(celList(['conditions', 'phase', 'observedGeneration']), '.status')})`,
-        message: 'Of the status of a pod this account changes conditions, phase and observedGeneration, and nothing else.',
+        expression: `!variables.isPodStatus || (${SAME_BESIDE(celList(['metadata', 'status', 'apiVersion', 'kind']), '')} && ${SAME_BESIDE(celList(OF_THE_SERVER), '.metadata')} && ${SAME_BESIDE(celList(POD_STATUS_FIELDS), '.status')})`,
+        message: `Of the status of a pod this account changes ${POD_STATUS_FIELDS.join(', ')}, and nothing else.`,
       },
     ],
   });
