@@ -24,7 +24,7 @@ import { undoLines } from '../views/cluster/undo-lines.ts';
 export const verb = defineVerb({
   help: [
     'Prints what creates objects again that FleetGC deleted in a cluster, where the policy said undo: manifest. It asks the event log, changes nothing, and does not look into the cluster: pipe it into kubectl create -f -. Owners come before their dependents, namespaces and definitions first.',
-    'It prints no owner references, no status, and nothing that the API server sets itself. What it leaves out, and why, it says on stderr. Secrets are never kept. Nothing is kept for more than 14 days, unless an archive has it.',
+    'It prints no owner references, no status, and nothing that the API server sets itself. What it leaves out, and why, it says on stderr. Secrets are never saved. What is saved stays on the event log for 14 days, and in archives for as long as they are there.',
     'Exit codes: 0 manifests were printed, 1 there are none or the event log could not be read, 2 wrong options.',
   ],
   examples: [

@@ -11,9 +11,9 @@ export const MAX_MANIFEST_BYTES = 3 * 1024 * 1024;
 /** What is told of a manifest before it is parsed. The schema of a definition is deeper, and has more in it, than anything else. */
 export const MANIFEST_BOUNDS = { depth: 200, elements: 500_000 } as const;
 /** So many owners of an object are told. */
-export const MAX_OWNERS_KEPT = 100;
+export const MAX_OWNERS_SAVED = 100;
 
-/** Why of an object no more than its name is kept, and it goes all the same. */
+/** Why of an object no more than its name is saved, and it goes all the same. */
 export const ManifestLeftOut = z.enum([
   /** It is a Secret, or of a kind that holds tokens or passwords as a Secret does. */
   'secret',
@@ -41,12 +41,12 @@ export const ClusterRemoved = z.object({
   /** As the object named them. */
   owners: z
     .array(z.object({ apiVersion: ObjectText, kind: ObjectText, name: ObjectText, uid: ObjectUid }))
-    .max(MAX_OWNERS_KEPT),
-  kept: z.discriminatedUnion('as', [
+    .max(MAX_OWNERS_SAVED),
+  saved: z.discriminatedUnion('as', [
     /** JSON, without what no object can be created with. */
     z.object({ as: z.literal('manifest'), manifest: z.string().min(2).max(MAX_MANIFEST_BYTES) }),
     z.object({ as: z.literal('name'), because: ManifestLeftOut }),
   ]),
 });
 export type ClusterRemoved = z.infer<typeof ClusterRemoved>;
-export type KeptAs = ClusterRemoved['kept'];
+export type SavedAs = ClusterRemoved['saved'];

@@ -54,8 +54,8 @@ export const ClusterFailure = z.enum([
   'conflict',
   'api-server-error',
   'unreachable',
-  /** The policy wants the object kept on the event log before it goes, and it could not be kept. */
-  'not-kept',
+  /** The policy wants the object saved on the event log before it goes, and it could not be saved. */
+  'not-saved',
   /** A fault of the executor itself. */
   'executor-failed',
 ]);

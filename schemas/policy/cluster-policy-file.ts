@@ -87,7 +87,7 @@ const Fields = z.strictObject(
       .enum(['off', 'manifest'], { error: 'must be off or manifest' })
       .default(CLUSTER_POLICY_DEFAULTS.undo)
       .describe(
-        'manifest keeps each object on the event log before it is deleted, so that fleetgc undo can print it; never a Secret. What is kept lies there in clear.',
+        'manifest saves each object on the event log before it is deleted, so that fleetgc undo can print it; never a Secret. What is saved lies there in clear.',
       ),
     undoExcept: kindsWritten.default([]).describe('Kinds of which undo keeps no more than the name.'),
     commandLifetime: duration

@@ -46,7 +46,7 @@ export const ClusterPolicy = z.strictObject({
   heldKinds: Names,
   /** What stays (cluster S5). */
   keep: z.strictObject({ namespaces: Names, kinds: Names }),
-  /** What is deleted is kept on the log before; not there where nothing is. */
+  /** What is deleted is saved on the log before; not there where nothing is. */
   undo: z.literal('manifest').optional(),
   /** Kinds of which no more than the name is kept; not there where there is none. */
   undoExcept: Names.min(1).optional(),

@@ -30,7 +30,7 @@ import { Outbox, type Outgoing } from './results/outbox.ts';
 import type { RecentResults } from './results/recent-results.ts';
 
 export interface ClusterExecutorDeps
-  extends Pick<Attempting, 'index' | 'policy' | 'objectionTo' | 'nowMs' | 'keep'> {
+  extends Pick<Attempting, 'index' | 'policy' | 'objectionTo' | 'nowMs' | 'save'> {
   readonly identity: ClusterIdentity;
   readonly connection: ApiConnection;
   /** Its own results of the past hour. */

@@ -74,7 +74,7 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     objectionTo: (keyId) => distrust(trust, keyId, identity),
     recent,
     publish: (events) => publish(publisher, events),
-    keep: (removed, trace) =>
+    save: (removed, trace) =>
       publisher.publish([clusterOutput('clusterRemoved', removed)], trace ?? undefined),
     sleep: sources.wait,
     random: sources.random,

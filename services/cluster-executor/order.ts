@@ -32,7 +32,7 @@ export class Order {
   /** As it was read last, where something follows from the node of a pod. */
   node: NodeEvidence | null = null;
   /** The resourceVersion in which it lies on the event log, to be brought back. */
-  keptVersion: string | null = null;
+  savedVersion: string | null = null;
   isInHand = false;
   isSettled = false;
 

@@ -20,11 +20,11 @@ interface Ordered {
 }
 
 /** What others need before them: namespaces and definitions first, and owners before their dependents. */
-export function inCreationOrder<Kept extends Ordered>(kept: readonly Kept[]): readonly Kept[] {
-  const sorted = kept.toSorted(byKindAndName);
+export function inCreationOrder<Saved extends Ordered>(saved: readonly Saved[]): readonly Saved[] {
+  const sorted = saved.toSorted(byKindAndName);
   const byUid = new Map(sorted.map((each) => [each.removed.object.uid, each]));
-  const done = new Set<Kept>();
-  const begun = new Set<Kept>();
+  const done = new Set<Saved>();
+  const begun = new Set<Saved>();
   for (const each of sorted) {
     const open = [each];
     for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
@@ -41,10 +41,10 @@ export function inCreationOrder<Kept extends Ordered>(kept: readonly Kept[]): re
   return [...done];
 }
 
-const ownersOf = <Kept extends Ordered>(
-  { removed: { owners } }: Kept,
-  byUid: ReadonlyMap<string, Kept>,
-): readonly Kept[] => owners.flatMap(({ uid }) => byUid.get(uid) ?? []);
+const ownersOf = <Saved extends Ordered>(
+  { removed: { owners } }: Saved,
+  byUid: ReadonlyMap<string, Saved>,
+): readonly Saved[] => owners.flatMap(({ uid }) => byUid.get(uid) ?? []);
 
 function byKindAndName({ removed: { object: a } }: Ordered, { removed: { object: b } }: Ordered): number {
   return (

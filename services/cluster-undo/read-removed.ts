@@ -19,32 +19,32 @@ export interface AskedRemoved {
   readonly range: TimeRange;
 }
 
-/** An object as it was kept before somebody asked for its deletion. */
-export interface KeptObject {
+/** An object as it was saved before somebody asked for its deletion. */
+export interface SavedObject {
   readonly removed: ClusterRemoved;
-  readonly keptAtMs: number;
+  readonly savedAtMs: number;
   readonly fate: Fate;
-  /** A later command deleted it, and did not keep it as it was then. */
+  /** A later command deleted it, and did not save it as it was then. */
   readonly isEarlierState: boolean;
 }
 
-/** What the results say of an object that was kept; `open`: nothing from which either follows. */
+/** What the results say of an object that was saved; `open`: nothing from which either follows. */
 export type Fate = 'went' | 'stayed' | 'open';
 
 export interface ReadRemoved {
-  /** In the order of the log; of each object as it was kept last. */
-  readonly kept: readonly KeptObject[];
-  /** What went, and was not kept before. */
-  readonly unkept: readonly ClusterObject[];
+  /** In the order of the log; of each object as it was saved last. */
+  readonly saved: readonly SavedObject[];
+  /** What went, and was not saved before. */
+  readonly unsaved: readonly ClusterObject[];
   /** Records that are none, or are not believed. */
   readonly unreadable: number;
 }
 
-/** What is kept in memory of what one question is answered with. */
+/** What is held in memory of what one question is answered with. */
 const MAX_OBJECTS = 10_000;
 const MAX_MANIFEST_CHARACTERS = 128 * 1024 * 1024;
 
-/** What was kept of the objects of one cluster. Throws `USAGE` where it is more than can be brought back at once. */
+/** What was saved of the objects of one cluster. Throws `USAGE` where it is more than can be brought back at once. */
 export async function readRemoved(
   log: Pick<EventLog, 'read'>,
   asked: AskedRemoved,
@@ -66,8 +66,8 @@ class Reading {
   readonly #parse: ParseRecord;
   #unreadable = 0;
   /** By uid. */
-  readonly #objects = new Map<string, KeptObject>();
-  readonly #unkept = new Map<string, { readonly object: ClusterObject; readonly commandId: string }>();
+  readonly #objects = new Map<string, SavedObject>();
+  readonly #unsaved = new Map<string, { readonly object: ClusterObject; readonly commandId: string }>();
   #characters = 0;
 
   constructor(asked: AskedRemoved, parse: ParseRecord) {
@@ -78,7 +78,7 @@ class Reading {
   take({ topicId, record }: RecordedEvent): void {
     if (topicId === 'clusterRemoved') {
       const parsed = this.#parse('clusterRemoved', record);
-      if (parsed.ok) this.#kept(parsed.event, record.timestampMs);
+      if (parsed.ok) this.#saved(parsed.event, record.timestampMs);
       else this.#unreadable++;
       return;
     }
@@ -87,16 +87,16 @@ class Reading {
     else if (parsed.event.type === 'fleetgc.cluster.object-results') this.#told(parsed.event);
   }
 
-  #kept(removed: ClusterRemoved, keptAtMs: number): void {
+  #saved(removed: ClusterRemoved, savedAtMs: number): void {
     const { object, commandId, owners } = removed;
     if (!this.#isAsked(object, commandId, owners)) return;
     this.#characters += charactersOf(removed) - charactersOf(this.#objects.get(object.uid)?.removed);
-    // What is kept again takes the place of the newer one.
+    // What is saved again takes the place of the newer one.
     this.#objects.delete(object.uid);
     // Brokers' clocks differ, so the result may come before it.
-    const fate = this.#unkept.get(object.uid)?.commandId === commandId ? 'went' : 'open';
-    this.#unkept.delete(object.uid);
-    this.#objects.set(object.uid, { removed, keptAtMs, fate, isEarlierState: false });
+    const fate = this.#unsaved.get(object.uid)?.commandId === commandId ? 'went' : 'open';
+    this.#unsaved.delete(object.uid);
+    this.#objects.set(object.uid, { removed, savedAtMs, fate, isEarlierState: false });
     if (this.#objects.size > MAX_OBJECTS || this.#characters > MAX_MANIFEST_CHARACTERS) throw tooMany();
   }
 
@@ -104,28 +104,28 @@ class Reading {
     for (const told of objects) {
       if (!isRemoval(told)) continue;
       const { object, owners } = told;
-      const kept = this.#objects.get(object.uid);
-      if (kept?.removed.commandId === commandId)
-        this.#objects.set(object.uid, { ...kept, fate: fateBy(told) });
-      else if (kept !== undefined) this.#toldByAnother(kept, told);
-      else if (hasGone(told) && this.#unkept.size < MAX_OBJECTS && this.#isAsked(object, commandId, owners))
-        this.#unkept.set(object.uid, { object, commandId });
+      const saved = this.#objects.get(object.uid);
+      if (saved?.removed.commandId === commandId)
+        this.#objects.set(object.uid, { ...saved, fate: fateBy(told) });
+      else if (saved !== undefined) this.#toldByAnother(saved, told);
+      else if (hasGone(told) && this.#unsaved.size < MAX_OBJECTS && this.#isAsked(object, commandId, owners))
+        this.#unsaved.set(object.uid, { object, commandId });
     }
   }
 
-  /** Nobody may have told what came of the command for which it was kept, as where its answer was lost. */
-  #toldByAnother(kept: KeptObject, told: Told): void {
-    if (kept.fate === 'went') return;
+  /** Nobody may have told what came of the command for which it was saved, as where its answer was lost. */
+  #toldByAnother(saved: SavedObject, told: Told): void {
+    if (saved.fate === 'went') return;
     const { uid } = told.object;
-    if (told.result.outcome === 'not-found') this.#objects.set(uid, { ...kept, fate: 'went' });
+    if (told.result.outcome === 'not-found') this.#objects.set(uid, { ...saved, fate: 'went' });
     else if (hasGone(told) && this.#asked.commandId === null)
-      this.#objects.set(uid, { ...kept, fate: 'went', isEarlierState: true });
+      this.#objects.set(uid, { ...saved, fate: 'went', isEarlierState: true });
   }
 
   end(): ReadRemoved {
     return {
-      kept: [...this.#objects.values()],
-      unkept: [...this.#unkept.values()].map(({ object }) => object),
+      saved: [...this.#objects.values()],
+      unsaved: [...this.#unsaved.values()].map(({ object }) => object),
       unreadable: this.#unreadable,
     };
   }
@@ -152,7 +152,7 @@ function fateBy({ result, attempts }: Told): Fate {
 }
 
 const charactersOf = (removed: ClusterRemoved | undefined): number =>
-  removed?.kept.as === 'manifest' ? removed.kept.manifest.length : 0;
+  removed?.saved.as === 'manifest' ? removed.saved.manifest.length : 0;
 
 const tooMany = (): FleetGcError =>
   new FleetGcError(

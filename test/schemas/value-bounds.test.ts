@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { MAX_LETTER_VALUE_BYTES } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { parseJson } from '../../packages/pipeline/parse/parse-record.ts';
 import { MAX_CLUSTER_COMMAND_ITEMS } from '../../schemas/events/cluster-command.ts';
-import { MAX_MANIFEST_BYTES, MAX_OWNERS_KEPT } from '../../schemas/events/cluster-removed.ts';
+import { MAX_MANIFEST_BYTES, MAX_OWNERS_SAVED } from '../../schemas/events/cluster-removed.ts';
 import { MAX_OWNERS_TOLD } from '../../schemas/events/cluster-result.ts';
 import { MAX_COMMAND_ITEMS, MAX_OBJECT_ID_LENGTH } from '../../schemas/events/command.ts';
 import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
@@ -177,13 +177,13 @@ const LARGEST: { readonly [Id in TopicId]: EventOf<Id> } = {
   }),
   clusterCommands: clusterCommand({ items: many(MAX_CLUSTER_COMMAND_ITEMS, () => LARGE_ITEM) }),
   clusterRemoved: clusterRemoved({
-    owners: many(MAX_OWNERS_KEPT, () => ({
+    owners: many(MAX_OWNERS_SAVED, () => ({
       apiVersion: 'v'.repeat(253),
       kind: 'k'.repeat(63),
       name: 'n'.repeat(253),
       uid: 'u'.repeat(128),
     })),
-    kept: { as: 'manifest', manifest: '"'.repeat(MAX_MANIFEST_BYTES / 2 - 1) },
+    saved: { as: 'manifest', manifest: '"'.repeat(MAX_MANIFEST_BYTES / 2 - 1) },
   }),
   clusterResults: clusterObjectResults({
     objects: many(MAX_CLUSTER_COMMAND_ITEMS, () => ({

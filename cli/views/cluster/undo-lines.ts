@@ -31,9 +31,9 @@ const kindsText = (objects: readonly ClusterObject[]): string =>
   [...Map.groupBy(objects, kindName)].map(([kind, same]) => `${same.length} ${kind}`).join(', ');
 
 const WHY: Readonly<Record<LeftOutBecause, string>> = {
-  secret: 'what is secret is never kept',
+  secret: 'what is secret is never saved',
   excepted: 'the policy excepts the kind (undoExcept)',
-  'not-kept': 'deleted while the policy did not say undo: manifest',
+  'not-saved': 'deleted while the policy did not say undo: manifest',
   stayed: 'the deletion was refused, so it was not deleted',
   'name-taken': 'an object of the same name was deleted later, and is the one that counts',
   unreadable: 'what the event log holds is no manifest of it',
@@ -60,7 +60,7 @@ const NOTES: readonly Note[] = [
   [
     ({ isEarlierState }) => isEarlierState,
     (objects) =>
-      `As they were some time before: ${objects}. They were kept for a deletion that was not carried out, and deleted later without being kept.`,
+      `As they were some time before: ${objects}. They were saved for a deletion that was not carried out, and deleted later without being saved.`,
   ],
   [
     isOne('Pod', 'batch/Job'),

@@ -33,7 +33,7 @@ function undoWarnings({ undo, undoExcept = [] }: ClusterPolicy, document: YamlDo
   const doubts = undoExcept.flatMap((kind, index) => doubtfulKind(kind, ['undoExcept', index], document));
   return undo === undefined && undoExcept.length > 0
     ? [
-        problemAt(document, ['undoExcept'], 'does nothing here: without undo: manifest nothing is kept'),
+        problemAt(document, ['undoExcept'], 'does nothing here: without undo: manifest nothing is saved'),
         ...doubts,
       ]
     : doubts;

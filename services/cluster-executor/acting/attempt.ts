@@ -14,10 +14,10 @@ import type { IndexSource } from '../ports.ts';
 import { carryOut } from './carry-out.ts';
 import type { Conflict, Deed } from './deed.ts';
 import type { DoneBefore } from './done-before.ts';
-import { type Keeping, keepManifest } from './keep-manifest.ts';
 import { type Permitting, permissionFor, samePermission } from './permission.ts';
+import { type Saving, saveManifest } from './save-manifest.ts';
 
-export interface Attempting extends Permitting, Keeping {
+export interface Attempting extends Permitting, Saving {
   readonly reads: SharedReads;
   /** `null` where the process has no graph of the cluster. */
   readonly index: IndexSource | null;
@@ -115,14 +115,14 @@ export class Attempt {
     if (this.#connection.clock.at(this.#parts.nowMs()) === null) return clockUnbelieved();
     if (this.#isDone(object.resourceVersion)) return DONE_BEFORE;
     const rehearse = record.policy.mode === 'rehearse';
-    const kept = { order: this.#order, policy: record.policy, kind, reads: this.#reads };
+    const saved = { order: this.#order, policy: record.policy, kind, reads: this.#reads };
     const deed: Deed = {
       kind,
       object,
       action,
       rehearse,
       objection: () => this.#objectionTo(judged),
-      keep: (state) => keepManifest(kept, state, rehearse, this.#parts),
+      save: (state) => saveManifest(saved, state, rehearse, this.#parts),
     };
     const end =
       isRemoval(action) && !deed.rehearse

@@ -15,8 +15,8 @@ export interface Deed<Action = JudgedAction> {
   readonly rehearse: boolean;
   /** Why nothing more may be done, asked between two writes. */
   readonly objection: () => Stop | null;
-  /** Keeps the object in this state, which is to be deleted next; why it must not be, where it must not. */
-  readonly keep: (object: ObjectMetadata) => Promise<Stop | Conflict | null>;
+  /** Saves the object in this state, which is to be deleted next; why it must not be, where it must not. */
+  readonly save: (object: ObjectMetadata) => Promise<Stop | Conflict | null>;
 }
 
 /** Somebody changed the object since it was judged. */
@@ -30,7 +30,7 @@ export async function objectionToDeletion(
   deed: Deed<unknown>,
   object: ObjectMetadata,
 ): Promise<Stop | Conflict | null> {
-  return deed.objection() ?? (await deed.keep(object)) ?? deed.objection();
+  return deed.objection() ?? (await deed.save(object)) ?? deed.objection();
 }
 
 type Written = Pick<Deed, 'kind' | 'object' | 'rehearse'>;

@@ -34,12 +34,12 @@ function removed({ object: over, body = {}, metadata = {}, ...event }: Removed =
     id: `removed-${object.uid}-${event.commandId ?? ''}`,
     owners: [],
     object,
-    kept: { as: 'manifest', manifest: JSON.stringify(manifest) },
+    saved: { as: 'manifest', manifest: JSON.stringify(manifest) },
     ...event,
   });
 }
 
-const kept = async ({ log }: OwnLog, ...events: readonly ClusterRemoved[]): Promise<void> => {
+const saved = async ({ log }: OwnLog, ...events: readonly ClusterRemoved[]): Promise<void> => {
   for (const event of events) await log.publish([outgoing(clusterOutput('clusterRemoved', event))]);
 };
 const told = async (
@@ -66,9 +66,9 @@ test('what went is printed as it can be created, and stderr says what is not amo
   const web = removed({ object: { name: 'web' }, body: { data: { a: '1', b: 'no' } } });
   const secret = removed({
     object: { kind: 'Secret', resource: 'secrets', name: 's' },
-    kept: { as: 'name', because: 'secret' },
+    saved: { as: 'name', because: 'secret' },
   });
-  await kept(own, web, secret);
+  await saved(own, web, secret);
   await told(own, web);
   await told(own, secret);
   await told(own, removed({ object: { name: 'before' } }));
@@ -84,7 +84,7 @@ test('what went is printed as it can be created, and stderr says what is not amo
   ]);
   expect(stdout).toContain('b: "no"');
   expect(stderr).toContain('Printed: 1 ConfigMap.');
-  expect(stderr).toContain('Not printed: Secret ns/s: what is secret is never kept.');
+  expect(stderr).toContain('Not printed: Secret ns/s: what is secret is never saved.');
   expect(stderr).toContain(
     'Not printed: ConfigMap ns/before: deleted while the policy did not say undo: manifest.',
   );
@@ -127,7 +127,7 @@ test('kubectl reads YAML 1.1, in which many texts are something else: they come 
   ];
   const data = Object.fromEntries([...texts, ...others].map((text) => [text, text]));
   const own = await ownLog();
-  await kept(own, removed({ body: { data } }));
+  await saved(own, removed({ body: { data } }));
   const { stdout, documents } = await undo(own);
   expect(documents).toMatchObject([{ data }]);
   expect(parseAllDocuments(stdout, { version: '1.1' }).map((each) => each.toJS())).toEqual(documents);
@@ -135,7 +135,7 @@ test('kubectl reads YAML 1.1, in which many texts are something else: they come 
 
 test('with --output json it is one list', async () => {
   const own = await ownLog();
-  await kept(own, removed());
+  await saved(own, removed());
   const { stdout } = await undo(own, '--output', 'json');
   expect(JSON.parse(stdout)).toMatchObject({
     apiVersion: 'v1',
@@ -148,7 +148,7 @@ test('owners come before their dependents, namespaces and definitions first, and
   const own = await ownLog();
   const owner = (uid: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', name: uid, uid });
   const clusterScoped = { namespaced: false, namespace: '' };
-  await kept(
+  await saved(
     own,
     removed({ object: { name: 'a-leaf' }, owners: [owner('b-middle')] }),
     removed({ object: { name: 'b-middle' }, owners: [owner('c-root'), owner('gone')] }),
@@ -183,7 +183,7 @@ test('owners come before their dependents, namespaces and definitions first, and
 test('only what is asked for: by name, command, owner and time', async () => {
   const own = await ownLog();
   const gone = { apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid: 'gone' };
-  await kept(
+  await saved(
     own,
     removed({ object: { name: 'a' }, commandId: 'one' }),
     removed({ object: { name: 'b' }, commandId: 'two', owners: [gone] }),
@@ -208,9 +208,9 @@ test('only what is asked for: by name, command, owner and time', async () => {
   expect(stderr).toContain('the event log holds no manifest of such an object of cluster c1');
 });
 
-test('of two that had one name the last is printed, and of one that was kept twice the last state', async () => {
+test('of two that had one name the last is printed, and of one that was saved twice the last state', async () => {
   const own = await ownLog();
-  await kept(
+  await saved(
     own,
     removed({ object: { name: 'a', uid: 'first' }, body: { data: { n: '1' } } }),
     removed({ object: { name: 'a', uid: 'second' }, body: { data: { n: '2' } }, commandId: 'one' }),
@@ -223,9 +223,9 @@ test('of two that had one name the last is printed, and of one that was kept twi
 
 test('a cluster that was installed anew under its name is another one', async () => {
   const own = await ownLog();
-  await kept(own, removed({ object: { name: 'a' } }));
+  await saved(own, removed({ object: { name: 'a' } }));
   expect((await undo(own)).stderr).not.toContain('one after the other');
-  await kept(own, removed({ object: { name: 'b' }, clusterInstance: 'another' }));
+  await saved(own, removed({ object: { name: 'b' }, clusterInstance: 'another' }));
   expect((await undo(own)).stderr).toContain('They come from 2 clusters that had this name');
 });
 
@@ -235,7 +235,7 @@ test('what was refused stayed; what failed, or nobody told of, may be there stil
     removed({ object: { name } }),
   );
   if (stayed === undefined || failed === undefined || silent === undefined) throw new Error('three');
-  await kept(own, stayed, failed, silent);
+  await saved(own, stayed, failed, silent);
   await told(own, stayed, { outcome: 'refused', reason: 'changed', message: '' });
   await told(own, failed, { outcome: 'failed', reason: 'unreachable', message: '' });
   const { documents, stderr } = await undo(own);
@@ -252,7 +252,7 @@ test('what was refused after an answer was lost, or for a later command, may hav
     removed({ object: { name }, commandId: 'one' }),
   );
   if (superseded === undefined || found === undefined || tried === undefined) throw new Error('three');
-  await kept(own, superseded, found, tried);
+  await saved(own, superseded, found, tried);
   await told(own, superseded, { ...REFUSED, reason: 'superseded' });
   await told(own, found, { ...REFUSED, reason: 'superseded' });
   await told(own, { ...found, commandId: 'two' }, { outcome: 'not-found' });
@@ -262,10 +262,10 @@ test('what was refused after an answer was lost, or for a later command, may hav
   expect(stderr).toContain('Perhaps still there: 2 ConfigMap (ns/superseded, ns/tried).');
 });
 
-test('what was kept, stayed, and went later without being kept is printed as it was kept', async () => {
+test('what was saved, stayed, and went later without being saved is printed as it was saved', async () => {
   const own = await ownLog();
   const later = removed({ object: { name: 'later' }, commandId: 'one' });
-  await kept(own, later);
+  await saved(own, later);
   await told(own, later, { ...REFUSED, reason: 'changed' });
   await told(own, { ...later, commandId: 'two' });
   const { documents, stderr } = await undo(own);
@@ -275,11 +275,11 @@ test('what was kept, stayed, and went later without being kept is printed as it 
   expect((await undo(own, '--command', 'one')).stderr).toContain('Not printed: ConfigMap ns/later');
 });
 
-test('a result that lies before what was kept for it counts', async () => {
+test('a result that lies before what was saved for it counts', async () => {
   const own = await ownLog();
   const web = removed({ object: { name: 'web' } });
   await told(own, web);
-  await kept(own, web);
+  await saved(own, web);
   const { documents, stderr } = await undo(own);
   expect(namesOf(documents)).toEqual(['web']);
   expect(stderr).not.toMatch(/Perhaps still there|Not printed/);
@@ -299,7 +299,7 @@ test('a Job comes without the selector and labels that its uid gave it, and says
       },
     },
   });
-  await kept(own, removed(job({})));
+  await saved(own, removed(job({})));
   const { documents, stderr } = await undo(own);
   expect(documents).toEqual([
     {
@@ -311,14 +311,14 @@ test('a Job comes without the selector and labels that its uid gave it, and says
   ]);
   expect(stderr).toContain('These run again once they are created: batch/Job ns/j.');
   const manual = await ownLog();
-  await kept(manual, removed(job({ manualSelector: true })));
+  await saved(manual, removed(job({ manualSelector: true })));
   expect((await undo(manual)).documents).toMatchObject([{ spec: { selector: { matchLabels: byUid } } }]);
 });
 
 test('what others wrote reaches the terminal without its control characters, and means the same', async () => {
   const own = await ownLog();
   const hostile = `\u001b]0;x\u0007\u009b2J\u202e`;
-  await kept(
+  await saved(
     own,
     removed({ object: { name: hostile, uid: 'h' }, body: { data: { [hostile]: hostile, a: 'no' } } }),
   );
@@ -337,7 +337,7 @@ test.each([
   ['has a line that ends a document', 'a\n---\nb', '|-\n    a\n    ---\n    b'],
 ])('a text that %s is written so that kubectl reads it, and what comes after', async (_, text, written) => {
   const own = await ownLog();
-  await kept(own, removed({ body: { data: { key: text } } }));
+  await saved(own, removed({ body: { data: { key: text } } }));
   const { stdout, documents } = await undo(own);
   expect(stdout).toContain(`  key: ${written}\n`);
   expect(documents).toMatchObject([{ data: { key: text } }]);
@@ -356,7 +356,7 @@ test.each([
   ['lists in lists', `${'['.repeat(50_000)}${']'.repeat(50_000)}`],
 ])('a record whose manifest is %s is not printed', async (_, manifest) => {
   const own = await ownLog();
-  await kept(own, removed({ kept: { as: 'manifest', manifest } }));
+  await saved(own, removed({ saved: { as: 'manifest', manifest } }));
   const { exitCode, stdout, stderr } = await undo(own);
   expect([exitCode, stdout]).toEqual([1, '']);
   expect(stderr).toContain('Not printed: ConfigMap ns/x: what the event log holds is no manifest of it.');
@@ -364,7 +364,7 @@ test.each([
 
 test('records of other clusters and records that are none are not printed', async () => {
   const own = await ownLog();
-  await kept(own, removed(), { ...removed({ object: { name: 'y' } }), cluster: 'c2' });
+  await saved(own, removed(), { ...removed({ object: { name: 'y' } }), cluster: 'c2' });
   await own.log.publish([
     {
       ...outgoing(clusterOutput('clusterRemoved', removed({ object: { name: 'z' } }))),
@@ -387,7 +387,7 @@ test('with the roots only what a key of a cluster signed is printed', async () =
   await own.log.publish([{ ...statement, key: key ?? '' }]);
   const record = outgoing(clusterOutput('clusterRemoved', removed({ object: { name: 'signed' } })));
   await own.log.publish([signRecord(record, { fleet: FLEET, key: cluster, generation: null })]);
-  await kept(own, removed({ object: { name: 'forged' } }));
+  await saved(own, removed({ object: { name: 'forged' } }));
   expect(namesOf((await undo(own)).documents).toSorted()).toEqual(['forged', 'signed']);
   const { documents, stderr } = await undo(own, '--trust-roots', roots);
   expect(namesOf(documents)).toEqual(['signed']);

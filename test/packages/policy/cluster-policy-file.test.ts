@@ -236,7 +236,7 @@ test.each<{ name: string; text: string; says: string[] }>([
     name: 'kinds that undo excepts, where nothing is kept, or that nobody serves',
     text: `${SMALLEST}undo: off\nundoExcept: [Deployment]\n`,
     says: [
-      'p.yaml:5:13: undoExcept: does nothing here: without undo: manifest nothing is kept',
+      'p.yaml:5:13: undoExcept: does nothing here: without undo: manifest nothing is saved',
       'p.yaml:5:14: undoExcept[0]: there is no Deployment in the core group: other kinds are written with their group, as in batch/Job',
     ],
   },

@@ -439,7 +439,7 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
     const now = concluding()(uid);
     const { candidate, outcome, held } = now;
     const why = scene.isRight ? objection(write, now) : 'under another policy';
-    objections.push(...[why, unkept(write, h)].filter((each) => each !== null));
+    objections.push(...[why, unsaved(write, h)].filter((each) => each !== null));
     if (outcome?.kind === 'act' && held(outcome.act).length > 0) freed++;
     if (candidate !== null && write.request.method === 'DELETE') deleted.add(candidate, serverMs());
     ghosts.push({ object: write.before, how: 'watched', orphaned: false });
@@ -477,16 +477,16 @@ const policyOf = (scene: Scene): ClusterPolicy => {
 };
 
 /** Why a deletion takes away what cannot be brought back as the policy says; `null` where it does not. */
-function unkept(
+function unsaved(
   { request, before }: Write,
-  { kept, policy }: Pick<Harness, 'kept' | 'policy'>,
+  { saved, policy }: Pick<Harness, 'saved' | 'policy'>,
 ): string | null {
   if (request.method !== 'DELETE' || policy.undo === undefined) return null;
   const { uid, resourceVersion } = before;
-  const ofIt = kept.filter(({ object }) => object.uid === uid && object.resourceVersion === resourceVersion);
-  if (ofIt.length === 0) return `${uid} is not kept`;
+  const ofIt = saved.filter(({ object }) => object.uid === uid && object.resourceVersion === resourceVersion);
+  if (ofIt.length === 0) return `${uid} is not saved`;
   const isSecret = before.kind.kind === 'Secret';
-  return ofIt.every((each) => (each.kept.as === 'name') === isSecret) ? null : `${uid} is kept wrongly`;
+  return ofIt.every((each) => (each.saved.as === 'name') === isSecret) ? null : `${uid} is saved wrongly`;
 }
 
 /** Whatever is ordered in these scenes, nothing that should not be. */

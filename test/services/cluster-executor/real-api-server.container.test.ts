@@ -70,7 +70,7 @@ beforeAll(async () => {
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void results.push(...events.map(({ event }) => checked(event))),
-      keep: async () => undefined,
+      save: async () => undefined,
       metrics: createMetrics(),
       requestsPerSecond: 50,
     });

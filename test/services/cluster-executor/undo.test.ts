@@ -38,28 +38,28 @@ function undoing(
 const isWholeRead = ({ method, accept }: { readonly method: string; readonly accept?: string }): boolean =>
   method === 'GET' && accept === 'application/json';
 const manifestOf = (removed: ClusterRemoved | undefined): unknown =>
-  removed?.kept.as === 'manifest' ? JSON.parse(removed.kept.manifest) : removed?.kept;
+  removed?.saved.as === 'manifest' ? JSON.parse(removed.saved.manifest) : removed?.saved;
 
 describe('under undo: manifest', () => {
   test('an object lies on the event log in the state that is deleted, before it is', async () => {
     const order: string[] = [];
-    const kept: ClusterRemoved[] = [];
+    const saved: ClusterRemoved[] = [];
     const { api, object, carryOut } = undoing(
       {},
       {
         deps: {
-          keep: async (removed) => {
+          save: async (removed) => {
             await Promise.resolve();
-            order.push('kept');
-            kept.push(removed);
+            order.push('saved');
+            saved.push(removed);
           },
         },
       },
     );
     api.onWrite = ({ request }) => void order.push(request.method);
     expect(await carryOut([itemFor(object)])).toEqual(['removed']);
-    expect(order).toEqual(['kept', 'DELETE']);
-    expect(kept[0]).toMatchObject({
+    expect(order).toEqual(['saved', 'DELETE']);
+    expect(saved[0]).toMatchObject({
       ...IDENTITY,
       object: {
         ...CONFIG_MAP,
@@ -75,7 +75,7 @@ describe('under undo: manifest', () => {
   });
 
   test('what the API server sets, and owners, are left out', async () => {
-    const { api, kept, object, carryOut } = undoing({
+    const { api, saved, object, carryOut } = undoing({
       labels: { app: 'web' },
       finalizers: ['other'],
       annotations: { note: 'n' },
@@ -83,7 +83,7 @@ describe('under undo: manifest', () => {
       whole: { data: { a: '1' }, status: { phase: 'Active' } },
     });
     expect(await carryOut([itemFor(object)])).toEqual(['accepted']);
-    expect(manifestOf(kept[0])).toEqual({
+    expect(manifestOf(saved[0])).toEqual({
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: {
@@ -98,8 +98,8 @@ describe('under undo: manifest', () => {
     expect(api.writes).toHaveLength(1);
   });
 
-  test('an object that is unblocked first is kept as it is then', async () => {
-    const { api, kept, object, carryOut } = undoing();
+  test('an object that is unblocked first is saved as it is then', async () => {
+    const { api, saved, object, carryOut } = undoing();
     api.put({
       kind: CONFIG_MAP,
       name: 'gone',
@@ -110,12 +110,12 @@ describe('under undo: manifest', () => {
     expect(await carryOut([itemFor(object, act)])).toEqual(['accepted']);
     const [patched, deleted] = api.writes;
     expect(patched?.request.method).toBe('PATCH');
-    expect(kept.map(({ object: { resourceVersion } }) => resourceVersion)).toEqual([
+    expect(saved.map(({ object: { resourceVersion } }) => resourceVersion)).toEqual([
       deleted?.before.resourceVersion,
     ]);
   });
 
-  test('a pod is kept as it is once it is marked', async () => {
+  test('a pod is saved as it is once it is marked', async () => {
     const h = harness({}, (api) => {
       api.served = [...SERVED, POD, NODE];
     });
@@ -129,8 +129,8 @@ describe('under undo: manifest', () => {
     const act = { action: 'remove-pod', because: 'node-gone' } as const;
     expect(await h.carryOut([{ ...itemFor(pod, act), rule: 'J8' }])).toEqual(['removed']);
     expect(h.api.writes.map(({ request: { method } }) => method)).toEqual(['PATCH', 'DELETE']);
-    expect(h.kept[0]?.object.resourceVersion).toBe(h.api.writes[1]?.before.resourceVersion);
-    expect(manifestOf(h.kept[0])).toMatchObject({ spec: { nodeName: 'lost' } });
+    expect(h.saved[0]?.object.resourceVersion).toBe(h.api.writes[1]?.before.resourceVersion);
+    expect(manifestOf(h.saved[0])).toMatchObject({ spec: { nodeName: 'lost' } });
   });
 
   test.each<[string, string, Partial<ClusterPolicy>, ManifestLeftOut]>([
@@ -140,46 +140,46 @@ describe('under undo: manifest', () => {
     ['Template', 'template.openshift.io', {}, 'secret'],
     ['Widget', 'example.com', { undoExcept: ['example.com/Widget'] }, 'excepted'],
   ])(
-    'of a %s of the group "%s" the name alone is kept, and it goes',
+    'of a %s of the group "%s" the name alone is saved, and it goes',
     async (kind, group, policy, because) => {
       const served = { group, version: 'v1', kind, resource: `${kind.toLowerCase()}s`, namespaced: true };
       const h = undoing({ kind: served, whole: { data: { password: 'hunter2' } } }, { policy });
       h.api.served = [...SERVED.filter((each) => each.kind !== kind), served];
       expect(await h.carryOut([itemFor(h.object)])).toEqual(['removed']);
-      expect(h.kept.map(({ kept }) => kept)).toEqual([{ as: 'name', because }]);
+      expect(h.saved.map(({ saved }) => saved)).toEqual([{ as: 'name', because }]);
       expect(h.api.asked.filter(isWholeRead)).toEqual([]);
-      expect(JSON.stringify(h.kept)).not.toContain('hunter2');
+      expect(JSON.stringify(h.saved)).not.toContain('hunter2');
     },
   );
 
-  test('nothing is kept of what only loses references', async () => {
-    const { api, kept, carryOut } = undoing();
+  test('nothing is saved of what only loses references', async () => {
+    const { api, saved, carryOut } = undoing();
     api.put({ kind: CONFIG_MAP, name: 'owner' });
     const held = { ...GONE, name: 'owner', uid: 'owner' };
     const object = api.put({ kind: CONFIG_MAP, name: 'y', ownerReferences: [GONE, held] });
     const item = itemFor(object, { action: 'drop-references', ownerUids: ['gone'] });
     expect(await carryOut([item])).toEqual(['patched']);
-    expect([kept, api.asked.filter(isWholeRead)]).toEqual([[], []]);
+    expect([saved, api.asked.filter(isWholeRead)]).toEqual([[], []]);
   });
 
-  test('rehearsed, it is seen whether it could be kept, and nothing is', async () => {
-    const { kept, object, carryOut, api } = undoing({}, { policy: { mode: 'rehearse' } });
+  test('rehearsed, it is seen whether it could be saved, and nothing is', async () => {
+    const { saved, object, carryOut, api } = undoing({}, { policy: { mode: 'rehearse' } });
     expect(await carryOut([itemFor(object)])).toEqual(['rehearsed']);
     api.touch('x', { whole: { data: { a: 'x'.repeat(4 * 1024 * 1024) } } });
     const [touched] = api.objects.filter(({ uid }) => uid === 'x');
-    expect(touched && (await carryOut([itemFor(touched)]))).toEqual(['failed not-kept']);
-    expect(kept).toEqual([]);
+    expect(touched && (await carryOut([itemFor(touched)]))).toEqual(['failed not-saved']);
+    expect(saved).toEqual([]);
   });
 });
 
-test('without undo nothing is read for it, and nothing kept', async () => {
-  const { api, kept, carryOut } = harness();
+test('without undo nothing is read for it, and nothing saved', async () => {
+  const { api, saved, carryOut } = harness();
   const object = api.put({ kind: CONFIG_MAP, name: 'x', ownerReferences: [GONE] });
   expect(await carryOut([itemFor(object)])).toEqual(['removed']);
-  expect([kept, api.asked.filter(isWholeRead)]).toEqual([[], []]);
+  expect([saved, api.asked.filter(isWholeRead)]).toEqual([[], []]);
 });
 
-describe('what cannot be kept stays', () => {
+describe('what cannot be saved stays', () => {
   const tooDeep = (depth: number): unknown => (depth === 0 ? {} : { a: tooDeep(depth - 1) });
 
   test.each<[string, Readonly<Record<string, unknown>>]>([
@@ -191,9 +191,9 @@ describe('what cannot be kept stays', () => {
     ['in another version than it was asked for', { apiVersion: 'v2' }],
     ['metadata alone', { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata' }],
   ])('%s', async (_, whole) => {
-    const { api, kept, object, carryOut, results } = undoing({ whole });
-    expect(await carryOut([itemFor(object)])).toEqual(['failed not-kept']);
-    expect([api.writes, kept]).toEqual([[], []]);
+    const { api, saved, object, carryOut, results } = undoing({ whole });
+    expect(await carryOut([itemFor(object)])).toEqual(['failed not-saved']);
+    expect([api.writes, saved]).toEqual([[], []]);
     expect(JSON.stringify(results)).toContain('it stays, since the policy says undo: manifest');
   });
 
@@ -201,7 +201,7 @@ describe('what cannot be kept stays', () => {
     const { api, object, carryOut } = undoing();
     api.fault = (request) =>
       isWholeRead(request) ? new FleetGcError('API_ANSWER_TOO_LARGE', 'too large') : null;
-    expect(await carryOut([itemFor(object)])).toEqual(['failed not-kept']);
+    expect(await carryOut([itemFor(object)])).toEqual(['failed not-saved']);
     expect(api.asked.filter(isWholeRead).map(({ mostAnswerBytes }) => mostAnswerBytes)).toEqual([
       8 * 1024 ** 2,
     ]);
@@ -232,36 +232,36 @@ describe('what cannot be kept stays', () => {
     }
   });
 
-  test('when it changed meanwhile it is judged again, and kept as it is then', async () => {
-    const { api, kept, object, carryOut } = undoing();
+  test('when it changed meanwhile it is judged again, and saved as it is then', async () => {
+    const { api, saved, object, carryOut } = undoing();
     let reads = 0;
     api.fault = (request) => {
       if (isWholeRead(request) && ++reads === 1) api.touch('x', { labels: { changed: 'yes' } });
       return null;
     };
     expect(await carryOut([itemFor(object)])).toEqual(['removed']);
-    expect(manifestOf(kept[0])).toMatchObject({ metadata: { labels: { changed: 'yes' } } });
-    expect(kept.map(({ object: { resourceVersion } }) => resourceVersion)).toEqual(
+    expect(manifestOf(saved[0])).toMatchObject({ metadata: { labels: { changed: 'yes' } } });
+    expect(saved.map(({ object: { resourceVersion } }) => resourceVersion)).toEqual(
       api.writes.map(({ before }) => before.resourceVersion),
     );
   });
 
   test('while the event log does not take it, and goes once it does', async () => {
     let refusals = 2;
-    const kept: ClusterRemoved[] = [];
+    const saved: ClusterRemoved[] = [];
     const { api, object, carryOut } = undoing(
       {},
       {
         deps: {
-          keep: async (removed) => {
+          save: async (removed) => {
             if (refusals-- > 0) throw new FleetGcError('LOG_UNREACHABLE', 'no broker answers');
-            kept.push(removed);
+            saved.push(removed);
           },
         },
       },
     );
     expect(await carryOut([itemFor(object)])).toEqual(['removed']);
-    expect([kept.length, api.writes.length]).toEqual([1, 1]);
+    expect([saved.length, api.writes.length]).toEqual([1, 1]);
   });
 
   test.each([
@@ -269,10 +269,10 @@ describe('what cannot be kept stays', () => {
     ['LOG_RECORD_TOO_LARGE', 600_000],
     ['LOG_UNAUTHORIZED', 600_000],
   ] as const)('for good, where the event log never takes it: %s', async (code, lifetimeMs) => {
-    const refuses = { keep: async () => Promise.reject(new FleetGcError(code, 'it does not take it')) };
+    const refuses = { save: async () => Promise.reject(new FleetGcError(code, 'it does not take it')) };
     const { api, object, carryOut, results } = undoing({}, { deps: refuses });
     expect(await carryOut([itemFor(object)], { lifetimeMs: Math.max(20_000, lifetimeMs) })).toEqual([
-      'failed not-kept',
+      'failed not-saved',
     ]);
     expect(api.writes).toEqual([]);
     expect(JSON.stringify(results)).toContain('it does not take it');
@@ -285,7 +285,7 @@ describe('what cannot be kept stays', () => {
       {},
       {
         deps: {
-          keep: async () => {
+          save: async () => {
             at.h?.api.put(owner);
             await at.h?.time.sleep(2_000, new AbortController().signal);
           },
@@ -297,14 +297,14 @@ describe('what cannot be kept stays', () => {
     expect(h.api.writes).toEqual([]);
   });
 
-  test('[cluster N3] when what was proved before it was kept is too old by then, it is judged again', async () => {
+  test('[cluster N3] when what was proved before it was saved is too old by then, it is judged again', async () => {
     const at: { h: Undoing | null } = { h: null };
-    const keep = async ({ object }: ClusterRemoved): Promise<void> => {
+    const save = async ({ object }: ClusterRemoved): Promise<void> => {
       if (object.name !== 'y') return;
       at.h?.api.put({ kind: CONFIG_MAP, name: 'gone', uid: 'gone' });
       await at.h?.time.sleep(1_000, new AbortController().signal);
     };
-    const h = undoing({}, { deps: { keep } });
+    const h = undoing({}, { deps: { save } });
     at.h = h;
     const other = h.api.put({ ...h.object, name: 'y', uid: 'y' });
     // It is found then that the owner is absent, and the second object is judged by that a second later.
@@ -312,13 +312,13 @@ describe('what cannot be kept stays', () => {
     expect(await h.carryOut([itemFor(other)])).toEqual(['refused owner-there']);
   });
 
-  test('when a pause or another policy comes while it is kept', async () => {
+  test('when a pause or another policy comes while it is saved', async () => {
     const at: { h: Undoing | null } = { h: null };
     const h = undoing(
       {},
       {
         deps: {
-          keep: async () => {
+          save: async () => {
             if (at.h !== null) at.h.policy = clusterPolicy({ mode: 'dry-run' });
           },
         },
@@ -330,21 +330,21 @@ describe('what cannot be kept stays', () => {
   });
 });
 
-test('what is kept in a state is not kept again when its deletion is tried again', async () => {
-  const { api, kept, object, carryOut } = undoing();
+test('what is saved in a state is not saved again when its deletion is tried again', async () => {
+  const { api, saved, object, carryOut } = undoing();
   let refusals = 2;
   api.fault = ({ method }) =>
     method === 'DELETE' && refusals-- > 0
       ? { status: 500, body: JSON.stringify(statusBody(500, 'InternalError')) }
       : null;
   expect(await carryOut([itemFor(object)])).toEqual(['removed']);
-  expect([kept.length, api.asked.filter(isWholeRead).length]).toEqual([1, 1]);
+  expect([saved.length, api.asked.filter(isWholeRead).length]).toEqual([1, 1]);
 });
 
-test('what could not be kept does not count among what went in the hour', async () => {
+test('what could not be saved does not count among what went in the hour', async () => {
   const limits = { ...clusterPolicy().limits, removalsPerHour: 1 };
   const { api, object, carryOut } = undoing({ whole: { data: { a: 2 ** 60 } } }, { policy: { limits } });
   const other = api.put({ ...object, name: 'y', uid: 'y', whole: { data: {} } });
-  expect(await carryOut([itemFor(object)])).toEqual(['failed not-kept']);
+  expect(await carryOut([itemFor(object)])).toEqual(['failed not-saved']);
   expect(await carryOut([itemFor(other)])).toEqual(['removed']);
 });

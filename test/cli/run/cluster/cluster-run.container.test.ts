@@ -370,7 +370,7 @@ test('what is deleted under undo: manifest is printed, and the API server takes 
     ...['undo', 'c1', '--owner', owner.uid, '--log', 'embedded', '--log-path', logPath],
   ]);
   expect(exitCode, stderr).toBe(0);
-  expect(stderr).toContain('Not printed: Secret default/undone-secret: what is secret is never kept.');
+  expect(stderr).toContain('Not printed: Secret default/undone-secret: what is secret is never saved.');
   const documents = parseAllDocuments(stdout).map((document) => document.toJS());
   for (const document of documents) await post(document.kind === 'Job' ? jobs : pathOf(), document);
   const [map, , ran] = await Promise.all(paths.map(live));

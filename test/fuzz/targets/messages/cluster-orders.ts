@@ -66,7 +66,7 @@ class ExecutorCluster {
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void this.results.push(...events.map(({ event }) => event)),
-      keep: async () => undefined,
+      save: async () => undefined,
       sleep: this.#time.sleep,
       random: () => 0,
       nowMs,

@@ -282,7 +282,7 @@ export const TOPIC_READERS: { readonly [Id in TopicId]: TopicReaders } = {
     },
   },
   clusterRemoved: {
-    events: () => [clusterRemoved(), clusterRemoved({ kept: { as: 'name', because: 'secret' } })],
+    events: () => [clusterRemoved(), clusterRemoved({ saved: { as: 'name', because: 'secret' } })],
     readers: {
       undo: undoReader,
       audit: auditReader('clusterRemoved'),

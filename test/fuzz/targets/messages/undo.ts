@@ -23,7 +23,7 @@ export const undoReader =
     const log = logWith({ ...record, offset: 0n });
     const asked = { cluster: key, isNamed: null, commandId: null, ownerUid: null, range: ALL };
     const believed = await readRemoved(log, asked, parseBelieved(trust), NEVER);
-    if (believed.kept.length > 0 && isToBeRefusedUnread(claim, 'clusterRemoved'))
+    if (believed.saved.length > 0 && isToBeRefusedUnread(claim, 'clusterRemoved'))
       return effect(`what is ${claim} is brought back`);
     const read = await readRemoved(log, asked, parseRecord, NEVER);
     const answer = undone(read);
@@ -32,5 +32,5 @@ export const undoReader =
       ...undoLines(answer),
     ];
     if (printed.some((text) => UNPRINTABLE.test(text))) return effect('a terminal is written to');
-    return read.kept.length > 0 ? PASSED : REFUSED;
+    return read.saved.length > 0 ? PASSED : REFUSED;
   };

@@ -32,8 +32,8 @@ let commands = 0;
 export interface Harness {
   readonly api: FakeApi;
   readonly results: ResultEvent[];
-  /** What was kept before it was deleted. */
-  readonly kept: ClusterRemoved[];
+  /** What was saved before it was deleted. */
+  readonly saved: ClusterRemoved[];
   policy: ClusterPolicy;
   approvals: readonly ApprovalRecord[];
   readonly executor: ClusterExecutor;
@@ -59,7 +59,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
   const api = new FakeApi(nowMs);
   prepare?.(api);
   const results: ResultEvent[] = [];
-  const kept: ClusterRemoved[] = [];
+  const saved: ClusterRemoved[] = [];
   const stop = new AbortController();
   const state: { policy: ClusterPolicy; approvals: readonly ApprovalRecord[] } = {
     policy: clusterPolicy(),
@@ -75,7 +75,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
     publish: async (events) => {
       for (const { event } of events) results.push(checked(event));
     },
-    keep: async (removed) => void kept.push(ClusterRemoved.parse(removed)),
+    save: async (removed) => void saved.push(ClusterRemoved.parse(removed)),
     sleep: time.sleep,
     random: () => 0,
     nowMs,
@@ -136,7 +136,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
   return {
     api,
     results,
-    kept,
+    saved,
     executor,
     time,
     order,

@@ -107,7 +107,7 @@ export class ClusterWorld {
       objectionTo: () => null,
       recent: recentResults(this.results),
       publish: (events) => life.step(() => void this.results.push(...events.map(({ event }) => event))),
-      keep: () => life.step(() => undefined),
+      save: () => life.step(() => undefined),
       metrics: createMetrics(),
       requestsPerSecond: 50,
     });

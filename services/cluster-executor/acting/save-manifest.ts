@@ -9,11 +9,11 @@ import type { TraceContext } from '../../../packages/process/trace.ts';
 import { type ClusterInstant, kindName, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import {
   type ClusterRemoved,
-  type KeptAs,
   MANIFEST_BOUNDS,
   MAX_MANIFEST_BYTES,
-  MAX_OWNERS_KEPT,
+  MAX_OWNERS_SAVED,
   type ManifestLeftOut,
+  type SavedAs,
 } from '../../../schemas/events/cluster-removed.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
@@ -23,18 +23,18 @@ import { failed, later, type Stop, settled, stopBy } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
 import type { Conflict } from './deed.ts';
 
-export interface Keeping {
+export interface Saving {
   readonly identity: ClusterIdentity;
   /** When the executor last heard from the API server. */
   readonly at: () => ClusterInstant | null;
   /** Resolves when the event log has it. */
-  readonly keep: (removed: ClusterRemoved, trace: TraceContext | null) => Promise<void>;
+  readonly save: (removed: ClusterRemoved, trace: TraceContext | null) => Promise<void>;
   /** Milliseconds that only grow. */
   readonly nowMs: () => number;
 }
 
-/** What is to be kept, and what for. */
-export interface Kept {
+/** What is to be saved, and what for. */
+export interface ToSave {
   readonly order: Order;
   readonly policy: ClusterPolicy;
   readonly kind: ServedKind;
@@ -45,28 +45,28 @@ export interface Kept {
 const LOG_WAIT_MS = 5_000;
 
 /**
- * Keeps an object on the event log in the very state that is deleted next, where the policy wants that; `null` where it lies there, or
- * nobody wants it. What cannot be kept is not deleted.
+ * Saves an object on the event log in the very state that is deleted next, where the policy wants that; `null` where it lies there, or
+ * nobody wants it. What cannot be saved is not deleted.
  */
-export async function keepManifest(
-  { order, policy, kind, reads }: Kept,
+export async function saveManifest(
+  { order, policy, kind, reads }: ToSave,
   object: ObjectMetadata,
   rehearse: boolean,
-  parts: Keeping,
+  parts: Saving,
 ): Promise<Stop | Conflict | null> {
-  if (policy.undo !== 'manifest' || order.keptVersion === object.resourceVersion) return null;
+  if (policy.undo !== 'manifest' || order.savedVersion === object.resourceVersion) return null;
   const startedAtMs = parts.nowMs();
   const because = leftOut(kind, policy);
-  const kept: KeptAs | Stop | Conflict =
+  const saved: SavedAs | Stop | Conflict =
     because === null ? await manifestOf(kind, object, reads) : { as: 'name', because };
-  if ('kind' in kept) return kept;
+  if ('kind' in saved) return saved;
   if (rehearse) return null;
   try {
-    await parts.keep(removedOf(order, { kind, object, kept }, parts), order.received.trace);
+    await parts.save(removedOf(order, { kind, object, saved }, parts), order.received.trace);
   } catch (thrown) {
     return untaken(thrown);
   }
-  order.keptVersion = object.resourceVersion;
+  order.savedVersion = object.resourceVersion;
   const sinceMs = Math.min(startedAtMs, reads.provedSinceMs);
   return parts.nowMs() - sinceMs < PROOF_HOLDS_MS ? null : tooSlow();
 }
@@ -83,39 +83,39 @@ function leftOut(kind: ServedKind, { undoExcept = [] }: ClusterPolicy): Manifest
 async function manifestOf(
   kind: ServedKind,
   object: ObjectMetadata,
-  reads: Kept['reads'],
-): Promise<KeptAs | Stop | Conflict> {
+  reads: ToSave['reads'],
+): Promise<SavedAs | Stop | Conflict> {
   const found = await wholeOf(kind, object, reads);
   if (found.kind !== 'found') return found;
   const { uid, resourceVersion, manifest } = found.object;
   if (uid !== object.uid) return settled({ outcome: 'not-found' });
   if (resourceVersion !== object.resourceVersion)
-    return { kind: 'conflict', message: 'it changed before it was kept' };
-  if (manifest.kind === 'unreadable') return notKept(manifest.message);
+    return { kind: 'conflict', message: 'it changed before it was saved' };
+  if (manifest.kind === 'unreadable') return notSaved(manifest.message);
   if (manifest.of.kind !== kind.kind || manifest.of.apiVersion !== apiVersionOf(kind))
-    return notKept(`the API server answered with a ${manifest.of.kind} of ${manifest.of.apiVersion}`);
+    return notSaved(`the API server answered with a ${manifest.of.kind} of ${manifest.of.apiVersion}`);
   if (exceededBound(manifest.text, MANIFEST_BOUNDS) !== null)
-    return notKept('its lists and maps are too many, or too deep');
+    return notSaved('its lists and maps are too many, or too deep');
   const bytes = Buffer.byteLength(JSON.stringify(manifest.text));
   return bytes <= MAX_MANIFEST_BYTES
     ? { as: 'manifest', manifest: manifest.text }
-    : notKept(`it takes ${bytes} bytes, and ${MAX_MANIFEST_BYTES} are the most that is kept`);
+    : notSaved(`it takes ${bytes} bytes, and ${MAX_MANIFEST_BYTES} are the most that is saved`);
 }
 
 async function wholeOf(
   kind: ServedKind,
   object: ObjectMetadata,
-  reads: Kept['reads'],
+  reads: ToSave['reads'],
 ): Promise<Whole | Stop> {
   try {
     const found = await reads.whole({ kind, named: object }, MANIFEST_FORM);
     if (found.kind === 'found') return found;
     if (found.kind === 'absent') return settled({ outcome: 'not-found' });
-    return found.answer.status === 200 ? notKept(found.message) : stopBy(found.answer, kind, object);
+    return found.answer.status === 200 ? notSaved(found.message) : stopBy(found.answer, kind, object);
   } catch (thrown) {
     const error = toFleetGcError(thrown);
     if (error.code !== 'API_ANSWER_TOO_LARGE') throw thrown;
-    return notKept(error.message);
+    return notSaved(error.message);
   }
 }
 
@@ -123,8 +123,12 @@ type Whole = Extract<LiveObject<WithManifest>, { kind: 'found' }>;
 
 function removedOf(
   { command, item }: Order,
-  { kind, object, kept }: Pick<Kept, 'kind'> & { readonly object: ObjectMetadata; readonly kept: KeptAs },
-  { identity, at }: Keeping,
+  {
+    kind,
+    object,
+    saved,
+  }: Pick<ToSave, 'kind'> & { readonly object: ObjectMetadata; readonly saved: SavedAs },
+  { identity, at }: Saving,
 ): ClusterRemoved {
   const { uid, resourceVersion, namespace, name } = object;
   const { clusterInstance } = identity;
@@ -139,26 +143,26 @@ function removedOf(
     object: { ...kind, namespace: kind.namespaced ? namespace : '', name, uid, resourceVersion },
     rule: item.rule,
     owners: object.ownerReferences
-      .slice(0, MAX_OWNERS_KEPT)
+      .slice(0, MAX_OWNERS_SAVED)
       .map((owner) => ({ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid })),
-    kept,
+    saved,
   };
 }
 
-/** What cannot be kept now cannot be kept later. */
-const notKept = (why: string): Stop => failed({ reason: 'not-kept', message: notKeptText(why) });
+/** What cannot be saved now cannot be saved later. */
+const notSaved = (why: string): Stop => failed({ reason: 'not-saved', message: notSavedText(why) });
 
 /** What the event log does not take now it may take later. */
 function untaken(thrown: unknown): Stop {
   const { retry, message } = toFleetGcError(thrown);
-  return retry ? later('not-kept', notKeptText(message), LOG_WAIT_MS) : notKept(message);
+  return retry ? later('not-saved', notSavedText(message), LOG_WAIT_MS) : notSaved(message);
 }
 
-const notKeptText = (why: string): string =>
-  `it stays, since the policy says undo: manifest and it could not be kept: ${why}`;
+const notSavedText = (why: string): string =>
+  `it stays, since the policy says undo: manifest and it could not be saved: ${why}`;
 
 /** What was proved of its owners is too old by now. */
 const tooSlow = (): Conflict => ({
   kind: 'conflict',
-  message: 'to keep it took long, so it is judged again',
+  message: 'to save it took long, so it is judged again',
 });
