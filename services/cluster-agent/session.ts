@@ -18,7 +18,7 @@ import { PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
 import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { EarlierFacts } from './read-earlier-facts.ts';
-import { ToldRefusals } from './told-refusals.ts';
+import { ToldFailures } from './told-failures.ts';
 import { everySink } from './watching/every-sink.ts';
 import { Reflectors } from './watching/reflectors.ts';
 
@@ -51,7 +51,7 @@ export class Session {
   readonly #definitions: ReturnType<typeof createWakeSignal>;
   readonly #over = new AbortController();
   readonly #holds = new HoldsWatch();
-  readonly #refusals: ToldRefusals;
+  readonly #toldFailures: ToldFailures;
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
@@ -60,7 +60,7 @@ export class Session {
   constructor(parts: AgentParts, start: SessionStart) {
     this.#parts = parts;
     this.#start = start;
-    this.#refusals = new ToldRefusals(parts.logger);
+    this.#toldFailures = new ToldFailures(parts.logger);
     this.#work = createWakeSignal(parts.sleep);
     this.#definitions = createWakeSignal(parts.sleep);
     this.#graph = new ClusterGraph({
@@ -150,10 +150,10 @@ export class Session {
   async #discover(): Promise<void> {
     try {
       const found = await discover(this.#parts.connection, this.#discovery);
-      this.#refusals.answered();
+      this.#toldFailures.answered();
       if (found !== null) this.#discovery = found;
     } catch (error) {
-      this.#refusals.failed(error, 'the API server did not tell what it serves; what was known stays');
+      this.#toldFailures.failed(error, 'the API server did not tell what it serves; what was known stays');
       return;
     }
     // Also when nothing is new: what is defined may have changed since.
