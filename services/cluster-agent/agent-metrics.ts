@@ -63,15 +63,14 @@ export function tellWatchEnds(
 ): (kind: ResourceKind, end: WatchEnd) => void {
   const ended = metrics.count(
     'cluster_agent_watches_ended_total',
-    'Watches that ended, by why; after all but closed and not-now the kind is listed again.',
+    'Watches that ended, by why; after all but closed, silent and not-now the kind is listed again.',
     { why: WATCH_ENDS },
   );
   return (kind, { why, message }) => {
     ended.add({ why });
-    if (UNUSUAL.has(why)) logger.warn(`the watch of ${kindName(kind)} ended: ${message}; it is listed again`);
+    if (why === 'unreadable')
+      logger.warn(`the watch of ${kindName(kind)} ended: ${message}; it is listed again`);
   };
 }
-
-const UNUSUAL: ReadonlySet<WatchEnd['why']> = new Set(['silent', 'unreadable']);
 
 const readings = (value: number | null): readonly Reading[] => (value === null ? [] : [[{}, value]]);

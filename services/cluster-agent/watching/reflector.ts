@@ -45,6 +45,12 @@ interface Problem {
   readonly afterMs: number | null;
 }
 
+/**
+ * Ends after which a watch goes on from where it was. An API server whose etcd tells no progress is silent about what does not change:
+ * that is no reason to list all of it each few minutes.
+ */
+const GOES_ON: ReadonlySet<WatchEnd['why']> = new Set(['closed', 'silent']);
+
 const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 
 /** Lists and watches one kind until the signal aborts. */
@@ -144,10 +150,11 @@ class Reflector {
       await this.#pause(end.afterMs);
       return null;
     }
-    if (end.why !== 'closed') this.#from = null;
+    if (!GOES_ON.has(end.why)) this.#from = null;
     this.#isWatchRefused = end.why === 'refused' && events === 0;
     if (end.why === 'refused') return { message: end.message, afterMs: null };
-    if (events > 0) this.#failures = 0;
+    // Silence lasted for minutes: no haste to slow down.
+    if (events > 0 || end.why === 'silent') this.#failures = 0;
     else await this.#pause();
     return null;
   }

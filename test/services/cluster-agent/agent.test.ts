@@ -316,6 +316,21 @@ test('watches that end go on from where they were, and nothing is listed again',
   expect(cluster.asked.some(({ path }) => path.includes('limit=500'))).toBe(false);
 });
 
+test('watches that are silent for minutes go on from where they were, and nothing is listed again', async () => {
+  const { cluster, pass, told } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  cluster.asked.splice(0);
+  await pass(5 * 60);
+  const paths = cluster.asked.map(({ path }) => path);
+  expect(paths.filter((path) => /configmaps\?.*watch=true/.test(path))).toHaveLength(1);
+  expect(paths.some((path) => path.includes('limit=500'))).toBe(false);
+  cluster.remove('o');
+  await pass(2);
+  expect(told()).toEqual(['d: gone']);
+});
+
 describe('an API server that has too much to do, or does not know us', () => {
   test.each([
     [429, 30],
