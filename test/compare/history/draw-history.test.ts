@@ -49,6 +49,16 @@ test('a new object names earlier ones alone, so that each can be made when its o
   expect(late).toEqual([]);
 });
 
+test('in a history that is not wild, no two deletions of a burst are of one object', () => {
+  const twice = HISTORIES.filter(({ isWild }) => !isWild).flatMap(({ seed, bursts }) =>
+    bursts.flatMap((burst) => {
+      const ids = burst.flatMap((step) => (step.do === 'delete' ? [step.id] : []));
+      return ids.length === new Set(ids).size ? [] : [seed];
+    }),
+  );
+  expect(twice).toEqual([]);
+});
+
 test('everything comes: kinds, finalizers, ways to delete, what owners are said to be', () => {
   expect(new Set(OBJECTS.map(({ kind }) => kind))).toEqual(new Set(OWNED_KIND_IDS));
   for (const finalizer of [FOREIGN_FINALIZER, 'orphan', 'foregroundDeletion'])

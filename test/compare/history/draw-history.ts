@@ -149,7 +149,7 @@ class Drawing {
       case 'delete':
         return this.#delete(this.#objects.filter(({ id }) => !this.#deleted.has(id)));
       case 'delete-again':
-        return this.#delete(this.#objects.filter(({ id }) => this.#deleted.has(id)));
+        return this.#delete(this.#objects.filter(({ id }) => this.#mayGoAgain(id)));
       case 'create':
         return this.#newcomer();
       case 'refer':
@@ -190,6 +190,12 @@ class Drawing {
     if (!this.#isWild && ![...orphaning].every((id) => this.#isApart(id, orphaning, others))) return false;
     this.#going = { orphaning, others };
     return true;
+  }
+
+  /** Which of two deletions of one burst comes first would be a matter of chance. */
+  #mayGoAgain(id: number): boolean {
+    const { orphaning, others } = this.#going;
+    return this.#deleted.has(id) && (this.#isWild || !(orphaning.has(id) || others.has(id)));
   }
 
   /** Nothing else that goes in this burst has to do with it, or with those that it leaves. */
