@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Handler, Input } from '../../packages/decision/handler.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Sleep } from '../../packages/process/backoff.ts';
-import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import { runEvery } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { TokenBucket } from '../../packages/work-queue/rate-limiter.ts';
@@ -19,6 +19,7 @@ import { latenessOf } from './acting/permission.ts';
 import { type CommandRefused, commandRefusal } from './checks/command-checks.ts';
 import { KindCatalog } from './checks/kind-catalog.ts';
 import { sharedReads } from './checks/live-reads.ts';
+import { OrphanedOwners } from './checks/orphaned-owners.ts';
 import { removalsBefore } from './checks/removals-before.ts';
 import { SameInstance } from './checks/same-instance.ts';
 import { failed, later, type Stop } from './checks/stop.ts';
@@ -47,8 +48,6 @@ export interface ClusterExecutorDeps
 }
 
 const MOST_WAITING = 50_000;
-/** Beyond so many unpublished results no more commands are taken. */
-const MAX_UNPUBLISHED = 10_000;
 /** How long an owner waits before it is seen again whether its dependents were tried. */
 const AFTER_DEPENDENTS_MS = 20;
 /** Results wait at most so long, and orders that expired while they waited are told so soon. */
@@ -90,6 +89,7 @@ export class ClusterExecutor {
       at: () => this.at(),
       reads: sharedReads({ kinds: new KindCatalog(nowMs), instance: this.instance }, nowMs),
       removals: removalsBefore(deps),
+      orphaned: new OrphanedOwners(recent.orphaned),
       doneBefore: new DoneBefore(),
     };
     addWaitingMetrics(deps.metrics, {
@@ -144,7 +144,7 @@ export class ClusterExecutor {
     const { identity, nowMs, recent } = this.#deps;
     // Other clusters share the partition.
     if (command.cluster !== identity.cluster || this.#reports.knows(command.id)) return;
-    if (this.#outbox.size > MAX_UNPUBLISHED) throw resultsPileUp();
+    this.#outbox.requireRoom();
     const received = {
       command,
       trace: trace ?? null,
@@ -157,6 +157,7 @@ export class ClusterExecutor {
       return;
     }
     const earlier = recent.objects.get(command.id);
+    for (const { object, act } of command.items) this.#parts.orphaned.ordered(object.uid, act);
     const left = command.items.filter(({ object }) => !earlier?.has(object.uid));
     const outcomes = command.items.flatMap(({ object }) => earlier?.get(object.uid) ?? []);
     this.#reports.begin(received, outcomes);
@@ -246,9 +247,3 @@ const superseded = ({ command }: Order): ClusterObjectOutcome => ({
   reason: 'superseded',
   message: `command ${command.id} named the object before its turn came`,
 });
-
-const resultsPileUp = (): FleetGcError =>
-  new FleetGcError(
-    'LOG_UNREACHABLE',
-    `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
-  );

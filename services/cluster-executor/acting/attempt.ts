@@ -7,6 +7,7 @@ import { judgeOwnership } from '../checks/judge-ownership.ts';
 import { judgePod } from '../checks/judge-pod.ts';
 import { type Asked, clockUnbelieved, type Judgement, type Permission } from '../checks/judgement.ts';
 import { LiveReads, type SharedReads } from '../checks/live-reads.ts';
+import type { OrphanedOwners } from '../checks/orphaned-owners.ts';
 import type { RemovalCounts } from '../checks/removal-counts.ts';
 import { later, refused, type Stop } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
@@ -22,6 +23,7 @@ export interface Attempting extends Permitting, Saving {
   /** `null` where the process has no graph of the cluster. */
   readonly index: IndexSource | null;
   readonly removals: RemovalCounts;
+  readonly orphaned: OrphanedOwners;
   readonly doneBefore: DoneBefore;
 }
 

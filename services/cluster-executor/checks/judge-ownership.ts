@@ -17,7 +17,8 @@ export async function judgeOwnership(asked: Asked, act: OwnershipAction): Promis
   if (index === 'not-ready') return later('api-server-error', 'the owner graph is not read yet');
   const object = await objectOf(asked, isFresh ? null : index);
   if ('kind' in object) return object;
-  return conclusionOf({ kind, object, reads, index, removed: removedBefore(asked) }, asked, act);
+  const { orphaned } = asked;
+  return conclusionOf({ kind, object, reads, index, orphaned, removed: removedBefore(asked) }, asked, act);
 }
 
 async function conclusionOf(
@@ -29,12 +30,17 @@ async function conclusionOf(
   const facts = await liveFacts(look);
   if ('kind' in facts) return facts;
   order.owners = facts.owners;
-  const action = ownJudgement(act, {
-    facts,
-    settings: settingsOf(record.policy, approvals),
-    wentBack: index?.wentBack ?? false,
-    isUnchanged: object.resourceVersion === order.item.object.resourceVersion,
-  });
+  const { rule } = order.item;
+  const action = ownJudgement(
+    { act, rule },
+    {
+      facts,
+      settings: settingsOf(record.policy, approvals),
+      isAlone: index === null,
+      wentBack: index?.wentBack ?? false,
+      isUnchanged: object.resourceVersion === order.item.object.resourceVersion,
+    },
+  );
   if ('kind' in action) return action;
   const leaving = leavingOwners(facts.candidates[0]?.references ?? []);
   return { kind, object, action, record, approvals, leaving, within: null };

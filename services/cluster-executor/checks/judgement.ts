@@ -7,6 +7,7 @@ import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy
 import type { Order } from '../order.ts';
 import type { IndexSource } from '../ports.ts';
 import type { LiveReads } from './live-reads.ts';
+import type { OrphanedOwners } from './orphaned-owners.ts';
 import type { RemovalCounts } from './removal-counts.ts';
 import { failed, later, type Stop } from './stop.ts';
 
@@ -29,6 +30,7 @@ export interface Asked extends Permission {
   /** `null` where the process has no graph of the cluster. */
   readonly index: IndexSource | null;
   readonly removals: RemovalCounts;
+  readonly orphaned: OrphanedOwners;
   /** Milliseconds that only grow. */
   readonly nowMs: () => number;
 }

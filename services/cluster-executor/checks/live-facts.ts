@@ -12,6 +12,7 @@ import {
 } from '../../../schemas/events/ownership.ts';
 import type { ClusterIndex } from '../ports.ts';
 import type { LiveReads, Place } from './live-reads.ts';
+import type { OrphanedOwners } from './orphaned-owners.ts';
 import { refused, type Stop } from './stop.ts';
 
 /** What an attempt goes by: the object as it is, and what is known of it beside. */
@@ -21,6 +22,7 @@ export interface Look {
   readonly reads: LiveReads;
   /** `null` where the process has no graph of the cluster. */
   readonly index: ClusterIndex | null;
+  readonly orphaned: Pick<OrphanedOwners, 'has'>;
   /** How much this executor deleted in the past hour for an owner, and for all owners of a kind. */
   readonly removed: {
     readonly forOwner: (uid: string) => number;
@@ -101,15 +103,16 @@ const statedAs = (
 ): OwnershipReference => ({ ...toldReference(reference), state, resolved, gone: null });
 
 /**
- * From reads alone. How an owner went, whether its uid lies elsewhere, and who lists the object, nobody knows then; of the last all
- * that matters is tried.
+ * From reads alone. How an owner went that no order let go, whether its uid lies elsewhere, and who lists the object, nobody knows
+ * then; of the last all that matters is tried.
  */
 async function factsAlone(look: Look): Promise<LiveFacts | Stop> {
-  const { object, kind, reads } = look;
+  const { object, kind, reads, orphaned } = look;
   const stated = new Map<ApiOwnerReference, OwnershipReference>();
   for (const reference of object.ownerReferences) {
     const owner = await reads.kinds.named(reference.apiVersion, reference.kind);
-    stated.set(reference, statedAs(reference, stateByKind(owner, kind), owner));
+    const gone = orphaned.has(reference.uid) ? ORPHANED : null;
+    stated.set(reference, { ...statedAs(reference, stateByKind(owner, kind), owner), gone });
   }
   const confirmed = await confirmedOwners(
     look,
@@ -120,7 +123,7 @@ async function factsAlone(look: Look): Promise<LiveFacts | Stop> {
   if (typeof isInKept !== 'boolean') return isInKept;
   const references = object.ownerReferences.map((reference, position) => ({
     ...(stated.get(reference) ?? statedAs(reference, 'pending', null)),
-    state: confirmed.states[position] ?? 'pending',
+    state: orphanedState(reference.uid, confirmed.states[position] ?? 'pending', look),
   }));
   const candidate = {
     object: { ...objectFacts(look), keptBy: keptBy(object, isInKept) },
@@ -128,7 +131,7 @@ async function factsAlone(look: Look): Promise<LiveFacts | Stop> {
     cascades: removedCascades(references, look),
   } as const;
   return {
-    candidates: POSSIBLE_DEPENDENTS.map((dependents) => ({ ...candidate, dependents })),
+    candidates: possibleDependents(object).map((dependents) => ({ ...candidate, dependents })),
     owners: confirmed.owners,
   };
 }
@@ -138,12 +141,27 @@ const stateByKind = (owner: ServedKind | null, { namespaced }: ServedKind): Refe
   return !namespaced && owner.namespaced ? 'scope' : 'unseen';
 };
 
-/** Nobody lists it; somebody does, and holds it back; and that one waits itself. */
-const POSSIBLE_DEPENDENTS: readonly OwnershipCandidate['dependents'][] = [
-  { count: 0, blocking: 0, oneWaits: false },
+/** With both finalizers an owner orphans, also when it was let go too early (cluster C13). */
+const orphanedState = (uid: string, state: ReferenceState, { orphaned }: Look): ReferenceState =>
+  state === 'waiting' && orphaned.has(uid) ? 'orphaning' : state;
+
+const ORPHANED = { how: 'watched', orphaned: true } as const;
+
+const NOBODY = { count: 0, blocking: 0, oneWaits: false } as const;
+/** Somebody lists it, and holds it back; and that one waits itself. */
+const SOMEBODY = [
   { count: 1, blocking: 1, oneWaits: false },
   { count: 1, blocking: 1, oneWaits: true },
-];
+] as const;
+
+/**
+ * Of an object that is being deleted and waits for dependents, that none is left is the decision's word: it was to go anyway, and
+ * those that it leaves are spared where they are to be (`OrphanedOwners`).
+ */
+const possibleDependents = ({
+  deletionTimestamp,
+}: ObjectMetadata): readonly OwnershipCandidate['dependents'][] =>
+  deletionTimestamp === null ? [NOBODY, ...SOMEBODY] : [NOBODY];
 
 /** What went of a cascade stands for its width (cluster S1). */
 const removedCascades = (

@@ -7,27 +7,64 @@ import type { OwnershipSettings } from '../../graph-gc/rules/settings.ts';
 import type { LiveFacts } from './live-facts.ts';
 import { refused, type Stop } from './stop.ts';
 
+/** What an order says is to be done, and by which rule. */
+export interface Ordered {
+  readonly act: OwnershipAction;
+  readonly rule: string;
+}
+
 export interface Judged {
   readonly facts: LiveFacts;
   readonly settings: OwnershipSettings;
   readonly wentBack: boolean;
   /** The object is in the state that the order names. */
   readonly isUnchanged: boolean;
+  /** Without the owner graph nobody can tell who lists the object, nor how its owners went. */
+  readonly isAlone: boolean;
 }
 
 /**
  * What is done: what the order asks for, if it follows from the live facts by the rules of graph-gc under the policy in force. An
  * order chooses only among what may go.
  */
-export function ownJudgement(act: OwnershipAction, judged: Judged): OwnershipAction | Stop {
-  if (act.action === 'finish' && act.finalizer !== ORPHAN && act.finalizer !== FOREGROUND)
-    return refused('forbidden-finalizer', `no order takes the finalizer ${act.finalizer} away`);
+export function ownJudgement({ act, rule }: Ordered, judged: Judged): OwnershipAction | Stop {
   const { facts, settings, wentBack, isUnchanged } = judged;
+  if (act.action === 'finish') {
+    const objection = objectionToFinish(act.finalizer, judged);
+    if (objection !== null) return objection;
+  }
   const outcomes = facts.candidates.map((candidate) => conclude(candidate, settings, { wentBack }));
   const kept = outcomes.find((outcome) => outcome.kind !== 'act');
   if (kept !== undefined) return refusedBy(kept, isUnchanged);
-  if (outcomes.some((outcome) => outcome.kind === 'act' && covers(outcome.act, act))) return act;
+  if (outcomes.some((outcome) => outcome.kind === 'act' && allows(outcome, { act, rule }, judged)))
+    return act;
   return refused(isUnchanged ? 'kept-by-own-judgement' : 'changed', `by ${wordsOf(outcomes)}, not this`);
+}
+
+function objectionToFinish(finalizer: string, { settings, isAlone }: Judged): Stop | null {
+  if (finalizer !== ORPHAN && finalizer !== FOREGROUND)
+    return refused('forbidden-finalizer', `no order takes the finalizer ${finalizer} away`);
+  // Who let an owner go too early would have its dependents after it: only profile `fleetgc` spares them then (cluster S6).
+  if (isAlone && finalizer === ORPHAN && settings.profile === 'kubernetes')
+    return refused(
+      'kept-by-own-judgement',
+      'in profile kubernetes an owner that orphans is let go only beside an agent, which knows its dependents',
+    );
+  return null;
+}
+
+type Acts = Extract<Outcome, { kind: 'act' }>;
+
+/**
+ * Alone, an object that would go may lose the references to owners that are absent in place of that: how they went only an agent
+ * knows (cluster S6). By the rule that an owner is let go, the journal knows whether its dependents are to stay.
+ */
+function allows(own: Acts, { act, rule }: Ordered, { facts, isAlone }: Judged): boolean {
+  if (act.action === 'finish') return covers(own.act, act) && own.rule === rule;
+  if (covers(own.act, act)) return true;
+  if (!isAlone || own.act.action !== 'delete' || act.action !== 'drop-references') return false;
+  const absent = facts.owners.filter(({ found }) => found === 'absent').map(({ uid }) => uid);
+  return act.ownerUids.every((uid) => absent.includes(uid));
 }
 
 /** Whether one action is the other, or a part of it: losing fewer references is. */

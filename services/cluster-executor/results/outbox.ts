@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { backoffMs, type Sleep } from '../../../packages/process/backoff.ts';
-import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { createWakeSignal } from '../../../packages/process/loops.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
@@ -28,6 +28,8 @@ const PUBLISH_BACKOFF = { firstMs: 200, mostMs: 30_000 };
 /** A look without having been woken. */
 const LOOK_MS = 60_000;
 const LAST_PUBLISH_MS = 2_000;
+/** Beyond so many unpublished results no more commands are taken. */
+const MAX_UNPUBLISHED = 10_000;
 
 /** Results in the order in which they came, until the event log has them. In memory alone: orders are read again after a restart. */
 export class Outbox {
@@ -47,6 +49,15 @@ export class Outbox {
   add(outgoing: Outgoing): void {
     this.#waiting.push(outgoing);
     this.#woken.wake();
+  }
+
+  /** Throws `LOG_UNREACHABLE` where so many wait that nothing may be done that brings more. */
+  requireRoom(): void {
+    if (this.size <= MAX_UNPUBLISHED) return;
+    throw new FleetGcError(
+      'LOG_UNREACHABLE',
+      `${MAX_UNPUBLISHED} results wait to be published, so no more commands are taken; look at why the event log does not take them`,
+    );
   }
 
   /** Publishes until the signal aborts. */

@@ -20,9 +20,16 @@ export interface RecentResults {
   /** By command: what came of objects, by uid. */
   readonly objects: ReadonlyMap<string, ReadonlyMap<string, OutcomeName>>;
   readonly removals: readonly EarlierRemoval[];
+  /** Owners, by uid, that were to be let go so that their dependents stay (cluster E3). */
+  readonly orphaned: ReadonlySet<string>;
 }
 
-export const NO_RESULTS: RecentResults = { answered: new Set(), objects: new Map(), removals: [] };
+export const NO_RESULTS: RecentResults = {
+  answered: new Set(),
+  objects: new Map(),
+  removals: [],
+  orphaned: new Set(),
+};
 
 /** In the order of the log. A result that is there twice counts once. */
 export function recentResults(events: Iterable<ResultEvent>): RecentResults {
@@ -35,6 +42,7 @@ class RecentReading implements RecentResults {
   readonly answered = new Set<string>();
   readonly objects = new Map<string, Map<string, OutcomeName>>();
   readonly removals: EarlierRemoval[] = [];
+  readonly orphaned = new Set<string>();
 
   take(event: ResultEvent): void {
     // After its result nothing more is said of a command that is news.
@@ -52,6 +60,7 @@ class RecentReading implements RecentResults {
     for (const told of event.objects.filter(({ object }) => !known.has(object.uid))) {
       known.set(told.object.uid, told.result.outcome);
       this.removals.push(...removalOf(event, told));
+      if (told.action === 'finish' && told.rule === 'E3') this.orphaned.add(told.object.uid);
     }
     this.objects.set(event.commandId, known);
   }

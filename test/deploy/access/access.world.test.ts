@@ -148,12 +148,16 @@ const CLUSTER_POLICY = {
   ],
 };
 
-/** A Job goes foreground, so it is accepted, and waits for a collector. */
+/** A Job goes foreground, so it is accepted first, and let go when nothing is left of it. */
 const haveGone = (metrics: string): boolean =>
   DEEDS.every((deed) =>
     new RegExp(`^fleetgc_cluster_executor_objects_total\\{${deed}\\} [1-9]`, 'm').test(metrics),
   );
-const DEEDS = ['action="delete",outcome="removed"', 'action="expire",outcome="accepted"'];
+const DEEDS = [
+  'action="delete",outcome="removed"',
+  'action="expire",outcome="accepted"',
+  'action="finish",outcome="patched"',
+];
 
 /** What a client of Kafka says that is not let in. Kinds of authorization.k8s.io are something else. */
 const NOT_LET = /UNAUTHORIZED|not authorized|authorization failed|refuse the token/i;

@@ -72,7 +72,7 @@ const Made = fc.record({
 });
 type Made = typeof Made extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Many objects of one owner that is gone: what chance alone makes has few. */
+/** Many objects of one owner that is gone, or goes so that they stay: what chance alone makes has few. */
 function asFamily([owner, ...others]: readonly Made[]): readonly Made[] {
   if (owner === undefined) return others;
   const how = { how: 'watched', orphaned: false } as const;
@@ -85,8 +85,9 @@ function asFamily([owner, ...others]: readonly Made[]): readonly Made[] {
     gone: null,
     references: [reference],
   });
+  const leaving = owner.isDeleting ? { gone: null, finalizers: ['orphan'] } : { gone: owner.gone ?? how };
   return [
-    { ...owner, namespace: 'ns', gone: owner.gone ?? how },
+    { ...owner, namespace: 'ns', ...leaving },
     ...others.map((made, position) => (position % 3 === 2 ? made : dependent(made))),
   ];
 }
@@ -246,7 +247,7 @@ const isAt = (one: StoredObject, other: StoredObject): boolean =>
 
 interface Concluded {
   readonly candidate: OwnershipCandidate | null;
-  /** Of an object that nobody has to approve anything of. */
+  /** Of an object that nobody has to approve anything of; without the owner graph, as if nobody listed it. */
   readonly outcome: Outcome | null;
   /** Without the owner graph the way of a deletion is the order's, within what dependents could make of it. */
   readonly possible: readonly Outcome[];
@@ -339,7 +340,8 @@ function ordered(
     resourceVersion: order.resourceVersion ?? resourceVersion,
     ...order.lie,
   };
-  return { object, rule: order.rule, act: outcome?.kind === 'act' ? outcome.act : order.act };
+  const [rule, act] = outcome?.kind === 'act' ? [outcome.rule, outcome.act] : [order.rule, order.act];
+  return { object, rule, act };
 }
 
 /** What a write does, as an action. */
@@ -381,6 +383,18 @@ function follows(does: ReturnType<typeof actionOf>, act: ClusterAction): boolean
   }
 }
 
+/** Without the owner graph an object that would go may lose the references to what is not there, or was to leave it. */
+function inPlaceOfGoing(
+  outcome: Outcome,
+  { references }: OwnershipCandidate,
+  orphaned: ReadonlySet<string>,
+): readonly Outcome[] {
+  if (outcome.kind !== 'act' || outcome.act.action !== 'delete') return [];
+  const left = references.filter(({ state, uid }) => state === 'unseen' || orphaned.has(uid));
+  const ownerUids = left.map(({ uid }) => uid);
+  return [{ ...outcome, act: { action: 'drop-references', ownerUids } }];
+}
+
 /** Why a write does something that does not follow from the truth, or that nobody approved; `null` where it may. */
 function objection(write: Write, { outcome, possible, held }: Concluded): string | null {
   const does = actionOf(write);
@@ -409,6 +423,8 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
   const { api } = h;
   const { ghosts, truth } = built.at ?? build(api, scene);
   const deleted = new DeletedForOwners();
+  /** Owners that the executor let go so that their dependents stay. */
+  const orphaned = new Set<string>();
   const serverMs = (): number => DATE_MS + Math.floor(h.time.now().sinceBootMs / 1_000) * 1_000;
   /** By the state of this moment. */
   const concluding = (): Conclude => {
@@ -422,11 +438,16 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
       const free = withoutHolds(candidate, policy);
       const of = (each: OwnershipCandidate): Outcome =>
         conclude(each, settingsOf(free.policy, []), { wentBack });
-      const outcome = of(free.candidate);
-      const possible = withIndex ? [] : DEPENDENTS.map((dependents) => of({ ...free.candidate, dependents }));
+      const possible = withIndex
+        ? [of(free.candidate)]
+        : DEPENDENTS.map((dependents) => of({ ...free.candidate, dependents })).flatMap((each) => [
+            each,
+            ...inPlaceOfGoing(each, free.candidate, orphaned),
+          ]);
+      const outcome = possible[0] ?? null;
       const held = (act: ClusterAction): ReturnType<typeof whatHolds> =>
         whatHolds(act, { candidate, policy, approvals, atMs });
-      return { candidate, outcome, possible: [outcome, ...possible], held };
+      return { candidate, outcome, possible, held };
     };
   };
   const approved = (given: readonly Approval[]): readonly ApprovalRecord[] =>
@@ -439,7 +460,8 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
     const now = concluding()(uid);
     const { candidate, outcome, held } = now;
     const why = scene.isRight ? objection(write, now) : 'under another policy';
-    objections.push(...[why, unsaved(write, h)].filter((each) => each !== null));
+    const all = [why, unsaved(write, h), bereft(write, orphaned)];
+    objections.push(...all.filter((each) => each !== null));
     if (outcome?.kind === 'act' && held(outcome.act).length > 0) freed++;
     if (candidate !== null && write.request.method === 'DELETE') deleted.add(candidate, serverMs());
     ghosts.push({ object: write.before, how: 'watched', orphaned: false });
@@ -476,6 +498,15 @@ const policyOf = (scene: Scene): ClusterPolicy => {
   });
 };
 
+/** Why a deletion takes away what its owner was let go to leave; `null` where it does not. */
+function bereft({ request, before }: Write, orphaned: Set<string>): string | null {
+  const { uid, finalizers, ownerReferences } = before;
+  const left: unknown = JSON.parse(request.body ?? '{}').metadata?.finalizers;
+  if (finalizers.includes('orphan') && Array.isArray(left) && !left.includes('orphan')) orphaned.add(uid);
+  const isLeft = request.method === 'DELETE' && ownerReferences.some((owner) => orphaned.has(owner.uid));
+  return isLeft ? `${uid} is deleted, and its owner orphaned` : null;
+}
+
 /** Why a deletion takes away what cannot be brought back as the policy says; `null` where it does not. */
 function unsaved(
   { request, before }: Write,
@@ -510,6 +541,6 @@ test('[cluster D10, D15, H2, S1, S2, S3, S4, S5, S6, S7] whatever is ordered, no
   await nothingWrong(true);
 }, 180_000);
 
-test('[cluster D10, D15, H2, S1, S2, S5, S7] without the owner graph nothing is done that does not follow from what can be read, or that is held and was not approved', async () => {
+test('[cluster D10, D15, E3, H2, S1, S2, S5, S6, S7] without the owner graph nothing is done that does not follow from what can be read, or that is held and was not approved', async () => {
   await nothingWrong(false);
 }, 180_000);

@@ -362,19 +362,89 @@ describe('beside an agent, which keeps the owner graph', () => {
 describe('finalizers', () => {
   const finish = (finalizer: string) => ({ action: 'finish', finalizer }) as const;
 
-  test('[cluster E3, D17] without the owner graph nobody can prove that no dependent is left', async () => {
+  test('[cluster E3, D17] without the owner graph an owner that is being deleted is let go, and no other', async () => {
     const { api, carryOut } = harness();
     for (const finalizer of ['orphan', 'foregroundDeletion']) {
+      const there = ownerThere(api, 'a', { finalizers: [finalizer] });
+      expect(await carryOut([itemFor(there, finish(finalizer))])).toEqual(['refused kept-by-own-judgement']);
       const object = ownerThere(api, 'a', { ...DELETING, finalizers: [finalizer] });
-      expect(await carryOut([itemFor(object, finish(finalizer))])).toEqual(['refused kept-by-own-judgement']);
+      expect(await carryOut([itemFor(object, finish(finalizer))])).toEqual(['patched']);
+      expect(api.byUid('a')).toBeUndefined();
     }
-    expect(api.writes).toEqual([]);
+  });
+
+  test('[cluster E3] by another rule than that of its finalizer none is let go: the journal goes by it', async () => {
+    const { api, carryOut } = harness();
+    const object = ownerThere(api, 'a', { ...DELETING, finalizers: ['orphan'] });
+    const order = { ...itemFor(object, finish('orphan')), rule: 'D17' };
+    expect(await carryOut([order])).toEqual(['refused kept-by-own-judgement']);
+  });
+
+  test('[cluster E3] in profile kubernetes an owner that orphans is let go only beside an agent', async () => {
+    const h = harness();
+    h.policy = clusterPolicy({ profile: 'kubernetes' });
+    const owner = (name: string, finalizer: string) =>
+      itemFor(ownerThere(h.api, name, { ...DELETING, finalizers: [finalizer] }), finish(finalizer));
+    expect(await h.carryOut([owner('a', 'orphan')])).toEqual(['refused kept-by-own-judgement']);
+    expect(await h.carryOut([owner('b', 'foregroundDeletion')])).toEqual(['patched']);
   });
 
   test('[cluster N8] of others no order takes them away', async () => {
     const { api, carryOut } = harness();
     const object = ownerThere(api, 'a', { ...DELETING, finalizers: ['orphan', 'other'] });
     expect(await carryOut([itemFor(object, finish('other'))])).toEqual(['refused forbidden-finalizer']);
+  });
+});
+
+describe('without the owner graph', () => {
+  const finish = { action: 'finish', finalizer: 'orphan' } as const;
+
+  test('[cluster S6] who is ordered to let an owner go too early does not get what it leaves', async () => {
+    const { api, carryOut } = harness();
+    const owner = ownerThere(api, 'a', { ...DELETING, finalizers: ['orphan'] });
+    const dependent = owned(api, 'a');
+    expect(await carryOut([itemFor(owner, finish)])).toEqual(['patched']);
+    expect(await carryOut([itemFor(dependent)])).toEqual(['refused kept-by-own-judgement']);
+    expect(await carryOut([itemFor(dependent, drop('a'))])).toEqual(['patched']);
+    expect(api.byUid('x')?.ownerReferences).toEqual([]);
+  });
+
+  test('[cluster C13] nor where the owner waits for its dependents besides', async () => {
+    const { api, carryOut } = harness();
+    const finalizers = ['orphan', 'foregroundDeletion'];
+    const owner = ownerThere(api, 'a', { ...DELETING, finalizers });
+    const dependent = owned(api, 'a');
+    expect(await carryOut([itemFor(owner, finish)])).toEqual(['patched']);
+    expect(await carryOut([itemFor(dependent)])).toEqual(['refused kept-by-own-judgement']);
+    expect(await carryOut([itemFor(dependent, drop('a'))])).toEqual(['patched']);
+  });
+
+  test('[cluster S6] nor does who waits for a restart', async () => {
+    const objects = [
+      {
+        object: itemFor(harness().api.put({ kind: CONFIG_MAP, name: 'a' })).object,
+        rule: 'E3',
+        action: 'finish' as const,
+        attempts: 1,
+        requests: 1,
+        owners: [],
+        result: { outcome: 'patched' as const },
+      },
+    ];
+    const recent = recentResults([clusterObjectResults({ objects })]);
+    const { api, carryOut } = harness({ recent });
+    expect(await carryOut([itemFor(owned(api, 'a'))])).toEqual(['refused kept-by-own-judgement']);
+  });
+
+  test('[cluster S6] an object loses references to owners that are absent, in place of going, and to no others', async () => {
+    const { api, carryOut } = harness();
+    const waiting = { ...DELETING, finalizers: ['foregroundDeletion'] };
+    ownerThere(api, 'w', waiting);
+    expect(await carryOut([itemFor(owned(api, 'gone', 'w'), drop('w'))])).toEqual([
+      'refused kept-by-own-judgement',
+    ]);
+    expect(await carryOut([itemFor(owned(api, 'gone', 'w'), drop('gone'))])).toEqual(['patched']);
+    expect(api.byUid('x')?.ownerReferences.map(({ uid }) => uid)).toEqual(['w']);
   });
 });
 

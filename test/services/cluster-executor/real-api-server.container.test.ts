@@ -126,7 +126,11 @@ const remove = (name: string, propagationPolicy: string) =>
   call('DELETE', `${PATH}/${name}`, { propagationPolicy });
 const change = (name: string, metadata: object) => call('PATCH', `${PATH}/${name}`, { metadata });
 
-function commandFor({ name, uid, resourceVersion }: ObjectMetadata, act: ClusterAction): ClusterCommand {
+function commandFor(
+  { name, uid, resourceVersion }: ObjectMetadata,
+  act: ClusterAction,
+  rule: string,
+): ClusterCommand {
   const { hash } = clusterPolicyRecord(policy);
   const time = connection.clock.at(nowMs());
   return {
@@ -139,7 +143,7 @@ function commandFor({ name, uid, resourceVersion }: ObjectMetadata, act: Cluster
     takenAt: { serverMs: time?.earliestMs ?? 0, spreadMs: 1_000 },
     lifetimeMs: 20_000,
     policy: { name: policy.name, version: 1, hash, setHash: hash },
-    items: [{ object: { ...KIND, namespace: 'default', name, uid, resourceVersion }, rule: 'D14', act }],
+    items: [{ object: { ...KIND, namespace: 'default', name, uid, resourceVersion }, rule, act }],
   };
 }
 
@@ -148,8 +152,9 @@ async function carriedOut(
   by: keyof typeof executors,
   object: ObjectMetadata,
   act: ClusterAction = DELETE,
+  rule = 'D14',
 ): Promise<string> {
-  const command = commandFor(object, act);
+  const command = commandFor(object, act, rule);
   const { id } = command;
   const position = { topic: 't', partition: 0, offset: '0', sha256: '' };
   await executors[by].commands({ event: command, position });
@@ -225,20 +230,35 @@ test('[cluster D12, D13] a ring is unblocked and goes foreground', async () => {
   expect(left.finalizers).toEqual(['foregroundDeletion']);
 });
 
-test('[cluster D17, D18, E3] an owner that nobody blocks is finished, and only beside an agent', async () => {
-  for (const [propagation, finalizer] of [
-    ['Foreground', 'foregroundDeletion'],
-    ['Orphan', 'orphan'],
-  ] as const) {
-    const owner = await made(`finishing-${finalizer.toLowerCase()}`);
-    await remove(owner.name, propagation);
-    await isCandidate(owner.uid, 1);
-    const waiting = await live(owner.name);
-    const finish = { action: 'finish', finalizer } as const;
-    expect(await carriedOut('alone', waiting, finish)).toBe('refused kept-by-own-judgement');
-    expect(await carriedOut('beside', waiting, finish)).toBe('patched');
-    expect(await isThere(owner.name)).toBe(false);
-  }
+test.each([
+  ['Foreground', 'foregroundDeletion', 'D17'],
+  ['Orphan', 'orphan', 'E3'],
+] as const)(
+  '[cluster D17, D18, E3] an owner that is deleted with %s is let go',
+  async (how, finalizer, rule) => {
+    for (const who of ['alone', 'beside'] as const) {
+      const owner = await made(`finishing-${finalizer.toLowerCase()}-${who}`);
+      const finish = { action: 'finish', finalizer } as const;
+      expect(await carriedOut(who, owner, finish, rule)).toBe('refused kept-by-own-judgement');
+      await remove(owner.name, how);
+      await isCandidate(owner.uid, 1);
+      expect(await carriedOut(who, await live(owner.name), finish, rule)).toBe('patched');
+      expect(await isThere(owner.name)).toBe(false);
+    }
+  },
+);
+
+test('[cluster S6] alone, who is ordered to let an owner go too early does not get what it leaves', async () => {
+  const owner = await made('orphaning-early');
+  const dependent = await made('left-early', [ownerOf(owner)]);
+  await remove(owner.name, 'Orphan');
+  const finish = { action: 'finish', finalizer: 'orphan' } as const;
+  expect(await carriedOut('alone', await live(owner.name), finish, 'E3')).toBe('patched');
+  expect(await isThere(owner.name)).toBe(false);
+  expect(await carriedOut('alone', dependent)).toBe('refused kept-by-own-judgement');
+  const drop = { action: 'drop-references' as const, ownerUids: [owner.uid] };
+  expect(await carriedOut('alone', dependent, drop, 'S6')).toBe('patched');
+  expect((await live('left-early')).ownerReferences).toEqual([]);
 });
 
 test('[cluster S5] what lies in a namespace with the annotation stays', async () => {

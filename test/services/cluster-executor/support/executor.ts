@@ -23,9 +23,15 @@ export const itemFor = (
   act: ClusterCommandItem['act'] = { action: 'delete', propagation: 'Background', unblock: false },
 ): ClusterCommandItem => ({
   object: { ...kind, namespace, name, uid, resourceVersion },
-  rule: 'D14',
+  rule: ruleOf(act),
   act,
 });
+
+/** By which an order says that it is to be done. */
+function ruleOf(act: ClusterCommandItem['act']): string {
+  if (act.action !== 'finish') return 'D14';
+  return act.finalizer === 'orphan' ? 'E3' : 'D17';
+}
 
 let commands = 0;
 
