@@ -77,7 +77,7 @@ export class SimulatedCluster {
       return conflict(kind, named.name, `its uid is ${uid}, and not ${options.uid}`);
     if ((options.resourceVersion ?? resourceVersion) !== resourceVersion)
       return conflict(kind, named.name, `its resourceVersion is ${resourceVersion}`);
-    const marked = this.#marked(object, options.propagation);
+    const marked = this.#marked(kind, object, options.propagation);
     if (isHeld(marked)) return ok(this.#write(kind, object, marked, options.isDryRun));
     if (kind !== POD) {
       if (!options.isDryRun) this.store.remove(kind, object);
@@ -125,10 +125,10 @@ export class SimulatedCluster {
   }
 
   /** As it waits for its finalizers. */
-  #marked(object: ApiObject, propagation: Propagation | null): ApiObject {
+  #marked(kind: ApiKind, object: ApiObject, propagation: Propagation | null): ApiObject {
     const { metadata } = object;
     const { deletionTimestamp = apiTime(this.#now()) } = metadata;
-    const finalizers = finalizersAfter(metadata.finalizers, propagation);
+    const finalizers = finalizersAfter(object, kind, propagation);
     const deleting = { deletionTimestamp, deletionGracePeriodSeconds: 0 };
     return { ...object, metadata: { ...metadata, ...deleting, finalizers } };
   }

@@ -14,6 +14,9 @@ export const SECRET = kind('', 'Secret', 'secrets');
 export const POD = kind('', 'Pod', 'pods');
 export const DEPLOYMENT = kind('apps', 'Deployment', 'deployments');
 export const REPLICA_SET = kind('apps', 'ReplicaSet', 'replicasets');
+export const REPLICATION_CONTROLLER = kind('', 'ReplicationController', 'replicationcontrollers');
+export const JOB = kind('batch', 'Job', 'jobs');
+export const EVENT = kind('', 'Event', 'events');
 export const LEASE = kind('coordination.k8s.io', 'Lease', 'leases');
 
 /** What it serves where nothing else is said. */

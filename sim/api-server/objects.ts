@@ -3,13 +3,17 @@ import { z } from 'zod';
 const MAX_NAME_LENGTH = 253;
 const Name = z.string().max(MAX_NAME_LENGTH);
 
-const OwnerReference = z.looseObject({
-  apiVersion: Name.min(1),
-  kind: Name.min(1),
-  name: Name.min(1),
-  uid: Name.min(1),
-  controller: z.boolean().optional(),
-});
+const OwnerReference = z
+  .looseObject({
+    apiVersion: Name.min(1),
+    kind: Name.min(1),
+    name: Name.min(1),
+    uid: Name.min(1),
+    controller: z.boolean().optional(),
+  })
+  .refine(({ apiVersion, kind }) => apiVersion !== 'v1' || kind !== 'Event', {
+    error: 'an Event owns nothing',
+  });
 const isOnlyController = (references: readonly z.infer<typeof OwnerReference>[]): boolean =>
   references.filter(({ controller }) => controller === true).length <= 1;
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ApiKind, ApiObjectName } from '../../packages/kube-api/resources.ts';
 import { type Answer, notServed, ok, refusal } from './answers.ts';
 import type { SimulatedCluster } from './cluster.ts';
-import { PROPAGATIONS } from './deletion.ts';
+import { PROPAGATIONS, type Propagation } from './deletion.ts';
 import { discovery } from './discovery.ts';
 import { formOf, type ObjectForm, toldAnswer, toldList } from './forms.ts';
 import { ListPages } from './list-pages.ts';
@@ -101,9 +101,11 @@ export class ApiRequests {
   #delete(kind: ApiKind, named: ApiObjectName, body: unknown, isDryRun: boolean): Answer {
     const options = DeleteBody.safeParse(body);
     if (!options.success) return refusal('BadRequest', 'the options of the deletion are not valid');
-    const { preconditions, propagationPolicy = null, dryRun } = options.data;
+    const { preconditions, propagationPolicy, orphanDependents, dryRun } = options.data;
+    if (propagationPolicy !== undefined && orphanDependents !== undefined)
+      return refusal('Invalid', 'orphanDependents and propagationPolicy say the same, and only one may');
     return this.#cluster.delete(kind, named, {
-      propagation: propagationPolicy,
+      propagation: propagationPolicy ?? legacyPropagation(orphanDependents),
       ...preconditions,
       isDryRun: isDryRun || dryRun.includes('All'),
     });
@@ -140,9 +142,16 @@ const NoQuery = z.strictObject({});
 /** Grace is not played: nobody runs the pods. */
 const DeleteBody = z.looseObject({
   propagationPolicy: z.enum(PROPAGATIONS).optional(),
+  orphanDependents: z.boolean().optional(),
   preconditions: z.object({ uid: z.string().optional(), resourceVersion: z.string().optional() }).default({}),
   dryRun: z.array(z.literal('All')).default([]),
 });
+
+/** As old clients say it. */
+const legacyPropagation = (orphanDependents: boolean | undefined): Propagation | null => {
+  if (orphanDependents === undefined) return null;
+  return orphanDependents ? 'Orphan' : 'Background';
+};
 
 const queryOf = ({ url }: ApiCall): Readonly<Record<string, string>> => Object.fromEntries(url.searchParams);
 

@@ -48,7 +48,19 @@ describe('an owner that is there', () => {
     expect(statesOf(d({ references }), [graphObject('o', { kind: NAMESPACE })])).toEqual(['held']);
   });
 
-  test('[cluster H5] is named by any version that is served', () => {
+  test.each([true, false, null])(
+    '[cluster A3] is the same whatever else its dependent says of it: %s',
+    (said) => {
+      const references = [refersTo('o', { controller: said, blockOwnerDeletion: said })];
+      for (const [owner, state] of [
+        [graphObject('o'), 'held'],
+        [graphObject('o', { name: 'other' }), 'elsewhere'],
+      ] as const)
+        expect(statesOf(d({ references }), [owner])).toEqual([state]);
+    },
+  );
+
+  test('[cluster B8, H5] is named by any version that is served', () => {
     const references = [refersTo('o', { kind: REPLICA_SET, apiVersion: 'apps/v1beta1' })];
     expect(statesOf(d({ references }), [graphObject('o', { kind: REPLICA_SET })])).toEqual(['held']);
   });
@@ -57,7 +69,8 @@ describe('an owner that is there', () => {
     { what: 'namespace', owner: { namespace: 'other' } },
     { what: 'name', owner: { name: 'other' } },
     { what: 'kind', owner: { kind: REPLICA_SET } },
-  ])('[cluster H1, H4, S4] of another $what is elsewhere', ({ owner }) => {
+    { what: 'group', owner: { kind: { ...CONFIG_MAP, group: 'example.com' } } },
+  ])('[cluster B8, H1, H4, S4] of another $what is elsewhere', ({ owner }) => {
     expect(statesOf(d(), [graphObject('o', owner)])).toEqual(['elsewhere']);
   });
 

@@ -33,7 +33,7 @@ const drop = (...ownerUids: string[]) => ({ action: 'drop-references', ownerUids
 const foreground = (unblock: boolean) => ({ action: 'delete', propagation: 'Foreground', unblock }) as const;
 
 describe('an object whose owner is gone', () => {
-  test('[cluster D14, D15] is deleted in the state that was judged', async () => {
+  test('[cluster D14, D15, M14] is deleted in the state that was judged, and its result names the owner that was not there', async () => {
     const { api, carryOut, results } = harness();
     const object = owned(api, 'gone');
     expect(await carryOut([itemFor(object)])).toEqual(['removed']);
@@ -65,7 +65,7 @@ describe('an object whose owner is gone', () => {
     expect(api.byUid('x')?.finalizers).toEqual(['other']);
   });
 
-  test('[cluster D16] it is not there any more, or another has its name: somebody was quicker', async () => {
+  test('[cluster D16, M12] it is not there any more, or another has its name: somebody was quicker', async () => {
     const { api, carryOut } = harness();
     const object = owned(api, 'gone');
     api.remove(object);
@@ -154,6 +154,14 @@ describe('the executor judges by the object as it is', () => {
     const lying = { ...item, object: { ...item.object, kind: 'Harmless' } };
     expect(await carryOut([lying])).toEqual(['refused changed']);
     expect(api.byUid('x')).toBeDefined();
+  });
+
+  test('[cluster D2] an order that names another version of its kind is carried out in the one that is served', async () => {
+    const { api, carryOut } = harness();
+    const item = itemFor(owned(api, 'gone'));
+    const older = { ...item, object: { ...item.object, version: 'v1beta1' } };
+    expect(await carryOut([older])).toEqual(['removed']);
+    expect(api.writes.map(({ request }) => request.path)).toEqual(['/api/v1/namespaces/ns/secrets/x']);
   });
 
   test('[cluster N9] what an agent does not watch is not collected', async () => {
@@ -449,7 +457,7 @@ describe('without the owner graph', () => {
 });
 
 describe('an object that others change', () => {
-  test('[cluster D15] is judged again, and goes if the same follows', async () => {
+  test('[cluster D15, M12] is judged again, and goes if the same follows', async () => {
     const { api, carryOut } = harness();
     let changes = 3;
     api.beforeWrite = () => {
@@ -565,7 +573,7 @@ describe('an API server that answers otherwise', () => {
     ]);
   });
 
-  test('a fault of the executor itself ends its object, and no other', async () => {
+  test('[cluster F9] a fault of the executor itself ends its object, and no other', async () => {
     const { api, carryOut } = harness();
     api.fault = ({ path }) => (path.endsWith('/secrets/bad') ? new TypeError('a bug') : null);
     const bad = api.put({ kind: SECRET, name: 'bad', ownerReferences: [referenceTo('gone')] });

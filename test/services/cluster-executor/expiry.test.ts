@@ -106,7 +106,7 @@ describe('[cluster K5] what was ordered is judged by the object as it is read', 
     expect(api.writes).toEqual([]);
   });
 
-  test('and again when it changes before the deed', async () => {
+  test('[cluster M12] and again when it changes before the deed', async () => {
     const { api, carryOut } = expiring();
     const job = putJob(api);
     api.beforeWrite = () => api.touch('x', { whole: finished(3_600_000, 7_200) });

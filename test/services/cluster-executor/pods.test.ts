@@ -277,7 +277,7 @@ test('[cluster J2, J8] the mark says of which generation of the pod it is, where
   });
 });
 
-test('a pod that changes between the look and the deed is looked at again', async () => {
+test('[cluster M12] a pod that changes between the look and the deed is looked at again', async () => {
   const { api, carryOut } = podHarness();
   const pod = put(api, { phase: 'Failed' });
   let changes = 0;

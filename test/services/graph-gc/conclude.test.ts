@@ -114,6 +114,22 @@ describe('an object that is being deleted', () => {
   ])('[cluster D3, D17, E3] %#: %s', (given, what) => {
     for (const by of BOTH) expect(words(of(given, by))).toBe(what);
   });
+
+  test.each(['held', 'gone', 'scope', 'unresolved', 'pending'] as const)(
+    '[cluster D6] is judged by its dependents alone, with an owner that is %s',
+    (state) => {
+      const references = [owner('o', { state })];
+      const judged = [0, 1].map((blocking) => ({
+        ...deleting(['foregroundDeletion'], 1, blocking),
+        references,
+      }));
+      for (const by of BOTH)
+        expect(judged.map((given) => words(of(given, by)))).toEqual([
+          'finish foregroundDeletion D17',
+          'keep D17',
+        ]);
+    },
+  );
 });
 
 const gone = (over: Partial<OwnershipReference> = {}): OwnershipReference =>

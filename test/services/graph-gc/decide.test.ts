@@ -44,8 +44,9 @@ test('[cluster D11, D14, E3, S1, S4] each candidate gets its verdict, and what i
   );
 });
 
-test('a verdict says what would be done, and for which owner', () => {
+test('[cluster M14] a verdict says what would be done, by which rule and for which owner', () => {
   const [first, second, third] = decide(ALL, clusterPolicy({ mode: 'dry-run' }), []).verdicts;
+  expect([first?.rule, second?.rule, third?.rule]).toEqual(['D14', 'D11', 'E3']);
   const because = { ownerKind: 'ConfigMap', ownerName: 'name-o', ownerUid: 'o', ownerIs: 'absent' };
   expect(first?.facts).toEqual({
     ...{ dangling: 1, waiting: 0, dependents: 0 },

@@ -11,6 +11,7 @@ import {
   PATH,
   refusedIn,
   type ServerUnderTest,
+  TEST_NAMESPACE,
   Told,
   Tried,
   toldIn,
@@ -24,7 +25,11 @@ const version = (told: { readonly metadata: { readonly resourceVersion: string }
   BigInt(told.metadata.resourceVersion);
 
 /** What the real API server does, and the simulated one as well. */
-export function apiServerContract(name: string, start: () => Promise<ServerUnderTest>): void {
+export function apiServerContract(
+  name: string,
+  start: () => Promise<ServerUnderTest>,
+  { playsGrace }: { readonly playsGrace: boolean },
+): void {
   describe(`API server contract: ${name}`, () => {
     let server: ServerUnderTest;
     let tried: Tried;
@@ -47,9 +52,11 @@ export function apiServerContract(name: string, start: () => Promise<ServerUnder
     describe('lists in pages', () => listContract(given));
     describe('patches', () => patchContract(given));
     describe('deletions', () => deletionContract(given));
+    describe('ways to delete an owner', () => wayContract(given));
     describe('finalizers', () => finalizerContract(given));
     describe('watches', () => watchContract(given));
     describe('kinds with a life of their own', () => kindContract(given));
+    describe.runIf(playsGrace)('pods that end by and by', () => graceContract(given));
   });
 }
 
@@ -124,11 +131,29 @@ function objectContract(given: () => Tried): void {
   test.each([
     ['two controllers', ['a', 'b'].map((name) => ({ ...OWNER, name, uid: name, controller: true }))],
     ['no uid', [{ ...OWNER, uid: '' }]],
+    ['no name', [{ ...OWNER, name: '' }]],
     ['no kind', [{ ...OWNER, kind: '' }]],
-  ])('references with %s are refused', async (_, ownerReferences) => {
+    ['no apiVersion', [{ ...OWNER, apiVersion: '' }]],
+    ['an Event as owner', [{ ...OWNER, kind: 'Event' }]],
+  ])('[cluster A9] references with %s are refused', async (_, ownerReferences) => {
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'badly-owned', ownerReferences } };
     const answer = await given().call('POST', PATH, body);
     expect([answer.status, refusedIn(answer).reason]).toEqual([422, 'Invalid']);
+  });
+
+  test('[cluster A9] whether an owner is there, or can be at all, is not looked at', async () => {
+    const { uid } = (await given().create('described-wrongly')).metadata;
+    const ownerReferences = [
+      OWNER,
+      { ...OWNER, apiVersion: 'example.com/v1', kind: 'Unknown', uid: 'u' },
+      { ...OWNER, kind: 'Secret', name: 'other', uid },
+    ];
+    const made = await given().create('anyhow-owned', { ownerReferences });
+    expect(made.metadata.ownerReferences?.map(({ kind }) => kind)).toEqual([
+      'ConfigMap',
+      'Unknown',
+      'Secret',
+    ]);
   });
 
   test('[cluster D4, D9] absent is only what is served and not there', async () => {
@@ -299,7 +324,7 @@ function deletionContract(given: () => Tried): void {
     expect(await given().get(name)).toEqual(waiting);
   });
 
-  test('deleted in another way while it waits, it waits for that, or goes', async () => {
+  test('[cluster G3] deleted in another way while it waits, it waits for that, or goes', async () => {
     await given().create('asked-again');
     await given().delete('asked-again', { propagationPolicy: 'Orphan' });
     await given().delete('asked-again', { propagationPolicy: 'Foreground' });
@@ -309,8 +334,83 @@ function deletionContract(given: () => Tried): void {
   });
 }
 
+function wayContract(given: () => Tried): void {
+  test.each<[object, readonly string[], readonly string[]]>([
+    [{}, [], []],
+    [{}, ['orphan'], ['orphan']],
+    [{}, ['foregroundDeletion'], ['foregroundDeletion']],
+    [{ propagationPolicy: 'Foreground' }, ['orphan'], ['foregroundDeletion']],
+    [{ propagationPolicy: 'Background' }, ['orphan'], []],
+    [{ orphanDependents: true }, ['foregroundDeletion'], ['orphan']],
+    [{ orphanDependents: false }, ['orphan'], []],
+  ])(
+    '[cluster G1, G3] deleted with %j and the finalizers %j it waits with %j',
+    async (options, before, after) => {
+      await given().create('its-way', { finalizers: ['example.com/other', ...before] });
+      const { metadata } = toldIn(await given().delete('its-way', options));
+      expect(metadata.finalizers).toEqual(['example.com/other', ...after]);
+      await given().patch('its-way', { metadata: { finalizers: [] } });
+      expect(await given().get('its-way')).toBeNull();
+    },
+  );
+
+  test('[cluster G1] who says it in both words is refused', async () => {
+    const made = await given().create('said-twice');
+    const options = { orphanDependents: true, propagationPolicy: 'Orphan' };
+    const answer = await given().delete('said-twice', options);
+    expect([answer.status, refusedIn(answer).reason]).toEqual([422, 'Invalid']);
+    expect(await given().get('said-twice')).toEqual(made);
+  });
+
+  const template = { metadata: { labels: { app: 'x' } }, spec: { containers: [CONTAINER] } };
+  const job = { template: { spec: { containers: [CONTAINER], restartPolicy: 'Never' } } };
+  test.each([
+    ['v1', 'ReplicationController', 'replicationcontrollers', { selector: { app: 'x' }, template }],
+    ['batch/v1', 'Job', 'jobs', job],
+  ])(
+    '[cluster G2] without a word a %s %s leaves its dependents',
+    async (apiVersion, kind, resource, spec) => {
+      const path = `${PATH_OF(apiVersion)}/${resource}`;
+      const create = async (name: string): Promise<void> => {
+        const answer = await given().call('POST', path, { apiVersion, kind, metadata: { name }, spec });
+        expect(answer.status, answer.body).toBe(201);
+      };
+      await create('by-its-kind');
+      const waiting = toldIn(await given().call('DELETE', `${path}/by-its-kind`));
+      expect(waiting.metadata.finalizers).toEqual(['orphan']);
+      await create('as-it-is-told');
+      await given().call('DELETE', `${path}/as-it-is-told`, { propagationPolicy: 'Background' });
+      expect((await given().call('GET', `${path}/as-it-is-told`)).status).toBe(404);
+    },
+  );
+
+  test('[cluster G2] an Event waits for nobody, whatever is asked for', async () => {
+    const path = `${PATH_OF('v1')}/events`;
+    for (const propagationPolicy of ['Foreground', 'Orphan']) {
+      const name = `event-${propagationPolicy.toLowerCase()}`;
+      const involvedObject = { kind: 'ConfigMap', namespace: TEST_NAMESPACE, name: 'x' };
+      const event = { apiVersion: 'v1', kind: 'Event', metadata: { name }, involvedObject };
+      expect((await given().call('POST', path, event)).status).toBe(201);
+      expect((await given().call('DELETE', `${path}/${name}`, { propagationPolicy })).status).toBe(200);
+      expect((await given().call('GET', `${path}/${name}`)).status).toBe(404);
+    }
+  });
+
+  test('[cluster G5] a second deletion sets a finalizer again that was taken away', async () => {
+    await given().create('once-more', { finalizers: ['example.com/other'] });
+    const foreground = { propagationPolicy: 'Foreground' };
+    await given().delete('once-more', foreground);
+    await given().patch('once-more', { metadata: { finalizers: ['example.com/other'] } });
+    const { metadata } = toldIn(await given().delete('once-more', foreground));
+    expect(metadata.finalizers).toEqual(['example.com/other', 'foregroundDeletion']);
+  });
+}
+const CONTAINER = { name: 'c', image: 'registry.example/c:1' };
+const PATH_OF = (apiVersion: string): string =>
+  `/${apiVersion === 'v1' ? 'api' : 'apis'}/${apiVersion}/namespaces/${TEST_NAMESPACE}`;
+
 function finalizerContract(given: () => Tried): void {
-  test('what others set holds it, may not grow, and its end is the end of the object', async () => {
+  test('[cluster G4] what others set holds it, may not grow, and its end is the end of the object', async () => {
     await given().create('held', { finalizers: ['example.com/a', 'example.com/b'] });
     const { metadata } = toldIn(await given().delete('held', { propagationPolicy: 'Background' }));
     expect(metadata.finalizers).toEqual(['example.com/a', 'example.com/b']);
@@ -393,13 +493,32 @@ function watchContract(given: () => Tried): void {
   });
 }
 
+const PODS = PATH.replace('configmaps', 'pods');
+
+function graceContract(given: () => Tried): void {
+  test('[cluster G4, G5] one on a node stays for its grace, and no other way to delete it counts meanwhile', async () => {
+    const spec = { containers: [CONTAINER], nodeName: 'absent' };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bound' }, spec };
+    expect((await given().call('POST', PODS, pod)).status).toBe(201);
+    const deleted = (propagationPolicy: string, over: object = {}) =>
+      given().call('DELETE', `${PODS}/bound`, { propagationPolicy, ...over });
+    const { metadata } = toldIn(await deleted('Foreground'));
+    expect(metadata).toMatchObject({
+      deletionGracePeriodSeconds: 30,
+      finalizers: ['foregroundDeletion'],
+    });
+    expect(toldIn(await deleted('Orphan')).metadata).toEqual(metadata);
+    await deleted('Background', { gracePeriodSeconds: 0 });
+    expect((await given().call('GET', `${PODS}/bound`)).status).toBe(404);
+  });
+}
+
 function kindContract(given: () => Tried): void {
-  const PODS = PATH.replace('configmaps', 'pods');
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'unbound' },
-    spec: { containers: [{ name: 'c', image: 'registry.example/c:1' }] },
+    spec: { containers: [CONTAINER] },
   };
 
   test('a pod without a node goes at once, and is told first as being deleted', async () => {

@@ -6,22 +6,26 @@ import { startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { apiServerContract } from './contract.ts';
 
-apiServerContract('real', async () => {
-  await using starting = new AsyncDisposableStack();
-  const network = starting.use(await createNetwork());
-  const server = starting.use(await startApiServer(network));
-  const accounts = starting.use(new ClusterAccounts(server));
-  const connection = starting.use(accounts.connection(accounts.admin));
-  const { server: url, ...known } = await knownBy(accounts.admin);
-  const access = accessWith(url, { ...known, token: 'unknown' });
-  const unknown = starting.use(
-    apiConnection({
-      access,
-      clock: new ServerClock(),
-      nowMs: () => performance.now(),
-      userAgent: 'fleetgc/test',
-    }),
-  );
-  const started = starting.move();
-  return { connection, unknown, [Symbol.asyncDispose]: () => started.disposeAsync() };
-});
+apiServerContract(
+  'real',
+  async () => {
+    await using starting = new AsyncDisposableStack();
+    const network = starting.use(await createNetwork());
+    const server = starting.use(await startApiServer(network));
+    const accounts = starting.use(new ClusterAccounts(server));
+    const connection = starting.use(accounts.connection(accounts.admin));
+    const { server: url, ...known } = await knownBy(accounts.admin);
+    const access = accessWith(url, { ...known, token: 'unknown' });
+    const unknown = starting.use(
+      apiConnection({
+        access,
+        clock: new ServerClock(),
+        nowMs: () => performance.now(),
+        userAgent: 'fleetgc/test',
+      }),
+    );
+    const started = starting.move();
+    return { connection, unknown, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  },
+  { playsGrace: true },
+);

@@ -38,7 +38,7 @@ export const Refused = z.looseObject({
   details: z.looseObject({ name: z.string().optional(), kind: z.string().optional() }).nullish(),
 });
 
-const TEST_NAMESPACE = 'contract';
+export const TEST_NAMESPACE = 'contract';
 export const CONFIG_MAPS = {
   group: '',
   version: 'v1',
