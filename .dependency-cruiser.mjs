@@ -58,6 +58,7 @@ const ROOMS = {
     'packages/pipeline',
   ],
   'services/node-executor': [
+    'packages/text',
     ...PLATFORM,
     ...NODE,
     ...MESSAGES,
@@ -117,6 +118,7 @@ const ROOMS = {
     'services/pod-gc',
   ],
   'services/cluster-executor': [
+    'packages/text',
     ...MESSAGES,
     'packages/process',
     'packages/policy',

@@ -7,6 +7,7 @@ import {
 } from '../../../packages/policy/sign-again.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
+import { shortHash } from '../../../packages/text/short-hash.ts';
 import { formatResult, outputOptions, tableLines } from '../../framework/output.ts';
 import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
@@ -74,7 +75,7 @@ const CHANGED =
 const lines = (states: readonly UnsignedState[], digest: string): readonly string[] => [
   ...tableLines(
     ['KEY', 'KIND', 'SHA256'],
-    states.map(({ key, kind, sha256 }) => [key, kind, sha256.slice(0, 12)]),
+    states.map(({ key, kind, sha256 }) => [key, kind, shortHash(sha256)]),
   ),
   `digest: ${digest}`,
 ];

@@ -1,5 +1,6 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
+import { shortHash } from '../../../packages/text/short-hash.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import {
@@ -38,7 +39,7 @@ function comparedLines({ compared, read, clusters }: ClusterSimulation): readonl
 }
 
 const policyNames = (policies: ClusterSimulation['compared']['policy']): string =>
-  policies.map(({ name, hash }) => `${name} (${hash.slice(0, 12)})`).join(', ');
+  policies.map(({ name, hash }) => `${name} (${shortHash(hash)})`).join(', ');
 
 const HEADINGS: Readonly<Record<Concluded, string>> = {
   deleted: 'DELETED',

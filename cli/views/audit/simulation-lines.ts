@@ -1,5 +1,6 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
+import { shortHash } from '../../../packages/text/short-hash.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { durationText } from '../../../schemas/policy/value-text.ts';
@@ -41,7 +42,7 @@ function comparedLines({ compared, read, total, nodes }: AuditSimulation): reado
 }
 
 const policyNames = (policies: AuditSimulation['compared']['policy']): string =>
-  policies.map(({ name, hash }) => `${name} (${hash.slice(0, 12)})`).join(', ');
+  policies.map(({ name, hash }) => `${name} (${shortHash(hash)})`).join(', ');
 
 type CountColumn = readonly [heading: string, of: (removed: RemovedCounts) => number];
 

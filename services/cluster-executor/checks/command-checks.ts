@@ -1,4 +1,5 @@
 import type { ServerTime } from '../../../packages/kube-api/server-clock.ts';
+import { shortHash } from '../../../packages/text/short-hash.ts';
 import type { ClusterAction, ClusterCommand } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterCommandRefusal } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
@@ -119,5 +120,5 @@ const otherPolicy = (
   { hash, policy }: ClusterPolicyRecord,
 ): CommandRefused => ({
   reason: 'policy-not-in-force',
-  message: `it was decided under policy ${named.name} (${named.hash.slice(0, 12)}); in force here is ${policy.name} (${hash.slice(0, 12)})`,
+  message: `it was decided under policy ${named.name} (${shortHash(named.hash)}); in force here is ${policy.name} (${shortHash(hash)})`,
 });

@@ -1,5 +1,6 @@
 import { pluralOf } from '../../../packages/decision/inventory-entries.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { shortHash } from '../../../packages/text/short-hash.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { CommandRefusal } from '../../../schemas/events/result.ts';
@@ -103,7 +104,7 @@ function policyRefusal({ policy: named }: Pick<Command, 'policy'>, policy: Polic
   if (policy.kind === 'not-enforced') return { reason, message: policy.message };
   if (policy.kind !== 'enforced' || policy.record.hash === named.hash) return undefined;
   const { name } = policy.record.policy;
-  const message = `it was decided under policy ${named.name} (${named.hash.slice(0, 12)}); in force here is ${name} (${policy.record.hash.slice(0, 12)})`;
+  const message = `it was decided under policy ${named.name} (${shortHash(named.hash)}); in force here is ${name} (${shortHash(policy.record.hash)})`;
   return { reason, message };
 }
 

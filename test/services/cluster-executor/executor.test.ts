@@ -599,6 +599,14 @@ describe('a command as a whole', () => {
       'policy-not-in-force',
     ],
   ];
+  test('what it says of a policy that is no hash has no half character', async () => {
+    const { api, carryOut, results } = harness();
+    const object = owned(api, 'gone');
+    await api.connection().call({ method: 'GET', path: '/api' });
+    const policy = { name: 'clusters', version: 1, hash: `${'e'.repeat(11)}😀`, setHash: 'x' };
+    await carryOut([itemFor(object)], { policy });
+    expect(JSON.stringify(results)).toContain('(eeeeeeeeeee\ufffd)');
+  });
   test.each(refusals)('%s is refused', async (_, over, reason) => {
     const { api, carryOut, executor } = harness();
     const object = owned(api, 'gone');

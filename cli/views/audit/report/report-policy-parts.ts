@@ -1,4 +1,5 @@
 import { selectorText } from '../../../../packages/policy/selector-text.ts';
+import { shortHash } from '../../../../packages/text/short-hash.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { AuditReport, Moment, Pause } from '../../../../schemas/reports/audit-report.ts';
 import { type Cell, type ReportPart, table } from './report-part.ts';
@@ -41,7 +42,7 @@ const appliedRow = ({
   hash,
 }: AuditReport['policyChanges'][number]): Row => ({
   atMs,
-  cells: [timeText(atMs), 'applied', { name }, String(policyVersion), mode, { name: hash.slice(0, 12) }],
+  cells: [timeText(atMs), 'applied', { name }, String(policyVersion), mode, { name: shortHash(hash) }],
 });
 
 const deletedRow = ({ name, deleted }: AuditReport['policyDeletions'][number]): Row => ({
