@@ -25,6 +25,7 @@ export const Facts = z.object({
   status: z
     .object({
       phase: z.string().nullish(),
+      startTime: z.string().max(64).nullish(),
       lastPhaseTransitionTime: z.string().max(64).nullish(),
       conditions: z
         .array(

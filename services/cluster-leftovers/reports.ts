@@ -1,5 +1,6 @@
 import type { ObjectForm } from '../../packages/kube-api/form.ts';
 import { DAY_MS, HOUR_MS } from '../../packages/process/durations.ts';
+import { compareText } from '../../schemas/events/text-order.ts';
 import type { LeftoverReport } from '../../schemas/reports/cluster-leftovers.ts';
 import { type Facts, metadataOf, type SeenObject, WITH_FACTS, withTexts } from './read-kinds.ts';
 
@@ -78,7 +79,7 @@ const cronJobs: Reading = {
         const most = cronJob.facts?.spec?.[limit] ?? byDefault;
         const ended = owned
           .filter(({ facts }) => conditionOf(facts, type)?.status === 'True')
-          .toSorted(oldestFirst);
+          .toSorted(asTheirController);
         const because = `${ended.length} Jobs of CronJob ${cronJob.name} are ${type}, and ${limit} is ${most}`;
         return ended
           .slice(0, Math.max(0, ended.length - most))
@@ -184,5 +185,10 @@ const conditionOf = (facts: Facts | null, type: string) =>
 const isOlder = (time: string | null | undefined, thanMs: number, nowMs: number): boolean =>
   typeof time === 'string' && nowMs - Date.parse(time) >= thanMs;
 
-const oldestFirst = (a: SeenObject, b: SeenObject): number =>
-  Date.parse(a.createdAt ?? '') - Date.parse(b.createdAt ?? '') || 0;
+/** Those that never started come last; of two that started together, by name. */
+const asTheirController = (a: SeenObject, b: SeenObject): number =>
+  startOf(a) - startOf(b) || compareText(a.name, b.name);
+const startOf = ({ facts }: SeenObject): number => {
+  const startMs = Date.parse(facts?.status?.startTime ?? '');
+  return Number.isNaN(startMs) ? Number.MAX_SAFE_INTEGER : startMs;
+};

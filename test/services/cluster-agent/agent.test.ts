@@ -234,6 +234,40 @@ test('[cluster A7, A14] what went while the watch was cut is found by the next l
   expect(told()).toEqual(['d: gone']);
 });
 
+test('[cluster A13] a deletion that names no uid has its kind listed again, and what went counts', async () => {
+  const { cluster, pass, told, facts } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+    made.put({ resource: 'configmaps', name: 'p' });
+    made.put(owned('e', 'p'));
+  });
+  cluster.silence();
+  cluster.remove('o');
+  cluster.tell('configmaps', { type: 'DELETED', object: { metadata: { name: 'p', namespace: 'ns' } } });
+  await pass(5);
+  expect(facts[0]?.candidates[0]?.references[0]?.gone).toEqual({ how: 'relisted', orphaned: false });
+  expect(told()).toEqual(['d: gone']);
+});
+
+test.each([
+  { status: 503, headers: {}, body: 'not now' },
+  { status: 200, headers: {}, body: '{"kind":"APIGroupList","groups":[]}' },
+])(
+  '[cluster I4] of what is served nothing changes while a part of it is not told: $status',
+  async (answer) => {
+    const { agent, cluster, pass } = await agentOf((made) => made.put({ resource: 'configmaps', name: 'o' }));
+    const known = () => [agent.figures?.kinds, agent.current()?.object('o')?.name];
+    const { configmaps: _, ...others } = cluster.kinds;
+    cluster.kinds = others;
+    cluster.groupsRefusal = answer;
+    await pass(100);
+    expect(known()).toEqual([3, 'o']);
+    cluster.groupsRefusal = null;
+    await pass(60);
+    expect(known()).toEqual([2, undefined]);
+  },
+);
+
 test('[cluster S3] a cluster that was restored is read anew, and its facts say so for ten minutes', async () => {
   const { cluster, pass, facts } = await agentOf((made) => {
     made.put({ resource: 'configmaps', name: 'o' });

@@ -50,34 +50,33 @@ test('volumes that were released or failed, and no others', () => {
   ]);
 });
 
-test('the oldest Jobs beyond the limits of their CronJob', () => {
-  const job = (name: string, type: string, day: number, owner = 'cron') =>
+test('the Jobs beyond the limits of their CronJob, those first that started first', () => {
+  const job = (name: string, type: string, startTime: string | null, owner = 'cron') =>
     object(
       name,
-      { status: { conditions: [{ type, status: 'True' }] } },
+      { status: { conditions: [{ type, status: 'True' }], startTime } },
       {
-        creationTimestamp: `2026-06-0${day}T00:00:00Z`,
         ownerReferences: [
           { apiVersion: 'batch/v1', kind: 'CronJob', name: owner, uid: owner, controller: true },
         ],
       },
     );
+  const day = (number: number): string => `2026-06-0${number}T00:00:00Z`;
   const jobs = [
-    job('j3', 'Complete', 3),
-    job('j1', 'Complete', 1),
-    job('j2', 'Complete', 2),
-    job('f1', 'Failed', 1),
-    job('f2', 'Failed', 2),
-    job('other', 'Complete', 1, 'x'),
-    job('running', 'Suspended', 1),
+    job('a-never-started', 'Complete', null),
+    job('j3', 'Complete', day(2)),
+    job('j1', 'Complete', day(1)),
+    job('j2', 'Complete', day(2)),
+    job('f1', 'Failed', day(1)),
+    job('f2', 'Failed', day(2)),
+    job('other', 'Complete', day(1), 'x'),
+    job('running', 'Suspended', day(1)),
   ];
-  const cronJobs = [object('cron', { spec: { successfulJobsHistoryLimit: 1 } })];
+  const cronJobs = [object('cron', { spec: { successfulJobsHistoryLimit: 2 } })];
   expect(found('cron-job-histories', { 'batch/cronjobs': cronJobs, 'batch/jobs': jobs })).toEqual([
-    expect.stringMatching(/^j1 2026-06-01.* 3 Jobs of CronJob cron are Complete, .* is 1$/),
-    expect.stringMatching(/^j2 2026-06-02/),
-    expect.stringMatching(
-      /^f1 2026-06-01.* 2 Jobs of CronJob cron are Failed, and failedJobsHistoryLimit is 1$/,
-    ),
+    `j1 ${OLD} 4 Jobs of CronJob cron are Complete, and successfulJobsHistoryLimit is 2`,
+    expect.stringMatching(/^j2 /),
+    `f1 ${OLD} 2 Jobs of CronJob cron are Failed, and failedJobsHistoryLimit is 1`,
   ]);
 });
 

@@ -40,6 +40,8 @@ export class FakeCluster {
   retryAfter: number | null = null;
   /** The same for watches alone. */
   readonly watchRefusals = new Map<string, number>();
+  /** What `/apis` is answered with in place of the groups. */
+  groupsRefusal: ApiAnswer | null = null;
   /** How far the clock of the API server was set. */
   clockSetByMs = 0;
   /** Whether nothing is answered at all. */
@@ -87,6 +89,12 @@ export class FakeCluster {
   expireWatches(): void {
     for (const watch of this.#watches)
       watch.push(`${JSON.stringify({ type: 'ERROR', object: statusBody(410, 'Expired') })}\n`);
+  }
+
+  /** The watches of one resource tell this, also those that are silent otherwise. */
+  tell(resource: string, event: object): void {
+    for (const watch of this.#watches)
+      if (watch.resource === resource) watch.push(`${JSON.stringify(event)}\n`);
   }
 
   /** Every watch ends, as when the API server does. */
@@ -141,7 +149,8 @@ export class FakeCluster {
     const ok = (body: unknown): ApiAnswer => ({ status: 200, headers: {}, body: JSON.stringify(body) });
     const url = new URL(path, 'http://x');
     if (url.pathname === '/api') return ok(this.#discovery());
-    if (url.pathname === '/apis') return ok({ kind: 'APIGroupDiscoveryList', items: [] });
+    if (url.pathname === '/apis')
+      return this.groupsRefusal ?? ok({ kind: 'APIGroupDiscoveryList', items: [] });
     if (url.pathname === '/api/v1/namespaces/kube-system')
       return ok({
         metadata: [...this.#objects.values()].find(({ metadata }) => metadata.name === 'kube-system')
