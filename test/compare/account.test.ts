@@ -29,6 +29,7 @@ const OUTCOMES = [
   }),
   outcome(1, { isEffective: false }),
   outcome(4, { stalled: { 'fleetgc-1': ['o1 is deleted (cluster D14)'] } }),
+  outcome(5, { verdict: 'known' }),
   outcome(10, { verdict: 'kcm-differs', isWild: true, isOneOfKcms: false }),
 ];
 const FOUND = { outcomes: OUTCOMES, problems: ['seeds 5: no answer'] };
@@ -41,14 +42,16 @@ test('the account is the same in whatever order seeds end', () => {
 test('the account names each seed that differs, and what nine in ten means', () => {
   expect(accountLines(accountOf('ownership', FOUND, DEEDS))).toEqual([
     'ownership: kube-controller-manager and FleetGC',
-    '  seeds                                         4',
+    '  seeds                                         5',
     '  objects of a seed                             31 to 40, median 34',
-    '  ended differently than without any collector  75.0 %',
+    '  ended differently than without any collector  80.0 %',
     '  ended the same                                2',
     '  kube-controller-manager differs with itself   1',
     '  ended differently as it is meant to           0',
+    '  ended differently, and it is known why        1',
     '  ended differently                             1',
     '  seed 10 (wild): runs of kube-controller-manager differ; FleetGC ended as none of them',
+    '  seed 5 differs as test/compare/history/known.ts says',
     '  seed 3 differs:',
     '    o4: kcm-1 is gone; fleetgc-1 pod home',
     '  fleetgc-1 stalled in seeds 4',

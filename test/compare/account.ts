@@ -16,6 +16,8 @@ export interface Account {
     readonly isWild: boolean;
     readonly isOneOfKcms: boolean;
   }[];
+  /** Seeds that ended differently, and of which it is known why. */
+  readonly known: readonly number[];
   readonly different: readonly Pick<SeedOutcome, 'seed' | 'differences' | 'stalled'>[];
   /** Seeds in which a collector stalled, by side. */
   readonly stalled: Readonly<Record<string, readonly number[]>>;
@@ -42,6 +44,7 @@ export function accountOf(
       equal: of('equal').length,
       'kcm-differs': of('kcm-differs').length,
       listed: of('listed').length,
+      known: of('known').length,
       different: of('different').length,
     },
     effective: bySeed.filter(({ isEffective }) => isEffective).length / Math.max(1, bySeed.length),
@@ -51,6 +54,7 @@ export function accountOf(
       most: sizes.at(-1) ?? 0,
     },
     kcmDiffers: of('kcm-differs').map(({ seed, isWild, isOneOfKcms }) => ({ seed, isWild, isOneOfKcms })),
+    known: of('known').map(({ seed }) => seed),
     different: of('different').map(({ seed, differences, stalled: by }) => ({
       seed,
       differences,
@@ -73,7 +77,7 @@ const sorted = (counts: ReadonlyMap<string, number>): Readonly<Record<string, nu
 
 /** For people; the same for the same account. */
 export function accountLines(account: Account): readonly string[] {
-  const { verdicts, objects, kcmDiffers, different, stalled, problems, decided, done } = account;
+  const { verdicts, objects, kcmDiffers, known, different, stalled, problems, decided, done } = account;
   const rows: readonly (readonly [string, string])[] = [
     ['seeds', String(account.seeds)],
     ['objects of a seed', `${objects.fewest} to ${objects.most}, median ${objects.median}`],
@@ -81,6 +85,7 @@ export function accountLines(account: Account): readonly string[] {
     ['ended the same', String(verdicts.equal)],
     ['kube-controller-manager differs with itself', String(verdicts['kcm-differs'])],
     ['ended differently as it is meant to', String(verdicts.listed)],
+    ['ended differently, and it is known why', String(verdicts.known)],
     ['ended differently', String(verdicts.different)],
   ];
   const width = Math.max(...rows.map(([what]) => what.length));
@@ -91,6 +96,7 @@ export function accountLines(account: Account): readonly string[] {
       ({ seed, isWild, isOneOfKcms }) =>
         `  seed ${seed}${isWild ? ' (wild)' : ''}: runs of kube-controller-manager differ; FleetGC ended as ${isOneOfKcms ? 'one of them' : 'none of them'}`,
     ),
+    ...known.map((seed) => `  seed ${seed} differs as test/compare/history/known.ts says`),
     ...different.flatMap(({ seed, differences }) => [
       `  seed ${seed} differs:`,
       ...differences.map(({ text }) => `    ${text}`),

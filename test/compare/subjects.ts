@@ -5,6 +5,7 @@ import { drawPods } from './history/draw-pods.ts';
 import { drawRequests } from './history/draw-requests.ts';
 import type { History } from './history/history.ts';
 import { OWNED_KIND_IDS } from './history/kinds.ts';
+import { withKnown } from './history/known.ts';
 import { LISTED, LISTED_ENDED_PODS, type Listed, listedHistory } from './history/listed.ts';
 import { leftToDo } from './judge/left.ts';
 import { leftOfJobs, leftOfRequests } from './judge/left-expiring.ts';
@@ -57,7 +58,7 @@ const OWNERSHIP = subject({
   sight: { kinds: OWNED_KIND_IDS, isWhole: false },
   end: { left: leftToDo, stalledMs: STALLED_MS },
   trace: OWNED_TRACE,
-  draw: drawHistory,
+  draw: (seed) => withKnown(drawHistory(seed)),
 });
 
 const PODS = subject({

@@ -93,6 +93,8 @@ export interface History {
   readonly bursts: readonly (readonly Step[])[];
   /** These objects are meant to end differently, by this rule. */
   readonly listed?: { readonly rule: string; readonly ids: readonly number[] };
+  /** These may, and no others. */
+  readonly known?: { readonly rule: string; readonly why: string; readonly ids: readonly number[] };
 }
 
 export const FOREIGN_FINALIZER = 'compare.fleetgc.io/held';

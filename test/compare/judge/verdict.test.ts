@@ -101,6 +101,15 @@ test('what is meant to end differently has to, in all of these objects and in no
   ]);
 });
 
+test('where it is known why a seed ends differently, no other object may', () => {
+  const verdictFor = (ids: readonly number[]) =>
+    judged(
+      { ...SEED, known: { rule: 'C13', why: 'chance', ids } },
+      { kcm: [ended('kcm-1', object(1), object(2))], fleetgc: [ended('fleetgc-1', object(1))], none: NONE },
+    ).verdict;
+  expect([verdictFor([2]), verdictFor([1, 2]), verdictFor([1])]).toEqual(['known', 'known', 'different']);
+});
+
 test('where its own runs differ there is nothing to compare with', () => {
   const kcm = [ended('kcm-1', object(1)), ended('kcm-2', object(1)), ended('kcm-3', object(2))];
   expect(judgedOf({ kcm })).toMatchObject({ verdict: 'kcm-differs', isOneOfKcms: true });

@@ -5,9 +5,10 @@ import { stateText } from './state.ts';
 
 /**
  * `kcm-differs`: its own runs ended differently, so that there is nothing to compare with. `different`: its runs agree, and ours is
- * another. `listed`: it is so in just those objects for which it is meant to be, and in all of them.
+ * another. `listed`: it is so in just those objects for which it is meant to be, and in all of them. `known`: in none but those of
+ * which somebody found out why.
  */
-export type Verdict = 'equal' | 'kcm-differs' | 'listed' | 'different';
+export type Verdict = 'equal' | 'kcm-differs' | 'listed' | 'known' | 'different';
 
 /** How a seed ended with each collector, and with none. */
 export interface SeedEndings {
@@ -49,21 +50,26 @@ const distinct = (endings: readonly Ended[]): readonly Ended[] => [
 
 function verdictOf(
   { kcm, fleetgc }: Pick<SeedEndings, 'kcm' | 'fleetgc'>,
-  listed: History['listed'],
+  { listed, known }: Pick<History, 'listed' | 'known'>,
 ): Verdict {
   if (texts(kcm).size > 1) return 'kcm-differs';
   const [first] = kcm;
   const differing = new Set(
     fleetgc.flatMap((ours) => (first === undefined ? [] : differences(first, ours).map(({ id }) => id))),
   );
-  if (listed === undefined) return differing.size === 0 ? 'equal' : 'different';
+  if (listed === undefined) {
+    if (differing.size === 0) return 'equal';
+    return known !== undefined && [...differing].every((id) => known.ids.includes(id))
+      ? 'known'
+      : 'different';
+  }
   return differing.size === listed.ids.length && listed.ids.every((id) => differing.has(id))
     ? 'listed'
     : 'different';
 }
 
 export function judged(history: History, { kcm, fleetgc, none }: SeedEndings): SeedOutcome {
-  const { seed, isWild, listed } = history;
+  const { seed, isWild } = history;
   const [first] = kcm;
   const [ours] = fleetgc;
   if (first === undefined || ours === undefined) throw new RangeError(`seed ${seed} was not played`);
@@ -71,7 +77,7 @@ export function judged(history: History, { kcm, fleetgc, none }: SeedEndings): S
     seed,
     isWild,
     objects: stepsOf(history).filter((step) => step.do === 'create').length,
-    verdict: verdictOf({ kcm, fleetgc }, listed),
+    verdict: verdictOf({ kcm, fleetgc }, history),
     isEffective: !texts([none]).has(stateText(ours.state)),
     survivors: { kcm: first.state.size, fleetgc: ours.state.size, none: none.state.size },
     differences: distinct([...kcm, ...fleetgc]).flatMap((other) => differences(first, other)),
