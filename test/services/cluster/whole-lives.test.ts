@@ -1,12 +1,15 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { ApiKind } from '../../../packages/kube-api/resources.ts';
 import type { Owner } from '../../../sim/api-server/deeds.ts';
-import { CONFIG_MAP } from '../../../sim/api-server/kinds.ts';
+import { CONFIG_MAP, LEASE } from '../../../sim/api-server/kinds.ts';
 import type { ApiObject } from '../../../sim/api-server/objects.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { ClusterWorld } from './support/cluster-world.ts';
 
 /** Whole lives of owners and what they own, as the end-to-end tests of Kubernetes have them; in both profiles. */
 const PROFILES = ['fleetgc', 'kubernetes'] as const;
+
+const NODE: ApiKind = { group: '', version: 'v1', kind: 'Node', resource: 'nodes', namespaced: false };
 
 interface Made {
   readonly owners?: readonly string[];
@@ -274,5 +277,22 @@ describe.each(PROFILES)('in profile %s', (profile) => {
       expect.objectContaining({ left: [] }),
       expect.objectContaining({ left: [] }),
     ]);
+  });
+
+  test('[cluster M9] the Lease of a node goes after its node, and no other', async () => {
+    const world = new ClusterWorld([NODE]);
+    world.policy = clusterPolicy({ profile });
+    const leaseOf = (name: string): Owner => ({ kind: LEASE, name: { namespace: 'kube-node-lease', name } });
+    const nodes = ['goes', 'stays'].map((name) =>
+      world.deeds.create({ kind: NODE, name: { namespace: '', name } }),
+    );
+    for (const owner of nodes) world.deeds.create({ ...leaseOf(owner.name.name), owner });
+    world.deeds.create(leaseOf('of-nobody'));
+    await world.begin();
+    await world.pass(3);
+    for (const node of nodes.slice(0, 1)) world.deeds.delete(node, 'Background');
+    await world.passUntil('the Lease to go', () => !world.deeds.isThere(leaseOf('goes')));
+    await world.pass(30);
+    expect(['stays', 'of-nobody'].map((name) => world.deeds.isThere(leaseOf(name)))).toEqual([true, true]);
   });
 });
