@@ -12,9 +12,10 @@ Options:
   --only NAME      only this benchmark, may be repeated: latency, capacity, neighbours, relief,
                    throughput, workers, rebalance, start, catch-up, idle, executors, growth, brokers, bytes,
                    plan, decide, parse, signatures, kubelet, audit; and two that no other run has, with ten thousand
-                   nodes, some twenty minutes and 10 GB of disk each: catch-up-large, growth-bytes; and five about
-                   clusters, five to fifteen minutes each: cluster, cluster-limits, cluster-apart, cluster-large
-                   beside kube-controller-manager on an API server, and cluster-parts, which needs nothing
+                   nodes, some twenty minutes and 10 GB of disk each: catch-up-large, growth-bytes; and six about
+                   clusters, five to twenty minutes each: cluster, cluster-limits, cluster-apart, cluster-large
+                   beside kube-controller-manager on an API server, cluster-many with a thousand simulated
+                   clusters and 6 GB of memory, and cluster-parts, which needs nothing
   --json           print JSON in place of the table
   --output FILE    keep the last JSON of each benchmark in this file, and a page to read beside it
                    (default: ${OUTPUT} and .md)
@@ -52,6 +53,7 @@ const ASKED_FOR_ALONE = [
   'cluster-apart',
   'cluster-large',
   'cluster-parts',
+  'cluster-many',
 ] as const;
 export const BENCHMARKS = [...USUAL, ...ASKED_FOR_ALONE] as const;
 export type BenchmarkName = (typeof BENCHMARKS)[number];

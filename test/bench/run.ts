@@ -10,6 +10,7 @@ import { benchCatchUp, benchCatchUpLarge } from './benchmarks/catch-up.ts';
 import { benchCluster, benchClusterLimits } from './benchmarks/cluster.ts';
 import { benchClusterApart } from './benchmarks/cluster-apart.ts';
 import { benchClusterLarge } from './benchmarks/cluster-large.ts';
+import { benchClusterMany } from './benchmarks/cluster-many.ts';
 import { benchClusterParts } from './benchmarks/cluster-parts.ts';
 import { benchDecide } from './benchmarks/decide.ts';
 import { benchExecutors } from './benchmarks/executors.ts';
@@ -51,6 +52,7 @@ const RUN_WITH_BROKERS = {
   growth: benchGrowth,
   'growth-bytes': benchGrowthBytes,
   brokers: benchBrokers,
+  'cluster-many': benchClusterMany,
 } as const;
 type BrokersName = keyof typeof RUN_WITH_BROKERS;
 /** These have API servers of their own. */

@@ -20,6 +20,17 @@ export interface ScriptArguments {
     readonly authority: string;
     readonly token: string;
   };
+  readonly 'many-clusters': {
+    readonly brokers: readonly string[];
+    /** Number of its first cluster. */
+    readonly first: number;
+    readonly count: number;
+    /** Of each cluster. */
+    readonly objects: number;
+    /** Of each round, over all its clusters. */
+    readonly rollOuts: number;
+    readonly perSecond: number;
+  };
   readonly 'many-nodes': {
     readonly brokers: readonly string[];
     readonly first: number;

@@ -24,8 +24,8 @@ import { recordOf } from '../../../support/logs/log-record.ts';
 import { readableLog } from '../../../support/logs/readable-log.ts';
 import { manualTime } from '../../../support/manual-time.ts';
 import { nextLook } from '../../../support/next-look.ts';
-import { directConnection, Watches } from './direct-connection.ts';
 import { Life } from './life.ts';
+import { mortalConnection, Watches } from './mortal-connection.ts';
 
 const DATE_MS = 1_800_000_000_000;
 
@@ -83,7 +83,7 @@ export class ClusterWorld {
   join(dies: Life['dies'] = null): Life {
     const life = new Life(dies);
     const nowMs = (): number => this.time.now().sinceBootMs;
-    const connection = directConnection(this, life, this.time.sleep, nowMs);
+    const connection = mortalConnection(this, life, this.time.sleep, nowMs);
     const common = { sleep: this.time.sleep, random: () => 0, nowMs, logger: pino({ level: 'silent' }) };
     const agent = new ClusterAgent('c1', {
       ...common,
