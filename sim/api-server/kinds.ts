@@ -18,7 +18,6 @@ export const REPLICATION_CONTROLLER = kind('', 'ReplicationController', 'replica
 export const JOB = kind('batch', 'Job', 'jobs');
 export const EVENT = kind('', 'Event', 'events');
 export const LEASE = kind('coordination.k8s.io', 'Lease', 'leases');
-export const JOB = kind('batch', 'Job', 'jobs');
 export const NODE = kind('', 'Node', 'nodes', false);
 
 /** What it serves where nothing else is said. */
