@@ -31,7 +31,7 @@ import { Outbox, type Outgoing } from './results/outbox.ts';
 import type { RecentResults } from './results/recent-results.ts';
 
 export interface ClusterExecutorDeps
-  extends Pick<Attempting, 'index' | 'policy' | 'objectionTo' | 'nowMs' | 'save'> {
+  extends Pick<Attempting, 'index' | 'localHold' | 'policy' | 'objectionTo' | 'nowMs' | 'save'> {
   readonly identity: ClusterIdentity;
   readonly connection: ApiConnection;
   /** Its own results of the past hour. */
@@ -166,7 +166,9 @@ export class ClusterExecutor {
 
   /** Why nothing of the command is done. */
   #refusalOf(command: ClusterCommand): CommandRefused | null {
-    const { identity, connection, nowMs, policy } = this.#deps;
+    const { identity, connection, nowMs, policy, localHold } = this.#deps;
+    const hold = localHold();
+    if (hold !== null) return { reason: 'held', message: hold };
     const now = { identity, time: connection.clock.at(nowMs()), inForce: policy() };
     return commandRefusal(command, now) ?? this.#crowded(command);
   }

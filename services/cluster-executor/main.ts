@@ -17,6 +17,7 @@ import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../../schemas/events/cluster-co
 import { type ClusterIdentity, SUBJECTS } from '../../schemas/events/identity.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
+import { LocalHold } from './checks/local-hold.ts';
 import { ClusterExecutor } from './executor.ts';
 import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
 import { earliestNow, readRecentResults } from './read-recent-results.ts';
@@ -41,6 +42,8 @@ export interface RunClusterExecutor {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly requestsPerSecond: number;
+  /** The file of the cluster's own people; `null` where none was named. */
+  readonly localFile: string | null;
   /** Told of the consumer once it runs, for readiness. */
   readonly onStarted: (consumer: Consumer) => void;
 }
@@ -70,6 +73,7 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     identity,
     connection: deps.connection,
     index: deps.index,
+    localHold: localHoldOf(deps),
     policy: () => policyInForce(deps.policies, identity),
     objectionTo: (keyId) => distrust(trust, keyId, identity),
     recent,
@@ -109,6 +113,14 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     ending.abort();
     await running;
   }
+}
+
+function localHoldOf({ localFile, logger }: RunClusterExecutor): () => string | null {
+  if (localFile === null) return () => null;
+  const hold = new LocalHold(localFile, logger);
+  // Said at once, and not with the first command.
+  hold.objection();
+  return () => hold.objection();
 }
 
 const JOURNAL_BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };

@@ -48,6 +48,10 @@ export const removingOptions = {
     description:
       'Requests to the API server that carry commands out, at most so many a second, and twice as many at once. Reading the cluster does not count.',
   }),
+  localFile: withMeta(FilePath.optional(), {
+    description:
+      'File of the cluster’s own people. While it says "hold: true", is not there or cannot be understood, nothing is done, whatever policies say.',
+  }),
 };
 
 /** What only the removing half needs, where it runs by itself. */
@@ -59,6 +63,8 @@ export const clusterExecutorOptions = {
   }),
 };
 
+const RemovingOptions = z.object(removingOptions);
+export type RemovingOptions = z.infer<typeof RemovingOptions>;
 const TurnOptions = z.object(turnOptions);
 export type TurnOptions = z.infer<typeof TurnOptions>;
 const ApiServerOptions = z.object(apiServerOptions);

@@ -8,6 +8,7 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import type { ClusterAgent } from '../cluster-agent/agent.ts';
 import { createClusterAgent } from '../cluster-agent/main.ts';
 import { executorGroup, type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
+import type { RemovingOptions } from './cluster-options.ts';
 import type { OpenCluster } from './open-cluster.ts';
 import type { Turns } from './turns.ts';
 
@@ -24,7 +25,7 @@ interface UnderPolicies {
 
 /** What only the removing half needs. */
 interface Removing extends UnderPolicies {
-  readonly requestsPerSecond: number;
+  readonly removing: RemovingOptions;
 }
 
 interface RemovingAlone extends Removing {
@@ -103,7 +104,7 @@ function agentOf(
 
 function executorDeps(
   { process, cluster: { identity, connection } }: ClusterRun,
-  { policies, requestsPerSecond }: Removing,
+  { policies, removing }: Removing,
   { publisher, ...beside }: Pick<RunClusterExecutor, 'publisher' | 'index' | 'marks'>,
 ): RunClusterExecutor {
   const { log, trust, metrics, logger, sources } = process;
@@ -112,7 +113,8 @@ function executorDeps(
     identity,
     connection,
     ...beside,
-    requestsPerSecond,
+    requestsPerSecond: removing.apiRequestsPerSecond,
+    localFile: removing.localFile ?? null,
     policies: policies.current.cluster,
     log,
     trust,

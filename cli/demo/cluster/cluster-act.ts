@@ -44,8 +44,8 @@ export function clusterPolicy(): WrittenClusterPolicy {
   return first;
 }
 
-/** As fast as `cluster run` where nothing is said. */
-const { apiRequestsPerSecond: requestsPerSecond } = z.object(removingOptions).parse({});
+/** As `cluster run` where nothing is said. */
+const removing = z.object(removingOptions).parse({});
 
 export interface ClusterAct {
   readonly process: ServiceProcess;
@@ -95,7 +95,7 @@ export async function playClusterAct(act: ClusterAct, signal: AbortSignal): Prom
     [
       (stop) => watchCluster({ log, fromMs: sources.now() }, onNews, stop),
       (stop) => runDeciders(['graph-gc'], { process, policies, signal: stop }),
-      (stop) => runCluster({ process, cluster, signal: stop }, { policies, requestsPerSecond }),
+      (stop) => runCluster({ process, cluster, signal: stop }, { policies, removing }),
       async (stop) => {
         await playScenes(SCENES, { deeds, settled, announce, sources }, stop);
         ending.abort();

@@ -6,6 +6,7 @@ import { runEvery, runTogether, untilAborted } from '../../../packages/process/l
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
 import type { ServiceProcess } from '../../../packages/service/service-process.ts';
 import { ClusterDeciderName } from '../../../schemas/events/deciders.ts';
+import type { RemovingOptions } from '../../../services/cluster/cluster-options.ts';
 import type { OpenCluster } from '../../../services/cluster/open-cluster.ts';
 import { runCluster } from '../../../services/cluster/run-cluster.ts';
 import { runDeciders } from '../../../services/deciders/run-deciders.ts';
@@ -20,7 +21,7 @@ export interface ClusterPipeline {
   readonly cluster: OpenCluster;
   readonly written: readonly WrittenClusterPolicy[];
   readonly logPath: string;
-  readonly requestsPerSecond: number;
+  readonly removing: RemovingOptions;
   readonly json: boolean;
   readonly print: (line: string) => void;
 }
@@ -30,7 +31,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /** Everything for one cluster: the log is made ready, the policies are settled, and then all parts run together. */
 export async function runClusterPipeline(pipeline: ClusterPipeline, signal: AbortSignal): Promise<void> {
-  const { process, cluster, logPath, json, print, requestsPerSecond } = pipeline;
+  const { process, cluster, logPath, json, print, removing } = pipeline;
   const fromMs = process.sources.now();
   const policies = await prepare(pipeline, signal);
   if (signal.aborted) return;
@@ -52,7 +53,7 @@ export async function runClusterPipeline(pipeline: ClusterPipeline, signal: Abor
       (stop) =>
         json ? untilAborted(stop) : runEvery(LOOK_EVERY_MS, changes, { sleep: sources.wait, signal: stop }),
       (stop) => runDeciders(ClusterDeciderName.options, { process, policies, signal: stop }),
-      (stop) => runCluster({ process, cluster, signal: stop }, { policies, requestsPerSecond }),
+      (stop) => runCluster({ process, cluster, signal: stop }, { policies, removing }),
     ],
     signal,
   );

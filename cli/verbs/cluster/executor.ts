@@ -45,7 +45,7 @@ export const verb = defineVerb({
     await using process = await openService('cluster-executor', options, trust, context);
     const policies = process.followPolicies(null);
     const turns = openTurns({ role: 'executor', process, cluster: open, options });
-    const removing = { policies, state, requestsPerSecond: options.apiRequestsPerSecond };
-    await runExecutorOnly({ process, cluster: open, signal }, { ...removing, turns });
+    const removing = { policies, state, removing: options, turns };
+    await runExecutorOnly({ process, cluster: open, signal }, removing);
   },
 });

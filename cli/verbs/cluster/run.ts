@@ -42,7 +42,7 @@ export const verb = defineVerb({
     logMaxSize,
     ...removingOptions,
   }),
-  run: async ({ policy: paths = [], json, httpAddress, apiRequestsPerSecond, ...options }, context) => {
+  run: async ({ policy: paths = [], json, httpAddress, ...options }, context) => {
     const { logger, print, signal, environment } = context;
     const logPath = options.logPath ?? join(STATE_DIRECTORY, `cluster-${options.cluster}.db`);
     const written = requireValid(loadClusterPolicyFiles(paths), logger, 'nothing was started');
@@ -59,7 +59,7 @@ export const verb = defineVerb({
       httpAddress,
       logger: quieter(logger),
     });
-    const told = { logPath, json, print, requestsPerSecond: apiRequestsPerSecond };
+    const told = { logPath, json, print, removing: options };
     await runClusterPipeline({ process, cluster, written, ...told }, signal);
   },
 });

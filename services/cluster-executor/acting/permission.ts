@@ -7,6 +7,8 @@ import type { Order } from '../order.ts';
 import type { ClusterPolicyInForce } from '../ports.ts';
 
 export interface Permitting {
+  /** Why the cluster's own people hold everything; `null` where they do not. */
+  readonly localHold: () => string | null;
   readonly policy: () => ClusterPolicyInForce;
   /** Whether the key that signed an order still counts; why not, in a sentence. */
   readonly objectionTo: (keyId: string | null) => string | null;
@@ -17,11 +19,13 @@ export interface Permitting {
 export function permissionFor(
   order: Order,
   connection: Pick<ApiConnection, 'clock'>,
-  { policy, objectionTo, nowMs }: Permitting,
+  { localHold, policy, objectionTo, nowMs }: Permitting,
 ): Permission | Stop {
   const { command, received } = order;
   const late = latenessOf(order, connection, nowMs());
   if (late !== null) return late;
+  const hold = localHold();
+  if (hold !== null) return refused('held', hold);
   const distrust = objectionTo(received.signedBy);
   if (distrust !== null) return refused('not-trusted', distrust);
   const inForce = policyFor(command, policy());

@@ -1,8 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { exceededYamlBound } from '../../../packages/process/options/yaml-bounds.ts';
+import { yamlValueOf } from '../../../packages/process/options/yaml-value.ts';
 import { Globs } from '../../../schemas/policy/glob.ts';
 
 /** A larger file is no list of patterns but a mistake. */
@@ -60,7 +59,7 @@ export async function readLocalFile(path: string): Promise<FileNow> {
 }
 
 export function parseLocalRules(path: string, text: string): LocalRules {
-  const parsed = parseYaml(text);
+  const parsed = yamlValueOf(text);
   if (!parsed.ok) return held(path, parsed.problem);
   // Also what a file looks like that somebody is just writing.
   if (parsed.value === null) return held(path, 'it is empty; write "{}" where nothing is to be restricted');
@@ -77,33 +76,6 @@ function issueText(issue: z.core.$ZodIssue): string {
 
 const noSuchSetting = (key: string): string =>
   `there is no setting ${key}, only ${Object.keys(LocalFile.shape).join(', ')}`;
-
-type Parsed =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly problem: string };
-
-function parseYaml(text: string): Parsed {
-  const exceeded = exceededYamlBound(text);
-  if (exceeded !== null) return { ok: false, problem: exceeded };
-  const lines = new LineCounter();
-  // The parser's own way to tell the place looks through the file once for each fault.
-  const options = {
-    uniqueKeys: true,
-    stringKeys: true,
-    prettyErrors: false,
-    logLevel: 'error',
-    lineCounter: lines,
-  } as const;
-  try {
-    const document = parseDocument(text, options);
-    const [fault] = document.errors;
-    if (fault === undefined) return { ok: true, value: document.toJS() };
-    const { line, col } = lines.linePos(fault.pos[0]);
-    return { ok: false, problem: `${fault.message} at line ${line}, column ${col}` };
-  } catch (error) {
-    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
-  }
-}
 
 const held = (path: string, problem: string): Extract<LocalRules, { kind: 'held' }> => ({
   kind: 'held',

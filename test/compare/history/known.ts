@@ -25,6 +25,16 @@ const KNOWN: Readonly<Record<number, Known>> = {
     why: 'o14 waits for nobody, and is gone before its dependent is looked at, which then goes in the background',
     ids: [24],
   },
+  188: {
+    rule: 'C8',
+    why: 'o9 lists o6 twice, and blocks it with the first reference alone; to kube-controller-manager it blocked nobody, so o6 waits for ever',
+    ids: [6],
+  },
+  196: {
+    rule: 'C8',
+    why: 'o89 lists o85 twice in that way, so o85 waits for ever, and with it o54 and o45',
+    ids: [45, 54, 85],
+  },
 };
 
 /** The history with what is known of it. */

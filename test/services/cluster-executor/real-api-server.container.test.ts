@@ -67,6 +67,7 @@ beforeAll(async () => {
       connection: accounts.connection(ofExecutor),
       index,
       policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy), approvals: [] }),
+      localHold: () => null,
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void results.push(...events.map(({ event }) => checked(event))),

@@ -63,6 +63,7 @@ class ExecutorCluster {
       connection: this.api.connection(),
       index: null,
       policy: () => ({ kind: 'policy', record: POLICY, approvals: [] }),
+      localHold: () => null,
       objectionTo: () => null,
       recent: NO_RESULTS,
       publish: async (events) => void this.results.push(...events.map(({ event }) => event)),

@@ -76,6 +76,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
     connection: api.connection(),
     index: null,
     policy: () => ({ kind: 'policy', record: clusterPolicyRecord(state.policy), approvals: state.approvals }),
+    localHold: () => null,
     objectionTo: () => null,
     recent: NO_RESULTS,
     publish: async (events) => {

@@ -104,6 +104,7 @@ export class ClusterWorld {
       connection,
       index: agent,
       policy: () => ({ kind: 'policy', record: clusterPolicyRecord(this.policy), approvals: [] }),
+      localHold: () => null,
       objectionTo: () => null,
       recent: recentResults(this.results),
       publish: (events) => life.step(() => void this.results.push(...events.map(({ event }) => event))),
