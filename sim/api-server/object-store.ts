@@ -12,6 +12,12 @@ export interface Change {
   readonly version: number;
 }
 
+/** All objects at one moment. */
+export interface Saved {
+  readonly objects: ReadonlyMap<string, { readonly kind: ApiKind; readonly object: ApiObject }>;
+  readonly version: number;
+}
+
 /** Older changes are forgotten, as a real server forgets them. */
 const MAX_CHANGES = 10_000;
 /** As of an etcd that has lived a while: what came before the first change is not known. */
@@ -19,7 +25,7 @@ const FIRST_VERSION = 1_000;
 
 /** All objects of a cluster, with one count of versions for all kinds. */
 export class ObjectStore {
-  readonly #objects = new Map<string, { readonly kind: ApiKind; readonly object: ApiObject }>();
+  #objects = new Map<string, { readonly kind: ApiKind; readonly object: ApiObject }>();
   readonly #listeners = new Set<(change: Change) => void>();
   #changes: Change[] = [];
   #oldest = FIRST_VERSION;
@@ -54,6 +60,18 @@ export class ObjectStore {
   remove(kind: ApiKind, object: ApiObject): void {
     this.#objects.delete(keyOf(kind, nameOf(object)));
     this.#tell('DELETED', kind, this.#next(object));
+  }
+
+  save(): Saved {
+    return { objects: new Map(this.#objects), version: this.#version };
+  }
+
+  /** As an etcd that was restored from a snapshot: also versions go back, and nothing is known of what came before. */
+  restore({ objects, version }: Saved): void {
+    this.#objects = new Map(objects);
+    this.#version = version;
+    this.#changes = [];
+    this.#oldest = version;
   }
 
   /** What happened after this version; `null` where that is not known any more. */

@@ -26,13 +26,17 @@ afterAll(async () => {
 });
 
 test.each([
-  [1, 1],
-  [4, 1],
-])('whatever goes wrong in round %i-%i, nothing is lost, doubled or wrongly removed', async (seed, round) => {
-  const { outcome, violations, problem, counts } = await campaign.round(
-    `${seed}-${round}`,
-    drawSchedule(roundSeed(seed, round)),
-  );
-  expect({ outcome, violations, problem }).toEqual({ outcome: 'held', violations: [], problem: null });
-  expect(counts?.removals).toBeGreaterThan(0);
-});
+  [1, 1, 'nodes'],
+  [4, 1, 'nodes'],
+  [2, 1, 'cluster'],
+] as const)(
+  'whatever goes wrong in round %i-%i about %s, nothing is lost, doubled or wrongly removed',
+  async (seed, round, subject) => {
+    const { outcome, violations, problem, counts } = await campaign.round(
+      `${seed}-${round}-${subject}`,
+      drawSchedule(roundSeed(seed, round), subject),
+    );
+    expect({ outcome, violations, problem }).toEqual({ outcome: 'held', violations: [], problem: null });
+    expect(counts?.removals).toBeGreaterThan(0);
+  },
+);

@@ -25,12 +25,15 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test.concurrent.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])(
-  'whatever goes wrong in round %i, nothing is lost, doubled or wrongly removed',
-  async (round) => {
+const NODES = Array.from({ length: 10 }, (_, index) => ['nodes', index + 1] as const);
+const CLUSTERS = Array.from({ length: 2 }, (_, index) => ['cluster', index + 1] as const);
+
+test.concurrent.each([...NODES, ...CLUSTERS])(
+  'whatever goes wrong with the %s of round %i, nothing is lost, doubled or wrongly removed',
+  async (subject, round) => {
     const { outcome, violations, problem, counts } = await campaign.round(
-      `2-${round}`,
-      drawSchedule(roundSeed(2, round)),
+      `2-${round}-${subject}`,
+      drawSchedule(roundSeed(2, round), subject),
     );
     expect({ outcome, violations, problem }).toEqual({ outcome: 'held', violations: [], problem: null });
     expect(counts?.removals).toBeGreaterThan(0);

@@ -12,16 +12,18 @@ import { buildCopy } from './planted/plant.ts';
 import { PLANTED } from './planted/planted.ts';
 import type { Outcome } from './round.ts';
 import { readSchedule } from './schedule/read-schedule.ts';
-import { drawSchedule, roundSeed, type Schedule } from './schedule/schedule.ts';
+import { drawSchedule, roundSeed, type Schedule, subjectOf } from './schedule/schedule.ts';
 import { shrink } from './schedule/shrink.ts';
 
 type Named = readonly [name: string, schedule: Schedule];
 
-function schedulesOf({ schedule, seed, rounds, planted }: ChaosOptions): readonly Named[] {
+function schedulesOf(options: ChaosOptions): readonly Named[] {
+  const { schedule, seed, rounds, planted, subject } = options;
   if (schedule !== null) return [['replayed', readSchedule(schedule)]];
   return Array.from({ length: rounds }, (_, index): Named => {
     const number = index + 1;
-    return [`${planted ?? seed}-${number}`, drawSchedule(roundSeed(seed, number))];
+    const ofRound = roundSeed(seed, number);
+    return [`${planted ?? seed}-${number}`, drawSchedule(ofRound, subject ?? subjectOf(ofRound))];
   });
 }
 

@@ -1,13 +1,16 @@
 import { parseArgs } from 'node:util';
+import { SUBJECTS, type Subject } from './schedule/schedule.ts';
 
 export const HELP = `Usage: npm run chaos -- [OPTIONS]
 
-Plays random faults on a real fleet: each part a process of its own, a real Kafka broker, nodes whose runtimes are made up,
-or in four rounds of ten real containerd, and whose own truth is written down. Needs root (it mounts small filesystems) and what the container suites of npm test need.
+Plays random faults on a real fleet: each part a process of its own, and a real Kafka broker. Two rounds of three are about nodes
+whose runtimes are made up, or in four rounds of ten real containerd, and one is about a cluster whose API server is made up. Their own
+truth is written down. Needs root (it mounts small filesystems) and what the container suites of npm test need.
 
 Options:
   --seed N          of the campaign; each round has a schedule of its own that follows from it (default: 1)
   --rounds R        how many (default: 10)
+  --subject S       nodes or cluster: all rounds are about that
   --lanes L         so many rounds run beside each other, each on a broker of its own (default: 1)
   --schedule FILE   plays the one schedule in this file, as it stands under "schedule" in a line of the outcomes
   --out FILE        a line of JSON for each round is added to it (default: .fleetgc/chaos/outcomes.ndjson); what a round
@@ -25,6 +28,8 @@ bug was found, 1 when it was not.
 export interface ChaosOptions {
   readonly seed: number;
   readonly rounds: number;
+  /** `null`: of both kinds. */
+  readonly subject: Subject | null;
   readonly lanes: number;
   readonly schedule: string | null;
   readonly out: string;
@@ -42,6 +47,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
     options: {
       seed: text,
       rounds: text,
+      subject: text,
       lanes: text,
       schedule: text,
       out: text,
@@ -62,6 +68,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
   return {
     seed: wholeNumber('--seed', seed),
     rounds: wholeNumber('--rounds', rounds),
+    subject: subjectIn(values.subject),
     lanes: Math.max(1, wholeNumber('--lanes', lanes)),
     schedule,
     out,
@@ -70,6 +77,13 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
     planted,
     help,
   };
+}
+
+function subjectIn(text: string | undefined): Subject | null {
+  if (text === undefined) return null;
+  const subject = SUBJECTS.find((each) => each === text);
+  if (subject) return subject;
+  throw new Error(`--subject is ${text}; it must be ${SUBJECTS.join(' or ')}`);
 }
 
 function wholeNumber(option: string, text: string): number {

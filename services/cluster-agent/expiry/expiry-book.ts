@@ -72,6 +72,11 @@ export class ExpiryBook implements ReflectorSink {
     return { candidates: taken, ...(shares.length > 0 && { shares }) };
   }
 
+  /** What was told is due as if it had not been: something else may be decided of it. */
+  tellAgain(): void {
+    for (const [uid, { dueAtMs }] of this.#known) this.#due.put(uid, dueAtMs);
+  }
+
   /** The next that is due, and may be told. */
   #next(serverMs: number): Known | null {
     for (let uid = this.#due.take(serverMs); uid !== null; uid = this.#due.take(serverMs)) {

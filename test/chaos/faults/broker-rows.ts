@@ -1,12 +1,13 @@
 import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
 import { deleteTopics, forgetOffsets } from '../broker/topics.ts';
-import { CLIENTS, SERVICE_NAMES, SERVICES } from '../fleet/shape.ts';
-import { between, nothing, one, type RowsOf } from './row.ts';
+import type { Grounds } from '../fleet/grounds.ts';
+import { type Shape, serviceNamesOf } from '../fleet/shape.ts';
+import { between, type CommonRowsOf, nothing, one } from './row.ts';
+
+type Kinds = 'broker-killed' | 'broker-frozen' | 'broker-full' | 'network' | 'topic-anew' | 'offsets-lost';
 
 /** What happens to the broker, the way to it, and what it keeps. */
-export const BROKER_ROWS: RowsOf<
-  'broker-killed' | 'broker-frozen' | 'broker-full' | 'network' | 'topic-anew' | 'offsets-lost'
-> = {
+export const brokerRows = ({ services, clients }: Shape): CommonRowsOf<Grounds, Kinds> => ({
   'broker-killed': {
     weight: 1,
     draw: (random) => ({ forMs: between(random, 0, 3_000) }),
@@ -26,7 +27,7 @@ export const BROKER_ROWS: RowsOf<
     weight: 4,
     draw: (random) => ({
       forMs: between(random, 1_000, 10_000),
-      client: one(random, CLIENTS),
+      client: one(random, clients),
       trouble: one(random, [
         { how: 'silent' },
         { how: 'slow', delayMs: between(random, 50, 1_500) },
@@ -46,14 +47,14 @@ export const BROKER_ROWS: RowsOf<
   },
   'offsets-lost': {
     weight: 1,
-    draw: (random) => ({ forMs: 0, service: one(random, SERVICE_NAMES) }),
+    draw: (random) => ({ forMs: 0, service: one(random, serviceNamesOf({ services })) }),
     begin: ({ broker, parts }, { service }) =>
       broker.inTurn(async () => {
-        const replicas = parts.filter(({ name }) => SERVICES[name] === service);
+        const replicas = parts.filter(({ name }) => services[name] === service);
         await Promise.all(replicas.map((replica) => replica.hold()));
         await forgetOffsets(broker.address, `fleetgc-${service}`);
         for (const replica of replicas) replica.release();
         return nothing;
       }),
   },
-};
+});

@@ -61,9 +61,9 @@ export async function forge(
     const record = followed.records(topic).findLast((one) => isOf(node, one) && fits(eventOf(one)));
     return record === undefined ? null : { record, event: eventOf(record) };
   };
-  const signed = SIGN[signature];
   const statements = signature === 'self-certified' ? [keys.statementOfStranger()] : [];
-  await followed.publish([...statements, ...FORGE[forgery](last).map((record) => signed(record, keys))]);
+  const forgeries = FORGE[forgery](last).map((record) => signedAs(signature, record, keys));
+  await followed.publish([...statements, ...forgeries]);
 }
 
 type Sign = (record: OutgoingRecord, keys: FleetKeys) => OutgoingRecord;
@@ -86,6 +86,12 @@ const SIGN: Readonly<Record<ForgedSignature, Sign>> = {
   'other-fleet': signedBy((keys) => keys.current('decider'), 'another'),
   operator: signedBy((keys) => keys.current('operator')),
 };
+
+export const signedAs = (
+  signature: ForgedSignature,
+  record: OutgoingRecord,
+  keys: FleetKeys,
+): OutgoingRecord => SIGN[signature](record, keys);
 
 interface Last {
   readonly record: LogRecord;

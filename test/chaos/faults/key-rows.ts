@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteTopics } from '../broker/topics.ts';
-import type { Fleet, RestartHow } from '../fleet/fleet.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { Grounds, RestartHow } from '../fleet/grounds.ts';
 import { NODE_NAMES } from '../fleet/shape.ts';
-import { between, one, press, type RowsOf } from './row.ts';
+import { between, type CommonRowsOf, one, press, type RowsOf } from './row.ts';
 
 const HOUR_MS = 3_600_000;
 /** What has ended for so long has ended by everybody's clock. */
 const SURELY_ENDED_MS = 500;
 
 /** What happens to keys, and to what roots say of them. */
-export const KEY_ROWS: RowsOf<
-  'key-rotated' | 'key-revoked' | 'key-ended' | 'operator-revoked' | 'keys-lost'
-> = {
+export const KEY_ROWS: CommonRowsOf<Grounds, 'key-rotated' | 'operator-revoked' | 'keys-lost'> = {
   'key-rotated': {
     weight: 2,
     draw: (random) => ({ forMs: 0, how: one(random, ['in-turn', 'at-once'] as const) }),
@@ -20,6 +19,28 @@ export const KEY_ROWS: RowsOf<
       () =>
         replaceDecider(fleet, how),
   },
+  'operator-revoked': {
+    weight: 2,
+    draw: (random) => ({ forMs: between(random, 0, 5_000), isStolen: random() < 0.6 }),
+    begin: ({ operator }, revoking) => {
+      const replaced = operator.replaceKey(revoking);
+      return () => replaced;
+    },
+  },
+  'keys-lost': {
+    weight: 1,
+    draw: (random) => ({ forMs: between(random, 500, 8_000) }),
+    begin: ({ broker, operator, keys, untilDone }) =>
+      broker.inTurn(async () => {
+        await deleteTopics(broker.address, ['gc.keys']);
+        await operator.createTopics();
+        return () => keys.publishAll(untilDone);
+      }),
+  },
+};
+
+/** What happens to the deciders' key while a node has something to remove. */
+export const DECIDER_KEY_ROWS: RowsOf<'key-revoked' | 'key-ended'> = {
   'key-revoked': {
     weight: 2,
     draw: (random) => ({ forMs: between(random, 1_000, 8_000), node: one(random, NODE_NAMES) }),
@@ -53,24 +74,6 @@ export const KEY_ROWS: RowsOf<
       };
     },
   },
-  'operator-revoked': {
-    weight: 2,
-    draw: (random) => ({ forMs: between(random, 0, 5_000), isStolen: random() < 0.6 }),
-    begin: ({ operator }, revoking) => {
-      const replaced = operator.replaceKey(revoking);
-      return () => replaced;
-    },
-  },
-  'keys-lost': {
-    weight: 1,
-    draw: (random) => ({ forMs: between(random, 500, 8_000) }),
-    begin: ({ broker, operator, keys, untilDone }) =>
-      broker.inTurn(async () => {
-        await deleteTopics(broker.address, ['gc.keys']);
-        await operator.createTopics();
-        return () => keys.publishAll(untilDone);
-      }),
-  },
 };
 
 async function setBackOverEnd(fleet: Fleet, node: string, validForMs: number): Promise<void> {
@@ -81,11 +84,11 @@ async function setBackOverEnd(fleet: Fleet, node: string, validForMs: number): P
   clock(node).set(-HOUR_MS);
 }
 
-export const revokeDecider = ({ keys, untilDone }: Fleet): Promise<void> =>
+export const revokeDecider = ({ keys, untilDone }: Grounds): Promise<void> =>
   keys.revoke(untilDone, keys.current('decider'), 0);
 
 /** Another key for the services, which sign with it once they were started anew. */
-export async function replaceDecider(fleet: Fleet, how: RestartHow): Promise<void> {
+export async function replaceDecider(fleet: Grounds, how: RestartHow): Promise<void> {
   const { keys, untilDone, restartServices } = fleet;
   await keys.certify(untilDone, { key: keys.replace('decider'), role: 'decider' });
   await restartServices(how);

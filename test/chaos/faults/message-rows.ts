@@ -1,16 +1,17 @@
 import { seededRandom } from '../../../sim/workload/random.ts';
-import { NODE_NAMES } from '../fleet/shape.ts';
+import type { Grounds } from '../fleet/grounds.ts';
+import { NODE_NAMES, type Shape } from '../fleet/shape.ts';
 import { FORGERIES, forge, SIGNATURES } from './forgeries.ts';
-import { REPEATED_TOPICS, REPETITIONS, repeat } from './messages.ts';
-import { between, nothing, one, type RowsOf } from './row.ts';
+import { REPETITIONS, repeat } from './messages.ts';
+import { between, type CommonRowsOf, nothing, one, type RowsOf } from './row.ts';
 
-/** What comes over the log that should not. */
-export const MESSAGE_ROWS: RowsOf<'repeat' | 'forge'> = {
+/** What comes over the log once more. */
+export const repeatRows = ({ repeated }: Shape): CommonRowsOf<Grounds, 'repeat'> => ({
   repeat: {
     weight: 4,
     draw: (random) => ({
       forMs: 0,
-      topic: one(random, [...REPEATED_TOPICS, 'gc.node.commands', 'gc.node.commands']),
+      topic: one(random, repeated),
       how: one(random, REPETITIONS),
       count: between(random, 1, 40),
     }),
@@ -20,6 +21,10 @@ export const MESSAGE_ROWS: RowsOf<'repeat' | 'forge'> = {
         return nothing;
       }),
   },
+});
+
+/** What comes over the log that nobody wrote who may. */
+export const FORGE_ROWS: RowsOf<'forge'> = {
   forge: {
     weight: 4,
     draw: (random) => ({

@@ -3,17 +3,6 @@ import type { TopicName } from '../../../schemas/events/topics.ts';
 import type { Random } from '../../../sim/workload/random.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';
 
-/** Topics on which messages are repeated: everything but policies. */
-export const REPEATED_TOPICS = [
-  'gc.node.disk-stats',
-  'gc.node.inventory',
-  'gc.node.observe',
-  'gc.node.commands',
-  'gc.node.results',
-  'gc.node.decisions',
-  'gc.dead-letters',
-] as const satisfies readonly TopicName[];
-
 /** What is sent again: the oldest messages come late, the newest twice, and `shuffled` ones out of order. */
 export const REPETITIONS = ['oldest', 'newest', 'shuffled'] as const;
 export type Repetition = (typeof REPETITIONS)[number];

@@ -1,10 +1,11 @@
 import { POLICY_IDS } from '../fleet/policies.ts';
-import { NODE_NAMES } from '../fleet/shape.ts';
+import { executorOf, NODE_NAMES } from '../fleet/shape.ts';
+import { fillUp } from '../fleet/small-filesystem.ts';
 import { METHODS } from '../node/messages.ts';
-import { between, nothing, one, type RowsOf } from './row.ts';
+import { between, nothing, one, press, type RowsOf } from './row.ts';
 
-/** What happens to runtimes, and what people do. */
-export const NODE_ROWS: RowsOf<'runtime' | 'policy' | 'pause'> = {
+/** What happens to nodes and their runtimes, and what is put in force. */
+export const NODE_ROWS: RowsOf<'runtime' | 'policy' | 'kill-at' | 'reboot' | 'state-full'> = {
   runtime: {
     weight: 6,
     draw: (random) => ({
@@ -35,12 +36,38 @@ export const NODE_ROWS: RowsOf<'runtime' | 'policy' | 'pause'> = {
       return nothing;
     },
   },
-  pause: {
-    weight: 3,
-    draw: (random) => ({ forMs: between(random, 4_000, 15_000), where: one(random, ['*', ...NODE_NAMES]) }),
-    begin: async ({ operator }, { where }) => {
-      await operator.pause(where);
-      return () => operator.resume(where);
+  'kill-at': {
+    weight: 5,
+    draw: (random) => ({
+      forMs: between(random, 2_000, 15_000),
+      node: one(random, NODE_NAMES),
+      moment: one(random, ['before', 'after'] as const),
+    }),
+    begin: (fleet, { node, moment }) => {
+      const runtime = fleet.node(node);
+      const relax = press(fleet, node);
+      runtime.tell({ kind: 'stop-at', moment });
+      void runtime.says('stopped').then(() => {
+        fleet.part(executorOf(node)).kill();
+        runtime.tell({ kind: 'go-on' });
+      });
+      return () => {
+        runtime.tell({ kind: 'go-on' });
+        relax();
+      };
     },
+  },
+  reboot: {
+    weight: 1,
+    draw: (random) => ({ forMs: 0, node: one(random, NODE_NAMES) }),
+    begin: (fleet, { node }) => {
+      fleet.reboot(node);
+      return nothing;
+    },
+  },
+  'state-full': {
+    weight: 1,
+    draw: (random) => ({ forMs: between(random, 2_000, 10_000), node: one(random, NODE_NAMES) }),
+    begin: (fleet, { node }) => fillUp(fleet.node(node).stateDirectory),
   },
 };

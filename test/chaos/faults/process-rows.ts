@@ -1,7 +1,6 @@
-import type { Fleet } from '../fleet/fleet.ts';
-import { executorOf, MACHINES, NODE_NAMES, NODE_PART_NAMES, PART_NAMES } from '../fleet/shape.ts';
-import { fillUp } from '../fleet/small-filesystem.ts';
-import { between, nothing, one, press, type RowsOf } from './row.ts';
+import type { Grounds } from '../fleet/grounds.ts';
+import type { Shape } from '../fleet/shape.ts';
+import { between, type CommonRowsOf, nothing, one } from './row.ts';
 
 /** A second, a minute, an hour, a day, a year. */
 const CLOCK_STEPS_MS = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000];
@@ -9,67 +8,40 @@ const CLOCK_STEPS_MS = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000];
 /** A part that ends again and again is started later and later. */
 const MOST_DOWN_MS = 5_000;
 
-/** They have most to lose, so they end more often than others. */
-const EXECUTORS = NODE_NAMES.map(executorOf);
+type Kinds = 'kill' | 'doubled' | 'freeze' | 'clock' | 'archive';
 
-/** Something comes to do for a part of a node while there is none of it, or two. */
-const pressOf = (fleet: Fleet, part: string): (() => void) =>
-  part.includes('/') ? press(fleet, part.slice(0, part.indexOf('/'))) : () => undefined;
-
-/** What happens to processes and the machines that they run on. */
-export const PROCESS_ROWS: RowsOf<
-  'kill' | 'kill-at' | 'doubled' | 'freeze' | 'reboot' | 'clock' | 'state-full' | 'archive'
-> = {
+/** What happens to processes and the machines that they run on. `pressOf`: something comes to do for this part, until that is ended. */
+export const processRows = <On extends Grounds>(
+  { parts, killed, doubled, machines }: Shape,
+  pressOf: (on: On, part: string) => () => void,
+): CommonRowsOf<On, Kinds> => ({
   kill: {
     weight: 8,
     draw: (random) => ({
       forMs: random() < 0.5 ? 0 : between(random, 500, MOST_DOWN_MS),
-      part: one(random, [...PART_NAMES, ...EXECUTORS, ...EXECUTORS]),
+      part: one(random, killed),
     }),
-    begin: (fleet, { part, forMs }) => {
-      const killed = fleet.part(part);
+    begin: (on, { part, forMs }) => {
+      const victim = on.part(part);
       if (forMs === 0) {
-        killed.kill();
+        victim.kill();
         return nothing;
       }
-      killed.killAndHold();
-      const relax = pressOf(fleet, part);
+      victim.killAndHold();
+      // There is something to do while there is none of it, or two.
+      const relax = pressOf(on, part);
       return () => {
-        killed.release();
-        relax();
-      };
-    },
-  },
-  'kill-at': {
-    weight: 5,
-    draw: (random) => ({
-      forMs: between(random, 2_000, 15_000),
-      node: one(random, NODE_NAMES),
-      moment: one(random, ['before', 'after'] as const),
-    }),
-    begin: (fleet, { node, moment }) => {
-      const runtime = fleet.node(node);
-      const relax = press(fleet, node);
-      runtime.tell({ kind: 'stop-at', moment });
-      void runtime.says('stopped').then(() => {
-        fleet.part(executorOf(node)).kill();
-        runtime.tell({ kind: 'go-on' });
-      });
-      return () => {
-        runtime.tell({ kind: 'go-on' });
+        victim.release();
         relax();
       };
     },
   },
   doubled: {
     weight: 3,
-    draw: (random) => ({
-      forMs: between(random, 5_000, 12_000),
-      part: one(random, [...NODE_PART_NAMES, ...EXECUTORS]),
-    }),
-    begin: (fleet, { part }) => {
-      const another = fleet.double(part);
-      const relax = pressOf(fleet, part);
+    draw: (random) => ({ forMs: between(random, 5_000, 12_000), part: one(random, doubled) }),
+    begin: (on, { part }) => {
+      const another = on.double(part);
+      const relax = pressOf(on, part);
       return async () => {
         relax();
         await another[Symbol.asyncDispose]();
@@ -78,36 +50,23 @@ export const PROCESS_ROWS: RowsOf<
   },
   freeze: {
     weight: 3,
-    draw: (random) => ({ forMs: between(random, 500, 15_000), part: one(random, PART_NAMES) }),
-    begin: (fleet, { part }) => {
-      fleet.part(part).freeze();
-      return () => fleet.part(part).thaw();
-    },
-  },
-  reboot: {
-    weight: 1,
-    draw: (random) => ({ forMs: 0, node: one(random, NODE_NAMES) }),
-    begin: (fleet, { node }) => {
-      fleet.reboot(node);
-      return nothing;
+    draw: (random) => ({ forMs: between(random, 500, 15_000), part: one(random, parts) }),
+    begin: (on, { part }) => {
+      on.part(part).freeze();
+      return () => on.part(part).thaw();
     },
   },
   clock: {
     weight: 3,
     draw: (random) => ({
       forMs: 0,
-      machine: one(random, MACHINES),
+      machine: one(random, machines),
       offsetMs: one(random, [1, -1]) * between(random, 1, 9) * one(random, CLOCK_STEPS_MS),
     }),
-    begin: (fleet, { machine, offsetMs }) => {
-      fleet.clock(machine).set(offsetMs);
+    begin: (on, { machine, offsetMs }) => {
+      on.clock(machine).set(offsetMs);
       return nothing;
     },
-  },
-  'state-full': {
-    weight: 1,
-    draw: (random) => ({ forMs: between(random, 2_000, 10_000), node: one(random, NODE_NAMES) }),
-    begin: (fleet, { node }) => fillUp(fleet.node(node).stateDirectory),
   },
   archive: {
     weight: 2,
@@ -125,4 +84,4 @@ export const PROCESS_ROWS: RowsOf<
       };
     },
   },
-};
+});

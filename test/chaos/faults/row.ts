@@ -1,20 +1,35 @@
 import type { Random } from '../../../sim/workload/random.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { CommonFault } from './common.ts';
 import type { FaultKind, FaultOf } from './fault.ts';
 
-type Drawn<Kind extends FaultKind> = Omit<FaultOf<Kind>, 'atMs' | 'kind'>;
 export type End = () => Promise<void> | void;
 
-/** How a fault is made up, and what it does to a fleet. */
-export interface FaultRow<Kind extends FaultKind> {
-  /** How often it comes, beside the others. */
-  readonly weight: number;
-  readonly draw: (random: Random) => Drawn<Kind>;
-  /** Resolves to what ends it; the player calls that after `forMs`. */
-  readonly begin: (fleet: Fleet, fault: FaultOf<Kind>) => Promise<End> | End;
+interface AnyFault {
+  readonly kind: string;
+  readonly atMs: number;
+  readonly forMs: number;
 }
 
+/** How a fault is made up, and what it does to a fleet. */
+export interface Row<On, Fault extends AnyFault> {
+  /** How often it comes, beside the others. */
+  readonly weight: number;
+  readonly draw: (random: Random) => Omit<Fault, 'atMs' | 'kind'>;
+  /** Resolves to what ends it; the player calls that after `forMs`. */
+  readonly begin: (on: On, fault: Fault) => Promise<End> | End;
+}
+
+/** A row for each of these kinds among the faults. */
+export type Rows<On, Fault extends AnyFault, Kinds extends Fault['kind'] = Fault['kind']> = {
+  readonly [Kind in Kinds]: Row<On, Extract<Fault, { readonly kind: Kind }>>;
+};
+
+export type FaultRow<Kind extends FaultKind> = Row<Fleet, FaultOf<Kind>>;
 export type RowsOf<Kinds extends FaultKind> = { readonly [Kind in Kinds]: FaultRow<Kind> };
+
+/** Of faults of every kind of round, on what such a round is played. */
+export type CommonRowsOf<On, Kinds extends CommonFault['kind']> = Rows<On, CommonFault, Kinds>;
 
 export const one = <T>(random: Random, items: readonly T[]): T => {
   const item = items[Math.floor(random() * items.length)];

@@ -24,22 +24,8 @@ type Listener = (record: LogRecord) => void;
 
 const AGAIN_MS = 300;
 const PUBLISH_MS = 30_000;
-const TOPICS: readonly TopicName[] = [
-  'gc.node.disk-stats',
-  'gc.node.inventory',
-  'gc.node.observe',
-  'gc.node.commands',
-  'gc.node.results',
-  'gc.dead-letters',
-  'gc.node.decisions',
-  'gc.policies',
-  'gc.policy-versions',
-  'gc.keys',
-  'gc.heads',
-];
-
 /** Follows what a campaign looks at, through everything that happens to the broker. */
-export async function followLog(address: string): Promise<FollowedLog> {
+export async function followLog(address: string, topics: readonly TopicName[]): Promise<FollowedLog> {
   const options = { kind: 'kafka', brokers: [address], clientId: 'chaos', replicationFactor: 1 };
   const log = await openEventLog(EventLogOptions.parse(options), {
     logger: pino({ level: 'silent' }),
@@ -47,10 +33,10 @@ export async function followLog(address: string): Promise<FollowedLog> {
     random: Math.random,
     newId: randomUUID,
   });
-  const seen = new Map<TopicName, Map<string, LogRecord>>(TOPICS.map((topic) => [topic, new Map()]));
+  const seen = new Map<TopicName, Map<string, LogRecord>>(topics.map((topic) => [topic, new Map()]));
   const stop = new AbortController();
   const listeners = new Set<Listener>();
-  const following = TOPICS.map((topic) => {
+  const following = topics.map((topic) => {
     const ofTopic = seen.get(topic) ?? new Map();
     const add = (record: LogRecord): void => {
       if (ofTopic.has(placeOf(record))) return;

@@ -24,7 +24,8 @@ export interface KeyAct {
   endedMs: number | null;
 }
 
-export type SigningRole = 'decider' | 'operator' | 'archiver';
+export const SIGNING_ROLES = ['decider', 'operator', 'archiver', 'cluster'] as const;
+export type SigningRole = (typeof SIGNING_ROLES)[number];
 
 /** No clock of a round gets there. */
 const FOR_EVER_MS = 100 * 365 * 86_400_000;
@@ -50,8 +51,7 @@ export class FleetKeys {
     mkdirSync(this.#directory);
     const roots = [{ name: 'root', publicKey: this.#root.publicKey }];
     writeFileSync(this.#rootsPath, `${trustRootsText({ fleet: FLEET, roots })}\n`);
-    for (const role of ['decider', 'operator', 'archiver'] as const)
-      this.#certify(this.replace(role), role, FOR_EVER_MS);
+    for (const role of SIGNING_ROLES) this.#certify(this.replace(role), role, FOR_EVER_MS);
     this.#certify(this.ended, 'decider', -HOUR_MS);
     this.#certify(this.revoked, 'decider', FOR_EVER_MS);
     this.#revoke(this.revoked, 0);

@@ -2,29 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import type { FleetKeys } from './keys.ts';
-import { type PolicyId, policyFile } from './policies.ts';
+import type { PolicyId } from './policies.ts';
 import type { UntilDone } from './until-done.ts';
 
 /** Which nodes a pause stops: all, or the one of this name. */
 export type Where = '*' | (string & {});
 
 /** What people want to hold. */
-export interface Setting {
-  readonly policy: PolicyId | null;
+export interface Setting<Policy extends string = PolicyId> {
+  readonly policy: Policy | null;
   readonly paused: readonly Where[];
 }
 
 /** A change of it: it may have been in force from `startedMs` on, and is from `endedMs` on; `null`: nobody knows. */
-export interface Act {
+export interface Act<Policy extends string = PolicyId> {
   readonly startedMs: number;
   endedMs: number | null;
-  readonly setting: Setting;
+  readonly setting: Setting<Policy>;
 }
 
 /** An operator, who tries again what does not succeed, one thing after the other. */
-export interface Operator {
-  readonly acts: readonly Act[];
-  apply(policy: PolicyId): Promise<void>;
+export interface Operator<Policy extends string = PolicyId> {
+  readonly acts: readonly Act<Policy>[];
+  apply(policy: Policy): Promise<void>;
   pause(where: Where): Promise<void>;
   resume(where: Where): Promise<void>;
   /** A deleted topic is made anew; what was lost with that of keys is published, and policies are written again. */
@@ -45,16 +45,23 @@ export interface Revoking {
 const STOLEN_FOR_MS = 3_600_000;
 const ToSign = z.object({ digest: z.string(), signed: z.array(z.unknown()) });
 
-interface OperatorSettings {
+interface OperatorSettings<Policy> {
   readonly untilDone: UntilDone;
+  /** As `policy apply` takes it. */
+  readonly policyFile: (policy: Policy) => object;
   readonly keys: FleetKeys;
   readonly signal: AbortSignal;
 }
 
-export function createOperator({ untilDone, keys, signal }: OperatorSettings): Operator {
-  const acts: Act[] = [];
+export function createOperator<Policy extends string>({
+  untilDone,
+  policyFile,
+  keys,
+  signal,
+}: OperatorSettings<Policy>): Operator<Policy> {
+  const acts: Act<Policy>[] = [];
   let last: Promise<void> = Promise.resolve();
-  const setting = (): Setting => acts.at(-1)?.setting ?? { policy: null, paused: [] };
+  const setting = (): Setting<Policy> => acts.at(-1)?.setting ?? { policy: null, paused: [] };
   const endedPauses = (): readonly Where[] => {
     const { paused } = setting();
     return [...new Set(acts.flatMap((one) => one.setting.paused))].filter((where) => !paused.includes(where));
@@ -65,13 +72,13 @@ export function createOperator({ untilDone, keys, signal }: OperatorSettings): O
     last = last.then(task);
     return last;
   };
-  const changeTo = async (wanted: Setting, change: () => Promise<void>): Promise<void> => {
-    const begun: Act = { startedMs: Date.now(), endedMs: null, setting: wanted };
+  const changeTo = async (wanted: Setting<Policy>, change: () => Promise<void>): Promise<void> => {
+    const begun: Act<Policy> = { startedMs: Date.now(), endedMs: null, setting: wanted };
     acts.push(begun);
     await change();
     if (!signal.aborted) begun.endedMs = Date.now();
   };
-  const act = (next: () => Setting | null, verbs: () => readonly Verb[]): Promise<void> =>
+  const act = (next: () => Setting<Policy> | null, verbs: () => readonly Verb[]): Promise<void> =>
     inTurn(async () => {
       const wanted = next();
       if (wanted === null) return;
@@ -82,6 +89,7 @@ export function createOperator({ untilDone, keys, signal }: OperatorSettings): O
         }
       });
     });
+  const applying = (policy: Policy): Verb => [['policy', 'apply', '-'], JSON.stringify(policyFile(policy))];
   const createTopics = async (): Promise<void> => void (await untilDone(['topics', 'create']));
   const replaceKey = async ({ isStolen, forMs }: Revoking): Promise<void> => {
     const before = setting();
@@ -116,7 +124,10 @@ export function createOperator({ untilDone, keys, signal }: OperatorSettings): O
       // Beside the other acts: one of them may be waiting for the topic.
       await createTopics();
       if (lost === 'gc.keys') await keys.publishAll(untilDone);
-      await act(setting, () => restoring(setting(), endedPauses()));
+      await act(setting, () => {
+        const { policy, paused } = setting();
+        return [...restoring(paused, endedPauses()), ...(policy === null ? [] : [applying(policy)])];
+      });
     },
     replaceKey: (revoking) => inTurn(() => replaceKey(revoking)),
   };
@@ -136,18 +147,15 @@ async function signAgain(untilDone: UntilDone, signal: AbortSignal): Promise<voi
 type Verb = readonly [args: readonly string[], stdin: string];
 
 /** `null`: somebody ended it before. */
-const without = (setting: Setting, where: Where): Setting | null =>
+const without = <Policy extends string>(setting: Setting<Policy>, where: Where): Setting<Policy> | null =>
   setting.paused.includes(where)
     ? { ...setting, paused: setting.paused.filter((one) => one !== where) }
     : null;
 
-const applying = (policy: PolicyId): Verb => [['policy', 'apply', '-'], JSON.stringify(policyFile(policy))];
-
 /** Who remembers a pause that went with its topic holds until he hears of its end, so it is begun and ended once more. */
-const restoring = ({ policy, paused }: Setting, ended: readonly Where[]): readonly Verb[] => [
+const restoring = (paused: readonly Where[], ended: readonly Where[]): readonly Verb[] => [
   ...[...ended, ...paused].map((where): Verb => [['pause', ...selector(where)], '']),
   ...ended.map((where): Verb => [['resume', ...selector(where)], '']),
-  ...(policy === null ? [] : [applying(policy)]),
 ];
 
 const selector = (where: Where): readonly string[] =>

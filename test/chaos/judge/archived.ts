@@ -1,10 +1,17 @@
-import type { Evidence, Violation } from './evidence.ts';
+import type { ArchiveEvidence, Violation } from './evidence.ts';
+
+/** What a round of any kind tells of its archive. */
+export interface Archived {
+  readonly archive: ArchiveEvidence | null;
+  readonly played: readonly { readonly fault: { readonly kind: string } }[];
+  readonly log: { readonly places: readonly string[] };
+}
 
 /**
  * What somebody archived is in the archive as often as on the log, whatever ended him in the middle, and as it was
  * written. A broker whose disk ran full can come back with two records of one offset, which is the broker's doing.
  */
-export function archived({ archive, played, log }: Evidence): readonly Violation[] {
+export function archived({ archive, played, log }: Archived): readonly Violation[] {
   if (
     archive === null ||
     played.some(({ fault }) => fault.kind === 'topic-anew' || fault.kind === 'keys-lost')

@@ -22,7 +22,7 @@ export const keyDelays = (played: readonly Played[], node: string): readonly Del
 export const lookDelays = (played: readonly Played[], node: string): readonly Delay[] =>
   played.filter(({ fault }) => delaysLooks(fault, node)).map(delayOf);
 
-const delayOf = ({ fromMs, toMs }: Played): Delay => ({ fromMs, toMs: toMs + START_MS });
+export const delayOf = ({ fromMs, toMs }: Delay): Delay => ({ fromMs, toMs: toMs + START_MS });
 
 const isExecutor = (part: string, node: string): boolean =>
   part === `${node}/node-executor` || part === `${node}/node`;

@@ -44,6 +44,8 @@ export interface AuditFinding {
 
 export const INVARIANTS = [
   'policy',
+  'owned',
+  'never',
   'use',
   'needless',
   'twice',

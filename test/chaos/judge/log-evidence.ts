@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { TopicName } from '../../../schemas/events/topics.ts';
 import { FORGED } from '../faults/forged-ids.ts';
 import { FLEET, type KeyAct, type SigningRole } from '../fleet/keys.ts';
 import { countsAsRecorded } from './belief.ts';
@@ -74,18 +75,18 @@ interface Records {
 export function logEvidence(records: Records): LogEvidence {
   const { lasting, commands, results, deadLetters, policies, keys } = records;
   const signer = signers(keys);
-  const told = read(results, Result)
+  const told = readEvents(results, Result)
     .filter(({ event }) => !event.id.startsWith(FORGED))
     .map(({ event, record }) => ({ ...event, atMs: record.timestampMs }));
   return {
     commands: firstOfEach(
-      read(commands, Command).map(({ event, record }) => ({
+      readEvents(commands, Command).map(({ event, record }) => ({
         ...event,
         atMs: record.timestampMs,
         place: `${record.partition}@${record.offset}`,
       })),
     ),
-    orders: read(commands, Command).map(({ event: { id, node, items }, record }) => ({
+    orders: readEvents(commands, Command).map(({ event: { id, node, items }, record }) => ({
       id,
       node,
       items,
@@ -94,25 +95,36 @@ export function logEvidence(records: Records): LogEvidence {
     })),
     ...toldOf(told),
     places: lasting.map(placeOf),
-    tainted: new Set(lasting.filter(isTainted).map(placeOf)),
-    distrusted: new Set(
-      [...lasting, ...policies]
-        .filter(({ topic }) => topic in SIGNERS)
-        .filter((record) => !wasToCount(record, signer(record), keys))
-        .map(placeOf),
-    ),
-    givenUp: new Set(
-      read(deadLetters, DeadLetter)
-        .filter(({ event }) => event.topic === 'gc.node.commands')
-        .map(({ event }) => `${event.partition}@${event.offset}`),
-    ),
+    tainted: taintedIn(lasting),
+    distrusted: distrustedIn([...lasting, ...policies], keys),
+    givenUp: givenUpOf(deadLetters, 'gc.node.commands'),
   };
 }
+
+export const taintedIn = (records: readonly LogRecord[]): ReadonlySet<string> =>
+  new Set(records.filter(isTainted).map(placeOf));
+
+export function distrustedIn(records: readonly LogRecord[], keys: readonly KeyAct[]): ReadonlySet<string> {
+  const signer = signers(keys);
+  const distrusted = records
+    .filter(({ topic }) => topic in SIGNERS)
+    .filter((record) => !wasToCount(record, signer(record), keys));
+  return new Set(distrusted.map(placeOf));
+}
+
+/** Places of the records of a topic that were given up, as `partition@offset`. */
+export const givenUpOf = (deadLetters: readonly LogRecord[], topic: TopicName): ReadonlySet<string> =>
+  new Set(
+    readEvents(deadLetters, DeadLetter)
+      .filter(({ event }) => event.topic === topic)
+      .map(({ event }) => `${event.partition}@${event.offset}`),
+  );
 
 /** Who may sign what lies there. A service that stops says in a head what it wrote, also with a key that was revoked just then. */
 const SIGNERS: Readonly<Record<string, readonly SigningRole[]>> = {
   'gc.node.commands': ['decider'],
   'gc.node.observe': ['decider'],
+  'gc.cluster.commands': ['decider'],
   'gc.policies': ['operator'],
   'gc.policy-versions': ['operator', 'decider'],
   'gc.heads': ['decider', 'archiver'],
@@ -120,7 +132,7 @@ const SIGNERS: Readonly<Record<string, readonly SigningRole[]>> = {
 
 type Signers = (record: LogRecord) => string | null;
 
-function signers(keys: readonly KeyAct[]): Signers {
+export function signers(keys: readonly KeyAct[]): Signers {
   const known = new Map(
     keys.flatMap(({ statement }) =>
       statement.type === 'fleetgc.key-certificate'
@@ -142,7 +154,7 @@ function wasToCount(
   );
 }
 
-const placeOf = ({ topic, partition, offset }: LogRecord): string => `${topic}/${partition}@${offset}`;
+export const placeOf = ({ topic, partition, offset }: LogRecord): string => `${topic}/${partition}@${offset}`;
 
 const Event = z.object({ id: z.string() });
 
@@ -150,7 +162,7 @@ const Event = z.object({ id: z.string() });
 const isTainted = ({ value }: LogRecord): boolean =>
   String(value).includes(FORGED) || !Event.safeParse(jsonOf(value)).success;
 
-function read<T>(
+export function readEvents<T>(
   records: readonly LogRecord[],
   schema: z.ZodType<T>,
 ): readonly { readonly event: T; readonly record: LogRecord }[] {

@@ -6,11 +6,11 @@ import { type Delay, undelayedMs } from './delays.ts';
 export const PROPAGATION_MS = 6_000;
 
 /** What may have been in force on a node at that moment. Before the first act that is nothing, under which all is kept. */
-export function possibleSettings(
-  acts: readonly Act[],
+export function possibleSettings<Policy extends string>(
+  acts: readonly Act<Policy>[],
   delays: readonly Delay[],
   atMs: number,
-): readonly Setting[] {
+): readonly Setting<Policy>[] {
   return acts
     .filter(({ startedMs }) => startedMs <= atMs)
     .filter((_, index, begun) => {

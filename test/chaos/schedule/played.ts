@@ -1,8 +1,8 @@
 import type { Fault } from '../faults/fault.ts';
 
 /** A fault as it was: `toMs` is when its end was over. */
-export interface Played {
-  readonly fault: Fault;
+export interface Played<F = Fault> {
+  readonly fault: F;
   readonly fromMs: number;
   readonly toMs: number;
 }

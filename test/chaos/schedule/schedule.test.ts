@@ -2,26 +2,30 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { ClusterFault } from '../cluster/faults/fault.ts';
 import { Fault } from '../faults/fault.ts';
 import { readSchedule } from './read-schedule.ts';
-import { drawSchedule, Schedule } from './schedule.ts';
+import { drawForCluster, drawForNodes, drawSchedule, Schedule, SUBJECTS } from './schedule.ts';
 import { shrink } from './shrink.ts';
 
 const SEEDS = Array.from({ length: 300 }, (_, index) => index);
 
 test('a seed always gives the same schedule, and a schedule survives being written down', () => {
-  for (const seed of SEEDS) {
-    const schedule = drawSchedule(seed);
-    expect(drawSchedule(seed)).toEqual(schedule);
-    expect(Schedule.parse(JSON.parse(JSON.stringify(schedule)))).toEqual(schedule);
-  }
+  for (const subject of SUBJECTS)
+    for (const seed of SEEDS) {
+      const schedule = drawSchedule(seed, subject);
+      expect(drawSchedule(seed, subject)).toEqual(schedule);
+      expect(Schedule.parse(JSON.parse(JSON.stringify(schedule)))).toEqual(schedule);
+    }
 });
 
 test('every fault comes up, in order, and ends within the schedule', () => {
-  const schedules = SEEDS.map(drawSchedule);
-  const kinds = new Set(schedules.flatMap(({ faults }) => faults.map(({ kind }) => kind)));
-  expect(kinds).toEqual(new Set(Fault.options.map(({ shape }) => shape.kind.value)));
-  for (const { faults, lastsMs } of schedules) {
+  const [nodes, clusters] = [SEEDS.map(drawForNodes), SEEDS.map(drawForCluster)];
+  const kindsIn = (schedules: readonly Schedule[]) =>
+    new Set<string>(schedules.flatMap(({ faults }) => faults.map(({ kind }) => kind)));
+  expect(kindsIn(nodes)).toEqual(new Set(Fault.options.map(({ shape }) => shape.kind.value)));
+  expect(kindsIn(clusters)).toEqual(new Set(ClusterFault.options.map(({ shape }) => shape.kind.value)));
+  for (const { faults, lastsMs } of [...nodes, ...clusters]) {
     const times = faults.map(({ atMs }) => atMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     for (const { atMs, forMs } of faults) expect(atMs + forMs).toBeLessThanOrEqual(lastsMs);
@@ -29,14 +33,14 @@ test('every fault comes up, in order, and ends within the schedule', () => {
 });
 
 test('a violation shrinks to the faults that it needs', async () => {
-  const whole = drawSchedule(4);
+  const whole = drawForNodes(4);
   const needed = whole.faults.filter((_, index) => index === 1 || index === whole.faults.length - 1);
-  const shows = async ({ faults }: Schedule) => needed.every((fault) => faults.includes(fault));
+  const shows = async ({ faults }: typeof whole) => needed.every((fault) => faults.includes(fault));
   expect((await shrink(whole, shows)).faults).toEqual(needed);
 });
 
 test('a violation that needs no fault shrinks to one, and one that needs all to itself', async () => {
-  const whole = drawSchedule(5);
+  const whole = drawForNodes(5);
   expect((await shrink(whole, async () => true)).faults).toHaveLength(1);
   expect(await shrink(whole, async () => false)).toEqual(whole);
 });
@@ -48,7 +52,7 @@ test('a schedule is read from a file, and what is none is told in a sentence', (
   expect(() => readSchedule(path)).toThrow(`${path} is no JSON`);
   writeFileSync(path, '{"seed":1}');
   expect(() => readSchedule(path)).toThrow(`${path} is no schedule`);
-  const schedule = drawSchedule(1);
+  const schedule = drawForCluster(1);
   writeFileSync(path, JSON.stringify(schedule));
   expect(readSchedule(path)).toEqual(schedule);
 });

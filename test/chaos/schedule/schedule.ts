@@ -1,60 +1,128 @@
 import { z } from 'zod';
 import { type Random, seededRandom } from '../../../sim/workload/random.ts';
-import { Fault, type FaultKind } from '../faults/fault.ts';
+import { ClusterFault } from '../cluster/faults/fault.ts';
+import { CLUSTER_FAULTS, drawClusterFault } from '../cluster/faults/table.ts';
+import { Fault } from '../faults/fault.ts';
 import { between, one } from '../faults/row.ts';
 import { drawFault, FAULTS } from '../faults/table.ts';
 
-/** What is done to a fleet, and the lives of its nodes: all that a round can be repeated from. */
-export const Schedule = z.object({
+const ofEvery = {
+  /** Of all that comes and goes by itself. */
   seed: z.int(),
-  /** What the nodes run. */
-  runtime: z.enum(['simulated', 'containerd']),
   /** So long the parts run before any statement about keys is there. */
   statementsLateMs: z.int().nonnegative(),
   lastsMs: z.int(),
+};
+
+/** What is done to a fleet of nodes, and their lives: all that a round can be repeated from. */
+const NodesSchedule = z.object({
+  subject: z.literal('nodes'),
+  ...ofEvery,
+  /** What the nodes run. */
+  runtime: z.enum(['simulated', 'containerd']),
   faults: z.array(Fault),
 });
+export type NodesSchedule = z.infer<typeof NodesSchedule>;
+
+/** What is done to a cluster, its API server and what collects it. */
+const ClusterSchedule = z.object({
+  subject: z.literal('cluster'),
+  ...ofEvery,
+  /** Whether agent and executor take turns with replicas of theirs; if not, all of them work. */
+  hasLeases: z.boolean(),
+  faults: z.array(ClusterFault),
+});
+export type ClusterSchedule = z.infer<typeof ClusterSchedule>;
+
+export const Schedule = z.discriminatedUnion('subject', [NodesSchedule, ClusterSchedule]);
 export type Schedule = z.infer<typeof Schedule>;
+
+/** What a round is about. */
+export const SUBJECTS = ['nodes', 'cluster'] as const;
+export type Subject = (typeof SUBJECTS)[number];
 
 const LASTS_MS = 15_000;
 const EARLIEST_MS = 500;
 const LATEST_MS = 13_000;
 const FEWEST_FAULTS = 8;
 const MOST_FAULTS = 16;
-const KINDS: readonly FaultKind[] = Fault.options.map(({ shape }) => shape.kind.value);
 
 /** The same for the same seed. */
-export function drawSchedule(seed: number): Schedule {
+export const drawSchedule = (seed: number, subject: Subject): Schedule => DRAW[subject](seed);
+
+const DRAW = { nodes: drawForNodes, cluster: drawForCluster } as const satisfies Record<
+  Subject,
+  (seed: number) => Schedule
+>;
+
+export function drawForNodes(seed: number): NodesSchedule {
   const random = seededRandom(seed);
-  const count = between(random, FEWEST_FAULTS, MOST_FAULTS);
-  const faults = Array.from({ length: count }, () =>
-    endingInTime(drawFault(random, weightedKind(random), between(random, EARLIEST_MS, LATEST_MS))),
-  );
+  const kinds = Fault.options.map(({ shape }) => shape.kind.value);
+  const faults = drawFaults(random, () => {
+    const kind = weighted(random, kinds, (each) => FAULTS[each].weight);
+    return drawFault(random, kind, between(random, EARLIEST_MS, LATEST_MS));
+  });
   return {
+    subject: 'nodes',
     seed,
     runtime: runtimeOf(seed),
-    statementsLateMs: one(random, [0, 0, 0, 4_000]),
+    statementsLateMs: lateness(random),
     lastsMs: LASTS_MS,
-    faults: faults.toSorted((a, b) => a.atMs - b.atMs),
+    faults,
+  };
+}
+
+export function drawForCluster(seed: number): ClusterSchedule {
+  const random = seededRandom(seed);
+  const kinds = ClusterFault.options.map(({ shape }) => shape.kind.value);
+  const faults = drawFaults(random, () => {
+    const kind = weighted(random, kinds, (each) => CLUSTER_FAULTS[each].weight);
+    return drawClusterFault(random, kind, between(random, EARLIEST_MS, LATEST_MS));
+  });
+  return {
+    subject: 'cluster',
+    seed,
+    statementsLateMs: lateness(random),
+    hasLeases: random() < 0.3,
+    lastsMs: LASTS_MS,
+    faults,
   };
 }
 
 /** Of ten rounds after each other four have real containerd. */
-const runtimeOf = (seed: number): Schedule['runtime'] => (seed % 10 < 4 ? 'containerd' : 'simulated');
+const runtimeOf = (seed: number): NodesSchedule['runtime'] => (seed % 10 < 4 ? 'containerd' : 'simulated');
 
-const endingInTime = (fault: Fault): Fault => ({
-  ...fault,
-  forMs: Math.min(fault.forMs, LASTS_MS - fault.atMs),
-});
+/** Of three rounds after each other one is about a cluster. */
+export const subjectOf = (seed: number): Subject => (seed % 3 === 0 ? 'cluster' : 'nodes');
 
-function weightedKind(random: Random): FaultKind {
-  const total = KINDS.reduce((sum, kind) => sum + FAULTS[kind].weight, 0);
-  let left = random() * total;
-  for (const kind of KINDS) {
-    left -= FAULTS[kind].weight;
+const lateness = (random: Random): number => one(random, [0, 0, 0, 4_000]);
+
+interface Timed {
+  readonly atMs: number;
+  readonly forMs: number;
+}
+
+/** In order; each ends in time. */
+function drawFaults<F extends Timed>(random: Random, draw: () => F): F[] {
+  const count = between(random, FEWEST_FAULTS, MOST_FAULTS);
+  const faults = Array.from({ length: count }, () => {
+    const fault = draw();
+    return { ...fault, forMs: Math.min(fault.forMs, LASTS_MS - fault.atMs) };
+  });
+  return faults.toSorted((a, b) => a.atMs - b.atMs);
+}
+
+function weighted<Kind extends string>(
+  random: Random,
+  kinds: readonly Kind[],
+  weightOf: (kind: Kind) => number,
+): Kind {
+  let left = random() * kinds.reduce((sum, kind) => sum + weightOf(kind), 0);
+  for (const kind of kinds) {
+    left -= weightOf(kind);
     if (left < 0) return kind;
   }
-  return 'kill';
+  return one(random, kinds);
 }
 
 /** Of the n-th round of a campaign. */

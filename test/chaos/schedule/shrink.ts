@@ -1,13 +1,15 @@
-import type { Schedule } from './schedule.ts';
-
 /** Whether a schedule still shows what is looked for. */
-export type Shows = (schedule: Schedule) => Promise<boolean>;
+export type Shows<S> = (schedule: S) => Promise<boolean>;
+
+interface WithFaults {
+  readonly faults: readonly unknown[];
+}
 
 /**
  * A shorter schedule that still shows it: halves of the faults are left out, then quarters, down to single ones, until
  * none of them can be (delta debugging). What shows itself only now and then shrinks less.
  */
-export async function shrink(schedule: Schedule, shows: Shows): Promise<Schedule> {
+export async function shrink<S extends WithFaults>(schedule: S, shows: Shows<S>): Promise<S> {
   let shortest = schedule;
   let parts = 2;
   while (parts <= shortest.faults.length) {
@@ -22,7 +24,7 @@ export async function shrink(schedule: Schedule, shows: Shows): Promise<Schedule
 }
 
 /** The schedule without each of so many parts of it. */
-function candidates(schedule: Schedule, parts: number): readonly Schedule[] {
+function candidates<S extends WithFaults>(schedule: S, parts: number): readonly S[] {
   const size = Math.ceil(schedule.faults.length / parts);
   return Array.from({ length: parts }, (_, part) => ({
     ...schedule,
@@ -30,7 +32,7 @@ function candidates(schedule: Schedule, parts: number): readonly Schedule[] {
   })).filter(({ faults }) => faults.length < schedule.faults.length);
 }
 
-async function firstThatShows(schedules: readonly Schedule[], shows: Shows): Promise<Schedule | null> {
+async function firstThatShows<S>(schedules: readonly S[], shows: Shows<S>): Promise<S | null> {
   for (const schedule of schedules) if (await shows(schedule)) return schedule;
   return null;
 }

@@ -772,6 +772,28 @@ test('[cluster S12] a rule of the policy in force has its kind read anew, and wi
   expect(told()).toMatchObject([{ name: 'web' }, { over: 1 }]);
 });
 
+test('[cluster K4, S7] what is over is told again when a policy, a pause or an approval begins or ends, and half a minute later', async () => {
+  const { pass, expiries, holding } = await agentOf((made) => {
+    made.put(owned('d', 'absent'));
+    made.put({
+      resource: 'configmaps',
+      name: 'ttl',
+      metadata: { annotations: { 'fleetgc.io/ttl': '1m' }, creationTimestamp: '2026-01-01T00:00:00Z' },
+    });
+  });
+  const told = (): string[] =>
+    expiries.splice(0).flatMap(({ candidates }) => candidates.map(({ object }) => object.name));
+  await pass(60);
+  expect(told()).toEqual(['ttl']);
+  holding.holds = 'a pause';
+  await pass(2);
+  expect(told()).toEqual(['ttl']);
+  await pass(31);
+  expect(told()).toEqual(['ttl']);
+  await pass(60);
+  expect(told()).toEqual([]);
+});
+
 describe('[cluster K4, S8] a clock that is set', () => {
   const HOUR_MS = 3_600_000;
   /** An object that has half an hour to live by its annotation. */

@@ -121,6 +121,15 @@ test('what was told is told again ten minutes later, with what keeps it by then'
   expect(made.take(NOW_MS + 10 * MINUTE_MS).candidates).toMatchObject([{ object: { keptBy: 'object' } }]);
 });
 
+test('what was told is told once more when something else may be decided of it, and nothing before its time', () => {
+  const { book: made, taken } = book(job('now', 0), job('later', 5_000));
+  expect(taken(0)).toEqual(['now']);
+  made.tellAgain();
+  expect(taken(1)).toEqual(['now']);
+  expect(taken(2)).toEqual([]);
+  expect(taken(5_000)).toEqual(['later']);
+});
+
 test('a fact holds so many, and the rest comes with the next one', () => {
   const jobs = Array.from({ length: MAX_EXPIRING + 1 }, (_, index) => job(`j${index}`, 0));
   const { taken } = book(...jobs);

@@ -23,7 +23,30 @@ export type WatchFault =
   /** It is lost, and this comes in its place. */
   | { readonly kind: 'line'; readonly text: string };
 
-/** A way to a real API server on which answers can be spoilt, one resource at a time, by the plural of its kind. */
+/** A request as it came. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  /** The plural of the kind that it is about; empty where it is about none. */
+  readonly resource: string;
+}
+
+/** What becomes of a request. */
+export type Fate =
+  /** It is passed on, and so is its answer. */
+  | { readonly kind: 'passed' }
+  /** It does not arrive, and the connection breaks. */
+  | { readonly kind: 'lost' }
+  /** It arrives, and before its answer comes the connection breaks. */
+  | { readonly kind: 'unanswered' }
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly body: object;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
+
+/** A way to an API server on which answers can be spoilt, one resource at a time, by the plural of its kind. */
 export interface FaultProxy extends AsyncDisposable {
   /** Writes a kubeconfig by which the server is reached over this way, with the user of the given one. */
   writeKubeconfig(path: string): void;
@@ -32,6 +55,12 @@ export interface FaultProxy extends AsyncDisposable {
   spoilWatch(resource: string, fault: WatchFault): void;
   /** The second page of each of the next lists has expired; so many times. */
   expireSecondPages(resource: string, times: number): void;
+  /** Asked of each request, until what is returned is called. The first that does not let it pass counts. */
+  intercept(fateOf: (asked: Asked) => Promise<Fate> | Fate): () => void;
+  /** Breaks all connections. */
+  cut(): void;
+  /** From now on it leads to the server at this URL. */
+  leadTo(server: string): void;
   /** Pages of lists are no longer than this; `null` as it is asked for. */
   pageObjects: number | null;
   /** Whether watches have no bookmarks. */
@@ -69,7 +98,7 @@ class SpoilingProxy implements FaultProxy {
   pageObjects: number | null = null;
   withoutBookmarks = false;
   delayMs = 0;
-  readonly #upstream: URL;
+  #upstream: URL;
   readonly #agent: Agent;
   readonly #request: typeof httpRequest;
   readonly #server = createServer((request, response) => {
@@ -77,6 +106,7 @@ class SpoilingProxy implements FaultProxy {
   });
   readonly #watches = new Set<Watch>();
   readonly #expiring = new Map<string, number>();
+  readonly #intercepting = new Set<(asked: Asked) => Promise<Fate> | Fate>();
   #asked: string[] = [];
   #kubeconfig: unknown;
 
@@ -113,6 +143,21 @@ class SpoilingProxy implements FaultProxy {
     this.#expiring.set(resource, times);
   }
 
+  intercept(fateOf: (asked: Asked) => Promise<Fate> | Fate): () => void {
+    // Each call is ended by itself, also of the same function.
+    const own = (asked: Asked): Promise<Fate> | Fate => fateOf(asked);
+    this.#intercepting.add(own);
+    return () => void this.#intercepting.delete(own);
+  }
+
+  cut(): void {
+    this.#server.closeAllConnections();
+  }
+
+  leadTo(server: string): void {
+    this.#upstream = new URL(server);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.close();
     this.#server.closeAllConnections();
@@ -122,20 +167,42 @@ class SpoilingProxy implements FaultProxy {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.#upstream);
     this.#asked.push(`${request.method} ${url.pathname}${url.search}`);
+    const fate = await this.#fateOf(request.method ?? '', url.pathname);
+    if (fate.kind === 'lost') response.destroy();
+    else if (fate.kind === 'answered') answerWith(response, fate);
+    else await this.#pass(request, response, { url, isAnswered: fate.kind === 'passed' });
+  }
+
+  async #pass(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { url, isAnswered }: { readonly url: URL; readonly isAnswered: boolean },
+  ): Promise<void> {
     const resource = url.pathname.split('/').at(-1) ?? '';
     if (url.searchParams.has('limit') && this.pageObjects !== null)
       url.searchParams.set('limit', String(this.pageObjects));
-    const left = url.searchParams.has('continue') ? (this.#expiring.get(resource) ?? 0) : 0;
-    if (left > 0) {
-      this.#expiring.set(resource, left - 1);
-      response.writeHead(410, { 'content-type': 'application/json' }).end(JSON.stringify(EXPIRED));
-      return;
-    }
+    if (url.searchParams.has('continue') && this.#isExpired(resource))
+      return answerWith(response, { status: 410, body: EXPIRED });
     const answer = await this.#ask(request, url);
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
     response.once('close', () => answer.destroy());
+    if (!isAnswered) return void response.destroy();
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
     if (url.searchParams.get('watch') === 'true') await this.#tell(answer, response, resource);
     else answer.pipe(response);
+  }
+
+  #isExpired(resource: string): boolean {
+    const left = this.#expiring.get(resource) ?? 0;
+    if (left > 0) this.#expiring.set(resource, left - 1);
+    return left > 0;
+  }
+
+  async #fateOf(method: string, path: string): Promise<Fate> {
+    for (const fateOf of this.#intercepting) {
+      const fate = await fateOf({ method, path, resource: resourceIn(path) });
+      if (fate.kind !== 'passed') return fate;
+    }
+    return { kind: 'passed' };
   }
 
   async #ask(request: IncomingMessage, url: URL): Promise<IncomingMessage> {
@@ -165,6 +232,25 @@ class SpoilingProxy implements FaultProxy {
       answer.destroy();
     }
   }
+}
+
+function answerWith(
+  response: ServerResponse,
+  {
+    status,
+    body,
+    headers = {},
+  }: Pick<Extract<Fate, { readonly kind: 'answered' }>, 'status' | 'body' | 'headers'>,
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+const IN_PATH =
+  /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/(?:namespaces\/[^/]+\/(?<below>[^/]+)|(?<direct>[^/]+))/;
+
+function resourceIn(path: string): string {
+  const { below, direct } = IN_PATH.exec(path)?.groups ?? {};
+  return below ?? direct ?? '';
 }
 
 interface Watch {
