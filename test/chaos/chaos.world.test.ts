@@ -26,9 +26,8 @@ afterAll(async () => {
 });
 
 const NODES = Array.from({ length: 10 }, (_, index) => ['nodes', index + 1] as const);
-const CLUSTERS = Array.from({ length: 2 }, (_, index) => ['cluster', index + 1] as const);
 
-test.concurrent.each([...NODES, ...CLUSTERS])(
+test.concurrent.each(NODES)(
   'whatever goes wrong with the %s of round %i, nothing is lost, doubled or wrongly removed',
   async (subject, round) => {
     const { outcome, violations, problem, counts } = await campaign.round(

@@ -40,6 +40,8 @@ export interface Grounds<Policy extends string = string> extends AsyncDisposable
 export interface PartToStart {
   readonly name: string;
   readonly command: readonly string[];
+  /** That of a replica which runs beside it, where it is another one. */
+  readonly replica?: readonly string[];
   readonly machine: string;
   readonly signsAs: SigningRole | null;
 }
@@ -125,7 +127,11 @@ export async function prepareGrounds<Policy extends string>({
     startAll: (toStart) => void parts.push(...toStart.map((one) => start(one))),
     double: (name) => {
       const one = known.get(name);
-      if (one) return start({ ...one, name: `${name}-2` }, RESTART_OF_DOUBLE_MS);
+      if (one)
+        return start(
+          { ...one, name: `${name}-2`, command: one.replica ?? one.command },
+          RESTART_OF_DOUBLE_MS,
+        );
       throw new Error(`there is no ${name}`);
     },
     restartServices: (how) =>

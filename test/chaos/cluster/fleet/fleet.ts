@@ -90,8 +90,12 @@ function pressed(life: ClusterLife): () => void {
 
 function partsOf({ program, directory, hasLeases }: ClusterFleetSettings) {
   const kubeconfig = join(directory, 'kubeconfig');
-  const state = join(directory, 'state');
-  mkdirSync(state);
+  /** Each executor keeps what it has seen in a directory of its own. */
+  const stateDirectory = (name: string): string => {
+    const path = join(directory, 'state', name);
+    mkdirSync(path, { recursive: true });
+    return `--state-directory=${path}`;
+  };
   const leases = hasLeases ? [] : ['--lease-namespace=none'];
   const common = ['--http-address=none'];
   const ofCluster = [`--cluster=${CLUSTER}`, `--kubeconfig=${kubeconfig}`, ...leases, ...common];
@@ -111,7 +115,8 @@ function partsOf({ program, directory, hasLeases }: ClusterFleetSettings) {
     },
     {
       name: EXECUTOR,
-      command: [program, 'cluster', 'executor', ...ofCluster, `--state-directory=${state}`],
+      command: [program, 'cluster', 'executor', ...ofCluster, stateDirectory('first')],
+      replica: [program, 'cluster', 'executor', ...ofCluster, stateDirectory('second')],
       machine,
       signsAs: 'cluster' as const,
     },
