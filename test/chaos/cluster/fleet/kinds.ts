@@ -2,6 +2,7 @@ import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 import {
   CONFIG_MAP,
   DEPLOYMENT,
+  JOB,
   LEASE,
   NAMESPACE,
   POD,

@@ -3,6 +3,7 @@ import {
   apiVersionOf,
   CONFIG_MAP,
   DEPLOYMENT,
+  JOB,
   NAMESPACE,
   POD,
   REPLICA_SET,
@@ -13,7 +14,7 @@ import { between, evenChoice, type Random, seededRandom } from '../../../../sim/
 import { type Weighted, weighted } from '../../../compare/history/draw-graph.ts';
 import { TEAM } from '../policies.ts';
 import type { ChaosApiServer } from './api-server.ts';
-import { CLUSTER_ROLE, JOB, KINDS, NODE, VOLUME } from './kinds.ts';
+import { CLUSTER_ROLE, KINDS, NODE, VOLUME } from './kinds.ts';
 import { KEEP } from './true-object.ts';
 
 const SHOP = 'shop';
