@@ -89,7 +89,7 @@ export class ClusterExecutor {
       at: () => this.at(),
       reads: sharedReads({ kinds: new KindCatalog(nowMs), instance: this.instance }, nowMs),
       removals: removalsBefore(deps),
-      orphaned: new OrphanedOwners(recent.orphaned),
+      orphaned: new OrphanedOwners(recent.orphaned, { nowMs, logger }),
       doneBefore: new DoneBefore(),
     };
     addWaitingMetrics(deps.metrics, {
@@ -143,7 +143,11 @@ export class ClusterExecutor {
   #receive({ event: command, trace, signedBy }: Input<ClusterCommand>): void {
     const { identity, nowMs, recent } = this.#deps;
     // Other clusters share the partition.
-    if (command.cluster !== identity.cluster || this.#reports.knows(command.id)) return;
+    if (command.cluster !== identity.cluster) return;
+    // Also of what is refused now: in an earlier life it may have been carried out.
+    if (this.#deps.index === null)
+      for (const { object, act } of command.items) this.#parts.orphaned.ordered(object.uid, act);
+    if (this.#reports.knows(command.id)) return;
     this.#outbox.requireRoom();
     const received = {
       command,
@@ -157,7 +161,6 @@ export class ClusterExecutor {
       return;
     }
     const earlier = recent.objects.get(command.id);
-    for (const { object, act } of command.items) this.#parts.orphaned.ordered(object.uid, act);
     const left = command.items.filter(({ object }) => !earlier?.has(object.uid));
     const outcomes = command.items.flatMap(({ object }) => earlier?.get(object.uid) ?? []);
     this.#reports.begin(received, outcomes);
@@ -231,6 +234,7 @@ export class ClusterExecutor {
     order.isSettled = true;
     this.#firstTries.end(order);
     if (this.#orders.get(order.uid) === order) this.#orders.delete(order.uid);
+    if (outcome.outcome === 'patched') this.#parts.orphaned.wasLetGo(order.uid, order.item.act);
     this.#reports.settle(order, outcome);
   }
 

@@ -123,7 +123,7 @@ async function factsAlone(look: Look): Promise<LiveFacts | Stop> {
   if (typeof isInKept !== 'boolean') return isInKept;
   const references = object.ownerReferences.map((reference, position) => ({
     ...(stated.get(reference) ?? statedAs(reference, 'pending', null)),
-    state: orphanedState(reference.uid, confirmed.states[position] ?? 'pending', look),
+    state: confirmed.states[position] ?? 'pending',
   }));
   const candidate = {
     object: { ...objectFacts(look), keptBy: keptBy(object, isInKept) },
@@ -140,10 +140,6 @@ const stateByKind = (owner: ServedKind | null, { namespaced }: ServedKind): Refe
   if (owner === null) return 'unresolved';
   return !namespaced && owner.namespaced ? 'scope' : 'unseen';
 };
-
-/** With both finalizers an owner orphans, also when it was let go too early (cluster C13). */
-const orphanedState = (uid: string, state: ReferenceState, { orphaned }: Look): ReferenceState =>
-  state === 'waiting' && orphaned.has(uid) ? 'orphaning' : state;
 
 const ORPHANED = { how: 'watched', orphaned: true } as const;
 

@@ -1,3 +1,4 @@
+import { DANGLING } from '../../../packages/owner-graph/reference-states.ts';
 import type { OwnershipAction } from '../../../schemas/events/cluster-command.ts';
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterObjectRefusal } from '../../../schemas/events/cluster-result.ts';
@@ -36,12 +37,21 @@ export function ownJudgement({ act, rule }: Ordered, judged: Judged): OwnershipA
   const outcomes = facts.candidates.map((candidate) => conclude(candidate, settings, { wentBack }));
   const kept = outcomes.find((outcome) => outcome.kind !== 'act');
   if (kept !== undefined) return refusedBy(kept, isUnchanged);
+  if (act.action === 'delete' && isLeftByOrphaned(judged))
+    return refused('kept-by-own-judgement', 'an owner of it was to be let go so that its dependents stay');
   if (outcomes.some((outcome) => outcome.kind === 'act' && allows(outcome, { act, rule }, judged)))
     return act;
   return refused(isUnchanged ? 'kept-by-own-judgement' : 'changed', `by ${wordsOf(outcomes)}, not this`);
 }
 
-function objectionToFinish(finalizer: string, { settings, isAlone }: Judged): Stop | null {
+/** Alone in each profile: whoever let the owner go too early may wait for another policy (cluster S6). */
+const isLeftByOrphaned = ({ facts, isAlone }: Judged): boolean =>
+  isAlone &&
+  facts.candidates.some(({ references }) =>
+    references.some(({ state, gone }) => DANGLING.has(state) && gone?.orphaned === true),
+  );
+
+function objectionToFinish(finalizer: string, { facts, settings, isAlone }: Judged): Stop | null {
   if (finalizer !== ORPHAN && finalizer !== FOREGROUND)
     return refused('forbidden-finalizer', `no order takes the finalizer ${finalizer} away`);
   // Who let an owner go too early would have its dependents after it: only profile `fleetgc` spares them then (cluster S6).
@@ -50,8 +60,17 @@ function objectionToFinish(finalizer: string, { settings, isAlone }: Judged): St
       'kept-by-own-judgement',
       'in profile kubernetes an owner that orphans is let go only beside an agent, which knows its dependents',
     );
+  // One that stayed would not be known as orphaning any more, and its dependents would go with it later (cluster C13).
+  if (isAlone && finalizer === ORPHAN && hasOtherFinalizers(facts))
+    return refused(
+      'kept-by-own-judgement',
+      'it has other finalizers too: without an agent an owner that orphans is let go once that is its last one',
+    );
   return null;
 }
+
+const hasOtherFinalizers = ({ candidates }: LiveFacts): boolean =>
+  candidates.some(({ object }) => object.finalizers.some((each) => each !== ORPHAN));
 
 type Acts = Extract<Outcome, { kind: 'act' }>;
 
@@ -59,10 +78,11 @@ type Acts = Extract<Outcome, { kind: 'act' }>;
  * Alone, an object that would go may lose the references to owners that are absent in place of that: how they went only an agent
  * knows (cluster S6). By the rule that an owner is let go, the journal knows whether its dependents are to stay.
  */
-function allows(own: Acts, { act, rule }: Ordered, { facts, isAlone }: Judged): boolean {
+function allows(own: Acts, { act, rule }: Ordered, { facts, settings, isAlone }: Judged): boolean {
   if (act.action === 'finish') return covers(own.act, act) && own.rule === rule;
   if (covers(own.act, act)) return true;
-  if (!isAlone || own.act.action !== 'delete' || act.action !== 'drop-references') return false;
+  const mayBeLeft = settings.profile === 'fleetgc' && (own.act.action === 'delete' || own.rule === 'S6');
+  if (!isAlone || !mayBeLeft || act.action !== 'drop-references') return false;
   const absent = facts.owners.filter(({ found }) => found === 'absent').map(({ uid }) => uid);
   return act.ownerUids.every((uid) => absent.includes(uid));
 }

@@ -45,6 +45,7 @@ class RecentReading implements RecentResults {
   readonly orphaned = new Set<string>();
 
   take(event: ResultEvent): void {
+    if (event.type === 'fleetgc.cluster.object-results') this.#takeOrphaned(event);
     // After its result nothing more is said of a command that is news.
     if (this.answered.has(event.commandId)) return;
     if (event.type === 'fleetgc.cluster.object-results') {
@@ -55,12 +56,17 @@ class RecentReading implements RecentResults {
     this.objects.delete(event.commandId);
   }
 
+  /** Also where the command seems to be known: whoever orders chooses its id, and may choose one twice. */
+  #takeOrphaned({ objects }: ObjectResults): void {
+    for (const { action, rule, object } of objects)
+      if (action === 'finish' && rule === 'E3') this.orphaned.add(object.uid);
+  }
+
   #takeObjects(event: ObjectResults): void {
     const known = this.objects.get(event.commandId) ?? new Map<string, OutcomeName>();
     for (const told of event.objects.filter(({ object }) => !known.has(object.uid))) {
       known.set(told.object.uid, told.result.outcome);
       this.removals.push(...removalOf(event, told));
-      if (told.action === 'finish' && told.rule === 'E3') this.orphaned.add(told.object.uid);
     }
     this.objects.set(event.commandId, known);
   }

@@ -5,7 +5,12 @@ import type { ClusterCommandItem } from '../../../schemas/events/cluster-command
 import type { ClusterIndex, ClusterPolicyInForce } from '../../../services/cluster-executor/ports.ts';
 import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
 import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../fixtures/approval.ts';
-import { clusterObjectResults, clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import {
+  clusterCommandResult,
+  clusterObjectResults,
+  clusterPolicy,
+  clusterPolicyRecord,
+} from '../../fixtures/cluster.ts';
 import { statusBody } from '../../packages/kube-api/support/fake-connection.ts';
 import { type Harness, harness, IDENTITY, itemFor, wordsOf } from './support/executor.ts';
 import { DATE_MS, type FakeApi, kindNamed, type StoredObject } from './support/fake-api.ts';
@@ -417,32 +422,98 @@ describe('without the owner graph', () => {
     expect(api.byUid('x')?.ownerReferences).toEqual([]);
   });
 
-  test('[cluster C13] nor where the owner waits for its dependents besides', async () => {
-    const { api, carryOut } = harness();
-    const finalizers = ['orphan', 'foregroundDeletion'];
-    const owner = ownerThere(api, 'a', { ...DELETING, finalizers });
-    const dependent = owned(api, 'a');
-    expect(await carryOut([itemFor(owner, finish)])).toEqual(['patched']);
-    expect(await carryOut([itemFor(dependent)])).toEqual(['refused kept-by-own-judgement']);
-    expect(await carryOut([itemFor(dependent, drop('a'))])).toEqual(['patched']);
+  test.each(['foregroundDeletion', 'other'])(
+    '[cluster C13] with the finalizer %s besides no owner is let go: what it leaves would be taken for what goes with it',
+    async (finalizer) => {
+      const { api, carryOut } = harness();
+      const owner = ownerThere(api, 'a', { ...DELETING, finalizers: ['orphan', finalizer] });
+      expect(await carryOut([itemFor(owner, finish)])).toEqual(['refused kept-by-own-judgement']);
+      expect(api.writes).toEqual([]);
+    },
+  );
+
+  const unknown = (name: string) => itemFor({ ...harness().api.put({ kind: CONFIG_MAP, name }) }, finish);
+
+  test('[cluster S6] nor does who orders the same of ever so many others', async () => {
+    const h = harness();
+    const owner = ownerThere(h.api, 'a', { ...DELETING, finalizers: ['orphan'] });
+    const dependent = owned(h.api, 'a');
+    expect(await h.carryOut([itemFor(owner, finish)])).toEqual(['patched']);
+    const other = unknown('b');
+    for (let round = 0; round < 21; round++) {
+      const uids = Array.from({ length: 500 }, (_, number) => `of-nobody-${round}-${number}`);
+      const items = uids.map((uid) => ({ ...other, object: { ...other.object, uid } }));
+      h.give(h.order(items, { lifetimeMs: 1_500 }));
+    }
+    expect(await h.carryOut([itemFor(dependent)])).toEqual(['refused kept-by-own-judgement']);
   });
 
-  test('[cluster S6] nor does who waits for a restart', async () => {
-    const objects = [
-      {
-        object: itemFor(harness().api.put({ kind: CONFIG_MAP, name: 'a' })).object,
-        rule: 'E3',
-        action: 'finish' as const,
-        attempts: 1,
-        requests: 1,
-        owners: [],
-        result: { outcome: 'patched' as const },
-      },
-    ];
-    const recent = recentResults([clusterObjectResults({ objects })]);
-    const { api, carryOut } = harness({ recent });
-    expect(await carryOut([itemFor(owned(api, 'a'))])).toEqual(['refused kept-by-own-judgement']);
+  test('[cluster S6] nor does who waits for a restart before anything was told, after which the order is refused as a whole', async () => {
+    const first = harness({ publish: () => Promise.reject(new Error('the log is away')) });
+    const owner = ownerThere(first.api, 'a', { ...DELETING, finalizers: ['orphan'] });
+    const dependent = owned(first.api, 'a');
+    const order = first.order([itemFor(owner, finish)]);
+    first.give(order);
+    await first.pass(2);
+    expect(first.api.byUid('a')).toBeUndefined();
+    const then = harness({ connection: first.api.connection() });
+    then.policy = clusterPolicy({ limits: { ...LIMITS, removalsPerHour: 7 } });
+    then.give(order);
+    expect(await then.done(order)).toEqual(['command refused policy-not-in-force']);
+    expect(await then.carryOut([itemFor(dependent)])).toEqual(['refused kept-by-own-judgement']);
   });
+
+  test('[cluster S6] nor does who waits for another profile', async () => {
+    const h = harness();
+    const owner = ownerThere(h.api, 'a', { ...DELETING, finalizers: ['orphan'] });
+    const dependent = owned(h.api, 'a');
+    expect(await h.carryOut([itemFor(owner, finish)])).toEqual(['patched']);
+    h.policy = clusterPolicy({ profile: 'kubernetes' });
+    expect(await h.carryOut([itemFor(dependent)])).toEqual(['refused kept-by-own-judgement']);
+  });
+
+  test('[cluster D14] an owner of which that was only ordered keeps its dependents for an hour, and not for good', async () => {
+    const h = harness();
+    const owner = ownerThere(h.api, 'a');
+    const dependent = owned(h.api, 'a');
+    expect(await h.carryOut([itemFor(owner, finish)])).toEqual(['refused kept-by-own-judgement']);
+    h.api.remove(owner);
+    expect(await h.carryOut([itemFor(dependent)])).toEqual(['refused kept-by-own-judgement']);
+    await h.pass(3_600);
+    expect(await h.carryOut([itemFor(dependent)])).toEqual(['removed']);
+  });
+
+  test('[cluster D10] no order makes an object leave an owner that waits for it', async () => {
+    const { api, carryOut } = harness();
+    const owner = ownerThere(api, 'a');
+    await carryOut([itemFor(owner, finish)]);
+    ownerThere(api, 'a', { ...DELETING, finalizers: ['foregroundDeletion'] });
+    const dependent = owned(api, 'a');
+    expect(await carryOut([itemFor(dependent, drop('a'))])).toEqual(['refused kept-by-own-judgement']);
+    expect(await carryOut([itemFor(dependent)])).toEqual(['removed']);
+  });
+
+  test.each([false, true])(
+    '[cluster S6] nor does who waits for a restart (an id used twice: %s)',
+    async (isTwice) => {
+      const objects = [
+        {
+          object: itemFor(harness().api.put({ kind: CONFIG_MAP, name: 'a' })).object,
+          rule: 'E3',
+          action: 'finish' as const,
+          attempts: 1,
+          requests: 1,
+          owners: [],
+          result: { outcome: 'patched' as const },
+        },
+      ];
+      const told = clusterObjectResults({ objects });
+      const ended = clusterCommandResult({ commandId: told.commandId });
+      const recent = recentResults([...(isTwice ? [ended] : []), told]);
+      const { api, carryOut } = harness({ recent });
+      expect(await carryOut([itemFor(owned(api, 'a'))])).toEqual(['refused kept-by-own-judgement']);
+    },
+  );
 
   test('[cluster S6] an object loses references to owners that are absent, in place of going, and to no others', async () => {
     const { api, carryOut } = harness();
@@ -453,6 +524,21 @@ describe('without the owner graph', () => {
     ]);
     expect(await carryOut([itemFor(owned(api, 'gone', 'w'), drop('gone'))])).toEqual(['patched']);
     expect(api.byUid('x')?.ownerReferences.map(({ uid }) => uid)).toEqual(['w']);
+  });
+
+  test('[cluster S6] also where it knows of one of them itself that it was to leave what it owns', async () => {
+    const { api, carryOut } = harness();
+    const owner = ownerThere(api, 'a', { ...DELETING, finalizers: ['orphan'] });
+    expect(await carryOut([itemFor(owner, finish)])).toEqual(['patched']);
+    expect(await carryOut([itemFor(owned(api, 'a', 'gone'), drop('a', 'gone'))])).toEqual(['patched']);
+  });
+
+  test('[cluster D14] in profile kubernetes, which has no S6, it loses none in place of going', async () => {
+    const h = harness();
+    h.policy = clusterPolicy({ profile: 'kubernetes' });
+    const object = owned(h.api, 'gone');
+    expect(await h.carryOut([itemFor(object, drop('gone'))])).toEqual(['refused kept-by-own-judgement']);
+    expect(await h.carryOut([itemFor(object)])).toEqual(['removed']);
   });
 });
 
