@@ -10,13 +10,6 @@ import {
   SECRET,
 } from '../../../../sim/api-server/kinds.ts';
 
-export const JOB: ApiKind = {
-  group: 'batch',
-  version: 'v1',
-  kind: 'Job',
-  resource: 'jobs',
-  namespaced: true,
-};
 export const NODE: ApiKind = { group: '', version: 'v1', kind: 'Node', resource: 'nodes', namespaced: false };
 export const VOLUME: ApiKind = {
   group: '',
