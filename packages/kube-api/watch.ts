@@ -18,8 +18,8 @@ export type WatchEvent<Seen extends ObjectMetadata = ObjectMetadata> =
 export const WATCH_ENDS = ['closed', 'expired', 'not-now', 'silent', 'unreadable', 'refused'] as const;
 
 /**
- * Why a watch ended. After `closed` and `not-now` it goes on from the last resourceVersion; after all others what happened
- * meanwhile is only known by listing again.
+ * Why a watch ended. After `closed`, `silent` and `not-now` it goes on from the last resourceVersion; after all others what
+ * happened meanwhile is only known by listing again.
  */
 export type WatchEnd =
   | { readonly why: Exclude<(typeof WATCH_ENDS)[number], 'not-now'>; readonly message: string }

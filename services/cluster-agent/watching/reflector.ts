@@ -51,6 +51,9 @@ interface Problem {
  */
 const GOES_ON: ReadonlySet<WatchEnd['why']> = new Set(['closed', 'silent']);
 
+/** About an hour of silence: a proxy on the way may hold back what happens, and then only a list tells it. */
+const MOST_SILENT_WATCHES = 15;
+
 const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 
 /** Lists and watches one kind until the signal aborts. */
@@ -72,6 +75,8 @@ class Reflector {
   /** The newest that was seen of the kind. */
   #newest: string;
   #failures = 0;
+  /** Watches one after the other that told nothing. */
+  #silentWatches = 0;
   /** The API server lets it be listed and not watched. */
   #isWatchRefused = false;
   /** A watch has ended that is to go on from where it was: the cluster may have been restored meanwhile. */
@@ -127,6 +132,7 @@ class Reflector {
     this.#newest = resourceVersion;
     this.#from = resourceVersion;
     this.#isInterrupted = false;
+    this.#silentWatches = 0;
     if (!this.#isWatchRefused) this.#failures = 0;
     sink.endList(this.#kind, !this.#isWatchRefused);
     return null;
@@ -150,13 +156,18 @@ class Reflector {
       await this.#pause(end.afterMs);
       return null;
     }
-    if (!GOES_ON.has(end.why)) this.#from = null;
+    if (!this.#goesOnAfter(end, events)) this.#from = null;
     this.#isWatchRefused = end.why === 'refused' && events === 0;
     if (end.why === 'refused') return { message: end.message, afterMs: null };
     // Silence lasted for minutes: no haste to slow down.
     if (events > 0 || end.why === 'silent') this.#failures = 0;
     else await this.#pause();
     return null;
+  }
+
+  #goesOnAfter({ why }: WatchEnd, events: number): boolean {
+    this.#silentWatches = why === 'silent' && events === 0 ? this.#silentWatches + 1 : 0;
+    return GOES_ON.has(why) && this.#silentWatches < MOST_SILENT_WATCHES;
   }
 
   #opened(): void {

@@ -365,6 +365,22 @@ test('watches that are silent for minutes go on from where they were, and nothin
   expect(told()).toEqual(['d: gone']);
 });
 
+test('[cluster A7] what a proxy on the way holds back of watches is found by a list, after about an hour of silence', async () => {
+  const { cluster, pass, told } = await agentOf((made) => {
+    made.put({ resource: 'configmaps', name: 'o' });
+    made.put(owned('d', 'o'));
+  });
+  cluster.silence();
+  cluster.remove('o');
+  await pass(30 * 60);
+  expect(told()).toEqual([]);
+  cluster.asked.splice(0);
+  await pass(35 * 60);
+  expect(told()).toEqual(['d: gone']);
+  const lists = cluster.asked.filter(({ path }) => /configmaps\?.*limit=500/.test(path));
+  expect(lists).toHaveLength(1);
+});
+
 describe('an API server that has too much to do, or does not know us', () => {
   test.each([
     [429, 30],
