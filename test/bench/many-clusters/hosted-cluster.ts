@@ -32,12 +32,12 @@ export class HostedCluster {
   readonly #deleted = new Set<string>();
   readonly #checks: Check[] = [];
 
-  constructor(name: string, objects: number) {
+  constructor(number: number, objects: number) {
     const { now, newId } = systemSources;
-    this.name = name;
+    this.name = `many-${number}`;
     this.#cluster = new SimulatedCluster({ kinds: ROLLING_KINDS, now, newId });
     this.truth = new ClusterTruth(this.#cluster, { keptPods: KEPT_PODS, nowMs: now });
-    this.rolling = new RollingCluster(this.#cluster, this.truth, now);
+    this.rolling = new RollingCluster(this.#cluster, this.truth, number, now);
     this.rolling.fill(objects);
   }
 

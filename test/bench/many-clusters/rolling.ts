@@ -40,12 +40,15 @@ interface App {
 export class RollingCluster {
   readonly #cluster: SimulatedCluster;
   readonly #truth: ClusterTruth;
+  readonly #number: number;
   readonly #nowMs: () => number;
   readonly #deeds: Deeds;
   readonly #apps: App[] = [];
   #rollOuts = 0;
 
-  constructor(cluster: SimulatedCluster, truth: ClusterTruth, nowMs: () => number) {
+  /** `number`: of the cluster, by which it begins with another way, so that few and many clusters roll out alike. */
+  constructor(cluster: SimulatedCluster, truth: ClusterTruth, number: number, nowMs: () => number) {
+    this.#number = number;
     this.#cluster = cluster;
     this.#truth = truth;
     this.#nowMs = nowMs;
@@ -72,7 +75,7 @@ export class RollingCluster {
     const at = number % this.#apps.length;
     const app = this.#apps[at];
     if (app === undefined) throw new Error('there is nothing to roll out');
-    const way = WAYS[number % WAYS.length] ?? 'Background';
+    const way = WAYS[(this.#number + number) % WAYS.length] ?? 'Background';
     this.#truth.byPeople(() => {
       this.#apps[at] = way === 'whole' ? this.#replace(app) : this.#release(app, way);
       this.#finishJob(`migrate-${number}`);

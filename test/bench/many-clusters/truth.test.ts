@@ -109,7 +109,7 @@ test('a cluster is filled with as many objects as asked for, and each roll-out l
   let uids = 0;
   const cluster = new SimulatedCluster({ kinds: ROLLING_KINDS, now, newId: () => `uid-${++uids}` });
   const truth = new ClusterTruth(cluster, { keptPods: KEPT_PODS, nowMs: now });
-  const rolling = new RollingCluster(cluster, truth, now);
+  const rolling = new RollingCluster(cluster, truth, 0, now);
   rolling.fill(1_000);
   expect(truth.objects).toBeGreaterThan(950);
   expect(truth.objects).toBeLessThan(1_050);

@@ -24,10 +24,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const sum = (value: (cluster: HostedCluster) => number): number =>
   clusters.reduce((total, each) => total + value(each), 0);
 
-const clusters = Array.from(
-  { length: count },
-  (_, index) => new HostedCluster(`many-${first + index}`, objects),
-);
+const clusters = Array.from({ length: count }, (_, index) => new HostedCluster(first + index, objects));
 const stop = new AbortController();
 await using service = await openServiceProcess({
   build: { service: 'many-clusters', version: '0' },
