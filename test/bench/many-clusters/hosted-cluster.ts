@@ -4,6 +4,7 @@ import type { PolicySource } from '../../../packages/policy/policies.ts';
 import type { Check } from '../../../packages/process/http.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import type { ServiceProcess } from '../../../packages/service/service-process.ts';
+import { removingOptions } from '../../../services/cluster/cluster-options.ts';
 import { runCluster } from '../../../services/cluster/run-cluster.ts';
 import { SimulatedCluster } from '../../../sim/api-server/cluster.ts';
 import { directConnection } from '../../../sim/api-server/direct-connection.ts';
@@ -12,7 +13,8 @@ import { NO_METRICS } from '../../exhaustive/silent.ts';
 import { KEPT_PODS, ROLLING_KINDS, RollingCluster } from './rolling.ts';
 import { ClusterTruth } from './truth.ts';
 
-const REQUESTS_PER_SECOND = 50;
+/** As it comes. */
+const REMOVING = z.object(removingOptions).parse({});
 const Deletion = z.object({ preconditions: z.object({ uid: z.string() }) });
 
 interface Hosting {
@@ -59,8 +61,7 @@ export class HostedCluster {
       connection: this.#connect(),
       [Symbol.dispose]: () => undefined,
     };
-    const removing = { policies, requestsPerSecond: REQUESTS_PER_SECOND };
-    return runCluster({ process: own, cluster, signal }, removing);
+    return runCluster({ process: own, cluster, signal }, { policies, removing: REMOVING });
   }
 
   #instance(): string {
