@@ -15,10 +15,18 @@ export type WatchEvent<Seen extends ObjectMetadata = ObjectMetadata> =
   /** Nothing happened up to here. */
   | { readonly kind: 'bookmark'; readonly resourceVersion: string };
 
-export const WATCH_ENDS = ['closed', 'expired', 'not-now', 'silent', 'unreadable', 'refused'] as const;
+export const WATCH_ENDS = [
+  'closed',
+  'expired',
+  'not-now',
+  'silent',
+  'held-back',
+  'unreadable',
+  'refused',
+] as const;
 
 /**
- * Why a watch ended. After `closed`, `silent` and `not-now` it goes on from the last resourceVersion; after all others what
+ * Why a watch ended. `held-back`: it was silent, and a list found what it should have told. After `closed`, `silent` and `not-now` it goes on from the last resourceVersion; after all others what
  * happened meanwhile is only known by listing again.
  */
 export type WatchEnd =

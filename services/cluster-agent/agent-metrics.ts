@@ -59,7 +59,7 @@ export function addAgentMetrics(metrics: Metrics, { agent, clock, nowMs }: Obser
 /** Counts watches that ended, and says where that cannot be well. */
 export function tellWatchEnds(
   metrics: Metrics,
-  logger: Pick<Logger, 'warn'>,
+  logger: Pick<Logger, 'error' | 'warn'>,
 ): (kind: ResourceKind, end: WatchEnd) => void {
   const ended = metrics.count(
     'cluster_agent_watches_ended_total',
@@ -70,6 +70,7 @@ export function tellWatchEnds(
     ended.add({ why });
     if (why === 'unreadable')
       logger.warn(`the watch of ${kindName(kind)} ended: ${message}; it is listed again`);
+    if (why === 'held-back') logger.error(`the watch of ${kindName(kind)}: ${message}`);
   };
 }
 

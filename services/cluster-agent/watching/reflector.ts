@@ -54,6 +54,12 @@ const GOES_ON: ReadonlySet<WatchEnd['why']> = new Set(['closed', 'silent']);
 /** About an hour of silence: a proxy on the way may hold back what happens, and then only a list tells it. */
 const MOST_SILENT_WATCHES = 15;
 
+const HELD_BACK: WatchEnd = {
+  why: 'held-back',
+  message:
+    'it told nothing for an hour, and a list found what it should have told. Something on the way to the API server holds back what comes in pieces: let it pass that on at once, or go around it',
+};
+
 const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 
 /** Lists and watches one kind until the signal aborts. */
@@ -77,6 +83,8 @@ class Reflector {
   #failures = 0;
   /** Watches one after the other that told nothing. */
   #silentWatches = 0;
+  /** Where watches stood that told nothing for long; `null` where none did. */
+  #silentFrom: string | null = null;
   /** The API server lets it be listed and not watched. */
   #isWatchRefused = false;
   /** A watch has ended that is to go on from where it was: the cluster may have been restored meanwhile. */
@@ -117,15 +125,18 @@ class Reflector {
 
   async #list(): Promise<Problem | null> {
     const { connection, sink, inTurn } = this.#options;
+    const silentFrom = this.#silentFrom;
+    this.#silentFrom = null;
+    let isHeldBack = false;
+    const listed = (objects: readonly ObservedObject[]): void => {
+      isHeldBack ||= silentFrom !== null && objects.some((each) => isOlder(silentFrom, each.resourceVersion));
+      sink.listed(this.#kind, objects);
+    };
     const outcome = await inTurn(() => {
       sink.beginList(this.#kind);
-      return listObjects(
-        connection,
-        this.#what(),
-        (objects) => sink.listed(this.#kind, objects),
-        this.#signal,
-      );
+      return listObjects(connection, this.#what(), listed, this.#signal);
     });
+    if (isHeldBack) this.#options.onWatchEnded(this.#kind, HELD_BACK);
     if (outcome.kind === 'incomplete') return outcome;
     const { resourceVersion } = outcome.end;
     if (isOlder(resourceVersion, this.#newest)) sink.wentBack(this.#kind);
@@ -156,7 +167,7 @@ class Reflector {
       await this.#pause(end.afterMs);
       return null;
     }
-    if (!this.#goesOnAfter(end, events)) this.#from = null;
+    if (!this.#goesOnAfter(end, events)) this.#listAfter(end, from);
     this.#isWatchRefused = end.why === 'refused' && events === 0;
     if (end.why === 'refused') return { message: end.message, afterMs: null };
     // Silence lasted for minutes: no haste to slow down.
@@ -168,6 +179,11 @@ class Reflector {
   #goesOnAfter({ why }: WatchEnd, events: number): boolean {
     this.#silentWatches = why === 'silent' && events === 0 ? this.#silentWatches + 1 : 0;
     return GOES_ON.has(why) && this.#silentWatches < MOST_SILENT_WATCHES;
+  }
+
+  #listAfter({ why }: WatchEnd, from: string): void {
+    this.#silentFrom = why === 'silent' ? from : null;
+    this.#from = null;
   }
 
   #opened(): void {

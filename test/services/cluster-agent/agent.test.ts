@@ -31,6 +31,7 @@ async function agentOf(
   publish: (fact: Ownership) => Promise<void> = async () => undefined,
   earlierFacts: EarlierFacts = NO_EARLIER_FACTS,
 ) {
+  const watchEnds: string[] = [];
   const time = manualTime(() => 0);
   const nowMs = (): number => time.now().sinceBootMs;
   const cluster = new FakeCluster(nowMs);
@@ -53,7 +54,7 @@ async function agentOf(
     },
     policy: () => ruling.policy,
     earlierFacts: async () => earlierFacts,
-    onWatchEnded: () => undefined,
+    onWatchEnded: ({ kind }, { why }) => void watchEnds.push(`${kind} ${why}`),
     holds: () => holding.holds,
     sleep: time.sleep,
     random: () => 0,
@@ -89,7 +90,7 @@ async function agentOf(
     return lines.toSorted();
   };
   await pass(3);
-  return { agent, cluster, pass, seen, told, facts, censuses, holding, ruling, expiries };
+  return { agent, cluster, pass, seen, told, facts, censuses, holding, ruling, expiries, watchEnds };
 }
 
 test('[cluster C14, D10] a dependent of an owner that is deleted is told, with all that a decision needs', async () => {
@@ -366,12 +367,13 @@ test('watches that are silent for minutes go on from where they were, and nothin
 });
 
 test('[cluster A7] what a proxy on the way holds back of watches is found by a list, after about an hour of silence', async () => {
-  const { cluster, pass, told } = await agentOf((made) => {
+  const { cluster, pass, told, watchEnds } = await agentOf((made) => {
     made.put({ resource: 'configmaps', name: 'o' });
     made.put(owned('d', 'o'));
   });
   cluster.silence();
   cluster.remove('o');
+  cluster.put({ resource: 'configmaps', name: 'later' });
   await pass(30 * 60);
   expect(told()).toEqual([]);
   cluster.asked.splice(0);
@@ -379,6 +381,7 @@ test('[cluster A7] what a proxy on the way holds back of watches is found by a l
   expect(told()).toEqual(['d: gone']);
   const lists = cluster.asked.filter(({ path }) => /configmaps\?.*limit=500/.test(path));
   expect(lists).toHaveLength(1);
+  expect(watchEnds.filter((end) => end.endsWith('held-back'))).toEqual(['ConfigMap held-back']);
 });
 
 describe('an API server that has too much to do, or does not know us', () => {
