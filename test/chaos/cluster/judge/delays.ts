@@ -1,6 +1,6 @@
 import { type Delay, delayOf } from '../../judge/delays.ts';
 import type { ClusterFault } from '../faults/fault.ts';
-import { EXECUTOR } from '../shape.ts';
+import { AGENT, EXECUTOR } from '../shape.ts';
 import type { ClusterPlayed } from './evidence.ts';
 
 /** What may keep the executor from knowing the policies: it, its way to the log, or the log itself. */
@@ -29,6 +29,38 @@ function delaysPolicies(fault: ClusterFault): boolean {
     case 'broker-killed':
     case 'broker-frozen':
     case 'broker-full':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Whether the agent may have missed something of what happened in that time, or another one began that knew nothing of before. */
+export const wasBlind = (played: readonly ClusterPlayed[], fromMs: number, toMs: number): boolean =>
+  played
+    .filter(({ fault }) => blinds(fault))
+    .map(delayOf)
+    .some((delay) => delay.fromMs <= toMs && delay.toMs >= fromMs);
+
+function blinds(fault: ClusterFault): boolean {
+  switch (fault.kind) {
+    case 'kill':
+    case 'freeze':
+    case 'doubled':
+      return fault.part === AGENT;
+    case 'network':
+      return fault.client === 'fleetgc-cluster' || fault.client === 'fleetgc-cluster-agent';
+    case 'topic-anew':
+      return fault.topic === 'gc.cluster.ownership';
+    case 'watch':
+    case 'watch-late':
+    case 'pages':
+    case 'storm':
+    case 'no-rights':
+    case 'unanswered':
+    case 'erring':
+    case 'server-away':
+    case 'restored':
       return true;
     default:
       return false;

@@ -71,6 +71,9 @@ describe('who has an owner', () => {
     const orphaning = owner('o', { isDeleting: true, finalizers: ['orphan'] });
     const truth = [is(1, OWNER), is(2, OWNED), is(3, orphaning), gone(9, orphaning, 'life'), gone(10, OWNED)];
     expect(invariantsIn({ truth })).toEqual(['owned']);
+    const kill = (part: string): ClusterFault => ({ kind: 'kill', part, atMs: 5_000, forMs: 0 });
+    expect(invariantsIn({ truth, faults: [kill('cluster-agent')] })).toEqual([]);
+    expect(invariantsIn({ truth, faults: [kill('graph-gc-1')] })).toEqual(['owned']);
   });
 
   test('what its owner waits for goes before it', () => {
@@ -185,6 +188,15 @@ describe('what is told', () => {
     expect(invariantsIn({ truth: COLLECTED, results: [] })).toEqual(['lost']);
     const refused = [told('d', { outcome: 'refused' })];
     expect(invariantsIn({ truth: COLLECTED, results: refused })).toEqual(['lost']);
+  });
+
+  test('an executor that was killed before it could tell is forgiven, and no other part', () => {
+    const kill = (part: string, atMs: number): ClusterFault => ({ kind: 'kill', part, atMs, forMs: 0 });
+    const lost = (fault: ClusterFault) => invariantsIn({ truth: COLLECTED, results: [], faults: [fault] });
+    expect(lost(kill('cluster-executor', 11_000))).toEqual([]);
+    expect(lost(kill('cluster-executor', 16_000))).toEqual(['lost']);
+    expect(lost(kill('cluster-executor', 9_000))).toEqual(['lost']);
+    expect(lost(kill('cluster-agent', 11_000))).toEqual(['lost']);
   });
 
   test('what lay on a topic that was deleted went with it', () => {

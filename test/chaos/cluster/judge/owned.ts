@@ -1,4 +1,6 @@
 import type { Violation } from '../../judge/evidence.ts';
+import type { TrueReference } from '../truth.ts';
+import { wasBlind } from './delays.ts';
 import type { ClusterEvidence } from './evidence.ts';
 import { clusterViolation } from './violation.ts';
 import { type Deed, type Hold, holdOf, textOf, type World } from './world.ts';
@@ -16,9 +18,7 @@ export const never = ({ deeds }: World): readonly Violation[] =>
 export const owned = ({ played }: Pick<ClusterEvidence, 'played'>, { deeds }: World): readonly Violation[] =>
   deeds.flatMap((deed): Violation[] => {
     const why =
-      deed.kind === 'deleted'
-        ? wrongWith(deed, mayBeMisled(played))
-        : (lostReference(deed) ?? lostFinalizer(deed));
+      deed.kind === 'deleted' ? wrongWith(deed, played) : (lostReference(deed) ?? lostFinalizer(deed));
     return why === null
       ? []
       : [clusterViolation('owned', `${textOf(deed.before)} was ${deed.kind} at ${timeOf(deed)}: ${why}`)];
@@ -49,19 +49,32 @@ export const hasHadItsTime = ({ before: { endsAtMs, isEnded }, atMs }: Deed): bo
 /** An executor alone sees whether an owner is where the object says, and not where else it is or how it went: that facts and orders tell. */
 const mayBeMisled = (played: ClusterEvidence['played']): boolean =>
   played.some(({ fault }) => fault.kind === 'forge');
-const UNSEEN: readonly Hold[] = ['elsewhere', 'left-behind'];
 
-function wrongWith(deed: Deed, isMisled: boolean): string | null {
+function wrongWith(deed: Deed, played: ClusterEvidence['played']): string | null {
   if (hasHadItsTime(deed)) return null;
   const { before } = deed;
   if (before.references.length === 0) return 'it had no owner';
   const holding = before.references
     .map((reference) => ({ reference, hold: holdOf(before, reference, deed) }))
-    .filter(({ hold }) => hold !== 'gone' && hold !== 'waits' && !(isMisled && UNSEEN.includes(hold)));
+    .filter(({ reference, hold }) => HOLDS[hold](reference, deed, played));
   if (holding.length === 0) return null;
   return holding
     .map(({ reference, hold }) => `${reference.kind} ${reference.name} (${reference.uid}) ${hold}`)
     .join(', ');
 }
+
+type Holds = (reference: TrueReference, deed: Deed, played: ClusterEvidence['played']) => boolean;
+
+/** Whether the product had to know that it keeps the object. */
+const HOLDS: Readonly<Record<Hold, Holds>> = {
+  holds: () => true,
+  orphans: () => true,
+  waits: () => false,
+  gone: () => false,
+  elsewhere: (_, __, played) => !mayBeMisled(played),
+  // An agent that did not see the owner go cannot know how it went.
+  'left-behind': ({ uid }, { orphaned, atMs }, played) =>
+    !mayBeMisled(played) && !wasBlind(played, orphaned.get(uid) ?? atMs, atMs),
+};
 
 const timeOf = ({ atMs }: Deed): string => new Date(atMs).toISOString();

@@ -1,4 +1,8 @@
+import { undelayedMs } from '../../judge/delays.ts';
 import type { Violation } from '../../judge/evidence.ts';
+import type { ClusterFault } from '../faults/fault.ts';
+import { EXECUTOR } from '../shape.ts';
+import { policyDelays } from './delays.ts';
 import type { ClusterEvidence } from './evidence.ts';
 import { clusterViolation } from './violation.ts';
 import { textOf, type World } from './world.ts';
@@ -32,14 +36,34 @@ export function clusterLost({ log, played }: ClusterEvidence, { deeds }: World):
     );
   const told = new Set(log.told.filter(({ outcome }) => TRIED.has(outcome)).map(({ uid }) => uid));
   const untold = deeds
-    .filter(({ before, atMs }) => !told.has(before.uid) && !wentWithTopic(atMs, played, 'gc.cluster.results'))
+    .filter(({ before }) => !told.has(before.uid))
+    .filter(({ atMs }) => !wentWithTopic(atMs, played, 'gc.cluster.results'))
     .filter(({ atMs }) => !wentWithTopic(atMs, played, 'gc.cluster.commands'))
+    .filter(({ atMs }) => !wasForgotten(atMs, played))
     .map(
       ({ before, kind, atMs }) =>
         `${textOf(before)} was ${kind} at ${new Date(atMs).toISOString()}, and no result tells of it`,
     );
   return [...new Set([...silent, ...untold])].map((text) => clusterViolation('lost', text));
 }
+
+/**
+ * What an executor did is known by its results alone. One that was killed before the log had them does what is left by the orders, unless
+ * these are refused by then.
+ */
+function wasForgotten(atMs: number, played: ClusterEvidence['played']): boolean {
+  const delays = policyDelays(played);
+  return played.some(
+    ({ fault, fromMs, toMs }) =>
+      killsExecutor(fault) && toMs >= atMs && undelayedMs(delays, atMs, fromMs) <= PUBLISHED_MS,
+  );
+}
+
+const killsExecutor = (fault: ClusterFault): boolean =>
+  fault.kind === 'kill-at' || (fault.kind === 'kill' && fault.part === EXECUTOR);
+
+/** From a deed until the log has its result, on a machine that is busy. */
+const PUBLISHED_MS = 5_000;
 
 /** What lay on a topic that was deleted went with it, and may not have been read before. */
 const wentWithTopic = (atMs: number, played: ClusterEvidence['played'], topic: string): boolean =>

@@ -12,8 +12,8 @@ export interface Deed {
   readonly after: TrueObject | null;
   /** As all was right before. */
   readonly there: Objects;
-  /** Owners that went so that their dependents stay. */
-  readonly orphaned: ReadonlySet<string>;
+  /** Owners that went so that their dependents stay, and since when that was wanted. */
+  readonly orphaned: ReadonlyMap<string, number>;
   /** Most pods that had ended, a while before. */
   readonly endedPods: number;
 }
@@ -24,7 +24,7 @@ export interface World {
   readonly there: Objects;
   /** Objects as they were seen last, also those that went. */
   readonly ever: Objects;
-  readonly orphaned: ReadonlySet<string>;
+  readonly orphaned: ReadonlyMap<string, number>;
   /** How often an object went, by whosever hand. */
   readonly went: ReadonlyMap<string, number>;
   /** When the cluster came back in an older state. */
@@ -50,7 +50,7 @@ class Replay implements World {
   readonly deeds: Deed[] = [];
   readonly there = new Map<string, TrueObject>();
   readonly ever = new Map<string, TrueObject>();
-  readonly orphaned = new Set<string>();
+  readonly orphaned = new Map<string, number>();
   readonly went = new Map<string, number>();
   readonly restoredMs: number[] = [];
   readonly #ended: { readonly atMs: number; readonly count: number }[] = [];
@@ -67,7 +67,7 @@ class Replay implements World {
     if (line.by === 'product' && before) this.#note(before, line);
     this.#see(object);
     if (line.kind === 'gone') this.#remove(object);
-    else noteWish(this.orphaned, object);
+    else noteWish(this.orphaned, line);
     if (object.kind === 'Pod') this.#ended.push({ atMs, count: endedIn(this.there) });
   }
 
@@ -91,7 +91,7 @@ class Replay implements World {
       before,
       after: line.kind === 'is' ? line.object : null,
       there: new Map(this.there),
-      orphaned: new Set(this.orphaned),
+      orphaned: new Map(this.orphaned),
       endedPods: Math.max(0, ...counted.map(({ count }) => count)),
     });
   }
@@ -100,9 +100,12 @@ class Replay implements World {
 const endedIn = (there: Objects): number => [...there.values()].filter(({ isEnded }) => isEnded).length;
 
 /** Who deletes an owner once more, in another way, has changed his mind. */
-function noteWish(orphaned: Set<string>, { uid, isDeleting, finalizers }: TrueObject): void {
+function noteWish(
+  orphaned: Map<string, number>,
+  { atMs, object: { uid, isDeleting, finalizers } }: Change,
+): void {
   if (!isDeleting) return;
-  if (finalizers.includes('orphan')) orphaned.add(uid);
+  if (finalizers.includes('orphan')) orphaned.set(uid, orphaned.get(uid) ?? atMs);
   else if (finalizers.includes('foregroundDeletion')) orphaned.delete(uid);
 }
 
@@ -118,7 +121,7 @@ export type Hold = 'holds' | 'elsewhere' | 'waits' | 'orphans' | 'gone' | 'left-
 export function holdOf(
   { namespace }: TrueObject,
   reference: TrueReference,
-  { there, orphaned }: { readonly there: Objects; readonly orphaned: ReadonlySet<string> },
+  { there, orphaned }: Pick<World, 'there' | 'orphaned'>,
 ): Hold {
   const owner = there.get(reference.uid);
   if (owner === undefined) return orphaned.has(reference.uid) ? 'left-behind' : 'gone';
