@@ -69,7 +69,16 @@ describe('who has an owner', () => {
 
   test('it went though its owner had left it behind', () => {
     const orphaning = owner('o', { isDeleting: true, finalizers: ['orphan'] });
-    const truth = [is(1, OWNER), is(2, OWNED), is(3, orphaning), gone(9, orphaning, 'life'), gone(10, OWNED)];
+    const before = [
+      is(1, OWNER),
+      is(2, OWNED),
+      is(3, orphaning),
+      gone(9, orphaning, 'life'),
+      gone(10, OWNED),
+    ];
+    expect(invariantsIn({ truth: before })).toEqual([]);
+    const first = thing('first', { kind: 'Job', group: 'batch', endsAtMs: T0 });
+    const truth = [is(1, first), gone(2, first), ...before];
     expect(invariantsIn({ truth })).toEqual(['owned']);
     const kill = (part: string): ClusterFault => ({ kind: 'kill', part, atMs: 5_000, forMs: 0 });
     expect(invariantsIn({ truth, faults: [kill('cluster-agent')] })).toEqual([]);
@@ -197,6 +206,14 @@ describe('what is told', () => {
     expect(lost(kill('cluster-executor', 16_000))).toEqual(['lost']);
     expect(lost(kill('cluster-executor', 9_000))).toEqual(['lost']);
     expect(lost(kill('cluster-agent', 11_000))).toEqual(['lost']);
+  });
+
+  test('a patch whose answer was lost may be told as one that changed nothing, and a deletion may not', () => {
+    const unanswered: ClusterFault = { kind: 'unanswered', part: 1, atMs: 9_000, forMs: 2_000 };
+    const patched = [is(1, OWNED), is(10, thing('d'), 'product')];
+    expect(invariantsIn({ truth: patched, results: [] })).toEqual(['lost']);
+    expect(invariantsIn({ truth: patched, results: [], faults: [unanswered] })).toEqual([]);
+    expect(invariantsIn({ truth: COLLECTED, results: [], faults: [unanswered] })).toEqual(['lost']);
   });
 
   test('what lay on a topic that was deleted went with it', () => {

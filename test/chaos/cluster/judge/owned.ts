@@ -18,7 +18,9 @@ export const never = ({ deeds }: World): readonly Violation[] =>
 export const owned = ({ played }: Pick<ClusterEvidence, 'played'>, { deeds }: World): readonly Violation[] =>
   deeds.flatMap((deed): Violation[] => {
     const why =
-      deed.kind === 'deleted' ? wrongWith(deed, played) : (lostReference(deed) ?? lostFinalizer(deed));
+      deed.kind === 'deleted'
+        ? wrongWith(deed, { played, atWorkMs: deeds[0]?.atMs ?? 0 })
+        : (lostReference(deed) ?? lostFinalizer(deed));
     return why === null
       ? []
       : [clusterViolation('owned', `${textOf(deed.before)} was ${deed.kind} at ${timeOf(deed)}: ${why}`)];
@@ -50,20 +52,24 @@ export const hasHadItsTime = ({ before: { endsAtMs, isEnded }, atMs }: Deed): bo
 const mayBeMisled = (played: ClusterEvidence['played']): boolean =>
   played.some(({ fault }) => fault.kind === 'forge');
 
-function wrongWith(deed: Deed, played: ClusterEvidence['played']): string | null {
+function wrongWith(deed: Deed, round: Round): string | null {
   if (hasHadItsTime(deed)) return null;
   const { before } = deed;
   if (before.references.length === 0) return 'it had no owner';
   const holding = before.references
     .map((reference) => ({ reference, hold: holdOf(before, reference, deed) }))
-    .filter(({ reference, hold }) => HOLDS[hold](reference, deed, played));
+    .filter(({ reference, hold }) => HOLDS[hold](reference, deed, round));
   if (holding.length === 0) return null;
   return holding
     .map(({ reference, hold }) => `${reference.kind} ${reference.name} (${reference.uid}) ${hold}`)
     .join(', ');
 }
 
-type Holds = (reference: TrueReference, deed: Deed, played: ClusterEvidence['played']) => boolean;
+interface Round extends Pick<ClusterEvidence, 'played'> {
+  /** What went before that went before anybody looked. */
+  readonly atWorkMs: number;
+}
+type Holds = (reference: TrueReference, deed: Deed, round: Round) => boolean;
 
 /** Whether the product had to know that it keeps the object. */
 const HOLDS: Readonly<Record<Hold, Holds>> = {
@@ -71,10 +77,12 @@ const HOLDS: Readonly<Record<Hold, Holds>> = {
   orphans: () => true,
   waits: () => false,
   gone: () => false,
-  elsewhere: (_, __, played) => !mayBeMisled(played),
+  elsewhere: (_, __, { played }) => !mayBeMisled(played),
   // An agent that did not see the owner go cannot know how it went.
-  'left-behind': ({ uid }, { orphaned, atMs }, played) =>
-    !mayBeMisled(played) && !wasBlind(played, orphaned.get(uid) ?? atMs, atMs),
+  'left-behind': ({ uid }, { orphaned, atMs }, { played, atWorkMs }) => {
+    const sinceMs = orphaned.get(uid) ?? atMs;
+    return sinceMs > atWorkMs && !mayBeMisled(played) && !wasBlind(played, sinceMs, atMs);
+  },
 };
 
 const timeOf = ({ atMs }: Deed): string => new Date(atMs).toISOString();
