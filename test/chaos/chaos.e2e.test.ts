@@ -28,6 +28,7 @@ afterAll(async () => {
 test.each([
   [1, 1, 'nodes'],
   [4, 1, 'nodes'],
+  [5, 1, 'cluster'],
 ] as const)(
   'whatever goes wrong in round %i-%i about %s, nothing is lost, doubled or wrongly removed',
   async (seed, round, subject) => {

@@ -25,14 +25,15 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const NODES = Array.from({ length: 10 }, (_, index) => ['nodes', index + 1] as const);
+const NODES = Array.from({ length: 10 }, (_, index) => ['nodes', 2, index + 1] as const);
+const CLUSTERS = [['cluster', 5, 2]] as const;
 
-test.concurrent.each(NODES)(
-  'whatever goes wrong with the %s of round %i, nothing is lost, doubled or wrongly removed',
-  async (subject, round) => {
+test.concurrent.each([...NODES, ...CLUSTERS])(
+  'whatever goes wrong with the %s of round %i-%i, nothing is lost, doubled or wrongly removed',
+  async (subject, seed, round) => {
     const { outcome, violations, problem, counts } = await campaign.round(
-      `2-${round}-${subject}`,
-      drawSchedule(roundSeed(2, round), subject),
+      `${seed}-${round}-${subject}`,
+      drawSchedule(roundSeed(seed, round), subject),
     );
     expect({ outcome, violations, problem }).toEqual({ outcome: 'held', violations: [], problem: null });
     expect(counts?.removals).toBeGreaterThan(0);
