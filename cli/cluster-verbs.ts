@@ -37,7 +37,7 @@ export const CLUSTER_VERBS = [
       ),
       task(
         'cluster guard',
-        'Print what denies the collector of kube-controller-manager what a policy holds or keeps',
+        'Print what stops kube-controller-manager from deleting what a policy holds or keeps',
         () => import('./verbs/cluster/guard.ts'),
       ),
     ],

@@ -34,7 +34,7 @@ export const approvalOptions = {
     DurationMs.refine((ms) => ms >= SHORTEST_MS && ms <= MAX_APPROVAL_MS, {
       error: 'must be at least 1m and at most 720h',
     }).prefault('1h'),
-    { commandLineOnly: true, placeholder: 'DURATION', description: 'How long it holds.' },
+    { commandLineOnly: true, placeholder: 'DURATION', description: 'How long it is in force: 1m to 720h.' },
   ),
   reason: withMeta(ApprovalRecord.shape.reason.prefault(''), {
     commandLineOnly: true,

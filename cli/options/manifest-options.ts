@@ -5,6 +5,6 @@ import { withMeta } from '../../packages/process/options/options.ts';
 export const manifestOptions = {
   output: withMeta(z.enum(['yaml', 'json']).prefault('yaml'), {
     commandLineOnly: true,
-    description: 'yaml: a document each; json: one list. kubectl apply -f - takes both.',
+    description: 'yaml: a document each; json: one list. kubectl takes both with -f -.',
   }),
 };

@@ -23,8 +23,8 @@ import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
 export const verb = defineVerb({
   help: [
     'Approves what is held in a cluster, and nothing that nobody looked at: it lets go no more objects than are held for this reason now, and none of another owner. "fleetgc held" lists what is held, each with its command.',
-    'An approval holds for an hour, or as long as --for says, by the clock of the API server. It is signed as policies are.',
-    'Exit codes: 0 it is approved, 1 no such thing is held or it has grown, 2 wrong options.',
+    'An approval is in force for an hour, or as long as --for says, by the clock of the API server. It is signed as policies are.',
+    'Exit codes: 0 it is approved or withdrawn, 1 no such thing is held or approved, or it has grown, 2 wrong options.',
   ],
   examples: [
     'fleetgc approve prod 4f6a0c0e-8f0a-4d0c-9d6e-0f4b6d1f1c11 --objects 1200',
@@ -72,7 +72,9 @@ export const verb = defineVerb({
     await writeApproval(writer, approval);
     await deleteKeys(writer, endedApprovals(stored, cluster, nowMs));
     print(`approved: ${words}`);
-    logger.info(`It holds for ${durationText(forMs)}. What goes, goes as soon as its agent has read this.`);
+    logger.info(
+      `It is in force for ${durationText(forMs)}. What goes, goes as soon as its agent has read this.`,
+    );
   },
 });
 

@@ -15,8 +15,8 @@ import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
   help: [
-    'Lists what the decisions about clusters hold: what would go, and waits for somebody who approves it. With each it prints the command that does. It reads the last day; what was held before is shown as held since then.',
-    'What was approved and is in force is listed too.',
+    'Lists what graph-gc holds in clusters: what would go, and waits for somebody who approves it. With each it prints the command that does, or says that no approval ends it. It reads the last day, or as far back as --since says; what was held before is shown as held since then.',
+    'Approvals that are in force are listed too. What pod-gc and expiry-gc hold is not listed, and no approval ends it: "fleetgc audit report" tells of it.',
   ],
   examples: [
     'fleetgc held',
@@ -30,7 +30,7 @@ export const verb = defineVerb({
     }),
     since: withMeta(LongDuration.prefault('1d'), {
       commandLineOnly: true,
-      description: 'How far back decisions are read.',
+      description: 'How far back decisions are read: 90m, 24h or 7d.',
     }),
     ...readingTrustOptions,
     ...outputOptions,

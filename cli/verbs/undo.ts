@@ -23,7 +23,7 @@ import { undoLines } from '../views/cluster/undo-lines.ts';
 
 export const verb = defineVerb({
   help: [
-    'Prints what creates objects again that FleetGC deleted in a cluster, where the policy said undo: manifest. It asks the event log, changes nothing, and does not look into the cluster: pipe it into kubectl create -f -. Owners come before their dependents, namespaces and definitions first.',
+    'Prints what creates objects again that FleetGC deleted in a cluster, where the policy said undo: manifest. It asks the event log, changes nothing, and does not look into the cluster: look at what it prints, and pipe it into kubectl create -f -. Owners come before their dependents, namespaces and definitions first.',
     'It prints no owner references, no status, and nothing that the API server sets itself. What it leaves out, and why, it says on stderr. Secrets are never saved. What is saved stays on the event log for 14 days, and in archives for as long as they are there.',
     'Exit codes: 0 manifests were printed, 1 there are none or the event log could not be read, 2 wrong options.',
   ],
@@ -52,11 +52,15 @@ export const verb = defineVerb({
     owner: withMeta(Text.optional(), {
       commandLineOnly: true,
       placeholder: 'UID',
-      description: 'Only what named this owner.',
+      description: 'Only what had this owner, by its uid.',
     }),
-    since: pointOption('Only what was deleted since this time (ISO 8601), or since so long ago (2h, 7d).'),
+    since: pointOption(
+      'Only what was deleted since this time (ISO 8601), since so long ago (2h, 7d), or since a record was written (gc.cluster.removed/3@1042).',
+    ),
     ...manifestOptions,
-    ...readingTrustOptions,
+    trustRoots: withMeta(readingTrustOptions.trustRoots, {
+      description: 'File of the roots. With it, only what a key of role cluster signed is printed.',
+    }),
     ...auditLogOptions,
   }),
   run: async ({ cluster, object, command, owner, since, output, trustRoots, ...options }, context) => {

@@ -50,7 +50,7 @@ export const removingOptions = {
   }),
   localFile: withMeta(FilePath.optional(), {
     description:
-      'File of the cluster’s own people. While it says "hold: true", is not there or cannot be understood, nothing is done, whatever policies say.',
+      'File with which the people of the cluster stop everything. While it says "hold: true", is not there, is empty or cannot be understood, nothing is deleted or changed, whatever policies and commands say. "{}" stops nothing.',
   }),
 };
 

@@ -30,7 +30,7 @@ export const verb = defineVerb({
     policy: withMeta(PolicyPaths.optional(), {
       kind: 'list',
       placeholder: 'FILE',
-      description: 'Policies that hold, and no others; may be repeated. Without any nothing is removed.',
+      description: 'Policies to go by, and no others; may be repeated. Without any nothing is removed.',
     }),
     json: withMeta(Switch.prefault('false'), {
       description: 'Print decisions and results themselves, one JSON document a line.',
