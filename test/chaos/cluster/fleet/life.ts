@@ -213,8 +213,8 @@ export class ClusterLife {
   }
 
   /**
-   * Owners that wait for nobody are let go, as the collector of kube-controller-manager does: an executor that runs apart from its agent
-   * cannot prove that nobody lists them.
+   * Owners that wait for nobody are let go, as the collector of kube-controller-manager would beside FleetGC: an executor that runs apart
+   * from its agent lets go most of them itself, and not all that orphan.
    */
   finish(): void {
     for (const kind of KINDS)
