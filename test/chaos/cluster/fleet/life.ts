@@ -55,7 +55,6 @@ const DEEDS: Weighted<(life: ClusterLife) => void> = [
   [1, (life) => life.volume()],
   [1, (life) => life.hold()],
   [2, (life) => life.release()],
-  [6, (life) => life.finish()],
 ];
 
 /** Objects come, change owners and go, as people and controllers have them do; nothing of it is what a collector does. */
@@ -210,30 +209,6 @@ export class ClusterLife {
   release(): void {
     const held = this.#one(SECRET, isHeld);
     if (held) this.#patch(SECRET, held, released(held));
-  }
-
-  /**
-   * Owners that wait for nobody are let go, as the collector of kube-controller-manager would beside FleetGC: an executor that runs apart
-   * from its agent lets go most of them itself, and not all that orphan.
-   */
-  finish(): void {
-    for (const kind of KINDS)
-      for (const object of this.#all(kind)) {
-        const finalizers = object.metadata.finalizers.filter((each) => !this.#isDone(object, each));
-        if (!isThere(object) && finalizers.length < object.metadata.finalizers.length)
-          this.#patch(kind, object, { finalizers });
-      }
-  }
-
-  #isDone({ metadata: { uid } }: ApiObject, finalizer: string): boolean {
-    const listers = KINDS.flatMap((kind) => this.#all(kind)).flatMap(({ metadata }) =>
-      metadata.ownerReferences.filter((each) => 'uid' in each && each.uid === uid),
-    );
-    if (finalizer === 'orphan') return listers.length === 0;
-    return (
-      finalizer === 'foregroundDeletion' &&
-      !listers.some((each) => 'blockOwnerDeletion' in each && each.blockOwnerDeletion === true)
-    );
   }
 
   #byLife(deed: () => void): void {
