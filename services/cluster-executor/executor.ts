@@ -22,7 +22,7 @@ import { sharedReads } from './checks/live-reads.ts';
 import { OrphanedOwners } from './checks/orphaned-owners.ts';
 import { removalsBefore } from './checks/removals-before.ts';
 import { SameInstance } from './checks/same-instance.ts';
-import { failed, later, type Stop } from './checks/stop.ts';
+import { failed, later, type Stop, toldOf } from './checks/stop.ts';
 import { addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
 import { Order } from './order.ts';
 import { pacedConnection, requestBucket, workersFor } from './paced-connection.ts';
@@ -235,7 +235,7 @@ export class ClusterExecutor {
     this.#firstTries.end(order);
     if (this.#orders.get(order.uid) === order) this.#orders.delete(order.uid);
     if (outcome.outcome === 'patched') this.#parts.orphaned.wasLetGo(order.uid, order.item.act);
-    this.#reports.settle(order, outcome);
+    this.#reports.settle(order, toldOf(order, outcome));
   }
 
   #tick(): void {

@@ -27,6 +27,8 @@ export class Order {
   attempts = 0;
   requests = 0;
   lastFailure: Failure | null = null;
+  /** How a try ended of which nobody knows whether it was done; `null` where there was none. */
+  unsure: Failure | null = null;
   /** As they were read last. */
   owners: readonly OwnerEvidence[] = [];
   /** As it was read last, where something follows from the node of a pod. */

@@ -25,9 +25,10 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const ROUNDS = Array.from({ length: 10 }, (_, index) => ['nodes', 2, index + 1] as const);
+const NODES = Array.from({ length: 10 }, (_, index) => ['nodes', 2, index + 1] as const);
+const CLUSTERS = [['cluster', 5, 2]] as const;
 
-test.concurrent.each(ROUNDS)(
+test.concurrent.each([...NODES, ...CLUSTERS])(
   'whatever goes wrong with the %s of round %i-%i, nothing is lost, doubled or wrongly removed',
   async (subject, seed, round) => {
     const { outcome, violations, problem, counts } = await campaign.round(

@@ -1,5 +1,6 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import { kindKey } from '../checks/count-keys.ts';
 import { judgeExpiry } from '../checks/judge-expiry.ts';
@@ -126,12 +127,23 @@ export class Attempt {
       objection: () => this.#objectionTo(judged),
       save: (state) => saveManifest(saved, state, rehearse, this.#parts),
     };
-    const end =
-      isRemoval(action) && !deed.rehearse
-        ? await this.#remove(judged, () => carryOut(this.#connection, deed))
-        : await carryOut(this.#connection, deed);
+    const act = (): Promise<Stop | Conflict> => this.#asked(deed);
+    const end = isRemoval(action) && !deed.rehearse ? await this.#remove(judged, act) : await act();
     if (isDone(end)) this.#noteDone(object.resourceVersion);
     return end;
+  }
+
+  /** What has no answer may be done, whatever is found when it is tried again. */
+  async #asked(deed: Deed): Promise<Stop | Conflict> {
+    try {
+      const end = await carryOut(this.#connection, deed);
+      if (!deed.rehearse && end.kind === 'later' && isUnsure(end)) this.#order.unsure = end.failure;
+      return end;
+    } catch (thrown) {
+      const { message } = toFleetGcError(thrown);
+      if (!deed.rehearse) this.#order.unsure = { reason: 'unreachable', message };
+      throw thrown;
+    }
   }
 
   /** A removal counts from before it is asked for; only where it is certain that nothing went it does not. */

@@ -44,6 +44,16 @@ export const TOO_MANY_REQUESTS = 429;
 export const laterAsAsked = (answer: ApiAnswer): Stop =>
   later('api-server-error', refusalText(answer), Math.max(RETRY_AFTER_MS, retryAfterMs(answer) ?? 0));
 
+/** A refusal alone would say that nothing was done, which nobody knows after a try that had no answer. */
+export function toldOf(
+  { unsure }: { readonly unsure: Failure | null },
+  outcome: ClusterObjectOutcome,
+): ClusterObjectOutcome {
+  if (unsure === null || outcome.outcome !== 'refused') return outcome;
+  const message = `an earlier try had no answer, so it may have been done (${unsure.message}); tried again, it is refused as ${outcome.reason}: ${outcome.message}`;
+  return { outcome: 'failed', reason: unsure.reason, message: cut(message) };
+}
+
 const FAILURES: Readonly<Partial<Record<number, ClusterFailure>>> = {
   400: 'invalid',
   403: 'forbidden',

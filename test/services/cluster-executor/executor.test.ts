@@ -659,6 +659,47 @@ describe('an API server that answers otherwise', () => {
     ]);
   });
 
+  describe('what has no answer', () => {
+    const isWrite = ({ method }: ApiRequest): boolean => method !== 'GET';
+    const once = (api: FakeApi): void => {
+      api.loses = (request) => {
+        if (!isWrite(request)) return false;
+        api.loses = () => false;
+        return true;
+      };
+    };
+
+    test('is found to be done when it is tried again', async () => {
+      const { api, carryOut } = harness();
+      once(api);
+      expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['not-found']);
+    });
+
+    test.each<[string, ClusterCommandItem['act'] | undefined]>([
+      ['a deletion', undefined],
+      ['a patch', drop('gone')],
+    ])('and is refused when it is tried again, is told as what may have been done: %s', async (_, act) => {
+      const state = { objection: null as string | null };
+      const { api, carryOut, results } = harness({ objectionTo: () => state.objection });
+      once(api);
+      api.onWrite = () => {
+        state.objection = 'the key was revoked';
+      };
+      expect(await carryOut([itemFor(owned(api, 'gone'), act)])).toEqual(['failed unreachable']);
+      expect(api.writes).toHaveLength(1);
+      expect(JSON.stringify(results)).toContain(
+        'it may have been done (no answer came); tried again, it is refused as not-trusted: the key was revoked',
+      );
+    });
+
+    test('where a patch left nothing to patch, that is told too', async () => {
+      const { api, carryOut } = harness();
+      once(api);
+      expect(await carryOut([itemFor(owned(api, 'gone'), drop('gone'))])).toEqual(['failed unreachable']);
+      expect(api.byUid('x')?.ownerReferences).toEqual([]);
+    });
+  });
+
   test('[cluster F9] a fault of the executor itself ends its object, and no other', async () => {
     const { api, carryOut } = harness();
     api.fault = ({ path }) => (path.endsWith('/secrets/bad') ? new TypeError('a bug') : null);

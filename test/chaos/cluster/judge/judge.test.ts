@@ -208,11 +208,10 @@ describe('what is told', () => {
     expect(lost(kill('cluster-agent', 11_000))).toEqual(['lost']);
   });
 
-  test('a patch whose answer was lost may be told as one that changed nothing, and a deletion may not', () => {
+  test('a deed whose answer was lost has to be told too', () => {
     const unanswered: ClusterFault = { kind: 'unanswered', part: 1, atMs: 9_000, forMs: 2_000 };
     const patched = [is(1, OWNED), is(10, thing('d'), 'product')];
-    expect(invariantsIn({ truth: patched, results: [] })).toEqual(['lost']);
-    expect(invariantsIn({ truth: patched, results: [], faults: [unanswered] })).toEqual([]);
+    expect(invariantsIn({ truth: patched, results: [], faults: [unanswered] })).toEqual(['lost']);
     expect(invariantsIn({ truth: COLLECTED, results: [], faults: [unanswered] })).toEqual(['lost']);
   });
 

@@ -1,6 +1,5 @@
 import { undelayedMs } from '../../judge/delays.ts';
 import type { Violation } from '../../judge/evidence.ts';
-import { SLACK_MS } from '../../judge/kept.ts';
 import type { ClusterFault } from '../faults/fault.ts';
 import { EXECUTOR } from '../shape.ts';
 import { policyDelays } from './delays.ts';
@@ -41,7 +40,6 @@ export function clusterLost({ log, played }: ClusterEvidence, { deeds }: World):
     .filter(({ atMs }) => !wentWithTopic(atMs, played, 'gc.cluster.results'))
     .filter(({ atMs }) => !wentWithTopic(atMs, played, 'gc.cluster.commands'))
     .filter(({ atMs }) => !wasForgotten(atMs, played))
-    .filter(({ kind, atMs }) => kind === 'deleted' || !wasUnanswered(atMs, played))
     .map(
       ({ before, kind, atMs }) =>
         `${textOf(before)} was ${kind} at ${new Date(atMs).toISOString()}, and no result tells of it`,
@@ -60,15 +58,6 @@ function wasForgotten(atMs: number, played: ClusterEvidence['played']): boolean 
       killsExecutor(fault) && toMs >= atMs && undelayedMs(delays, atMs, fromMs) <= PUBLISHED_MS,
   );
 }
-
-/** Whoever patches again without an answer finds nothing left to patch, and tells that. */
-const wasUnanswered = (atMs: number, played: ClusterEvidence['played']): boolean =>
-  played.some(
-    ({ fault, fromMs, toMs }) =>
-      (fault.kind === 'unanswered' || fault.kind === 'server-away' || fault.kind === 'restored') &&
-      fromMs <= atMs &&
-      atMs <= toMs + SLACK_MS,
-  );
 
 const killsExecutor = (fault: ClusterFault): boolean =>
   fault.kind === 'kill-at' || (fault.kind === 'kill' && fault.part === EXECUTOR);

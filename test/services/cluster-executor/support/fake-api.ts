@@ -3,6 +3,7 @@ import type { ApiAnswer, ApiConnection } from '../../../../packages/kube-api/con
 import type { ApiRequest } from '../../../../packages/kube-api/send.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { apiVersionOf } from '../../../../packages/owner-graph/kinds.ts';
+import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import { statusBody } from '../../../packages/kube-api/support/fake-connection.ts';
 
@@ -96,6 +97,8 @@ const DELETED_AT = '2026-11-25T00:00:00Z';
 export class FakeApi {
   readonly asked: ApiRequest[] = [];
   readonly writes: Write[] = [];
+  /** What is asked for is done, and the answer is lost. */
+  loses: (request: ApiRequest) => boolean = () => false;
   /** An answer in place of the real one. */
   fault: (request: ApiRequest) => Partial<ApiAnswer> | Error | null = () => null;
   /** Somebody is quicker than the write that comes. */
@@ -158,6 +161,7 @@ export class FakeApi {
       const dateMs = DATE_MS + Math.floor(nowMs / 1_000) * 1_000;
       this.clock.told({ dateMs, sentAtMs: nowMs, receivedAtMs: nowMs });
       const answer = fault ?? this.#answer(request);
+      if (this.loses(request)) throw new FleetGcError('API_UNREACHABLE', 'no answer came');
       return { status: 200, headers: {}, body: '{}', ...answer };
     },
     stream: async () => {
