@@ -32,7 +32,7 @@ async function compared(
   return accounts;
 }
 
-async function main(options: CompareOptions): Promise<void> {
+async function main({ options, bug }: Asked): Promise<void> {
   Object.assign(process.env, TESTCONTAINERS_SETTINGS);
   await ensureToolchain(['api-server', 'kube-controller-manager', 'request-cleaner']);
   await sweepLeftovers();
@@ -40,7 +40,6 @@ async function main(options: CompareOptions): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopped.abort());
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-compare-program-'));
   try {
-    const bug = bugNamed(options.planted);
     const subjects = options.subjects ?? (bug === null ? SUBJECT_NAMES : [bug.subject]);
     const program = await buildCopy(bug, directory);
     const accounts = await compared(options, subjects, program, stopped.signal);
@@ -70,14 +69,28 @@ function bugNamed(name: string | null) {
   throw new Error(`there is no bug ${name}; there are ${PLANTED.map((each) => each.name).join(', ')}`);
 }
 
-const textOf = (error: unknown): string =>
-  error instanceof Error ? (error.stack ?? error.message) : String(error);
+interface Asked {
+  readonly options: CompareOptions;
+  readonly bug: ReturnType<typeof bugNamed>;
+}
+
+/** `null` where there is nothing to play, after saying so. */
+function asked(args: readonly string[]): Asked | null {
+  try {
+    const options = parseOptions(args);
+    if (options !== null) return { options, bug: bugNamed(options.planted) };
+    process.stdout.write(HELP);
+  } catch (error) {
+    tell(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    process.exitCode = 2;
+  }
+  return null;
+}
 
 try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options === null) process.stdout.write(HELP);
-  else await main(options);
+  const found = asked(process.argv.slice(2));
+  if (found !== null) await main(found);
 } catch (error) {
-  tell(`${textOf(error)}\n\n${HELP}`);
+  tell(error instanceof Error ? (error.stack ?? error.message) : String(error));
   process.exitCode = 2;
 }
