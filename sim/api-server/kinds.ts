@@ -19,6 +19,8 @@ export const JOB = kind('batch', 'Job', 'jobs');
 export const EVENT = kind('', 'Event', 'events');
 export const LEASE = kind('coordination.k8s.io', 'Lease', 'leases');
 export const NODE = kind('', 'Node', 'nodes', false);
+export const VOLUME = kind('', 'PersistentVolume', 'persistentvolumes', false);
+export const CLUSTER_ROLE = kind('rbac.authorization.k8s.io', 'ClusterRole', 'clusterroles', false);
 
 /** What it serves where nothing else is said. */
 export const SERVED: readonly ApiKind[] = [

@@ -1,30 +1,17 @@
 import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 import {
+  CLUSTER_ROLE,
   CONFIG_MAP,
   DEPLOYMENT,
   JOB,
   LEASE,
   NAMESPACE,
+  NODE,
   POD,
   REPLICA_SET,
   SECRET,
+  VOLUME,
 } from '../../../../sim/api-server/kinds.ts';
-
-export const NODE: ApiKind = { group: '', version: 'v1', kind: 'Node', resource: 'nodes', namespaced: false };
-export const VOLUME: ApiKind = {
-  group: '',
-  version: 'v1',
-  kind: 'PersistentVolume',
-  resource: 'persistentvolumes',
-  namespaced: false,
-};
-export const CLUSTER_ROLE: ApiKind = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  kind: 'ClusterRole',
-  resource: 'clusterroles',
-  namespaced: false,
-};
 
 /** What the API server of a round serves. */
 export const KINDS: readonly ApiKind[] = [

@@ -1,20 +1,23 @@
 import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 import {
   apiVersionOf,
+  CLUSTER_ROLE,
   CONFIG_MAP,
   DEPLOYMENT,
   JOB,
   NAMESPACE,
+  NODE,
   POD,
   REPLICA_SET,
   SECRET,
+  VOLUME,
 } from '../../../../sim/api-server/kinds.ts';
 import { type ApiObject, apiTime } from '../../../../sim/api-server/objects.ts';
 import { between, evenChoice, type Random, seededRandom } from '../../../../sim/workload/random.ts';
 import { type Weighted, weighted } from '../../../compare/history/draw-graph.ts';
 import { TEAM } from '../policies.ts';
 import type { ChaosApiServer } from './api-server.ts';
-import { CLUSTER_ROLE, KINDS, NODE, VOLUME } from './kinds.ts';
+import { KINDS } from './kinds.ts';
 import { KEEP } from './true-object.ts';
 
 const SHOP = 'shop';
