@@ -13,24 +13,43 @@ export interface GoneObject {
   readonly within: CascadeRoot | null;
 }
 
+/** Of each sort: the last ten thousand, and of those that keep what they left behind all that somebody lists. */
 const MAX_GONE = 10_000;
 
-/** Objects that were seen and are gone: the last ten thousand. */
+/** How an owner went that holds what it left behind until somebody approves it (cluster S3). */
+const DOUBTFUL: ReadonlySet<GoneHow> = new Set<GoneHow>(['mass-relisted', 'kind-going']);
+
+/** What it left behind is held, or lives on: forgotten, it would count as never seen, and they would go (cluster S3, S6). */
+const keepsOthers = ({ how, orphaned }: GoneObject): boolean => orphaned || DOUBTFUL.has(how);
+
+/** Objects that were seen and are gone. */
 export class GoneObjects {
-  readonly #byUid = new Map<string, GoneObject>();
+  /** Whether somebody still lists it as an owner. */
+  readonly #isListed: (uid: string) => boolean;
+  readonly #plain = new Map<string, GoneObject>();
+  readonly #keeping = new Map<string, GoneObject>();
+  /** Of those that keep others; it grows with those that have to stay, so that they are not looked through for each new one. */
+  #mostKeeping = MAX_GONE;
+
+  constructor(isListed: (uid: string) => boolean) {
+    this.#isListed = isListed;
+  }
 
   get(uid: string): GoneObject | undefined {
-    return this.#byUid.get(uid);
+    return this.#keeping.get(uid) ?? this.#plain.get(uid);
   }
 
   add(uid: string, gone: GoneObject): void {
-    this.#byUid.delete(uid);
-    this.#byUid.set(uid, gone);
-    if (this.#byUid.size <= MAX_GONE) return;
-    for (const oldest of this.#byUid.keys()) {
-      this.#byUid.delete(oldest);
+    this.forget(uid);
+    if (!keepsOthers(gone)) {
+      this.#plain.set(uid, gone);
+      if (this.#plain.size > MAX_GONE) forgetOldest(this.#plain, MAX_GONE);
       return;
     }
+    this.#keeping.set(uid, gone);
+    if (this.#keeping.size <= this.#mostKeeping) return;
+    forgetOldest(this.#keeping, MAX_GONE, this.#isListed);
+    this.#mostKeeping = Math.max(MAX_GONE, 2 * this.#keeping.size);
   }
 
   /** Objects of a kind whose definition is being deleted: the news of both come in any order (cluster S3). */
@@ -38,18 +57,28 @@ export class GoneObjects {
     isOfKind: (kind: ResourceKind) => boolean,
     isAwaited: (uid: string) => boolean,
   ): readonly string[] {
-    const changed: string[] = [];
-    for (const [uid, gone] of this.#byUid) {
-      if (gone.how === 'kind-going' || !isOfKind(gone.kind) || !isAwaited(uid)) continue;
-      this.#byUid.set(uid, { ...gone, how: 'kind-going' });
-      changed.push(uid);
-    }
-    return changed;
+    const changed = [...this.#plain, ...this.#keeping].filter(
+      ([uid, gone]) => gone.how !== 'kind-going' && isOfKind(gone.kind) && isAwaited(uid),
+    );
+    for (const [uid, gone] of changed) this.add(uid, { ...gone, how: 'kind-going' });
+    return changed.map(([uid]) => uid);
   }
 
   /** It is back, as after a restore. */
   forget(uid: string): void {
-    this.#byUid.delete(uid);
+    this.#plain.delete(uid);
+    this.#keeping.delete(uid);
+  }
+}
+
+function forgetOldest(
+  gone: Map<string, GoneObject>,
+  most: number,
+  stays: (uid: string) => boolean = () => false,
+): void {
+  for (const uid of gone.keys()) {
+    if (gone.size <= most) return;
+    if (!stays(uid)) gone.delete(uid);
   }
 }
 

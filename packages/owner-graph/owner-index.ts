@@ -18,7 +18,7 @@ const NO_KINDS: readonly ResourceKind[] = [];
  * entry of its own, so nothing has to be linked when it is seen at last (cluster B2, B6).
  */
 export class OwnerIndex implements GraphView {
-  readonly gone = new GoneObjects();
+  readonly gone = new GoneObjects((uid) => this.countDependents(uid) > 0);
   readonly #nodes = new Map<string, Node>();
   readonly #dependents = new Map<string, Members<Node>>();
   readonly #otherKinds = new Map<string, readonly ResourceKind[]>();

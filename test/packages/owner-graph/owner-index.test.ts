@@ -98,6 +98,27 @@ describe('what is gone', () => {
     ]);
   });
 
+  test.each([
+    ['half of whose kind went in one list', {}, 'mass-relisted'],
+    ['that went with its definition', {}, 'kind-going'],
+    ['that went so that its dependents stay', deletingWith(ORPHAN), 'watched'],
+  ] as const)(
+    '[cluster S3, S6] an owner %s is remembered as long as somebody lists it, whatever goes after it',
+    (_, over, how) => {
+      const graph = graphOf(
+        graphObject('o', over),
+        graphObject('d', { kind: SECRET, references: [refersTo('o')] }),
+      );
+      graph.remove('o', CONFIG_MAP, how);
+      for (let n = 0; n < 25_000; n++) {
+        graph.put(graphObject(`u${n}`, over));
+        graph.remove(`u${n}`, CONFIG_MAP, n % 2 === 0 ? how : 'relisted');
+      }
+      expect(graph.gone.get('o')).toMatchObject({ how });
+      expect(graph.gone.get('u0')).toBeUndefined();
+    },
+  );
+
   test('[cluster C11] that was never known is nothing', () => {
     const graph = graphOf();
     expect(graph.remove('x', CONFIG_MAP, 'watched')).toBeNull();
