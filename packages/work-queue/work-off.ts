@@ -30,7 +30,8 @@ export function workOff<Value>(queue: WorkQueue<Value>, options: Workers<Value>)
   };
   const look = (): void => {
     isLooking = false;
-    timer.abort();
+    // A reason of our own: making an error for each look costs more than the look.
+    timer.abort('woken');
     if (!signal.aborted) begin();
     else if (queue.inHand === 0) ended.resolve();
   };
