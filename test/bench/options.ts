@@ -12,8 +12,8 @@ Options:
   --only NAME      only this benchmark, may be repeated: latency, capacity, neighbours, relief,
                    throughput, workers, rebalance, start, catch-up, idle, executors, growth, brokers, bytes,
                    plan, decide, parse, signatures, kubelet, audit; and two that no other run has, with ten thousand
-                   nodes, some twenty minutes and 10 GB of disk each: catch-up-large, growth-bytes; and six about
-                   clusters, five to twenty minutes each: cluster, cluster-limits, cluster-apart, cluster-large
+                   nodes, some twenty minutes and 10 GB of disk each: catch-up-large, growth-bytes; and seven about
+                   clusters, two to twenty minutes each: cluster, cluster-limits, cluster-apart, cluster-busy, cluster-large
                    beside kube-controller-manager on an API server, cluster-many with a thousand simulated
                    clusters and 6 GB of memory, and cluster-parts, which needs nothing
   --json           print JSON in place of the table
@@ -51,6 +51,7 @@ const ASKED_FOR_ALONE = [
   'cluster',
   'cluster-limits',
   'cluster-apart',
+  'cluster-busy',
   'cluster-large',
   'cluster-parts',
   'cluster-many',

@@ -9,6 +9,7 @@ import { benchCapacity } from './benchmarks/capacity.ts';
 import { benchCatchUp, benchCatchUpLarge } from './benchmarks/catch-up.ts';
 import { benchCluster, benchClusterLimits } from './benchmarks/cluster.ts';
 import { benchClusterApart } from './benchmarks/cluster-apart.ts';
+import { benchClusterBusy } from './benchmarks/cluster-busy.ts';
 import { benchClusterLarge } from './benchmarks/cluster-large.ts';
 import { benchClusterMany } from './benchmarks/cluster-many.ts';
 import { benchClusterParts } from './benchmarks/cluster-parts.ts';
@@ -60,6 +61,7 @@ const RUN_WITH_API_SERVER = {
   cluster: benchCluster,
   'cluster-limits': benchClusterLimits,
   'cluster-apart': benchClusterApart,
+  'cluster-busy': benchClusterBusy,
   'cluster-large': benchClusterLarge,
 } as const;
 type ApiServerName = keyof typeof RUN_WITH_API_SERVER;

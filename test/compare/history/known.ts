@@ -35,6 +35,26 @@ const KNOWN: Readonly<Record<number, Known>> = {
     why: 'o89 lists o85 twice in that way, so o85 waits for ever, and with it o54 and o45',
     ids: [45, 54, 85],
   },
+  248: {
+    rule: 'I10',
+    why: 'o122 has waited for its dependents before any of them is made; FleetGC is later, and takes them along',
+    ids: [125, 127, 131, 133],
+  },
+  256: {
+    rule: 'C13',
+    why: 'o11 waits for o16 alone, and goes on before its other dependent is looked at, which then keeps it as an owner',
+    ids: [21],
+  },
+  258: {
+    rule: 'C8',
+    why: 'o68 lists o57 twice in that way, so o57 waits for ever, and with it o40',
+    ids: [40, 57],
+  },
+  268: {
+    rule: 'I10',
+    why: 'o181 has waited for its dependents before the one is made that it has; FleetGC is later, and takes it along',
+    ids: [189],
+  },
 };
 
 /** The history with what is known of it. */
