@@ -5,7 +5,7 @@ import type { AgentFact, AgentParts } from './agent-parts.ts';
 
 const BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
 
-/** What cannot be published waits, and so does what comes after it. */
+/** What cannot be published waits, and so does what comes after it; what never can be is given up, so that all else goes on. */
 export async function publishUntilDone(
   { publish, sleep, random, logger }: Pick<AgentParts, 'publish' | 'sleep' | 'random' | 'logger'>,
   fact: AgentFact,
@@ -17,6 +17,13 @@ export async function publishUntilDone(
       return;
     } catch (error) {
       const foreseen = toFleetGcError(error);
+      if (foreseen.code === 'LOG_RECORD_TOO_LARGE') {
+        logger.error(
+          { err: foreseen, fact: fact.id },
+          `${fact.type} is given up: the event log can never take it`,
+        );
+        return;
+      }
       if (!foreseen.retry) throw foreseen;
       logger.warn(
         { err: foreseen },

@@ -7,6 +7,8 @@ interface Told {
 
 /** Told again after so long, so that what was lost or has expired heals. */
 const AGAIN_AFTER_MS = 600_000;
+/** No more is taken into a fact that is so long: within the bounds of its topic, whatever the pods are like. */
+const LONG_FACT_CHARACTERS = 1_000_000;
 
 /** Which pods were told, so that nothing is told again that has not changed. */
 export class ToldPods {
@@ -27,10 +29,11 @@ export class ToldPods {
     this.#under = under;
     const uids = new Set(due.map(({ object }) => object.uid));
     for (const uid of this.#told.keys()) if (!uids.has(uid)) this.#told.delete(uid);
-    const news = due
-      .filter((pod) => this.#isNews(pod, nowMs))
-      .toSorted((one, other) => this.#toldAtMs(one) - this.#toldAtMs(other))
-      .slice(0, MAX_POD_CANDIDATES);
+    const news = ofOneFact(
+      due
+        .filter((pod) => this.#isNews(pod, nowMs))
+        .toSorted((one, other) => this.#toldAtMs(one) - this.#toldAtMs(other)),
+    );
     for (const pod of news) this.#told.set(pod.object.uid, { fingerprint: fingerprintOf(pod), atMs: nowMs });
     return news;
   }
@@ -45,6 +48,17 @@ export class ToldPods {
   #toldAtMs({ object }: PodCandidate): number {
     return this.#told.get(object.uid)?.atMs ?? -1;
   }
+}
+
+function ofOneFact(pods: readonly PodCandidate[]): readonly PodCandidate[] {
+  const taken: PodCandidate[] = [];
+  let characters = 0;
+  for (const pod of pods) {
+    if (taken.length >= MAX_POD_CANDIDATES || characters >= LONG_FACT_CHARACTERS) break;
+    taken.push(pod);
+    characters += JSON.stringify(pod).length;
+  }
+  return taken;
 }
 
 /** Differs when a decision may differ: a newer resourceVersion alone is no news, nor that a node is missing for longer. */

@@ -655,6 +655,22 @@ test('[cluster S1] how much went with an owner is known also where what is left 
   expect(told.at(-1)?.cascades).toMatchObject([{ ownerUid: 'absent', objects: 900, ofKind: 901 }]);
 });
 
+test('a fact that the event log can never take is given up, and all else is told', async () => {
+  const { cluster, pass, told } = await agentOf(
+    (made) => made.put({ resource: 'configmaps', name: 'o' }),
+    async ({ candidates }) => {
+      if (candidates.some(({ object }) => object.name === 'large'))
+        throw new FleetGcError('LOG_RECORD_TOO_LARGE', 'too large');
+    },
+  );
+  cluster.put(owned('large', 'absent'));
+  await pass(10);
+  cluster.put(owned('d', 'o'));
+  cluster.remove('o');
+  await pass(10);
+  expect(told()).toEqual(['d: gone']);
+});
+
 test('while the event log is away candidates wait, and are told once it is back', async () => {
   const log = { isAway: true };
   const { cluster, pass, told } = await agentOf(

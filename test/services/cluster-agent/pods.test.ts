@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { Pods } from '../../../schemas/events/pods.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { PodWatch } from '../../../services/cluster-agent/pods/pod-watch.ts';
 import { publishPods } from '../../../services/cluster-agent/pods/publish-pods.ts';
@@ -323,6 +324,21 @@ test('of more pods than a fact holds those that wait longest are told next, and 
   );
   await pass(61);
   expect(facts.map(({ candidates }) => candidates.length)).toEqual([500, 500, 200]);
+  const told = facts.flatMap(({ candidates }) => candidates.map(({ object }) => object.name));
+  expect(told.toSorted()).toEqual(names.toSorted());
+});
+
+test('pods with as many and as long finalizers as an API server takes are told in facts that the event log takes, and none is forgotten', async () => {
+  const { pass, list, facts } = watched();
+  const finalizers = Array.from({ length: 100 }, (_, n) => `${n}.${'x'.repeat(250)}/${'y'.repeat(63)}`);
+  const names = Array.from({ length: 170 }, (_, index) => `p${index}`);
+  list(
+    names.map((name) => podOf(name, { metadata: { ...DELETED, finalizers } })),
+    [],
+  );
+  await pass(161);
+  const sizes = facts.map((fact) => Buffer.byteLength(JSON.stringify(fact)));
+  expect(Math.max(...sizes)).toBeLessThan(TOPICS.clusterPods.bounds.bytes);
   const told = facts.flatMap(({ candidates }) => candidates.map(({ object }) => object.name));
   expect(told.toSorted()).toEqual(names.toSorted());
 });
