@@ -117,9 +117,15 @@ async function attempt(
   const sent = await send({ request, token, agent: agents.for(as), base, proxy, userAgent, signal });
   if ('error' in sent) return sent;
   const dateMs = Date.parse(sent.response.headers.date ?? '');
-  if (!Number.isNaN(dateMs)) clock.told({ dateMs, sentAtMs, receivedAtMs: nowMs() });
+  if (!Number.isNaN(dateMs) && isOfItself(request)) clock.told({ dateMs, sentAtMs, receivedAtMs: nowMs() });
   return sent;
 }
+
+/**
+ * Whether the API server answers it itself. Of other groups it may pass on what another server says, its date too: one clock that is
+ * wrong behind it would have nobody believe the right one.
+ */
+const isOfItself = ({ path }: ApiRequest): boolean => /^\/(api(\/|$|\?)|apis($|\?))/.test(path);
 
 function answerIn(sent: Sent): IncomingMessage {
   if ('error' in sent) throw sent.error;

@@ -1,13 +1,17 @@
 import { z } from 'zod';
-import { FleetGcError } from '../process/errors.ts';
+import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import type { ApiAnswer, ApiConnection } from './connection.ts';
 import { AS_METADATA, type ObjectForm } from './form.ts';
-import { type ObjectMetadata, readMetadata } from './metadata.ts';
+import { type ObjectMetadata, readMetadata, unnameableVersion } from './metadata.ts';
 import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, type NotNow, notNowIn, refusalText, retryAfterMs, statusOf } from './status.ts';
 
 const PAGE_OBJECTS = 500;
+/** Most objects have 2 to 20 KiB, one has 1.5 MiB at most, or six times that as JSON. */
+const MAX_PAGE_BYTES = 32 * 1024 * 1024;
+/** Of a page that has more a tenth is asked for, until it has not: whoever may write some objects could have none of their kind read. */
+const SMALLER_BY = 10;
 
 const Page = z.object({
   metadata: z.object({ resourceVersion: z.string().max(128).default(''), continue: z.string().default('') }),
@@ -52,9 +56,11 @@ export async function listObjects<Seen extends ObjectMetadata>(
   const seen = new Set<string>();
   let next = '';
   let resourceVersion = '';
+  let limit = PAGE_OBJECTS;
   do {
-    const page = await readPage(connection, what, next, signal);
+    const page = await readFittingPage(connection, what, { next, limit }, signal);
     if (page.kind === 'incomplete') return page;
+    limit = page.limit;
     onPage(page.objects);
     seen.add(next);
     next = page.next;
@@ -87,10 +93,15 @@ export async function readStanding(
   return notNowIn(answer) ?? { why: 'unknown' };
 }
 
-interface ReadPage<Seen> {
+interface AskedPage {
+  /** Where the page begins; empty for the first one. */
+  readonly next: string;
+  readonly limit: number;
+}
+
+interface ReadPage<Seen> extends AskedPage {
   readonly kind: 'page';
   readonly objects: readonly Seen[];
-  readonly next: string;
   readonly resourceVersion: string;
 }
 type Incomplete = Extract<ListOutcome, { kind: 'incomplete' }>;
@@ -102,29 +113,57 @@ const incomplete = (problem: ListProblem, message: string, afterMs: number | nul
   afterMs,
 });
 
+/** The page, or the beginning of it that is not too large. */
+async function readFittingPage<Seen extends ObjectMetadata>(
+  connection: ApiConnection,
+  what: Listed<Seen>,
+  asked: AskedPage,
+  signal: AbortSignal,
+): Promise<ReadPage<Seen> | Incomplete> {
+  try {
+    return await readPage(connection, what, asked, signal);
+  } catch (thrown) {
+    if (asked.limit === 1 || toFleetGcError(thrown).code !== 'API_ANSWER_TOO_LARGE') throw thrown;
+    const limit = Math.max(1, Math.floor(asked.limit / SMALLER_BY));
+    return await readFittingPage(connection, what, { ...asked, limit }, signal);
+  }
+}
+
 async function readPage<Seen extends ObjectMetadata>(
   connection: ApiConnection,
   { resource, form }: Listed<Seen>,
-  next: string,
+  { next, limit }: AskedPage,
   signal: AbortSignal,
 ): Promise<ReadPage<Seen> | Incomplete> {
-  const query = { limit: String(PAGE_OBJECTS), ...(next !== '' && { continue: next }) };
+  const query = { limit: String(limit), ...(next !== '' && { continue: next }) };
   const path = collectionPath(resource, query);
-  const answer = await connection.call({ method: 'GET', path, accept: form.acceptList }, signal);
+  // Some servers know no limit: then it is as large as any answer may be.
+  const bounded = limit > 1 && { mostAnswerBytes: MAX_PAGE_BYTES };
+  const answer = await connection.call({ method: 'GET', path, accept: form.acceptList, ...bounded }, signal);
   if (answer.status === 410) return incomplete('expired', refusalText(answer));
   if (answer.status !== 200)
     return incomplete('refused', withMissingRight(refusalText(answer), resource), retryAfterMs(answer));
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
     return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
-  const objects: Seen[] = [];
-  for (const item of parsed.data.items ?? []) {
-    const object = form.read(item);
-    if (object === null) return incomplete('unreadable', 'an entry of the list is no object');
-    objects.push(object);
-  }
+  const objects = readItems(parsed.data.items ?? [], form);
+  if (objects === null) return incomplete('unreadable', 'an entry of the list is no object');
   const { resourceVersion, continue: continues } = parsed.data.metadata;
-  return { kind: 'page', objects, next: continues, resourceVersion };
+  return { kind: 'page', objects, next: continues, resourceVersion, limit };
+}
+
+/** `null` where one of them is no object. */
+function readItems<Seen extends ObjectMetadata>(
+  items: readonly unknown[],
+  form: ObjectForm<Seen>,
+): readonly Seen[] | null {
+  const objects: Seen[] = [];
+  for (const item of items) {
+    const object = form.read(item);
+    if (object !== null) objects.push(object);
+    else if (unnameableVersion(item) === null) return null;
+  }
+  return objects;
 }
 
 /** The uid of the namespace `kube-system`, by which a cluster is known. Throws `API_REFUSED`, which says what to do. */

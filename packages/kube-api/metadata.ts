@@ -78,6 +78,21 @@ export function readMetadata(value: unknown): ObjectMetadata | null {
   };
 }
 
+const Unnameable = z.object({
+  metadata: z.object({
+    name: z.string().min(MAX_TEXT_LENGTH + 1),
+    uid: Uid,
+    resourceVersion: z.string().min(1).max(MAX_UID_LENGTH),
+  }),
+});
+
+/**
+ * The resourceVersion of an object whose name is beyond all bounds, as roles and certificate requests may have it; `null` for all
+ * else. Nothing can be said or ordered of it, so it is passed over and stays, and all others of its kind are read.
+ */
+export const unnameableVersion = (value: unknown): string | null =>
+  Unnameable.safeParse(value).data?.metadata.resourceVersion ?? null;
+
 const isBounded = (text: string, most: number): boolean => text.length <= most && text.isWellFormed();
 
 /** No kind has this apiVersion, so a reference with it is never resolved and its object is kept. */

@@ -4,7 +4,7 @@ import { LineTooLong, linesOf } from '../process/lines.ts';
 import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection, ApiStream } from './connection.ts';
 import type { ObjectForm } from './form.ts';
-import type { ObjectMetadata } from './metadata.ts';
+import { type ObjectMetadata, unnameableVersion } from './metadata.ts';
 import { withMissingRight } from './missing-right.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
 import { jsonOf, type NotNow, notNowIn, refusalText } from './status.ts';
@@ -177,8 +177,14 @@ function readLine<Seen extends ObjectMetadata>(
     return { kind: 'bookmark', resourceVersion: bookmark.data.metadata.resourceVersion };
   }
   const read = form.read(object);
-  if (read === null) return unreadable('an event has no object');
+  if (read === null) return passedOver(object) ?? unreadable('an event has no object');
   return { kind: type === 'DELETED' ? 'gone' : 'put', object: read };
+}
+
+/** What happens to an object that nobody can name is no news; `null` for what is none. */
+function passedOver(object: unknown): WatchEvent<never> | null {
+  const resourceVersion = unnameableVersion(object);
+  return resourceVersion === null ? null : { kind: 'bookmark', resourceVersion };
 }
 
 const unreadable = (message: string): WatchEnd => ({ why: 'unreadable', message });

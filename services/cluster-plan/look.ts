@@ -52,6 +52,8 @@ export async function lookAtCluster(looking: Looking, signal: AbortSignal): Prom
   const lists = await listAll(looking, [...served.collectable.values()], signal);
   const missing = missingOwners(lists, served);
   const again = await listAll(looking, [...missing.kinds], signal);
+  // Lists of groups that others serve tell no time, and may take long.
+  await discover(connection, discovery);
   const serverMs = connection.clock.at(nowMs())?.earliestMs ?? null;
   return { discovery, lists, newcomers: again.map((list) => onlyThese(list, missing.uids)), serverMs };
 }

@@ -57,6 +57,20 @@ test('a request says who asks, and every answer is a value', async () => {
   expect(connection.clock.at(5)).not.toBeNull();
 });
 
+test('only what the API server answers itself tells its time, and not what it passes on of another server', async () => {
+  const dates: Readonly<Record<string, string>> = {
+    '/api/v1/nodes?limit=1': 'Tue, 03 Nov 2026 10:00:00 GMT',
+    '/apis': 'Tue, 03 Nov 2026 10:00:05 GMT',
+    '/apis/other.example.com/v1/things': 'Wed, 03 Nov 2027 10:00:00 GMT',
+  };
+  using connection = await connected((response, { url }) => {
+    response.setHeader('date', dates[url] ?? '');
+    response.end('{}');
+  });
+  for (const path of Object.keys(dates)) await connection.call({ method: 'GET', path });
+  expect(connection.clock.at(5)?.earliestMs).toBe(Date.parse('2026-11-03T10:00:05Z'));
+});
+
 test('an answer that is larger than was asked for is not read', async () => {
   using connection = await connected((response) => response.end('x'.repeat(1_000)));
   const get = (mostAnswerBytes: number) => connection.call({ method: 'GET', path: '/', mostAnswerBytes });

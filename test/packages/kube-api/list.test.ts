@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { listObjects, readClusterInstance } from '../../../packages/kube-api/list.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import {
   CONFIG_MAPS,
   type FakeAnswer,
@@ -53,6 +54,46 @@ test('pages in a circle end', async () => {
 
 test('a list without a resourceVersion is none to watch from', async () => {
   expect((await listed({ '': page([], '', '') })).outcome).toMatchObject({ problem: 'unreadable' });
+});
+
+/** As in a cluster in which somebody made objects so large that no ten of them fit into an answer. */
+function largeObjects(names: readonly string[], fits: number) {
+  return fakeConnection(({ path, mostAnswerBytes }) => {
+    const query = new URL(path, 'http://x').searchParams;
+    const from = Number(query.get('continue') ?? '0');
+    const limit = Number(query.get('limit'));
+    if (limit > fits && mostAnswerBytes !== undefined)
+      throw new FleetGcError('API_ANSWER_TOO_LARGE', 'an answer is too large');
+    const to = from + limit;
+    return page(names.slice(from, to), to < names.length ? String(to) : '');
+  });
+}
+
+test.each([
+  ['of ten', 10],
+  ['of one', 1],
+  ['of as many as a server tells that knows no limit', 0],
+])(
+  '[cluster I8] objects that do not fit into a page are read in pages %s, so that nobody can keep their kind from being read',
+  async (_, fits) => {
+    const all = Array.from({ length: 25 }, (_, index) => `o${index}`);
+    const names: string[] = [];
+    const outcome = await listObjects(
+      largeObjects(all, fits),
+      { resource: CONFIG_MAPS, form: METADATA_FORM },
+      (objects) => names.push(...objects.map(({ name }) => name)),
+      new AbortController().signal,
+    );
+    expect(outcome).toEqual({ kind: 'complete', end: { resourceVersion: '42' } });
+    expect(names).toEqual(all);
+  },
+);
+
+test('[cluster I8] an object whose name is longer than any that is read stays unknown, and all others of its kind are read', async () => {
+  const items = ['a', 'x'.repeat(321), 'b'].map((name) => objectBody(name, { uid: `uid-${name[0]}` }));
+  const { outcome, names } = await listed({ '': { body: { metadata: { resourceVersion: '42' }, items } } });
+  expect(outcome).toEqual({ kind: 'complete', end: { resourceVersion: '42' } });
+  expect(names).toEqual(['a', 'b']);
 });
 
 test('a cluster is known by the uid of its namespace kube-system', async () => {

@@ -44,6 +44,19 @@ test('events are told in order, and where the server ends the watch it can go on
   );
 });
 
+test('[cluster I8] what happens to an object whose name is longer than any that is read is passed over', async () => {
+  const long = objectBody('x'.repeat(321), { uid: 'long', resourceVersion: '6' });
+  const { events, end } = await watched(
+    line('ADDED', long),
+    line('DELETED', long),
+    line('ADDED', objectBody('a')),
+  );
+  expect(
+    events.map((event) => (event.kind === 'bookmark' ? event.resourceVersion : event.object.name)),
+  ).toEqual(['6', '6', 'a']);
+  expect(end.why).toBe('closed');
+});
+
 test.each([
   ['a line that is no JSON', '{"type":\n'],
   ['an event of an unknown type', line('REPLACED', objectBody('a'))],
