@@ -2,7 +2,7 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
-import { kindKey } from '../checks/count-keys.ts';
+import { kindKey, ownerKey } from '../checks/count-keys.ts';
 import { judgeExpiry } from '../checks/judge-expiry.ts';
 import { judgeOwnership } from '../checks/judge-ownership.ts';
 import { judgePod } from '../checks/judge-pod.ts';
@@ -168,7 +168,7 @@ export class Attempt {
     if (within !== null) removals.ended(within.key, uid, nowMs(), isUnsure(end));
     if (isDone(end))
       removals.went(uid, takenAtMs, [
-        ...leaving.flatMap((owner) => [owner.uid, kindKey(owner.kind)]),
+        ...leaving.flatMap((owner) => [ownerKey(owner.uid), kindKey(owner.kind)]),
         ...(within === null ? [] : [within.key]),
       ]);
     else if (!isUnsure(end)) removals.stays(uid);

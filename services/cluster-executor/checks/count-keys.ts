@@ -1,4 +1,11 @@
-/** Counted beside the owners of that kind. No uid has a space. */
+/*
+ * What removals are counted for. Each has a word of its own before it: the uid of an owner is what somebody wrote into a reference, and
+ * may look like anything.
+ */
+
+export const ownerKey = (uid: string): string => `owner ${uid}`;
+
+/** Counted beside the owners of that kind. */
 export const kindKey = (kind: string): string => `kind ${kind}`;
 
 /** Of what goes by a rule of a policy. */

@@ -4,7 +4,7 @@ import type { OwnershipAction } from '../../../schemas/events/cluster-command.ts
 import type { ClusterObject, ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import { settingsOf } from '../../graph-gc/rules/settings.ts';
 import type { ClusterIndex } from '../ports.ts';
-import { kindKey } from './count-keys.ts';
+import { kindKey, ownerKey } from './count-keys.ts';
 import { type Asked, type Judgement, unreadable } from './judgement.ts';
 import { type Look, leavingOwners, liveFacts } from './live-facts.ts';
 import { ownJudgement } from './own-judgement.ts';
@@ -66,7 +66,7 @@ async function objectOf(
 }
 
 const removedBefore = ({ removals, nowMs }: Asked): Look['removed'] => ({
-  forOwner: (uid) => removals.of(uid, nowMs()),
+  forOwner: (uid) => removals.of(ownerKey(uid), nowMs()),
   forKind: (kind) => removals.of(kindKey(kind), nowMs()),
 });
 

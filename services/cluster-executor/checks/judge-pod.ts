@@ -151,7 +151,7 @@ const markOf = (because: PodRemovalCause, observedGeneration: number | null, atM
   observedGeneration,
 });
 
-/** What goes with a node counts for it, and for all nodes (cluster S1). No uid has a space. */
+/** What goes with a node counts for it, and for all nodes (cluster S1). */
 const leavingNode = (because: PodRemovalCause, node: PodNode): Judgement['leaving'] =>
   because === 'node-gone' && node.state === 'missing' ? [{ uid: `node ${node.name}`, kind: NODE }] : [];
 

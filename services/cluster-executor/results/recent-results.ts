@@ -1,6 +1,6 @@
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
-import { ruleKey } from '../checks/count-keys.ts';
+import { ownerKey, ruleKey } from '../checks/count-keys.ts';
 import type { ResultEvent } from './outbox.ts';
 
 type OutcomeName = ClusterObjectOutcome['outcome'];
@@ -9,7 +9,7 @@ type OutcomeName = ClusterObjectOutcome['outcome'];
 export interface EarlierRemoval {
   /** By the API server's clock. */
   readonly serverMs: number;
-  /** Owners by uid, and the rule of a policy, for which it counts. */
+  /** Owners, and the rule of a policy, for which it counts, each by its key. */
   readonly countsFor: readonly string[];
 }
 
@@ -78,13 +78,13 @@ function removalOf({ at }: ObjectResults, told: ObjectResults['objects'][number]
   const { result, owners, ownRule } = told;
   const hasGone = result.outcome === 'removed' || result.outcome === 'accepted';
   if (!isRemoval(told) || !hasGone || at === null) return [];
-  const ownerUids = owners
+  const forOwners = owners
     .filter(({ found }) => found === 'absent' || found === 'waiting')
-    .map(({ uid }) => uid);
+    .map(({ uid }) => ownerKey(uid));
   return [
     {
       serverMs: at.serverMs,
-      countsFor: [...ownerUids, ...(ownRule === undefined ? [] : [ruleKey(ownRule)])],
+      countsFor: [...forOwners, ...(ownRule === undefined ? [] : [ruleKey(ownRule)])],
     },
   ];
 }

@@ -366,6 +366,17 @@ describe('[cluster S10] no more go by a rule in an hour than it says', () => {
     expect((await second.carryOut(orders)).toSorted()).toEqual(['refused rate-limited', 'removed']);
   });
 
+  test('what goes with an owner that a reference names like the rule does not count for it', async () => {
+    const { api, carryOut } = expiring({ rules });
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: `rule ${RULE.name}` };
+    const left = ['x', 'y'].map((name) =>
+      putSecret(api, name, { annotations: {}, ownerReferences: [owner] }),
+    );
+    expect(await carryOut(left.map((each) => itemFor(each)))).toEqual(['removed', 'removed']);
+    const orders = ['a', 'b'].map((name) => byRule(putSecret(api, name)));
+    expect(await carryOut(orders)).toEqual(['removed', 'removed']);
+  });
+
   test('what failed for certain does not count', async () => {
     const { api, carryOut } = expiring({ rules });
     api.fault = ({ method }) => (method === 'DELETE' ? { status: 403, body: '{}' } : null);
