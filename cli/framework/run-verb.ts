@@ -3,6 +3,7 @@ import { toFleetGcError } from '../../packages/process/errors.ts';
 import { createLogger, type LogDestination } from '../../packages/process/logger.ts';
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { type ProcessControl, runProcess } from '../../packages/process/run.ts';
+import { printable } from '../../packages/text/printable.ts';
 import { gatherSources, unknownVariables } from './option-sources.ts';
 import type { PreparedVerb, Verb } from './verb.ts';
 import { readVerbArguments } from './verb-arguments.ts';
@@ -40,7 +41,7 @@ export async function runGivenVerb(
   const endless = isService(verb, given.flags);
   return await runVerb(verb, sources, {
     control,
-    stderr: endless ? stderr : inPlainSentences(stderr),
+    stderr: endless ? onTerminal(stderr) : inPlainSentences(stderr),
     endless,
     print: (line) => void writeOut(`${line}\n`),
     write: writeOut,
@@ -98,13 +99,19 @@ const LoggedLine = z.object({
   err: z.object({ stack: z.string() }).optional(),
 });
 
+/** What others wrote stands in messages too, as the names of objects do. JSON, which others read, stays as it is. */
+const onTerminal = (stderr: LogDestination): LogDestination =>
+  stderr.isTerminal ? { isTerminal: true, write: (line) => stderr.write(printable(line)) } : stderr;
+
 /** A task writes its messages to stderr as plain sentences, on a terminal and elsewhere alike: what it does, and in the end what went wrong. */
 const inPlainSentences = (stderr: LogDestination): LogDestination => ({
   isTerminal: false,
   write: (line) => stderr.write(line.startsWith('{') ? plainSentence(line) : line),
 });
 
-function plainSentence(json: string): string {
+const plainSentence = (json: string): string => printable(sentenceOf(json));
+
+function sentenceOf(json: string): string {
   const { level, service, msg, problem, err } = LoggedLine.parse(JSON.parse(json));
   const stack = err === undefined ? '' : `${err.stack}\n`;
   if (level === 'fatal') return `fleetgc ${service}: ${msg}\n${stack}`;

@@ -7,6 +7,7 @@ import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import { counted } from '../../packages/text/counted.ts';
+import { printableLine } from '../../packages/text/printable.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { approvedName } from '../../schemas/policy/approval.ts';
 import { durationText } from '../../schemas/policy/value-text.ts';
@@ -68,10 +69,10 @@ export const verb = defineVerb({
       nowMs,
     });
     const words = `${approvedText(what)} in cluster ${cluster}, ${counted(widthOf(what), 'object')}, until ${timeText(approval.untilMs)}`;
-    if (dryRun) return print(`would be approved: ${words}`);
+    if (dryRun) return print(printableLine(`would be approved: ${words}`));
     await writeApproval(writer, approval);
     await deleteKeys(writer, endedApprovals(stored, cluster, nowMs));
-    print(`approved: ${words}`);
+    print(printableLine(`approved: ${words}`));
     logger.info(
       `It is in force for ${durationText(forMs)}. What goes, goes as soon as its agent has read this.`,
     );
@@ -105,6 +106,7 @@ async function endApprovals({ request, stored, writer, dryRun, print, logger }: 
       writer,
       found.map(([key]) => key),
     );
-  for (const [, { what }] of found) print(`${verb}: ${approvedText(what)} in cluster ${cluster}`);
+  for (const [, { what }] of found)
+    print(printableLine(`${verb}: ${approvedText(what)} in cluster ${cluster}`));
   if (!dryRun) logger.info('What is being removed at this moment still goes.');
 }

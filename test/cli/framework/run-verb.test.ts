@@ -1,23 +1,25 @@
+import type { Logger } from 'pino';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { runGivenVerb } from '../../../cli/framework/run-verb.ts';
 import { defineVerb } from '../../../cli/framework/verb.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
 
-test('a task says with what failed why it failed, and nothing else of the line', async () => {
-  const told: string[] = [];
+/** What stands on stderr after a verb has told this. */
+async function told(
+  kind: 'task' | 'service',
+  isTerminal: boolean,
+  tell: (logger: Logger) => void,
+): Promise<readonly string[]> {
+  const lines: string[] = [];
   const body = defineVerb({
     examples: ['fleetgc made'],
     options: z.object({}),
-    run: async (_, { logger }) => {
-      logger.error({ problem: 'its disk is full', attempt: 2 }, 'the journal cannot be written');
-      logger.warn({ problem: { code: 7 } }, 'something went on');
-      logger.info('done');
-    },
+    run: async (_, { logger }) => tell(logger),
   });
-  const exitCode = await runGivenVerb(
+  await runGivenVerb(
     {
-      verb: { ...body, name: 'made', summary: 'Made for a test.', kind: 'task' },
+      verb: { ...body, name: 'made', summary: 'Made for a test.', kind },
       rest: [],
       allVerbs: async () => [],
     },
@@ -26,12 +28,37 @@ test('a task says with what failed why it failed, and nothing else of the line',
       control: new FakeProcess(),
       terminalColumns: null,
       writeOut: async () => undefined,
-      stderr: { isTerminal: false, write: (text) => void told.push(text) },
+      stderr: { isTerminal, write: (text) => void lines.push(text) },
     },
   );
+  return lines;
+}
 
-  expect(exitCode).toBe(0);
-  expect(told).toEqual([
+test.each([
+  ['task', false],
+  ['service', true],
+] as const)(
+  'what others wrote rewrites nothing on a terminal that a %s tells it on',
+  async (kind, isTerminal) => {
+    const lines = await told(kind, isTerminal, (logger) => {
+      logger.warn({ problem: 'of \u001b[2J' }, 'the name \u009b1A\u202e is odd\nand long');
+    });
+    expect(lines.join('')).toMatch(/the name \\u\{9b\}1A\\u\{202e\} is odd\nand long.*of \\u\{1b\}\[2J/);
+  },
+);
+
+test('a service tells those who are no people JSON, whatever others wrote', async () => {
+  const lines = await told('service', false, (logger) => logger.warn('\u001b\u202e'));
+  expect(lines.map((line) => JSON.parse(line).msg)).toContain('\u001b\u202e');
+});
+
+test('a task says with what failed why it failed, and nothing else of the line', async () => {
+  const lines = await told('task', false, (logger) => {
+    logger.error({ problem: 'its disk is full', attempt: 2 }, 'the journal cannot be written');
+    logger.warn({ problem: { code: 7 } }, 'something went on');
+    logger.info('done');
+  });
+  expect(lines).toEqual([
     'the journal cannot be written (its disk is full)\n',
     'warning: something went on\n',
     'done\n',

@@ -88,6 +88,20 @@ test('[cluster S7] what a later decision does not hold is not held', async () =>
   expect((await own.run('held')).stdout).toContain('; 1 object held since ');
 });
 
+test('a name that somebody else chose rewrites nothing on the terminal of who approves it', async () => {
+  const own = await decided([held('S1', { ...ofOwner('o\u001b', 2), ownerName: 'x\u001b[2J\n\u009b1A' })]);
+  const told = [
+    await own.run('held'),
+    await own.run('approve', 'c1', 'o\u001b', '--dry-run'),
+    await own.run('approve', 'c1', 'o\u001b'),
+    await own.run('approve', 'c1', 'o\u001b', '--withdraw'),
+    await own.run('approve', 'c1', 'o\u001b', '--withdraw'),
+  ];
+  expect(told.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 1]);
+  for (const { stdout, stderr } of told) expect(stdout + stderr).not.toMatch(/(?!\n)\p{Cc}/u);
+  expect(told[2]?.stdout).toContain('x\\u{1b}[2J\\u{a}\\u{9b}1A');
+});
+
 test('[cluster S7] an approval says what was looked at, and is ended by a record of its own', async () => {
   const own = await decided([WIDE]);
   expect((await own.run('approve', 'c1', 'o', '--dry-run')).stdout).toMatch(
