@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { optionText } from '../../packages/policy/ending-commands.ts';
 import { WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
-import { ApprovalRecord, Approved, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
+import { ApprovalRecord, ApprovedKind, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
 import type { EventLogChoice } from './event-log-options.ts';
 
-const SORTS = Approved.options.map(({ shape }) => shape.kind.value);
 const SHORTEST_MS = 60_000;
 
 /** What is approved, and for how long. */
@@ -18,12 +17,12 @@ export const approvalOptions = {
   }),
   what: withMeta(z.string().min(1), {
     positional: true,
-    placeholder: 'OWNER|KIND',
-    description: 'The uid of the owner, or the kind, as "fleetgc held" tells it.',
+    placeholder: 'NAME',
+    description: 'The uid of an owner, a kind, or a rule and a kind, as "fleetgc held" tells it.',
   }),
-  as: withMeta(z.enum(SORTS).optional(), {
+  as: withMeta(ApprovedKind.optional(), {
     commandLineOnly: true,
-    description: 'What the name means, where it means several: an owner, owners of a kind, or a held kind.',
+    description: 'What the name means, where it means several; "fleetgc held" tells it too.',
   }),
   objects: withMeta(WholeNumber.optional(), {
     commandLineOnly: true,

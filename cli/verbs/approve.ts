@@ -23,13 +23,15 @@ import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'Approves what is held in a cluster, and nothing that nobody looked at: it lets go no more objects than are held for this reason now, and none of another owner. "fleetgc held" lists what is held, each with its command.',
+    'Approves what is held in a cluster, and nothing that nobody looked at: it lets go no more objects than are held for this reason now, and nothing that is held for another one. "fleetgc held" lists what is held, each with its command.',
     'An approval is in force for an hour, or as long as --for says, by the clock of the API server. It is signed as policies are.',
     'Exit codes: 0 it is approved or withdrawn, 1 no such thing is held or approved, or it has grown, 2 wrong options.',
   ],
   examples: [
     'fleetgc approve prod 4f6a0c0e-8f0a-4d0c-9d6e-0f4b6d1f1c11 --objects 1200',
     'fleetgc approve prod Namespace --as held-kind --for 2h --reason "the tenants moved"',
+    'fleetgc approve prod old-jobs/batch/Job --as rule --objects 1200 --for 12h',
+    'fleetgc approve prod Pod --as pods-of-missing-nodes --objects 6000',
     'fleetgc approve prod Namespace --withdraw',
   ],
   options: z.object({

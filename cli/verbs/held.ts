@@ -15,8 +15,8 @@ import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
   help: [
-    'Lists what graph-gc holds in clusters: what would go, and waits for somebody who approves it. With each it prints the command that does, or says that no approval ends it. It reads the last day, or as far back as --since says; what was held before is shown as held since then.',
-    'Approvals that are in force are listed too. What pod-gc and expiry-gc hold is not listed, and no approval ends it: "fleetgc audit report" tells of it.',
+    'Lists what is held in clusters, by graph-gc, pod-gc and expiry-gc: what would go, and waits for somebody who approves it. With each it prints the command that does, or says that no approval ends it. It reads the last day, or as far back as --since says; what was held before is shown as held since then.',
+    'Approvals that are in force are listed too.',
   ],
   examples: [
     'fleetgc held',

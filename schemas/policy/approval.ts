@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
+import { OwnRuleName } from '../events/cluster-command.ts';
 import { ObjectText } from '../events/cluster-objects.ts';
 import { type ClusterIdentity, ClusterName, ObjectUid } from '../events/identity.ts';
 
@@ -37,8 +38,22 @@ export const Approved = z.discriminatedUnion('kind', [
     heldKind: KindText,
     uids: z.array(whole(ObjectUid)).min(1).max(MAX_APPROVED_OBJECTS),
   }),
+  /** What a rule of the policy takes of a kind, as long as the time of no more of its objects is over (cluster S11). */
+  z.strictObject({
+    kind: z.literal('rule'),
+    rule: OwnRuleName,
+    ofKind: KindText,
+    objects: Width,
+    /** Epoch milliseconds, by the API server's clock: what was not over by then nobody has looked at. */
+    overByMs: z.int().nonnegative(),
+  }),
+  /** Pods whose nodes are missing, as long as there are no more of them (cluster S1). */
+  z.strictObject({ kind: z.literal('pods-of-missing-nodes'), objects: Width }),
 ]);
 export type Approved = z.infer<typeof Approved>;
+/** What can be approved, in the words of `fleetgc approve --as`. */
+export const ApprovedKind = z.enum(Approved.options.map(({ shape }) => shape.kind.value));
+export type ApprovedKind = z.infer<typeof ApprovedKind>;
 
 /** State, keyed by `approvalKey`: lets go in one cluster what is held there, until it ends or is withdrawn. */
 export const ApprovalRecord = z
@@ -78,6 +93,10 @@ export function approvedName(what: Approved): string {
       return what.ownerKind;
     case 'held-kind':
       return what.heldKind;
+    case 'rule':
+      return `${what.rule}/${what.ofKind}`;
+    case 'pods-of-missing-nodes':
+      return 'Pod';
   }
 }
 
@@ -87,7 +106,7 @@ export const approvalKey = ({ cluster, what }: Pick<ApprovalRecord, 'cluster' | 
 
 export const isApprovalKey = (key: string): boolean => key.startsWith(APPROVAL_KEY);
 
-const KeyParts = z.tuple([ClusterName, z.enum(['owner', 'owner-kind', 'held-kind']), z.string()]);
+const KeyParts = z.tuple([ClusterName, ApprovedKind, z.string()]);
 
 /** The cluster of the approvals that can lie under this key; `null` where none can. */
 export function clusterOfApprovalKey(key: string): string | null {

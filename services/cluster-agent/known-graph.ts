@@ -1,5 +1,6 @@
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
+import type { Share } from '../expiry-gc/rules/own-rules.ts';
 import type { PodTotals } from './pods/pod-watch.ts';
 
 /** For who judges beside the agent, in the same process. */
@@ -10,6 +11,7 @@ export interface KnownGraph {
   /** The cluster was restored to an older state a short time ago (cluster S3). */
   readonly wentBack: boolean;
   readonly pods: KnownPods;
+  readonly expiry: KnownExpiry;
 }
 
 export interface KnownPods {
@@ -17,6 +19,11 @@ export interface KnownPods {
   totals(): PodTotals | null;
   /** For how long pods have named a node of that name while there is none; 0 for one that is there. */
   missingForMs(nodeName: string): number;
+}
+
+export interface KnownExpiry {
+  /** How much of a kind would go by annotations or rules, at this time by the API server's clock; `null` while it is not counted (cluster S11). */
+  shareOf(kind: string, serverMs: number): Share | null;
 }
 
 /** How much there is to follow. */

@@ -104,6 +104,7 @@ export class Session {
       candidate: (uid) => graph.candidate(uid),
       wentBack: this.#wentBackLately,
       pods: this.#pods,
+      expiry: this.#expiry.book,
     };
   }
 
@@ -219,8 +220,7 @@ export class Session {
   }
 
   get #wentBackLately(): boolean {
-    const { wentBackUntilMs } = this.#start;
-    return wentBackUntilMs !== null && this.#parts.nowMs() < wentBackUntilMs;
+    return this.#parts.nowMs() < (this.#start.wentBackUntilMs ?? Number.NEGATIVE_INFINITY);
   }
 
   #fact(batch: Batch, takenAt: ClusterInstant): Ownership {

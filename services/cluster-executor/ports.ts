@@ -3,6 +3,7 @@ import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import type { Pods } from '../../schemas/events/pods.ts';
 import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
+import type { Share } from '../expiry-gc/rules/own-rules.ts';
 
 /** The owner graph of the cluster, where the agent that keeps it runs in the same process. */
 export interface ClusterIndex {
@@ -12,6 +13,13 @@ export interface ClusterIndex {
   /** The cluster was restored to an older state a short time ago (cluster S3). */
   readonly wentBack: boolean;
   readonly pods: PodIndex;
+  readonly expiry: ExpiryIndex;
+}
+
+/** What an agent knows of objects whose time is over. */
+export interface ExpiryIndex {
+  /** How much of a kind would go by annotations or rules, at this time by the API server's clock; `null` while nobody has counted it (cluster S11). */
+  shareOf(kind: string, serverMs: number): Share | null;
 }
 
 /** What an agent knows of pods. */

@@ -1,6 +1,7 @@
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { nearestName } from '../../packages/text/nearest-name.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
+import { timeText } from '../../packages/text/time-text.ts';
 import { type Approved, approvedName } from '../../schemas/policy/approval.ts';
 import { type Hold, widthOf } from './holds.ts';
 import type { HeldCluster } from './read-holds.ts';
@@ -11,7 +12,7 @@ const SHORTEST_BEGINNING = 6;
 /** What `fleetgc approve` was asked for. */
 export interface ApprovalRequest {
   readonly cluster: string;
-  /** The uid of an owner, or a kind. */
+  /** The uid of an owner, a kind, or a rule and a kind. */
   readonly name: string;
   /** Where a name means several. */
   readonly as: Approved['kind'] | null;
@@ -66,5 +67,9 @@ export function approvedText(what: Approved): string {
       return `owners of kind ${what.ownerKind}`;
     case 'held-kind':
       return `objects of kind ${what.heldKind}`;
+    case 'rule':
+      return `rule ${what.rule}, objects of kind ${what.ofKind} that were over by ${timeText(what.overByMs)}`;
+    case 'pods-of-missing-nodes':
+      return 'pods of missing nodes';
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { compareText } from '../../schemas/events/text-order.ts';
 import { type Approved, approvedName, MAX_APPROVED_OBJECTS } from '../../schemas/policy/approval.ts';
-import type { HeldObject } from './held-objects.ts';
+import type { CandidateTopic, HeldObject } from './held-objects.ts';
 
 /** What is held for one reason. */
 export interface Hold {
@@ -23,6 +23,13 @@ const OwnerFacts = z.object({
   objects: z.number(),
 });
 const KindFacts = z.object({ ownerKind: z.string(), ofKind: z.number() });
+const RuleFacts = z.object({
+  ownRule: z.string(),
+  kind: z.string(),
+  dueAtMs: z.number(),
+  over: z.number(),
+  objects: z.number(),
+});
 const HeldKindFacts = z.object({ kind: z.string() });
 const Why = z.object({ why: z.string() });
 
@@ -33,7 +40,7 @@ interface Reason {
 
 /** Held objects together by what would let them go. */
 export function holdsOf(held: readonly HeldObject[]): readonly Hold[] {
-  const groups = Map.groupBy(together(held.map(withReason)), ({ object, reason }) =>
+  const groups = Map.groupBy(ofKinds(held.map(withReason)), ({ object, reason }) =>
     JSON.stringify([object.verdict.rule, reason.what?.kind, reason.what && approvedName(reason.what)]),
   );
   return [...groups.values()]
@@ -50,19 +57,44 @@ const withReason = (object: HeldObject): Reasoned => ({ object, reason: reasonOf
 
 type ReasonOf = (object: HeldObject) => Reason | null;
 
-/** By the rule that holds. */
-const REASONS: Readonly<Record<string, ReasonOf>> = {
-  S1: (object) => wideOwner(object) ?? wideKind(object),
-  S2: ({ uid, verdict: { facts } }) => {
-    const heldKind = HeldKindFacts.safeParse(facts).data?.kind;
-    return heldKind === undefined
-      ? null
-      : { why: 'of a kind that is held', what: { kind: 'held-kind', heldKind, uids: [uid] } };
+const ofHeldKind: ReasonOf = ({ uid, verdict: { facts } }) => {
+  const heldKind = HeldKindFacts.safeParse(facts).data?.kind;
+  return heldKind === undefined
+    ? null
+    : { why: 'of a kind that is held', what: { kind: 'held-kind', heldKind, uids: [uid] } };
+};
+
+const doubtful: ReasonOf = ({ verdict: { facts } }) => {
+  const owner = OwnerFacts.safeParse(facts).data;
+  return { why: Why.safeParse(facts).data?.why ?? '', what: owner === undefined ? null : ofOwner(owner) };
+};
+
+const ofMissingNodes: ReasonOf = ({ verdict: { facts } }) => {
+  const objects = KindFacts.safeParse(facts).data?.ofKind;
+  return objects === undefined
+    ? null
+    : { why: `more than ${facts.limit} pods`, what: { kind: 'pods-of-missing-nodes', objects } };
+};
+
+const byRule: ReasonOf = ({ verdict: { facts } }) => {
+  const told = RuleFacts.safeParse(facts).data;
+  if (told === undefined) return { why: 'nobody counted how much of its kind would go', what: null };
+  const { ownRule, kind, dueAtMs, over, objects } = told;
+  return {
+    why: `${over} of ${objects} are over`,
+    what: { kind: 'rule', rule: ownRule, ofKind: kind, objects: over, overByMs: dueAtMs },
+  };
+};
+
+/** By what was told of the object, and the rule that holds it. */
+const REASONS: Readonly<Record<CandidateTopic, Readonly<Record<string, ReasonOf>>>> = {
+  clusterOwnership: {
+    S1: (object) => wideOwner(object) ?? wideKind(object),
+    S2: ofHeldKind,
+    S3: doubtful,
   },
-  S3: ({ verdict: { facts } }) => {
-    const owner = OwnerFacts.safeParse(facts).data;
-    return { why: Why.safeParse(facts).data?.why ?? '', what: owner === undefined ? null : ofOwner(owner) };
-  },
+  clusterPods: { S1: ofMissingNodes, S2: ofHeldKind, S3: doubtful },
+  clusterExpiry: { S2: ofHeldKind, S11: byRule },
 };
 
 const wideOwner: ReasonOf = ({ verdict: { facts } }) => {
@@ -77,7 +109,8 @@ const wideKind: ReasonOf = ({ verdict: { facts } }) => {
 
 const UNKNOWN: Reason = { why: 'by a rule that this release does not know', what: null };
 
-const reasonOf = (object: HeldObject): Reason => REASONS[object.verdict.rule]?.(object) ?? UNKNOWN;
+const reasonOf = (object: HeldObject): Reason =>
+  REASONS[object.topic][object.verdict.rule]?.(object) ?? UNKNOWN;
 
 const ofOwner = (facts: z.infer<typeof OwnerFacts>): Approved => ({
   kind: 'owner',
@@ -95,9 +128,9 @@ const ofOwners = ({ ownerKind, ofKind }: z.infer<typeof KindFacts>): Approved =>
 });
 
 /** Several doubtful owners of one kind went together, and are approved together (cluster S3). */
-function together(all: readonly Reasoned[]): readonly Reasoned[] {
-  const doubtful = all.filter(({ object, reason }) => object.verdict.rule === 'S3' && reason.what !== null);
-  const owners = Map.groupBy(doubtful, ({ reason: { what } }) =>
+function ofKinds(all: readonly Reasoned[]): readonly Reasoned[] {
+  const doubted = all.filter(({ object, reason }) => object.verdict.rule === 'S3' && reason.what !== null);
+  const owners = Map.groupBy(doubted, ({ reason: { what } }) =>
     what?.kind === 'owner' ? what.ownerKind : '',
   );
   return all.map((one) => {
@@ -116,19 +149,27 @@ function holdOf(group: readonly Reasoned[]): Hold {
   return {
     rule: first?.object.verdict.rule ?? '',
     why: first?.reason.why ?? '',
-    what: group.map(({ reason }) => reason.what).reduce(widest, null),
-    objects: group.length,
+    what: group
+      .toSorted((a, b) => a.object.lastMs - b.object.lastMs)
+      .map(({ reason }) => reason.what)
+      .reduce(together, null),
+    objects: new Set(group.map(({ object }) => object.uid)).size,
     sinceMs: Math.min(...group.map(({ object }) => object.sinceMs)),
   };
 }
 
-/** All of them: the widest that was told, or each object. */
-function widest(one: Approved | null, other: Approved | null): Approved | null {
+/** All of them, those that were told last at the end: each object, what was told last of all at once, or the widest. */
+function together(one: Approved | null, other: Approved | null): Approved | null {
   if (one === null || other === null) return one ?? other;
-  if (one.kind === 'held-kind' && other.kind === 'held-kind')
-    return { ...one, uids: [...new Set([...one.uids, ...other.uids])].slice(0, MAX_APPROVED_OBJECTS) };
-  if (one.kind === 'held-kind' || other.kind === 'held-kind') return one;
-  return other.objects > one.objects ? other : one;
+  if (one.kind === 'held-kind' || other.kind === 'held-kind') return ofObjects(one, other);
+  if (one.kind === 'rule' && other.kind === 'rule')
+    return { ...other, overByMs: Math.max(one.overByMs, other.overByMs) };
+  return other.kind === 'pods-of-missing-nodes' || other.objects > one.objects ? other : one;
+}
+
+function ofObjects(one: Approved, other: Approved): Approved {
+  if (one.kind !== 'held-kind' || other.kind !== 'held-kind') return one;
+  return { ...one, uids: [...new Set([...one.uids, ...other.uids])].slice(0, MAX_APPROVED_OBJECTS) };
 }
 
 /** How many objects its approval lets go. */

@@ -1,10 +1,10 @@
 import { partitionOf } from '../../packages/event-log/partition.ts';
-import type { EventLog } from '../../packages/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { type RecordedEvent, readPartition } from '../../packages/pipeline/read-log.ts';
 import { SUBJECTS } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import { HeldObjects } from './held-objects.ts';
+import { CANDIDATE_TOPICS, type CandidateTopic, HeldObjects } from './held-objects.ts';
 import { type Hold, holdsOf } from './holds.ts';
 
 /** What is held in one cluster. */
@@ -31,7 +31,7 @@ export async function readHolds(
 ): Promise<readonly HeldCluster[]> {
   const clusters = new Map<string, HeldObjects>();
   for (const partition of partitionsOf(cluster)) {
-    const topics = ['clusterOwnership', 'clusterDecisions'] as const;
+    const topics = [...CANDIDATE_TOPICS, 'clusterDecisions', 'clusterCensus'] as const;
     const events = readPartition(log, { topics, partition, range: { fromMs, toMs: null } }, signal);
     for await (const event of events)
       if (cluster === null || event.record.key === cluster) take(event, clusters);
@@ -45,23 +45,30 @@ const partitionsOf = (cluster: string | null): readonly number[] =>
     : [partitionOf(TOPICS.clusterOwnership.name, SUBJECTS.cluster.keyOf({ cluster }))];
 
 function take({ topicId, record }: RecordedEvent, clusters: Map<string, HeldObjects>): void {
-  if (topicId === 'clusterOwnership') {
-    const parsed = parseRecord('clusterOwnership', record);
-    if (!parsed.ok) return;
-    const objects = clusters.get(parsed.event.cluster) ?? new HeldObjects();
-    clusters.set(parsed.event.cluster, objects);
-    objects.fact(parsed.event, record.offset, record.timestampMs);
-    return;
-  }
+  const candidates = CANDIDATE_TOPICS.find((each) => each === topicId);
+  if (candidates !== undefined) takeFact(candidates, record, clusters);
+  else if (topicId === 'clusterDecisions') takeDecision(record, clusters);
+  // What is held an agent tells again; that it does not is seen by what it tells of its cluster.
+  else if (record.key !== null) clusters.get(record.key)?.heard(record.timestampMs);
+}
+
+function takeFact(topic: CandidateTopic, record: LogRecord, clusters: Map<string, HeldObjects>): void {
+  const parsed = parseRecord(topic, record);
+  if (!parsed.ok) return;
+  const objects = clusters.get(parsed.event.cluster) ?? new HeldObjects();
+  clusters.set(parsed.event.cluster, objects);
+  objects.fact(topic, parsed.event, record.offset, record.timestampMs);
+}
+
+function takeDecision(record: LogRecord, clusters: Map<string, HeldObjects>): void {
   const parsed = parseRecord('clusterDecisions', record);
-  if (!parsed.ok || parsed.event.input.topic !== TOPICS.clusterOwnership.name) return;
-  clusters.get(parsed.event.cluster)?.decision(parsed.event, record.timestampMs);
+  if (parsed.ok) clusters.get(parsed.event.cluster)?.decision(parsed.event, record.timestampMs);
 }
 
 function heldCluster(cluster: string, objects: HeldObjects): readonly HeldCluster[] {
-  const { instance, lastFactMs, held } = objects;
+  const { instance, heardMs, held } = objects;
   if (instance === null) return [];
-  return [{ cluster, clusterInstance: instance, heardAtMs: lastFactMs, holds: holdsOf(held) }];
+  return [{ cluster, clusterInstance: instance, heardAtMs: heardMs, holds: holdsOf(held) }];
 }
 
 const byName = (a: HeldCluster, b: HeldCluster): number => (a.cluster < b.cluster ? -1 : 1);

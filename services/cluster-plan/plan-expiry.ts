@@ -41,7 +41,7 @@ export const judgeByRules = (looked: Looked, record: ClusterPolicyRecord): reado
 
 function judged(batch: ExpiryBatch, { look }: Looked, policy: ClusterPolicy): readonly ExpiryJudged[] {
   const takenAt = { serverMs: look.serverMs ?? 0, spreadMs: 0 };
-  return decide({ ...batch, takenAt }, policy).verdicts.flatMap((verdict) => {
+  return decide({ ...batch, takenAt }, policy, []).verdicts.flatMap((verdict) => {
     const candidate = batch.candidates[verdict.position];
     return candidate === undefined ? [] : [{ candidate, verdict }];
   });

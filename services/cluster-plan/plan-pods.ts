@@ -27,13 +27,16 @@ export function judgePods({ look, graph }: Looked, policy: ClusterPolicy): Judge
     nowMs: () => nowMs,
   });
   for (const list of look.lists) take(list, watch);
-  watch.look(podSettingsOf(policy), false);
+  // Policies of files approve nothing: what is held is told as held.
+  const settings = podSettingsOf(policy, []);
+  watch.look(settings, false);
   nowMs = QUARANTINE_MS;
-  const found = watch.look(podSettingsOf(policy), false);
+  const found = watch.look(settings, false);
   if (found === null) return { outcome: 'nothing-to-do', judged: [] };
   const { outcome, verdicts } = decide(
     { candidates: [...found.due], totals: found.totals, wentBack: false },
     policy,
+    [],
   );
   const judged = verdicts.flatMap((verdict) => {
     const pod = found.due[verdict.position];

@@ -1,37 +1,42 @@
+import { Approvals } from '../../packages/decision/approvals.ts';
 import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
 import type { CommandItem, CommandingConclusion } from '../../packages/decision/cluster-handler.ts';
 import type { ExpireAction } from '../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { Expiry, ExpiryCandidate } from '../../schemas/events/expiry.ts';
+import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
 import { conclude, type ExpiryOutcome } from './rules/conclude.ts';
 import { EXPIRING, isCollected } from './rules/due.ts';
 
 export const DECIDER = { name: 'expiry-gc', version: '1' } as const;
 
-type Act = Extract<ExpiryOutcome, { kind: 'act' }>;
+/** What would go. */
+type Leaving = Extract<ExpiryOutcome, { kind: 'act' | 'hold' }>;
 interface Concluded {
   readonly candidate: ExpiryCandidate;
   readonly outcome: ExpiryOutcome;
 }
 
-/** What becomes of the objects of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. */
+/** What becomes of the objects of a fact. Each is judged by what is said of itself alone, and gets a verdict, whatever the outcome. `approvals`: those in force for its cluster. */
 export function decide(
   { candidates, takenAt, shares = [] }: Pick<Expiry, 'candidates' | 'takenAt' | 'shares'>,
   policy: ClusterPolicy,
+  approvals: readonly ApprovalRecord[],
 ): CommandingConclusion<ExpireAction> {
   const circumstances = {
     nowMs: takenAt.serverMs,
     shareOf: (kind: string) => shares.find((each) => each.kind === kind) ?? null,
   };
+  const settings = { ...policy, approved: new Approvals(approvals) };
   const concluded = candidates.map((candidate) => ({
     candidate,
-    outcome: conclude(candidate, policy, circumstances),
+    outcome: conclude(candidate, settings, circumstances),
   }));
-  const isGiven = ({ collector }: Pick<Act, 'collector'>): boolean =>
+  const isGiven = ({ collector }: Leaving): boolean =>
     collector === null || policy.collectors.includes(collector);
-  const isOurs = concluded.some(({ outcome }) => outcome.kind === 'act' && isGiven(outcome));
+  const isOurs = concluded.some(({ outcome }) => outcome.kind !== 'keep' && isGiven(outcome));
   const ours = isOurs
     ? concluded.map((each) => ({ ...each, outcome: oursAlone(each.outcome, isGiven) }))
     : concluded;
@@ -41,14 +46,14 @@ export function decide(
 }
 
 /** Beside what is done here, what is another's work is kept. */
-const oursAlone = (outcome: ExpiryOutcome, isGiven: (act: Act) => boolean): ExpiryOutcome =>
-  outcome.kind !== 'act' || isGiven(outcome)
+const oursAlone = (outcome: ExpiryOutcome, isGiven: (leaving: Leaving) => boolean): ExpiryOutcome =>
+  outcome.kind === 'keep' || isGiven(outcome)
     ? outcome
     : { kind: 'keep', rule: outcome.rule, facts: { ...outcome.facts, notGiven: outcome.collector } };
 
-/** Whose work it is: that of what is to go, else of what is kept; `null` for rules of the policy. */
+/** Whose work it is: that of what would go, else of what is kept; `null` for rules of the policy. */
 function workOf(concluded: readonly Concluded[]): Collector | null {
-  for (const { outcome } of concluded) if (outcome.kind === 'act') return outcome.collector;
+  for (const { outcome } of concluded) if (outcome.kind !== 'keep') return outcome.collector;
   const facts = concluded.map(({ candidate }) => candidate.facts).find(isCollected);
   return facts === undefined ? null : EXPIRING[facts.of].collector;
 }

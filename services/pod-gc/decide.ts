@@ -4,6 +4,7 @@ import type { ClusterCommandItem } from '../../schemas/events/cluster-command.ts
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { PodCandidate, Pods } from '../../schemas/events/pods.ts';
+import type { ApprovalRecord } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
 import { conclude, type PodOutcome } from './rules/conclude.ts';
 import { excessOf } from './rules/excess.ts';
@@ -14,12 +15,13 @@ export const DECIDER = { name: 'pod-gc', version: '1' } as const;
 /** Whose work this is where FleetGC does not do it. */
 const COLLECTOR: Collector = 'pod-garbage-collector-controller';
 
-/** What becomes of the pods of a fact: each by what is said of itself, and of all that have ended as many as are too many. */
+/** What becomes of the pods of a fact: each by what is said of itself, and of all that have ended as many as are too many. `approvals`: those in force for its cluster. */
 export function decide(
   fact: Pick<Pods, 'candidates' | 'totals' | 'wentBack'>,
   policy: ClusterPolicy,
+  approvals: readonly ApprovalRecord[],
 ): CommandingConclusion {
-  const settings = podSettingsOf(policy);
+  const settings = podSettingsOf(policy, approvals);
   const { wentBack, totals } = fact;
   const excess = new Set(
     excessOf(fact.candidates, totals.terminated, settings).map(({ object }) => object.uid),

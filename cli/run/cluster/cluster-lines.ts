@@ -72,8 +72,9 @@ const groupsOf = (verdicts: readonly ClusterVerdict[]): readonly [string, readon
 /** Who or what ends a hold of each. */
 const ENDED_BY: Readonly<Record<ClusterDeciderName, string>> = {
   'graph-gc': 'it stays until somebody approves it, and "fleetgc held" says how',
-  'pod-gc': 'it stays until its node is back, or the policy lets it go',
-  'expiry-gc': 'it stays until less of its kind is over, or its rule says that more may go',
+  'pod-gc': 'it stays until its node is back, or until somebody approves it, and "fleetgc held" says how',
+  'expiry-gc':
+    'it stays until less of its kind is over, or until somebody approves it, and "fleetgc held" says how',
 };
 
 /** `it stays until somebody approves it, and "fleetgc held" says how (S1, objects 1200, limit 1000)` */

@@ -7,6 +7,7 @@ import {
   MAX_EXPIRING,
 } from '../../../schemas/events/expiry.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
+import type { Share } from '../../expiry-gc/rules/own-rules.ts';
 import { watchKey } from '../kinds/served-kinds.ts';
 import type { ObservedObject } from '../watching/observed-object.ts';
 import type { ReflectorSink } from '../watching/reflector.ts';
@@ -31,6 +32,7 @@ export type ExpiryBatch = Pick<Expiry, 'candidates' | 'shares'>;
 const AGAIN_AFTER_MS = 600_000;
 /** Looked at again after so long, where its kind is not counted yet. */
 const UNCOUNTED_AGAIN_AFTER_MS = 1_000;
+const COUNT_HOLDS_MS = 1_000;
 /** No more is taken into a fact that is so long: within the bounds of its topic, whatever the objects are like. */
 const LONG_FACT_CHARACTERS = 1_000_000;
 
@@ -46,6 +48,8 @@ export class ExpiryBook implements ReflectorSink {
   readonly #untold = new Map<string, Set<string>>();
   /** Kinds by name of which nobody has counted yet what other rules let go. */
   readonly #uncounted = new Set<string>();
+  /** By kind, as it was counted last. */
+  readonly #counted = new Map<string, { readonly serverMs: number; readonly share: Share }>();
 
   constructor(options: ExpiryBookOptions) {
     this.#options = options;
@@ -68,7 +72,7 @@ export class ExpiryBook implements ReflectorSink {
       characters += JSON.stringify(candidate).length;
       if (known.ownEndMs !== null) ofRules.set(kindName(known.kind), known.kind);
     }
-    const shares = [...ofRules].map(([kind, of]) => this.#share(kind, of, serverMs));
+    const shares = [...ofRules].map(([kind, of]) => ({ kind, ...this.#share(kind, of, serverMs) }));
     return { candidates: taken, ...(shares.length > 0 && { shares }) };
   }
 
@@ -92,13 +96,31 @@ export class ExpiryBook implements ReflectorSink {
   /** Other rules hold for the kind, and it will be listed for them: until then a part of it would be told as all that goes (cluster S11). */
   recount(kind: string): void {
     this.#uncounted.add(kind);
+    this.#counted.delete(kind);
   }
 
-  #share(kind: string, of: ResourceKind, serverMs: number): NonNullable<Expiry['shares']>[number] {
+  /** Of a moment ago: all that is known is counted for it. `null` while the kind is not counted, or where nothing of it is known. */
+  shareOf(kind: string, serverMs: number): Share | null {
+    if (this.#uncounted.has(kind)) return null;
+    const before = this.#counted.get(kind);
+    if (before !== undefined && Math.abs(serverMs - before.serverMs) < COUNT_HOLDS_MS) return before.share;
+    const of = this.#kindOf(kind);
+    if (of === undefined) return null;
+    const share = this.#share(kind, of, serverMs);
+    this.#counted.set(kind, { serverMs, share });
+    return share;
+  }
+
+  #kindOf(kind: string): ResourceKind | undefined {
+    for (const known of this.#known.values()) if (kindName(known.kind) === kind) return known.kind;
+    return undefined;
+  }
+
+  #share(kind: string, of: ResourceKind, serverMs: number): Share {
     let over = 0;
     for (const known of this.#known.values())
       if (known.ownEndMs !== null && known.ownEndMs <= serverMs && kindName(known.kind) === kind) over++;
-    return { kind, over, objects: this.#options.countObjects(of) };
+    return { over, objects: this.#options.countObjects(of) };
   }
 
   beginList(kind: ResourceKind): void {

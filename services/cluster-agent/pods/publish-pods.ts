@@ -1,7 +1,10 @@
+import { Approvals } from '../../../packages/decision/approvals.ts';
+import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { Pods } from '../../../schemas/events/pods.ts';
 import { type PodSettings, podSettingsOf } from '../../pod-gc/rules/settings.ts';
 import type { AgentParts } from '../agent-parts.ts';
+import { HoldsWatch } from '../candidates/what-holds.ts';
 import { publishUntilDone, takenAt } from '../publish-until-done.ts';
 import type { PodWatch } from './pod-watch.ts';
 import { ToldPods } from './told-pods.ts';
@@ -18,7 +21,7 @@ export interface PodPublishing {
 
 /** As often as upstream looks (cluster J1, N10). */
 const LOOK_EVERY_MS = 20_000;
-/** While nothing can be concluded. */
+/** How soon it is looked again while nothing can be concluded, or where something else may be decided. */
 const WAIT_MS = 1_000;
 
 /** Without a policy all that could be called for is told, but for those that ended: how many may stay is not known. */
@@ -28,34 +31,63 @@ const WITHOUT_POLICY: PodSettings = {
   mostOnMissingNodes: 0,
   holdsPods: false,
   keep: { namespaces: new Set(), kinds: new Set() },
+  approved: new Approvals([]),
 };
 
 /** Tells which pods may have to go, until the signal aborts. */
 export async function publishPods(publishing: PodPublishing, signal: AbortSignal): Promise<void> {
   const { parts } = publishing;
   const told = new ToldPods();
+  const holds = new HoldsWatch();
+  let lookAtMs = parts.nowMs();
   for (let seq = 0; !signal.aborted; ) {
-    const found = factOf(publishing, told, seq);
-    if (found !== 'nothing-known' && found !== 'no-news') {
-      seq++;
-      await publishUntilDone(parts, found, signal);
+    const instant = takenAt(parts);
+    if (isOtherwise(publishing, holds, instant)) {
+      told.forget();
+      lookAtMs = parts.nowMs();
     }
-    await parts.sleep(found === 'nothing-known' ? WAIT_MS : LOOK_EVERY_MS, signal);
+    if (parts.nowMs() >= lookAtMs) {
+      const found = factOf(publishing, told, { instant, seq });
+      lookAtMs = parts.nowMs() + pauseAfter(found);
+      if (typeof found !== 'string') {
+        seq++;
+        await publishUntilDone(parts, found, signal);
+      }
+    }
+    await parts.sleep(WAIT_MS, signal);
   }
+}
+
+/** Whether something else may be decided of what was told. An approval ends no later than its time, whatever the clock showed. */
+const isOtherwise = (
+  { parts, identity }: PodPublishing,
+  holds: HoldsWatch,
+  instant: ClusterInstant | null,
+): boolean =>
+  instant !== null &&
+  holds.isChanged(parts.holds(identity, instant.serverMs + instant.spreadMs), parts.nowMs());
+
+type Found = Pods | 'nothing-known' | 'no-news';
+
+const pauseAfter = (found: Found): number => (found === 'nothing-known' ? WAIT_MS : LOOK_EVERY_MS);
+
+interface Now {
+  /** `null` while the API server's time is not known. */
+  readonly instant: ClusterInstant | null;
+  readonly seq: number;
 }
 
 function factOf(
   { parts, identity, watch, isReady, wentBack }: PodPublishing,
   told: ToldPods,
-  seq: number,
-): Pods | 'nothing-known' | 'no-news' {
-  const instant = takenAt(parts);
+  { instant, seq }: Now,
+): Found {
   if (instant === null || !isReady()) return 'nothing-known';
   const record = parts.policy();
   const isRestored = wentBack();
-  const look = watch.look(record === null ? WITHOUT_POLICY : podSettingsOf(record.policy), isRestored);
+  const look = watch.look(record === null ? WITHOUT_POLICY : podSettingsOf(record.policy, []), isRestored);
   if (look === null) return 'nothing-known';
-  const news = told.take(look.due, parts.nowMs(), `${parts.holds(identity, instant.serverMs)} ${isRestored}`);
+  const news = told.take(look.due, parts.nowMs(), isRestored);
   if (news.length === 0) return 'no-news';
   const { cluster, clusterInstance, session } = identity;
   return {

@@ -13,20 +13,25 @@ const LONG_FACT_CHARACTERS = 1_000_000;
 /** Which pods were told, so that nothing is told again that has not changed. */
 export class ToldPods {
   readonly #told = new Map<string, Told>();
-  /** Under which circumstances all of it was told. */
-  #under = '';
+  /** Whether the cluster counted as restored then. */
+  #isRestored = false;
 
   get size(): number {
     return this.#told.size;
   }
 
+  /** All of it is news again: something else may be decided of it. */
+  forget(): void {
+    this.#told.clear();
+  }
+
   /**
-   * Of those that are due what is news, which counts as told: as many as one fact holds, and of more those that wait longest. Under
-   * other circumstances all of it is news.
+   * Of those that are due what is news, which counts as told: as many as one fact holds, and of more those that wait longest. After a
+   * restore, and when it is over, all of it is news.
    */
-  take(due: readonly PodCandidate[], nowMs: number, under: string): readonly PodCandidate[] {
-    if (under !== this.#under) this.#told.clear();
-    this.#under = under;
+  take(due: readonly PodCandidate[], nowMs: number, isRestored: boolean): readonly PodCandidate[] {
+    if (isRestored !== this.#isRestored) this.forget();
+    this.#isRestored = isRestored;
     const uids = new Set(due.map(({ object }) => object.uid));
     for (const uid of this.#told.keys()) if (!uids.has(uid)) this.#told.delete(uid);
     const news = ofOneFact(

@@ -1,3 +1,4 @@
+import { Approvals } from '../../../packages/decision/approvals.ts';
 import { controllerOf, mayBeJob } from '../../../packages/kube-api/controller.ts';
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import {
@@ -9,10 +10,10 @@ import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
 import { conclude, type ExpiryOutcome } from '../../expiry-gc/rules/conclude.ts';
-import { labelsAsked, rulesOn } from '../../expiry-gc/rules/own-rules.ts';
+import { labelsAsked, rulesOn, type Share } from '../../expiry-gc/rules/own-rules.ts';
 import { ruleKey } from './count-keys.ts';
 import { type Asked, clockUnbelieved, type Judgement, unreadable } from './judgement.ts';
-import { refused, type Stop, settled } from './stop.ts';
+import { later, refused, type Stop, settled } from './stop.ts';
 
 /** Judges whether the time of an object is over, by the object as the API server has it (cluster K5, L10). */
 export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judgement | Stop> {
@@ -23,8 +24,10 @@ export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judg
   if ('kind' in candidate) return candidate;
   const time = clock.at(nowMs());
   if (time === null) return clockUnbelieved();
-  // How much of a kind would go is not to be seen in one object: that it is not held is left to the decision (cluster S11).
-  const outcome = conclude(candidate, record.policy, { nowMs: time.earliestMs, shareOf: () => undefined });
+  const settings = { ...record.policy, approved: new Approvals(approvals) };
+  const share = shareFor(asked, time.earliestMs);
+  const outcome = conclude(candidate, settings, { nowMs: time.earliestMs, shareOf: () => share });
+  if (outcome.kind === 'hold' && outcome.rule === 'S11' && share === null) return UNCOUNTED;
   return (
     objectionTo(outcome, asked, act) ?? {
       kind,
@@ -36,6 +39,17 @@ export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judg
       within: withinOf(act, record),
     }
   );
+}
+
+const UNCOUNTED = later('api-server-error', 'how much of its kind would go is not counted yet');
+
+/**
+ * How much of a kind would go is not to be seen in one object. Only the agent of the same process counts it; without one that it is
+ * not held is left to the decision (cluster S11).
+ */
+function shareFor({ index, kind }: Asked, serverMs: number): Share | null | undefined {
+  if (index === null) return undefined;
+  return index.current()?.expiry.shareOf(kindName(kind), serverMs) ?? null;
 }
 
 async function liveObject({ order, kind, reads, record }: Asked): Promise<ExpiringObject | Stop> {

@@ -44,7 +44,7 @@ export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judg
   if ('kind' in candidate) return candidate;
   const time = clock.at(nowMs());
   if (time === null) return clockUnbelieved();
-  const outcome = conclude(candidate, podSettingsOf(record.policy), circumstancesOf(asked, pods), [
+  const outcome = conclude(candidate, podSettingsOf(record.policy, approvals), circumstancesOf(asked, pods), [
     act.because,
   ]);
   const isUnchanged = object.resourceVersion === order.item.object.resourceVersion;
@@ -129,8 +129,11 @@ async function nodeOf(name: string, asked: Asked, { because, pods }: Ordered): P
 }
 
 /** How many have ended only an agent knows; without one it relies on the decision, and on the limits (cluster J3). */
-function circumstancesOf({ record, removals, index, nowMs }: Asked, pods: PodIndex | null): PodCircumstances {
-  const settings = podSettingsOf(record.policy);
+function circumstancesOf(
+  { record, approvals, removals, index, nowMs }: Asked,
+  pods: PodIndex | null,
+): PodCircumstances {
+  const settings = podSettingsOf(record.policy, approvals);
   const totals = pods?.totals() ?? null;
   const goneWithNodes = removals.of(kindKey(NODE), nowMs()) + 1;
   return {

@@ -1,3 +1,4 @@
+import { type Approvals, approvalFacts, heldBy, type Reason } from '../../../packages/decision/approvals.ts';
 import { keptBecause } from '../../../packages/decision/kept-objects.ts';
 import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
@@ -21,14 +22,26 @@ export type ExpiryOutcome =
       readonly act: ExpireAction;
       readonly collector: ExpiryCollector | null;
     }
+  | {
+      /** It would go, and somebody has to approve it first. */
+      readonly kind: 'hold';
+      readonly rule: ExpiryRule;
+      readonly facts: Facts;
+      readonly collector: ExpiryCollector | null;
+    }
   | Stays;
 interface Stays {
-  readonly kind: 'keep' | 'hold';
+  readonly kind: 'keep';
   readonly rule: ExpiryRule;
   readonly facts: Facts;
 }
+type Act = Extract<ExpiryOutcome, { kind: 'act' }>;
+type Hold = Pick<Stays, 'rule' | 'facts'>;
 
-export type ExpirySettings = Pick<ClusterPolicy, 'profile' | 'keep' | 'heldKinds' | 'collectors' | 'rules'>;
+export interface ExpirySettings
+  extends Pick<ClusterPolicy, 'profile' | 'keep' | 'heldKinds' | 'collectors' | 'rules'> {
+  readonly approved: Approvals;
+}
 
 export interface Circumstances {
   /** What the API server's clock showed at least, so that nothing is too early (cluster K4, L1). */
@@ -60,15 +73,16 @@ function byItsKind(candidate: ExpiryCandidate, settings: ExpirySettings, nowMs: 
   if (due === null) return keep({});
   const told = { dueAtMs: due.atMs };
   if (nowMs < due.atMs) return { kind: 'keep', rule: due.rule, facts: told };
-  return (
-    spared(candidate, settings) ?? {
-      kind: 'act',
-      rule: due.rule,
-      facts: { ...told, propagation: row.propagation },
-      act: { action: 'expire', propagation: row.propagation },
-      collector: row.collector,
-    }
-  );
+  const { propagation, collector } = row;
+  const goes: Act = {
+    kind: 'act',
+    rule: due.rule,
+    facts: { ...told, propagation },
+    act: { action: 'expire', propagation },
+    collector,
+  };
+  if (settings.profile === 'kubernetes') return goes;
+  return keptByList(candidate, settings) ?? unlessHeld(goes, ofHeldKind(candidate, settings));
 }
 
 /** `null` where no rule of the policy is for it, or its annotations say nothing (cluster S8, S12). */
@@ -87,40 +101,64 @@ function byOwnRule(
   if (deletionTimestamp !== null || nowMs < atMs) return { kind: 'keep', rule, facts: told };
   const forbidden = forbiddenBecause(candidate);
   if (forbidden !== null) return { kind: 'keep', rule: 'S9', facts: { ...told, forbidden } };
-  const stays =
-    spared(candidate, { ...settings, profile: 'fleetgc' }) ?? heldByShare(candidate, ownRule, shareOf);
-  if (stays !== null) return { ...stays, facts: { ...told, ...stays.facts } };
+  const kept = keptByList(candidate, settings);
+  if (kept !== null) return { ...kept, facts: { ...told, ...kept.facts } };
   const { propagation } = ownRule;
-  return {
+  const goes: Act = {
     kind: 'act',
     rule,
     facts: { ...told, propagation },
     act: { action: 'expire', propagation, ownRule: ownRule.name },
     collector: null,
   };
+  const share = shareOf(kindName(candidate.object));
+  const reasons = [
+    ...ofHeldKind(candidate, settings),
+    ...ofShare(candidate, { rule: ownRule, dueAtMs: atMs, share }, settings),
+  ];
+  const outcome = unlessHeld(goes, reasons);
+  return outcome.kind === 'hold' ? { ...outcome, facts: { ...told, ...outcome.facts } } : outcome;
 }
 
-/** What nobody counted is held, unless the rule holds nothing. */
-function heldByShare(
+function unlessHeld(goes: Act, reasons: readonly Reason<Hold>[]): ExpiryOutcome {
+  const held = heldBy(reasons);
+  if (held !== null) return { kind: 'hold', ...held, collector: goes.collector };
+  return { ...goes, facts: { ...goes.facts, ...approvalFacts(reasons) } };
+}
+
+interface Taking {
+  readonly rule: OwnRule;
+  readonly dueAtMs: number;
+  readonly share: Share | null | undefined;
+}
+
+/** What nobody counted is held, unless the rule holds nothing (cluster S11). */
+function ofShare(
   { object }: ExpiryCandidate,
-  rule: OwnRule,
-  shareOf: Circumstances['shareOf'],
-): Stays | null {
+  { rule, dueAtMs, share }: Taking,
+  { approved }: ExpirySettings,
+): readonly Reason<Hold>[] {
+  if (share === undefined || rule.heldFromPercent === 0) return [];
+  if (share !== null && !isTooMuch(rule, share)) return [];
   const kind = kindName(object);
-  const share = shareOf(kind);
-  if (share === undefined || rule.heldFromPercent === 0) return null;
-  if (share !== null && !isTooMuch(rule, share)) return null;
-  return { kind: 'hold', rule: 'S11', facts: { kind, ...share } };
+  const approval = approved.ofRule({ rule: rule.name, kind, dueAtMs, over: share?.over ?? null });
+  return [{ outcome: { rule: 'S11', facts: { kind, ...share } }, approval }];
 }
 
-/** Why an object stays though its time is over, in profile `fleetgc` (cluster S2, S5). */
-function spared({ object }: ExpiryCandidate, { profile, keep, heldKinds }: ExpirySettings): Stays | null {
-  if (profile === 'kubernetes') return null;
+function ofHeldKind(
+  { object }: ExpiryCandidate,
+  { heldKinds, approved }: ExpirySettings,
+): readonly Reason<Hold>[] {
+  const kind = kindName(object);
+  if (!heldKinds.includes(kind)) return [];
+  return [{ outcome: { rule: 'S2', facts: { kind } }, approval: approved.ofObject(kind, object.uid) }];
+}
+
+/** What somebody keeps stays though its time is over (cluster S5). */
+function keptByList({ object }: ExpiryCandidate, { keep }: ExpirySettings): Stays | null {
   const because = keptBecause(object, {
     namespaces: new Set(keep.namespaces),
     kinds: new Set(keep.kinds),
   });
-  if (because !== null) return { kind: 'keep', rule: 'S5', facts: because };
-  const kind = kindName(object);
-  return heldKinds.includes(kind) ? { kind: 'hold', rule: 'S2', facts: { kind } } : null;
+  return because && { kind: 'keep', rule: 'S5', facts: because };
 }

@@ -1,7 +1,8 @@
+import { approvalFacts, heldBy } from '../../../packages/decision/approvals.ts';
 import type { Propagation } from '../../../schemas/events/cluster-command.ts';
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnershipCandidate, ReferenceState } from '../../../schemas/events/ownership.ts';
-import { approvalFacts, doubts, heldBy, keptByList, type Reason, reasonsToHold } from './holds.ts';
+import { doubts, keptByList, type Reason, reasonsToHold } from './holds.ts';
 import { act, keep, type Outcome } from './outcome.ts';
 import { confirmations, type Owners, ownersOf, uidsOf } from './owners.ts';
 import type { OwnershipSettings } from './settings.ts';

@@ -1,3 +1,4 @@
+import type { Reason as HoldReason } from '../../../packages/decision/approvals.ts';
 import { keptBecause } from '../../../packages/decision/kept-objects.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { Cascade, OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
@@ -12,22 +13,7 @@ export function keptByList({ object }: OwnershipCandidate, settings: OwnershipSe
   return because && keep('S5', because);
 }
 
-/** A reason to hold what is to be done. */
-export interface Reason {
-  readonly outcome: Outcome;
-  /** Id of the approval that ends the hold; `null` while nobody gave one (cluster S7). */
-  readonly approval: string | null;
-}
-
-/** The first that nobody has approved. */
-export const heldBy = (reasons: readonly Reason[]): Outcome | null =>
-  reasons.find(({ approval }) => approval === null)?.outcome ?? null;
-
-/** For the record of what goes because somebody approved it. */
-export function approvalFacts(reasons: readonly Reason[]): Outcome['facts'] {
-  const ids = new Set(reasons.flatMap(({ approval }) => approval ?? []));
-  return ids.size === 0 ? {} : { approvals: [...ids].join(' ') };
-}
+export type Reason = HoldReason<Outcome>;
 
 /** How owners went that make nobody sure of it. */
 const DOUBTFUL: readonly unknown[] = ['mass-relisted', 'kind-going'];

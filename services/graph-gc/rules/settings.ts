@@ -1,7 +1,7 @@
+import { Approvals } from '../../../packages/decision/approvals.ts';
 import type { KeepList } from '../../../packages/decision/kept-objects.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
-import { Approvals } from './approvals.ts';
 
 /** What of a policy the rules about owners read. */
 export interface OwnershipSettings {

@@ -1,3 +1,4 @@
+import { approvalFacts, heldBy, type Reason } from '../../../packages/decision/approvals.ts';
 import { keptBecause } from '../../../packages/decision/kept-objects.ts';
 import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import type { PodRemovalCause } from '../../../schemas/events/pod-removal.ts';
@@ -79,15 +80,10 @@ export function conclude(
   if (isStuck(pod)) return keep('J11', { finalizers: pod.object.finalizers.length });
   const cause = CAUSES.find(({ because, applies }) => among.includes(because) && applies(pod, circumstances));
   if (cause === undefined) return uncalledFor(pod);
-  const facts = factsOf(pod);
-  return (
-    heldBack(cause.because, settings, circumstances) ?? {
-      kind: 'remove',
-      rule: cause.rule,
-      facts,
-      because: cause.because,
-    }
-  );
+  const { because, rule } = cause;
+  const reasons = reasonsToHold(pod, because, settings, circumstances);
+  const facts = { ...factsOf(pod), ...approvalFacts(reasons) };
+  return heldBy(reasons) ?? { kind: 'remove', rule, facts, because };
 }
 
 const keep = (rule: PodRule, facts: Facts): PodOutcome => ({ kind: 'keep', rule, facts });
@@ -115,16 +111,28 @@ const factsOf = ({ phase, node }: PodCandidate): Facts => ({
 });
 
 /** Why a pod that is to go is held, in profile `fleetgc`. */
-function heldBack(
+function reasonsToHold(
+  { object }: PodCandidate,
   because: PodRemovalCause,
-  { profile, holdsPods, mostOnMissingNodes }: PodSettings,
+  settings: PodSettings,
+  circumstances: PodCircumstances,
+): readonly Reason<PodOutcome>[] {
+  const { profile, holdsPods, approved } = settings;
+  if (profile === 'kubernetes') return [];
+  const ofHeldKind = holdsPods
+    ? [{ outcome: hold('S2', { kind: 'Pod' }), approval: approved.ofObject('Pod', object.uid) }]
+    : [];
+  return because === 'node-gone' ? [...ofHeldKind, ...ofMissingNodes(settings, circumstances)] : ofHeldKind;
+}
+
+function ofMissingNodes(
+  { mostOnMissingNodes, approved }: PodSettings,
   { wentBack, onMissingNodes }: PodCircumstances,
-): PodOutcome | null {
-  if (profile === 'kubernetes') return null;
-  if (holdsPods) return hold('S2', { kind: 'Pod' });
-  if (because !== 'node-gone') return null;
-  if (wentBack) return hold('S3', { why: 'the cluster was restored to an older state' });
-  return onMissingNodes > mostOnMissingNodes
-    ? hold('S1', { ownerKind: 'Node', ofKind: onMissingNodes, limit: mostOnMissingNodes })
-    : null;
+): readonly Reason<PodOutcome>[] {
+  // It ends by itself, and nobody can know yet what is approved.
+  if (wentBack)
+    return [{ outcome: hold('S3', { why: 'the cluster was restored to an older state' }), approval: null }];
+  if (onMissingNodes <= mostOnMissingNodes) return [];
+  const facts = { ownerKind: 'Node', ofKind: onMissingNodes, limit: mostOnMissingNodes };
+  return [{ outcome: hold('S1', facts), approval: approved.ofPodsOfMissingNodes(onMissingNodes) }];
 }

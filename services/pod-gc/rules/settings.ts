@@ -1,4 +1,6 @@
+import { Approvals } from '../../../packages/decision/approvals.ts';
 import type { KeepList } from '../../../packages/decision/kept-objects.ts';
+import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 
 /** What of a policy the rules about pods read. */
@@ -12,18 +14,18 @@ export interface PodSettings {
   /** Whether pods are held one and all (cluster S2). */
   readonly holdsPods: boolean;
   readonly keep: KeepList;
+  readonly approved: Approvals;
 }
 
-export const podSettingsOf = ({
-  profile,
-  terminatedPodGCThreshold,
-  limits,
-  heldKinds,
-  keep,
-}: ClusterPolicy): PodSettings => ({
+/** `approvals`: those in force for the cluster. */
+export const podSettingsOf = (
+  { profile, terminatedPodGCThreshold, limits, heldKinds, keep }: ClusterPolicy,
+  approvals: readonly ApprovalRecord[],
+): PodSettings => ({
   profile,
   terminatedPodGcThreshold: terminatedPodGCThreshold ?? 0,
   mostOnMissingNodes: limits.cascadeOfKind,
   holdsPods: heldKinds.includes('Pod'),
   keep: { namespaces: new Set(keep.namespaces), kinds: new Set(keep.kinds) },
+  approved: new Approvals(approvals),
 });

@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest';
-import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { describe, expect, test } from 'vitest';
+import { clusterOutput, type Output } from '../../../packages/decision/handler.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
+import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { HeldList } from '../../../schemas/reports/policy-list.ts';
 import { clusterDecision } from '../../fixtures/cluster.ts';
+import { expiry, expiryCandidate, NOW_MS } from '../../fixtures/expiry.ts';
 import { candidate, ownership } from '../../fixtures/ownership.ts';
+import { podCandidate, pods } from '../../fixtures/pods.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { type OwnLog, ownLog } from '../fleetgc.ts';
 import { jsonOf, readTopic } from '../read-topic.ts';
@@ -32,20 +35,41 @@ async function decided(...decisions: readonly (readonly Omit<Verdict, 'position'
   return own;
 }
 
+type Topic = 'clusterOwnership' | 'clusterPods' | 'clusterExpiry';
+
+/** A fact about so many objects, as the agent tells it. */
+function factOn(topic: Topic, id: string, uids: readonly string[]): Output {
+  const named = uids.map((uid) => ({ object: { uid, name: uid } }));
+  switch (topic) {
+    case 'clusterOwnership':
+      return clusterOutput(topic, ownership({ id, candidates: named.map((each) => candidate(each)) }));
+    case 'clusterPods':
+      return clusterOutput(topic, pods({ id, candidates: named.map((each) => podCandidate(each)) }));
+    case 'clusterExpiry':
+      return clusterOutput(topic, expiry({ id, candidates: named.map((each) => expiryCandidate(each)) }));
+  }
+}
+
 async function decide(
   { log }: OwnLog,
   number: number,
   verdicts: readonly Omit<Verdict, 'position'>[],
+  topic: Topic = 'clusterOwnership',
+  outcome: ClusterDecision['outcome'] = 'nothing-to-do',
 ): Promise<void> {
-  const candidates = verdicts.map((_, index) =>
-    candidate({ object: { uid: `x${index}`, name: `x${index}` } }),
-  );
-  const fact = ownership({ id: `ownership-${number}`, candidates });
-  await log.publish([outgoing(clusterOutput('clusterOwnership', fact))]);
-  const [record] = (await readTopic(log, TOPICS.clusterOwnership.name)).slice(-1);
+  const uids = verdicts.map((_, index) => `x${index}`);
+  await log.publish([outgoing(factOn(topic, `${topic}-${number}`, uids))]);
+  const [record] = (await readTopic(log, TOPICS[topic].name)).slice(-1);
+  const { input } = clusterDecision();
   const decision = clusterDecision({
-    id: `decision-${number}`,
-    input: { ...clusterDecision().input, partition: record?.partition ?? 0, offset: String(record?.offset) },
+    id: `decision-${topic}-${number}`,
+    input: {
+      ...input,
+      topic: TOPICS[topic].name,
+      partition: record?.partition ?? 0,
+      offset: String(record?.offset),
+    },
+    outcome,
     verdicts: verdicts.map((verdict, position) => ({ ...verdict, position })),
   });
   await log.publish([outgoing(clusterOutput('clusterDecisions', decision))]);
@@ -162,4 +186,142 @@ test.each([
   expect(ended.exitCode).toBe(exitCode);
   expect(ended.stderr).toContain(says);
   expect(await approvals(own)).toEqual([]);
+});
+
+const ofMissingNodes = (ofKind: number) => held('S1', { ownerKind: 'Node', ofKind, limit: 5_000 });
+const ofRule = (over: number, dueAtMs = NOW_MS) =>
+  held('S11', { ownRule: 'old', dueAtMs, kind: 'batch/Job', over, objects: 1_300 });
+const onLog = ({ path }: OwnLog): string => `--log embedded --log-path ${path}`;
+
+describe('[cluster S7] what pod-gc and expiry-gc hold', () => {
+  test('[cluster S1] of pods of missing nodes is told beside what goes with owners, with the command that approves it', async () => {
+    const own = await decided([WIDE]);
+    await decide(
+      own,
+      0,
+      [ofMissingNodes(6_000), ofMissingNodes(6_000), held('S2', { kind: 'Pod' })],
+      'clusterPods',
+    );
+    await decide(own, 1, [held('S3', { why: 'the cluster was restored to an older state' })], 'clusterPods');
+    await decide(
+      own,
+      2,
+      [ofMissingNodes(6_000), ofMissingNodes(6_000), held('S2', { kind: 'Pod' })],
+      'clusterPods',
+    );
+    const { stdout } = await own.run('held');
+    expect(stdout.match(/fleetgc .*/g)).toEqual([
+      `fleetgc approve c1 Pod --as pods-of-missing-nodes --objects 6000 ${onLog(own)}`,
+      `fleetgc approve c1 o --objects 1200 ${onLog(own)}`,
+      `fleetgc approve c1 Pod --as held-kind --objects 1 ${onLog(own)}`,
+    ]);
+    expect(stdout).toContain('S1  pods of missing nodes: more than 5000 pods; 2 objects held since ');
+    expect(stdout).toContain(
+      'S1  owner ConfigMap ns/name-o (o): more than 1000 objects; 1 object held since ',
+    );
+  });
+
+  test('[cluster S3] after a restore is told, and that no approval ends it', async () => {
+    const own = await ownLog();
+    await decide(own, 0, [held('S3', { why: 'the cluster was restored to an older state' })], 'clusterPods');
+    expect((await own.run('held')).stdout).toMatch(
+      /S3 {2}the cluster was restored .*\n {6}No approval ends it\./,
+    );
+  });
+
+  test('[cluster S11] by a rule is told with how much of the kind is over, each kind by itself', async () => {
+    const own = await ownLog();
+    const other = held('S11', { ...ofRule(30).facts, kind: 'Secret', objects: 40 });
+    await decide(own, 0, [ofRule(1_200), ofRule(1_200, NOW_MS - 1), other], 'clusterExpiry');
+    const { stdout } = await own.run('held');
+    expect(stdout.match(/fleetgc .*/g)).toEqual([
+      `fleetgc approve c1 old/batch/Job --as rule --objects 1200 ${onLog(own)}`,
+      `fleetgc approve c1 old/Secret --as rule --objects 30 ${onLog(own)}`,
+    ]);
+    expect(stdout).toContain('1200 of 1300 are over; 2 objects held since ');
+    const { clusters } = HeldList.parse(JSON.parse((await own.run('held', '-o', 'json')).stdout));
+    expect(clusters[0]?.holds[0]).toMatchObject({
+      rule: 'S11',
+      what: { kind: 'rule', rule: 'old', ofKind: 'batch/Job', objects: 1_200, overByMs: NOW_MS },
+      approve: `fleetgc approve c1 old/batch/Job --as rule --objects 1200 ${onLog(own)}`,
+    });
+  });
+
+  test('[cluster S11] of which nobody counted how much it is has no command', async () => {
+    const own = await ownLog();
+    const uncounted = held('S11', { ownRule: 'old', dueAtMs: NOW_MS, kind: 'batch/Job' });
+    await decide(own, 0, [uncounted], 'clusterExpiry');
+    expect((await own.run('held')).stdout).toContain(
+      'S11  nobody counted how much of its kind would go; 1 object held since ',
+    );
+  });
+
+  test('what one service decides of an object changes nothing in what another one holds', async () => {
+    const own = await decided([WIDE]);
+    await decide(own, 0, [ofRule(20)], 'clusterExpiry');
+    await decide(own, 1, [KEPT]);
+    const { stdout } = await own.run('held');
+    expect(stdout).toContain('S11  rule old');
+    expect(stdout).not.toContain('S1  owner');
+    await decide(own, 2, [KEPT], 'clusterExpiry');
+    expect((await own.run('held')).stdout).toBe('');
+  });
+
+  test('is not told where it is the work of others', async () => {
+    const own = await ownLog();
+    await decide(own, 0, [ofMissingNodes(6_000)], 'clusterPods', 'not-ours');
+    expect((await own.run('held')).stdout).toBe('');
+  });
+
+  test('is approved by the command that is told, as it was told last', async () => {
+    const own = await ownLog();
+    await decide(own, 0, [ofMissingNodes(6_000), ofMissingNodes(6_000)], 'clusterPods');
+    await decide(own, 0, [ofRule(1_200)], 'clusterExpiry');
+    await decide(own, 1, [ofMissingNodes(5_500)], 'clusterPods');
+    const grown = await own.run('approve', 'c1', 'Pod', '--objects', '5499');
+    expect([grown.exitCode, grown.stderr]).toEqual([
+      1,
+      expect.stringContaining('it has grown from 5499 to 5500'),
+    ]);
+    const approved = await own.run(
+      'approve',
+      'c1',
+      'Pod',
+      '--as',
+      'pods-of-missing-nodes',
+      '--objects',
+      '5500',
+    );
+    expect(approved.stdout).toMatch(/^approved: pods of missing nodes in cluster c1, 5500 objects, until /);
+    expect((await own.run('approve', 'c1', 'old/batch/Job', '--for', '12h')).stdout).toMatch(
+      /^approved: rule old, objects of kind batch\/Job that were over by .* in cluster c1, 1200 objects, until /,
+    );
+    expect(await approvals(own)).toMatchObject([
+      { cluster: 'c1', what: { kind: 'pods-of-missing-nodes', objects: 5_500 } },
+      { cluster: 'c1', what: { kind: 'rule', rule: 'old', ofKind: 'batch/Job', objects: 1_200 } },
+    ]);
+    expect((await own.run('policy', 'list')).stdout).toContain('pods of missing nodes, 5500 objects');
+    expect((await own.run('approve', 'c1', 'Pod', '--withdraw')).stdout).toBe(
+      'withdrawn: pods of missing nodes in cluster c1\n',
+    );
+    expect((await own.run('approve', 'c1', 'old', '--withdraw')).exitCode).toBe(1);
+    expect((await own.run('approve', 'c1', 'old/batch/Job', '--withdraw')).exitCode).toBe(0);
+  });
+
+  test('a rule that is named without its kind is not approved, and the whole name is told', async () => {
+    const own = await ownLog();
+    const rule = held('S11', { ...ofRule(20).facts, ownRule: 'old-jobs' });
+    await decide(own, 0, [rule], 'clusterExpiry');
+    const { exitCode, stderr } = await own.run('approve', 'c1', 'old-jobs');
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('did you mean old-jobs/batch/Job?')]);
+    expect(await approvals(own)).toEqual([]);
+  });
+
+  test('is counted by status', async () => {
+    const own = await decided([WIDE]);
+    await decide(own, 0, [ofMissingNodes(6_000)], 'clusterPods');
+    await decide(own, 0, [ofRule(20), ofRule(20)], 'clusterExpiry');
+    const status = FleetStatus.parse(JSON.parse((await own.run('status', '-o', 'json')).stdout));
+    expect(status.clusters).toMatchObject([{ cluster: 'c1', held: 4 }]);
+  });
 });

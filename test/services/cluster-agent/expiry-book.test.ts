@@ -258,6 +258,22 @@ describe('[cluster S12] by rules of the policy', () => {
     expect(shares).toEqual([{ kind: 'ConfigMap', over: 2, objects: 100 }]);
   });
 
+  test('[cluster S11] how much of a kind would go is told to who deletes it, but not while it is read anew', () => {
+    const { book: made } = bookOf(plain('a', 10 * MINUTE_MS), plain('b', 4 * MINUTE_MS));
+    expect(made.shareOf('ConfigMap', NOW_MS)).toEqual({ over: 1, objects: 100 });
+    made.put(CONFIG_MAPS, plain('c', 10 * MINUTE_MS));
+    expect(made.shareOf('ConfigMap', NOW_MS + 999)?.over).toBe(1);
+    expect(made.shareOf('ConfigMap', NOW_MS + 1_000)?.over).toBe(2);
+    expect(made.shareOf('ConfigMap', NOW_MS + MINUTE_MS)?.over).toBe(3);
+    expect(made.shareOf('Secret', NOW_MS)).toBeNull();
+    made.recount('ConfigMap');
+    expect(made.shareOf('ConfigMap', NOW_MS + MINUTE_MS)).toBeNull();
+    made.beginList(CONFIG_MAPS);
+    made.listed(CONFIG_MAPS, [plain('a', 10 * MINUTE_MS)]);
+    made.endList(CONFIG_MAPS);
+    expect(made.shareOf('ConfigMap', NOW_MS + MINUTE_MS)).toEqual({ over: 1, objects: 100 });
+  });
+
   test('[cluster K4] what goes by its own time does not wait for a kind to be counted', () => {
     const { book: made, taken } = book(job('a', 0));
     made.recount('batch/Job');

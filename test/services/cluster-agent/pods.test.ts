@@ -83,10 +83,11 @@ function watched(policy: Partial<ClusterPolicy> | null = { terminatedPodGCThresh
   const facts: Pods[] = [];
   let record = policy && clusterPolicyRecord(policy);
   let wentBack = false;
+  let approved = '';
   const parts = {
     connection: { clock, call: nobody, stream: nobody, [Symbol.dispose]: () => undefined },
     policy: () => record,
-    holds: () => record?.hash ?? null,
+    holds: () => record && `${record.hash} ${approved}`,
     publish: async (fact: unknown) => void facts.push(Pods.parse(fact)),
     onWatchEnded: () => undefined,
     sleep: time.sleep,
@@ -133,6 +134,9 @@ function watched(policy: Partial<ClusterPolicy> | null = { terminatedPodGCThresh
     list,
     told,
     kept,
+    approve: (what: string) => {
+      approved = what;
+    },
     leave: () => {
       isAway = true;
     },
@@ -302,13 +306,28 @@ test("nothing is told while the API server's time is not known", async () => {
   expect(told()).toEqual([]);
 });
 
-test('under another policy, and after a restore, all is told again', async () => {
-  const { pass, list, told, apply, restore } = watched();
+test('[cluster S7] under another policy, and when an approval begins or ends, all is told again within seconds, and half a minute later', async () => {
+  const { pass, list, told, apply, approve } = watched();
   list([podOf('a', { metadata: DELETED })], []);
   await pass(2);
   expect(told()).toEqual([['a']]);
-  apply({ mode: 'rehearse' });
-  await pass(20);
+  for (const change of [() => apply({ mode: 'rehearse' }), () => approve('approval'), () => approve('')]) {
+    change();
+    await pass(2);
+    expect(told()).toEqual([['a']]);
+    await pass(27);
+    expect(told()).toEqual([]);
+    await pass(3);
+    expect(told()).toEqual([['a']]);
+  }
+  await pass(60);
+  expect(told()).toEqual([]);
+});
+
+test('after a restore all is told again', async () => {
+  const { pass, list, told, restore } = watched();
+  list([podOf('a', { metadata: DELETED })], []);
+  await pass(2);
   expect(told()).toEqual([['a']]);
   restore();
   await pass(20);
@@ -346,8 +365,8 @@ test('pods with as many and as long finalizers as an API server takes are told i
 test('of those that are told again the ones that were never told come first', () => {
   const told = new ToldPods();
   const due = Array.from({ length: 600 }, (_, index) => podCandidate({ object: { uid: `u${index}` } }));
-  const first = told.take(due, 0, '').map(({ object }) => object.uid);
-  const next = told.take(due, 600_000, '').map(({ object }) => object.uid);
+  const first = told.take(due, 0, false).map(({ object }) => object.uid);
+  const next = told.take(due, 600_000, false).map(({ object }) => object.uid);
   expect(next).toHaveLength(500);
   expect(new Set([...first, ...next]).size).toBe(600);
 });

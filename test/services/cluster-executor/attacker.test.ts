@@ -139,7 +139,7 @@ type Order = typeof Order extends fc.Arbitrary<infer Value> ? Value : never;
 
 const Width = fc.integer({ min: 1, max: 6 });
 const KindName = Kind.map(kindName);
-const What: fc.Arbitrary<Approved> = fc.oneof(
+const OfOwners: fc.Arbitrary<Approved> = fc.oneof(
   fc.record({
     kind: fc.constant('owner' as const),
     uid: Uid,
@@ -155,6 +155,18 @@ const What: fc.Arbitrary<Approved> = fc.oneof(
     uids: fc.uniqueArray(Uid, { minLength: 1, maxLength: 3 }),
   }),
 );
+/** Of what other services hold: here it lets nothing go. */
+const OfOthers: fc.Arbitrary<Approved> = fc.oneof(
+  fc.record({ kind: fc.constant('pods-of-missing-nodes' as const), objects: Width }),
+  fc.record({
+    kind: fc.constant('rule' as const),
+    rule: fc.constant('old'),
+    ofKind: KindName,
+    objects: Width,
+    overByMs: fc.constant(DATE_MS),
+  }),
+);
+const What = fc.oneof({ weight: 15, arbitrary: OfOwners }, { weight: 1, arbitrary: OfOthers });
 /** Of this cluster and others, in force and not, of what is held or of anything. */
 const Approval = fc.record({
   what: What,
@@ -290,6 +302,9 @@ function aimed({ what, aimed }: Approval, candidates: readonly OwnershipCandidat
       return cascade === undefined
         ? what
         : { ...what, ownerKind: cascade.ownerKind, objects: Math.max(1, cascade.ofKind + aimed.width) };
+    case 'rule':
+    case 'pods-of-missing-nodes':
+      return what;
   }
 }
 

@@ -1,14 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
+import type { Approved } from '../../../schemas/policy/approval.ts';
 import { type ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
+import type { ClusterIndex } from '../../../services/cluster-executor/ports.ts';
 import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
+import { isTooMuch, type Share } from '../../../services/expiry-gc/rules/own-rules.ts';
+import { approval, approvedObjects, approvedPods, approvedRule } from '../../fixtures/approval.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { upstreamDeletes } from '../expiry-gc/support/by-the-book.ts';
-import { type Harness, harness, itemFor } from './support/executor.ts';
+import { type Harness, harness, IDENTITY, itemFor } from './support/executor.ts';
 import { DATE_MS, type FakeApi, kindNamed, type StoredObject } from './support/fake-api.ts';
+import { NO_PODS } from './support/truth.ts';
 
 const JOB = kindNamed('Job');
 const REQUEST = kindNamed('CertificateSigningRequest');
@@ -384,5 +389,105 @@ describe('[cluster S10] no more go by a rule in an hour than it says', () => {
     expect(new Set(await carryOut(orders.slice(0, 2)))).toEqual(new Set(['failed forbidden']));
     api.fault = () => null;
     expect(new Set(await carryOut(orders.slice(0, 2)))).toEqual(new Set(['removed']));
+  });
+});
+
+describe('[cluster S11] beside an agent, which counts how much of a kind would go', () => {
+  const MANY: Share = { over: 40, objects: 100 };
+  const FEW: Share = { over: 9, objects: 100 };
+  /** When the time of what `putSecret` makes was over. */
+  const OVER_MS = START_MS;
+
+  function beside(share: Share | null, rule: Partial<OwnRule> = {}): Harness {
+    const index: ClusterIndex = {
+      object: () => undefined,
+      candidate: () => null,
+      wentBack: false,
+      pods: NO_PODS,
+      expiry: { shareOf: (kind) => (kind === 'Secret' ? share : null) },
+    };
+    const made = harness({ index: { current: () => index } });
+    made.policy = clusterPolicy({ collectors: [], rules: [{ ...RULE, ...rule }] });
+    return made;
+  }
+  const LASTING = { ...IDENTITY, untilMs: START_MS + 24 * HOUR_MS };
+
+  async function outcome(share: Share | null, what: Approved | null, rule: Partial<OwnRule> = {}) {
+    const made = beside(share, rule);
+    if (what !== null) made.approvals = [approval(what, LASTING)];
+    const told = await made.carryOut([byRule(putSecret(made.api, 'a'))]);
+    expect(made.api.writes).toHaveLength(told[0] === 'removed' ? 1 : 0);
+    return told[0];
+  }
+
+  test('what a rule would take too much of at once is not deleted, whoever orders it', async () => {
+    expect(await outcome(FEW, null)).toBe('removed');
+    expect(await outcome(MANY, null)).toBe('refused not-approved');
+    expect(await outcome(MANY, null, { heldFromPercent: 50 })).toBe('removed');
+    expect(await outcome(MANY, null, { heldFromPercent: 0 })).toBe('removed');
+  });
+
+  test('[cluster S7] approved it goes, as far as it was', async () => {
+    expect(await outcome(MANY, approvedRule('old', 'Secret', 40, OVER_MS))).toBe('removed');
+    expect(await outcome(MANY, approvedRule('old', 'Secret', 39, OVER_MS))).toBe('refused not-approved');
+    expect(await outcome(MANY, approvedRule('old', 'Secret', 40, OVER_MS - HOUR_MS))).toBe(
+      'refused not-approved',
+    );
+    expect(await outcome(MANY, approvedRule('other', 'Secret', 40, OVER_MS))).toBe('refused not-approved');
+    expect(await outcome(MANY, approvedRule('old', 'ConfigMap', 40, OVER_MS))).toBe('refused not-approved');
+    expect(await outcome(MANY, approvedObjects('Secret', 'a'))).toBe('refused not-approved');
+    expect(await outcome(MANY, approvedPods(40))).toBe('refused not-approved');
+  });
+
+  test('an approval that ends while an order waits lets it go no more', async () => {
+    const h = beside(MANY);
+    h.approvals = [approval(approvedRule('old', 'Secret', 40, OVER_MS), { ...LASTING, untilMs: START_MS })];
+    expect(await h.carryOut([byRule(putSecret(h.api, 'a'))])).toEqual(['refused not-approved']);
+  });
+
+  test('what nobody has counted yet waits', async () => {
+    expect(await outcome(null, null)).toBe('failed api-server-error');
+    expect(await outcome(null, null, { heldFromPercent: 0 })).toBe('removed');
+  });
+
+  test('without an agent that it is not held is left to the decision, and no more go than the rule says', async () => {
+    const { api, carryOut } = expiring({ rules: [{ ...RULE, removalsPerHour: 1 }] });
+    const orders = ['a', 'b'].map((name) => byRule(putSecret(api, name)));
+    expect((await carryOut(orders)).toSorted()).toEqual(['refused rate-limited', 'removed']);
+  });
+
+  test('[cluster S2, S7] what is held by its kind goes when it is approved itself', async () => {
+    const h = beside(FEW);
+    h.policy = clusterPolicy({ collectors: [], rules: [RULE], heldKinds: ['Secret'] });
+    h.approvals = [approval(approvedObjects('Secret', 'a'), LASTING)];
+    const orders = ['a', 'b'].map((name) => byRule(putSecret(h.api, name)));
+    expect((await h.carryOut(orders)).toSorted()).toEqual(['refused not-approved', 'removed']);
+  });
+
+  test('[cluster S7] whatever is ordered and approved, nothing goes that is held and was not approved', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ over: fc.nat(30), objects: fc.nat(200) }),
+        fc.record({
+          rule: fc.constantFrom('old', 'old', 'other'),
+          ofKind: fc.constantFrom('Secret', 'Secret', 'ConfigMap'),
+          objects: fc.integer({ min: 1, max: 30 }),
+          overByMs: fc.constantFrom(OVER_MS - 1, OVER_MS),
+        }),
+        async (share, given) => {
+          const h = beside(share);
+          h.approvals = [approval({ kind: 'rule', ...given }, LASTING)];
+          const [told] = await h.carryOut([byRule(putSecret(h.api, 'a'))]);
+          await h.stop();
+          const isApproved =
+            given.rule === 'old' &&
+            given.ofKind === 'Secret' &&
+            given.objects >= share.over &&
+            given.overByMs >= OVER_MS;
+          expect(told).toBe(!isTooMuch(RULE, share) || isApproved ? 'removed' : 'refused not-approved');
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
 });

@@ -2,11 +2,23 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
 import { PodRemovalCause } from '../../../schemas/events/pod-removal.ts';
+import type { Approved } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { ClusterIndex, PodIndex } from '../../../services/cluster-executor/ports.ts';
+import { approval, approvedObjects, approvedOwners, approvedPods } from '../../fixtures/approval.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
+import { manualTime } from '../../support/manual-time.ts';
 import { type Harness, harness, IDENTITY, itemFor } from './support/executor.ts';
-import { type FakeApi, kindNamed, NODE, POD, SERVED, type StoredObject } from './support/fake-api.ts';
+import {
+  DATE_MS,
+  type FakeApi,
+  kindNamed,
+  NODE,
+  POD,
+  SERVED,
+  type StoredObject,
+} from './support/fake-api.ts';
+import { NOTHING_OVER } from './support/truth.ts';
 
 const COLLECTOR = 'pod-garbage-collector-controller';
 const RULES: Readonly<Record<PodRemovalCause, string>> = {
@@ -16,6 +28,12 @@ const RULES: Readonly<Record<PodRemovalCause, string>> = {
   unscheduled: 'J9',
 };
 const DELETED_AT = '2026-11-25T00:00:00Z';
+
+/** In force while a test runs. */
+const LASTING = {
+  ...IDENTITY,
+  untilMs: DATE_MS + manualTime(() => 0).now().sinceBootMs + 86_400_000,
+};
 
 const policyOf = (over: Partial<ClusterPolicy> = {}): ClusterPolicy =>
   clusterPolicy({ collectors: [COLLECTOR], terminatedPodGCThreshold: 1, ...over });
@@ -37,6 +55,7 @@ const indexWith = (pods: PodIndex): ClusterIndex => ({
   candidate: () => null,
   wentBack: false,
   pods,
+  expiry: NOTHING_OVER,
 });
 const knownPods = (
   over: Partial<NonNullable<ReturnType<PodIndex['totals']>>>,
@@ -206,6 +225,18 @@ describe('beside an agent', () => {
     expect(await carryOut([orderOf(put(api), 'node-gone')])).toEqual(['refused not-approved']);
   });
 
+  test('[cluster S7] approved they go, as many as there were, and what has grown does not', async () => {
+    const limits = { cascade: 1, cascadeOfKind: 5, removalsPerHour: 100 };
+    const outcome = async (onMissingNodes: number, what: Approved): Promise<readonly string[]> => {
+      const h = podHarness({ limits }, knownPods({ onMissingNodes }));
+      h.approvals = [approval(what, LASTING)];
+      return await h.carryOut([orderOf(put(h.api), 'node-gone')]);
+    };
+    expect(await outcome(60, approvedPods(60))).toEqual(['removed']);
+    expect(await outcome(61, approvedPods(60))).toEqual(['refused not-approved']);
+    expect(await outcome(60, approvedOwners('Node', 99))).toEqual(['refused not-approved']);
+  });
+
   test('nothing goes before pods and nodes are read', async () => {
     const { api, carryOut } = podHarness({}, { totals: () => null, missingForMs: () => 0 });
     expect(await carryOut([orderOf(put(api), 'node-gone')])).toEqual(['failed api-server-error']);
@@ -220,6 +251,23 @@ test('[cluster S1] without one it counts what went with nodes', async () => {
   for (const name of ['a', 'b', 'c'])
     outcomes.push(...(await carryOut([orderOf(put(api, { name }), 'node-gone')])));
   expect(outcomes).toEqual(['removed', 'removed', 'refused not-approved']);
+});
+
+test('[cluster S1, S7] without one the width of an approval is the limit of that count', async () => {
+  const limits = { cascade: 1, cascadeOfKind: 2, removalsPerHour: 100 };
+  const h = podHarness({ limits });
+  h.approvals = [approval(approvedPods(4), LASTING)];
+  const outcomes: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd', 'e'])
+    outcomes.push(...(await h.carryOut([orderOf(put(h.api, { name }), 'node-gone')])));
+  expect(outcomes).toEqual([...Array.from({ length: 4 }, () => 'removed'), 'refused not-approved']);
+});
+
+test('[cluster S7] of pods that are held by their kind the very ones go that are approved', async () => {
+  const h = podHarness({ heldKinds: ['Pod'] });
+  h.approvals = [approval(approvedObjects('Pod', 'a'), LASTING)];
+  const pods = ['a', 'b'].map((name) => orderOf(put(h.api, { name, uid: name }), 'node-gone'));
+  expect((await h.carryOut(pods)).toSorted()).toEqual(['refused not-approved', 'removed']);
 });
 
 test('[cluster J3] no more go in an hour than the policy allows', async () => {

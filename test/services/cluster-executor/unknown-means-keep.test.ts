@@ -74,6 +74,7 @@ describe('[cluster S5] beside an agent that does not know of the annotation of a
     },
     wentBack: truth.wentBack,
     pods: truth.pods,
+    expiry: truth.expiry,
   });
 
   test('what lies in it stays', async () => {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Approvals } from '../../../packages/decision/approvals.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
+import type { Approved } from '../../../schemas/policy/approval.ts';
 import { Collector } from '../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import {
@@ -9,7 +11,8 @@ import {
   type ExpiryOutcome,
   type ExpirySettings,
 } from '../../../services/expiry-gc/rules/conclude.ts';
-import type { Share } from '../../../services/expiry-gc/rules/own-rules.ts';
+import { isTooMuch, type Share } from '../../../services/expiry-gc/rules/own-rules.ts';
+import { approval, approvedObjects, approvedPods, approvedRule } from '../../fixtures/approval.ts';
 import {
   expiryCandidate,
   HOUR_MS,
@@ -26,6 +29,7 @@ const settings = (over: Partial<ExpirySettings> = {}): ExpirySettings => ({
   keep: { namespaces: [], kinds: [] },
   heldKinds: [],
   collectors: [...Collector.options],
+  approved: new Approvals([]),
   ...over,
 });
 const UPSTREAM = settings({ profile: 'kubernetes' });
@@ -268,6 +272,85 @@ test('[cluster S11] a rule may say from which part of a kind on it is held, or t
   expect(of(100, { over: 100, objects: 100 })).toBe('hold S11');
   expect(of(0, { over: 100, objects: 100 })).toBe('expire Orphan S8');
   expect(of(0, null)).toBe('expire Orphan S8');
+});
+
+describe('[cluster S7, S11] an approval of a rule lets go what it took of a kind, as it was', () => {
+  const KIND = 'apps/Deployment';
+  const approving = (...what: readonly Approved[]): Partial<ExpirySettings> => ({
+    approved: new Approvals(what.map((each) => approval(each))),
+  });
+  const SEEN = { over: 40, objects: 100 };
+  /** Over for an hour. */
+  const ENDED_MS = NOW_MS - HOUR_MS;
+
+  test.each<[string, Approved[], string]>([
+    ['as many as were over', [approvedRule('old', KIND, 40)], 'expire Orphan S8'],
+    ['more than are over now', [approvedRule('old', KIND, 41)], 'expire Orphan S8'],
+    ['one less: it has grown', [approvedRule('old', KIND, 39)], 'hold S11'],
+    ['what was over just then', [approvedRule('old', KIND, 40, ENDED_MS)], 'expire Orphan S8'],
+    ['what was over before', [approvedRule('old', KIND, 40, ENDED_MS - 1)], 'hold S11'],
+    ['another rule', [approvedRule('other', KIND, 40)], 'hold S11'],
+    ['another kind', [approvedRule('old', 'batch/Job', 40)], 'hold S11'],
+    ['the object itself, as one of a held kind', [approvedObjects(KIND, 'x')], 'hold S11'],
+    ['pods of missing nodes', [approvedPods(40)], 'hold S11'],
+    ['nothing', [], 'hold S11'],
+  ])('%s', (_, approved, expected) => {
+    expect(ofOwn({}, approving(...approved), SEEN)).toBe(expected);
+  });
+
+  test('and nothing of which nobody counted, and nothing that is held by its kind besides', () => {
+    const approved = approving(approvedRule('old', KIND, 5_000));
+    expect(ofOwn({}, approved, null)).toBe('hold S11');
+    const heldKinds = [KIND];
+    expect(ofOwn({}, { ...approved, heldKinds }, SEEN)).toBe('hold S2');
+    const both = approving(approvedRule('old', KIND, 40), approvedObjects(KIND, 'x'));
+    expect(ofOwn({}, { ...both, heldKinds }, SEEN)).toBe('expire Orphan S8');
+    expect(ofOwn({}, { ...approving(approvedObjects(KIND, 'x')), heldKinds }, SEEN)).toBe('hold S11');
+  });
+
+  test('the record names what let it go', () => {
+    const by = { ...OWN, ...approving(approvedRule('old', KIND, 40)) };
+    expect(conclude(annotated(), by, at(NOW_MS, SEEN)).facts).toMatchObject({ approvals: 'approval-1' });
+    const few = conclude(annotated(), by, at(NOW_MS, { over: 1, objects: 100 }));
+    expect(few.facts).not.toHaveProperty('approvals');
+  });
+
+  test('[cluster S2] an object of a held kind that a collector deletes goes when it is approved itself', () => {
+    const heldKinds = ['batch/Job'];
+    const approved = approving(approvedObjects('batch/Job', 'x'));
+    expect(of(expiryCandidate(), settings({ ...approved, heldKinds }))).toBe('expire Foreground K4');
+    const other = expiryCandidate({ object: { uid: 'y' } });
+    expect(of(other, settings({ ...approved, heldKinds }))).toBe('hold S2');
+  });
+
+  test('whatever is approved, nothing goes that stays without a hold, nor more than was approved', () => {
+    const anyApproved = fc.record({
+      rule: fc.constantFrom('old', 'other'),
+      ofKind: fc.constantFrom(KIND, 'batch/Job', 'Secret'),
+      objects: fc.integer({ min: 1, max: 60 }),
+      overByMs: fc.constantFrom(NOW_MS - 2 * HOUR_MS, NOW_MS - HOUR_MS, NOW_MS),
+    });
+    const anyShare = fc.option(fc.record({ over: fc.nat(60), objects: fc.nat(200) }));
+    fc.assert(
+      fc.property(AnyExpiring, fc.array(anyApproved, { maxLength: 3 }), anyShare, (given, all, share) => {
+        const approved = approving(...all.map((each) => ({ kind: 'rule' as const, ...each })));
+        const outcome = conclude(given, { ...OWN, ...approved }, at(NOW_MS, share));
+        if (outcome.kind !== 'act' || outcome.act.ownRule === undefined) return;
+        const free = { ...OWN, rules: [{ ...RULE, heldFromPercent: 0 }] };
+        expect(words(conclude(given, free, at(NOW_MS, share)))).toBe(words(outcome));
+        if (share !== null && !isTooMuch(RULE, share)) return;
+        const { kind, group } = given.object;
+        const letting = all.filter(
+          (each) =>
+            each.rule === 'old' &&
+            each.ofKind === (group === '' ? kind : `${group}/${kind}`) &&
+            each.objects >= (share?.over ?? Number.POSITIVE_INFINITY) &&
+            each.overByMs >= Number(outcome.facts.dueAtMs),
+        );
+        expect(letting).not.toEqual([]);
+      }),
+    );
+  });
 });
 
 test('[cluster S8, S9] no rule takes what is forbidden or kept, or anything before its time', () => {

@@ -6,6 +6,7 @@ import { type ClusterPolicy, Collector } from '../../../schemas/policy/cluster-p
 import type { PauseRecord } from '../../../schemas/policy/policy.ts';
 import { decide } from '../../../services/expiry-gc/decide.ts';
 import { expiryGcHandler } from '../../../services/expiry-gc/handler.ts';
+import { approval, approvedRule } from '../../fixtures/approval.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { expiry, expiryCandidate, HOUR_MS, jobFacts, NOW_MS, requestFacts } from '../../fixtures/expiry.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
@@ -24,7 +25,7 @@ const verdictsOf = ({ verdicts }: Pick<ClusterDecision, 'verdicts'>): string[] =
   verdicts.map(({ position, action, rule }) => `${position} ${action} ${rule}`);
 
 test('[cluster K6] each object gets its verdict, and what goes becomes an item with its propagation', () => {
-  const { outcome, reason, verdicts, items } = decide(FACT, clusterPolicy(ALL));
+  const { outcome, reason, verdicts, items } = decide(FACT, clusterPolicy(ALL), []);
   expect(verdictsOf({ verdicts: [...verdicts] })).toEqual(['0 expire K4', '1 expire L3', '2 keep K4']);
   expect(items.map(({ object: { uid }, rule, act }) => [uid, rule, act])).toEqual([
     ['job', 'K4', { action: 'expire', propagation: 'Foreground' }],
@@ -37,11 +38,47 @@ test('what is the work of a collector that the policy does not give stays beside
   const { outcome, verdicts, items } = decide(
     FACT,
     clusterPolicy({ collectors: ['certificatesigningrequest-cleaner-controller'] }),
+    [],
   );
   expect(outcome).toBe('commanded');
   expect(verdictsOf({ verdicts: [...verdicts] })).toEqual(['0 keep K4', '1 expire L3', '2 keep K4']);
   expect(verdicts[0]?.facts).toMatchObject({ notGiven: 'ttl-after-finished-controller' });
   expect(items.map(({ object: { uid } }) => uid)).toEqual(['request']);
+});
+
+describe('what is held by a rule of the policy', () => {
+  const failed = jobFacts({
+    ttlSecondsAfterFinished: null,
+    finished: { atMs: NOW_MS - HOUR_MS, type: 'Failed' },
+  });
+  const held = expiry({
+    candidates: [expiryCandidate({ facts: failed }), expiryCandidate({ facts: denied })],
+    shares: [{ kind: 'batch/Job', over: 20, objects: 20 }],
+  });
+  const rules: ClusterPolicy['rules'] = [
+    {
+      name: 'old',
+      kinds: ['batch/Job'],
+      namespaces: [],
+      states: ['Failed'],
+      afterMs: HOUR_MS,
+      propagation: 'Background',
+      removalsPerHour: 100,
+    },
+  ];
+
+  test('[cluster S11] is ours, whatever collectors the policy names, and what is not ours is kept beside it', () => {
+    const { outcome, reason, verdicts } = decide(held, clusterPolicy({ rules }), []);
+    expect(verdictsOf({ verdicts: [...verdicts] })).toEqual(['0 hold S11', '1 keep L3']);
+    expect([outcome, reason]).toEqual(['nothing-to-do', '1 kept (L3), 1 held (S11)']);
+  });
+
+  test('[cluster S7] goes once it is approved, and the record names the approval', () => {
+    const approvals = [approval(approvedRule('old', 'batch/Job', 20))];
+    const { outcome, verdicts } = decide(held, clusterPolicy({ rules }), approvals);
+    expect(outcome).toBe('commanded');
+    expect(verdicts[0]).toMatchObject({ action: 'expire', rule: 'S12', facts: { approvals: 'approval-1' } });
+  });
 });
 
 function decided(over: Partial<ClusterPolicy>, pauses: readonly PauseRecord[] = []) {

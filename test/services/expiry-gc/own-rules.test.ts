@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Approvals } from '../../../packages/decision/approvals.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
 import { Collector } from '../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
@@ -28,6 +29,7 @@ const SETTINGS: ExpirySettings = {
   keep: { namespaces: [], kinds: [] },
   heldKinds: [],
   collectors: [],
+  approved: new Approvals([]),
 };
 
 /** `expire S12 old`, `keep S12`. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Approvals } from '../../../packages/decision/approvals.ts';
 import type { Cascade, OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
 import type { Approved } from '../../../schemas/policy/approval.ts';
 import { HELD_KINDS } from '../../../schemas/policy/cluster-policy-defaults.ts';
-import { Approvals } from '../../../services/graph-gc/rules/approvals.ts';
 import { conclude } from '../../../services/graph-gc/rules/conclude.ts';
 import type { Outcome } from '../../../services/graph-gc/rules/outcome.ts';
 import type { OwnershipSettings } from '../../../services/graph-gc/rules/settings.ts';

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PodRemovalCause } from '../../../schemas/events/pod-removal.ts';
 import type { PodCandidate, Pods } from '../../../schemas/events/pods.ts';
+import type { Approved } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { decide } from '../../../services/pod-gc/decide.ts';
+import { approval, approvedObjects, approvedOwners, approvedPods } from '../../fixtures/approval.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { DELETED_AT, podCandidate, pods } from '../../fixtures/pods.ts';
 import { AnyPods } from './support/any-pod.ts';
@@ -27,8 +29,10 @@ function words(
   candidates: readonly PodCandidate[],
   policy = policyOf(),
   over: Omit<Parameters<typeof pods>[0] & object, 'candidates'> = {},
+  ...approved: readonly Approved[]
 ): string[] {
-  const { verdicts } = decide(pods({ ...over, candidates: [...candidates] }), policy);
+  const approvals = approved.map((what) => approval(what));
+  const { verdicts } = decide(pods({ ...over, candidates: [...candidates] }), policy, approvals);
   return verdicts.map(
     ({ position, action, rule }) => `${candidates[position]?.object.uid} ${action} ${rule}`,
   );
@@ -115,12 +119,12 @@ test('[cluster J9] a deleted pod without a node goes', () => {
 
 test('[cluster J1, J10] a pod goes once, for the first rule that applies', () => {
   const both = [ended('a', { node: gone() }), deleted('b', { phase: 'Failed', node: OUT_OF_SERVICE })];
-  const { items } = decide(pods({ candidates: both, totals: { terminated: 1 } }), policyOf());
+  const { items } = decide(pods({ candidates: both, totals: { terminated: 1 } }), policyOf(), []);
   expect(items.map(({ object, rule, act }) => [object.uid, rule, act])).toEqual([
     ['a', 'J8', { action: 'remove-pod', because: 'node-gone' }],
     ['b', 'J5', { action: 'remove-pod', because: 'out-of-service' }],
   ]);
-  const more = decide(pods({ candidates: both, totals: { terminated: 9 } }), policyOf());
+  const more = decide(pods({ candidates: both, totals: { terminated: 9 } }), policyOf(), []);
   expect(more.items.map(({ object, rule }) => [object.uid, rule])).toEqual([
     ['a', 'J3'],
     ['b', 'J3'],
@@ -169,15 +173,70 @@ describe('in profile fleetgc', () => {
   });
 });
 
+describe('[cluster S7] an approval of pods of missing nodes lets them go, and no more than there were', () => {
+  const one = pod('a', { node: gone() });
+  const policy = policyOf({ limits: { cascade: 1, cascadeOfKind: 5, removalsPerHour: 9 } });
+  const MANY = { totals: { onMissingNodes: 60 } };
+
+  test.each<[string, Approved[], string]>([
+    ['as many as there are', [approvedPods(60)], 'a remove-pod J8'],
+    ['more than are left', [approvedPods(61)], 'a remove-pod J8'],
+    ['one less: they have grown', [approvedPods(59)], 'a hold S1'],
+    ['what goes with owners of kind Node', [approvedOwners('Node', 9_999)], 'a hold S1'],
+    ['the pod itself, as one of a held kind', [approvedObjects('Pod', 'a')], 'a hold S1'],
+    ['nothing', [], 'a hold S1'],
+  ])('[cluster S1] %s', (_, approved, expected) => {
+    expect(words([one], policy, MANY, ...approved)).toEqual([expected]);
+  });
+
+  test('[cluster S3] it ends nothing that is held after a restore', () => {
+    expect(words([one], policy, { ...MANY, wentBack: true }, approvedPods(60))).toEqual(['a hold S3']);
+  });
+
+  test('[cluster S2] nor what is held by its kind: that takes an approval of the pod itself', () => {
+    const heldKinds = { ...policy, heldKinds: ['Pod'] };
+    expect(words([one], heldKinds, MANY, approvedPods(60))).toEqual(['a hold S2']);
+    expect(words([one], heldKinds, MANY, approvedObjects('Pod', 'a'))).toEqual(['a hold S1']);
+    expect(words([one], heldKinds, MANY, approvedPods(60), approvedObjects('Pod', 'b'))).toEqual([
+      'a hold S2',
+    ]);
+    expect(words([one], heldKinds, MANY, approvedPods(60), approvedObjects('Pod', 'a'))).toEqual([
+      'a remove-pod J8',
+    ]);
+  });
+
+  test('the record names what let it go', () => {
+    const facts = (onMissingNodes: number) =>
+      decide(pods({ candidates: [one], totals: { onMissingNodes } }), policy, [approval(approvedPods(60))])
+        .verdicts[0]?.facts;
+    expect(facts(60)).toMatchObject({ approvals: 'approval-1' });
+    expect(facts(5)).not.toHaveProperty('approvals');
+  });
+
+  test('whatever is approved, no pod goes that another policy than one without limit would keep, nor more than were approved', () => {
+    const free = policyOf({ limits: { cascade: 1, cascadeOfKind: 1_000_000, removalsPerHour: 9 } });
+    fc.assert(
+      fc.property(AnyFact, fc.integer({ min: 1, max: 20 }), (fact, objects) => {
+        const { items } = decide(fact, policy, [approval(approvedPods(objects))]);
+        const going = decide(fact, free, []).items.map(({ object: { uid } }) => uid);
+        expect(going).toEqual(expect.arrayContaining(items.map(({ object: { uid } }) => uid)));
+        const { onMissingNodes } = fact.totals;
+        if (items.some(({ rule }) => rule === 'J8'))
+          expect(fact.wentBack || onMissingNodes > Math.max(5, objects)).toBe(false);
+      }),
+    );
+  });
+});
+
 test('what follows from a policy that gives FleetGC no such work, or only asks', () => {
   const fact = pods({ candidates: [pod('a', { node: gone() })] });
-  const outcome = (over: Partial<ClusterPolicy>): string => decide(fact, policyOf(over)).outcome;
+  const outcome = (over: Partial<ClusterPolicy>): string => decide(fact, policyOf(over), []).outcome;
   expect(outcome({})).toBe('commanded');
   expect(outcome({ collectors: ['garbage-collector-controller'] })).toBe('not-ours');
   expect(outcome({ mode: 'dry-run' })).toBe('dry-run');
   expect(outcome({ mode: 'rehearse' })).toBe('commanded');
-  expect(decide(pods(), policyOf()).outcome).toBe('nothing-to-do');
-  expect(decide(fact, policyOf()).reason).toBe('1 to remove (J8)');
+  expect(decide(pods(), policyOf(), []).outcome).toBe('nothing-to-do');
+  expect(decide(fact, policyOf(), []).reason).toBe('1 to remove (J8)');
 });
 
 const AnyFact: fc.Arbitrary<Pods> = fc
@@ -187,7 +246,7 @@ const AnyFact: fc.Arbitrary<Pods> = fc
 test('[cluster J3, J10, J11] no more that ended go than are too many, none twice, and nothing that is kept', () => {
   fc.assert(
     fc.property(AnyFact, fc.nat(5), (fact, terminatedPodGCThreshold) => {
-      const { items, verdicts } = decide(fact, policyOf({ terminatedPodGCThreshold }));
+      const { items, verdicts } = decide(fact, policyOf({ terminatedPodGCThreshold }), []);
       expect(verdicts).toHaveLength(fact.candidates.length);
       const uids = items.map(({ object }) => object.uid);
       expect(new Set(uids).size).toBe(uids.length);
@@ -218,7 +277,7 @@ test('what becomes of a fact does not depend on the order of its pods', () => {
     fc.property(AnyFact, (fact) => {
       const byUid = (event: Pods): Map<string | undefined, string> =>
         new Map(
-          decide(event, policyOf()).verdicts.map(({ position, action, rule }) => [
+          decide(event, policyOf(), []).verdicts.map(({ position, action, rule }) => [
             event.candidates[position]?.object.uid,
             `${action} ${rule}`,
           ]),
@@ -232,7 +291,7 @@ test('in profile fleetgc no pod goes that stays in profile kubernetes', () => {
   fc.assert(
     fc.property(AnyFact, (fact) => {
       const going = (profile: ClusterPolicy['profile']): string[] =>
-        decide(fact, policyOf({ profile, terminatedPodGCThreshold: 0 })).items.map(
+        decide(fact, policyOf({ profile, terminatedPodGCThreshold: 0 }), []).items.map(
           ({ object }) => object.uid,
         );
       expect(going('kubernetes')).toEqual(expect.arrayContaining(going('fleetgc')));

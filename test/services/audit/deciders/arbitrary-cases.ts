@@ -4,7 +4,14 @@ import { type CompleteInventory, Inventory } from '../../../../schemas/events/in
 import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
-import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../../fixtures/approval.ts';
+import {
+  approval,
+  approvedObjects,
+  approvedOwner,
+  approvedOwners,
+  approvedPods,
+  approvedRule,
+} from '../../../fixtures/approval.ts';
 import { arbitraryPolicy } from '../../../fixtures/arbitrary-node.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { expiry } from '../../../fixtures/expiry.ts';
@@ -161,8 +168,13 @@ const podCases: fc.Arbitrary<Unnamed> = fc
       { selector: { clusters: ['another'] } },
     ),
     pauses: PAUSES,
+    approvals: fc.subarray([
+      approval(approvedPods(9), { id: 'approval-pods' }),
+      approval(approvedObjects('Pod', 'uid-0', 'uid-1'), { id: 'approval-objects' }),
+      approval(approvedOwners('Node', 9_999), { id: 'approval-kind' }),
+    ]),
   })
-  .map(({ candidates, terminated, onMissingNodes, wentBack, over, otherwise, pauses }) => ({
+  .map(({ candidates, terminated, onMissingNodes, wentBack, over, otherwise, pauses, approvals }) => ({
     topic: 'clusterPods',
     event: pods({ candidates: [...candidates], totals: { terminated, onMissingNodes }, wentBack }),
     policies: [
@@ -170,6 +182,7 @@ const podCases: fc.Arbitrary<Unnamed> = fc
       clusterPolicyRecord({ name: 'others', priority: 5, selector: { clusters: ['others'] } }),
     ],
     pauses: [...pauses],
+    approvals,
   }));
 
 const HELD = ['batch/Job', 'certificates.k8s.io/CertificateSigningRequest'];
@@ -231,8 +244,14 @@ const expiryCases: fc.Arbitrary<Unnamed> = fc
       { selector: { clusters: ['another'] } },
     ),
     pauses: fc.constantFrom([], [], [], [pauseRecord()]),
+    approvals: fc.subarray([
+      approval(approvedRule('old', 'apps/Deployment', 10), { id: 'approval-rule' }),
+      approval(approvedRule('ended', 'Pod', 9), { id: 'approval-narrow' }),
+      approval(approvedRule('ci', 'batch/Job', 10, TAKEN_AT_MS - 24 * HOUR), { id: 'approval-earlier' }),
+      approval(approvedObjects('batch/Job', 'x'), { id: 'approval-objects' }),
+    ]),
   })
-  .map(({ candidates, many, over, otherwise, pauses }) => ({
+  .map(({ candidates, many, over, otherwise, pauses, approvals }) => ({
     topic: 'clusterExpiry',
     event: expiry({
       candidates,
@@ -244,6 +263,7 @@ const expiryCases: fc.Arbitrary<Unnamed> = fc
     }),
     policies: [clusterPolicyRecord({ ...over, ...otherwise })],
     pauses: [...pauses],
+    approvals,
   }));
 
 /** Messages of each topic with policies, by what they are rich in. */

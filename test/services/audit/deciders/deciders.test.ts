@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { ClusterDecisionOutcome } from '../../../../schemas/events/cluster-decision.ts';
+import { ClusterDeciderName } from '../../../../schemas/events/deciders.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import {
   bundleName,
@@ -221,6 +222,17 @@ test('the corpus meets all rules about time, and every outcome', () => {
   ]);
   for (const outcome of ClusterDecisionOutcome.options) expect(ofTime).toContain(outcome);
 });
+
+test.each(ClusterDeciderName.options)(
+  '[cluster S7] the corpus has something that goes by %s because it was approved',
+  (name) => {
+    const findings = corpus.flatMap((recorded) => [...findingsOf(recorded)]);
+    const approved = findings.filter(
+      (finding) => finding.startsWith(`${name} `) && / approvals\b/.test(finding),
+    );
+    expect(approved).not.toEqual([]);
+  },
+);
 
 test('a bundle is the same each time, needs Node.js alone, and tells nothing of the machine', async () => {
   const [once, again] = await Promise.all([bundleDecider('pressure'), bundleDecider('pressure')]);

@@ -11,7 +11,7 @@ import type {
   ReferenceState,
 } from '../../../../schemas/events/ownership.ts';
 import { candidateFacts } from '../../../../services/cluster-agent/candidates/candidate-facts.ts';
-import type { ClusterIndex, PodIndex } from '../../../../services/cluster-executor/ports.ts';
+import type { ClusterIndex, ExpiryIndex, PodIndex } from '../../../../services/cluster-executor/ports.ts';
 import type { FakeApi, FakeReference, StoredObject } from './fake-api.ts';
 
 /** An object that was there before, and how it went. */
@@ -57,8 +57,11 @@ export function truthOf(api: FakeApi, ghosts: readonly Ghost[] = [], wentBack = 
         })
       : null;
   };
-  return { object: (uid) => index.get(uid), candidate, wentBack, pods: NO_PODS };
+  return { object: (uid) => index.get(uid), candidate, wentBack, pods: NO_PODS, expiry: NOTHING_OVER };
 }
+
+/** Of an agent that knows of nothing whose time is over. */
+export const NOTHING_OVER: ExpiryIndex = { shareOf: () => null };
 
 /** Of an agent that has read no pods. */
 export const NO_PODS: PodIndex = { totals: () => null, missingForMs: () => 0 };
