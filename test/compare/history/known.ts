@@ -55,6 +55,11 @@ const KNOWN: Readonly<Record<number, Known>> = {
     why: 'o181 has waited for its dependents before the one is made that it has; FleetGC is later, and takes it along',
     ids: [189],
   },
+  295: {
+    rule: 'I10',
+    why: 'o37 has waited for its dependents before the one is made that it has; FleetGC is later, and asks for it to go',
+    ids: [95],
+  },
 };
 
 /** The history with what is known of it. */
