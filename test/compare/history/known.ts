@@ -60,6 +60,11 @@ const KNOWN: Readonly<Record<number, Known>> = {
     why: 'o37 has waited for its dependents before the one is made that it has; FleetGC is later, and asks for it to go',
     ids: [95],
   },
+  308: {
+    rule: 'C13',
+    why: 'o223 waits for nobody, and goes on before its dependent is looked at, which then keeps it as an owner',
+    ids: [231],
+  },
 };
 
 /** The history with what is known of it. */
