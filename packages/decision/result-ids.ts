@@ -38,11 +38,25 @@ interface AnsweringCluster {
   readonly commandId: string;
 }
 
-/** Of what became of these objects of a command: the same told again is the same report. */
+interface ToldObject {
+  readonly object: { readonly uid: string };
+  readonly result: { readonly outcome: string };
+}
+
+/**
+ * Of what became of these objects of a command: the same told again is the same report. Of two executors one may delete what the other
+ * finds gone: these are two, since of one that is told twice only the first counts.
+ */
 export const clusterObjectResultsId = (
   { clusterInstance, commandId }: AnsweringCluster,
-  uids: readonly string[],
-): string => deriveId('cluster-object-results', clusterInstance, commandId, ...uids);
+  objects: readonly ToldObject[],
+): string =>
+  deriveId(
+    'cluster-object-results',
+    clusterInstance,
+    commandId,
+    ...objects.flatMap(({ object, result }) => [object.uid, result.outcome]),
+  );
 
 /** Of what an object was in the state in which the command deletes it: kept again it is the same. */
 export const clusterRemovedId = (

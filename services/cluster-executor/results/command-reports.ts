@@ -121,11 +121,10 @@ export class CommandReports {
     if (open.untold.length === 0) return;
     const { command, trace } = open.received;
     const answering = this.#answering(command.id);
-    const uids = open.untold.map(({ object }) => object.uid);
     this.#send(trace, {
       type: 'fleetgc.cluster.object-results',
       ...this.#header(command.id),
-      id: clusterObjectResultsId(answering, uids),
+      id: clusterObjectResultsId(answering, open.untold),
       decisionId: command.decisionId,
       objects: [...open.untold],
     });

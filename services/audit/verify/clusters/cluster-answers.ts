@@ -68,12 +68,7 @@ export function disagreement(command: Commanded, answer: ClusterAnswer): Disagre
 
 function idsOf(answer: ClusterAnswer): readonly string[] {
   if (answer.type === 'fleetgc.cluster.object-results')
-    return [
-      clusterObjectResultsId(
-        answer,
-        answer.objects.map(({ object }) => object.uid),
-      ),
-    ];
+    return [clusterObjectResultsId(answer, answer.objects)];
   const { result } = answer;
   const own = clusterCommandResultId(answer);
   return result.outcome === 'refused' ? [own, clusterRejectedResultId(answer, result)] : [own];
@@ -105,8 +100,8 @@ function miscount({ items }: Commanded, { result }: ClusterCommandResult): Disag
 }
 
 /**
- * What must not change between two records of one result. Two executors of a cluster may carry out a command at once, and each finds
- * what the other left: so outcomes and times may differ.
+ * What must not change between two records of one result. Two executors of a cluster may carry out a command at once, and each tells
+ * of it in its own words and time.
  */
 export const steadyContent = (event: ClusterAnswer): string =>
   canonicalJson(

@@ -60,7 +60,9 @@ export class ClusterHistory {
       readonly whole?: Partial<ClusterCommandResult>;
     } = {},
   ): void {
-    this.add(clusterOutput('clusterResults', { ...objectResults(command), ...over.objects }));
+    this.add(
+      clusterOutput('clusterResults', { ...objectResults(command, over.objects?.objects), ...over.objects }),
+    );
     this.add(clusterOutput('clusterResults', { ...commandResult(command), ...over.whole }));
   }
 }
@@ -73,14 +75,9 @@ const answering = ({ id: commandId, decisionId, takenAt: at }: ClusterCommand) =
   decisionId,
 });
 
-export const objectResults = (command: ClusterCommand): ClusterObjectResults => ({
-  type: 'fleetgc.cluster.object-results',
-  ...answering(command),
-  id: clusterObjectResultsId(
-    { ...CLUSTER, commandId: command.id },
-    command.items.map(({ object }) => object.uid),
-  ),
-  objects: command.items.map(({ object, rule, act: { action } }) => ({
+export const objectResults = (
+  command: ClusterCommand,
+  objects: ClusterObjectResults['objects'] = command.items.map(({ object, rule, act: { action } }) => ({
     object,
     rule,
     action,
@@ -89,6 +86,11 @@ export const objectResults = (command: ClusterCommand): ClusterObjectResults => 
     owners: [],
     result: { outcome: 'removed' },
   })),
+): ClusterObjectResults => ({
+  type: 'fleetgc.cluster.object-results',
+  ...answering(command),
+  id: clusterObjectResultsId({ ...CLUSTER, commandId: command.id }, objects),
+  objects,
 });
 
 export const commandResult = (command: ClusterCommand): ClusterCommandResult => ({

@@ -39,10 +39,11 @@ const command = (id: string): ClusterCommand => clusterCommand({ id, items, life
 function objectsOf(of: ClusterCommand, ...uids: readonly string[]): ClusterObjectResults {
   const [told] = clusterObjectResults().objects;
   if (told === undefined) throw new Error('the fixture tells of an object');
+  const objects = uids.map((uid) => ({ ...told, object: { ...told.object, uid } }));
   return clusterObjectResults({
     commandId: of.id,
-    id: clusterObjectResultsId({ ...CLUSTER, commandId: of.id }, uids),
-    objects: uids.map((uid) => ({ ...told, object: { ...told.object, uid } })),
+    id: clusterObjectResultsId({ ...CLUSTER, commandId: of.id }, objects),
+    objects,
   });
 }
 

@@ -35,8 +35,7 @@ const told = { ...TOLD, object: { ...TOLD.object, uid: 'x' } };
 
 function objects(over: Partial<ClusterObjectResults> = {}): ClusterObjectResults {
   const event = clusterObjectResults({ objects: [told], ...over });
-  const uids = event.objects.map(({ object }) => object.uid);
-  return { ...event, id: over.id ?? clusterObjectResultsId(event, uids) };
+  return { ...event, id: over.id ?? clusterObjectResultsId(event, event.objects) };
 }
 function whole(over: Partial<ClusterCommandResult> = {}): ClusterCommandResult {
   const event = clusterCommandResult({ result: { outcome: 'done', counts: { removed: 2 } }, ...over });

@@ -146,8 +146,11 @@ describe('results', () => {
 
   test('those of no command deviate', async () => {
     const other = { commandId: 'command-none' };
-    const names = await carriedOut(() => ({
-      objects: { ...other, id: clusterObjectResultsId({ ...CLUSTER, ...other }, ['x', 'z']) },
+    const names = await carriedOut((command) => ({
+      objects: {
+        ...other,
+        id: clusterObjectResultsId({ ...CLUSTER, ...other }, objectResults(command).objects),
+      },
       whole: { ...other, id: clusterCommandResultId({ ...CLUSTER, ...other }) },
     }));
     expect(names).toEqual(
@@ -161,8 +164,7 @@ describe('results', () => {
         ...told,
         object: { ...told.object, uid: told.object.uid === 'x' ? 'y' : told.object.uid },
       }));
-      const id = clusterObjectResultsId({ ...CLUSTER, commandId: command.id }, ['y', 'z']);
-      return { objects: { id, objects } };
+      return { objects: { objects } };
     });
     expect(names).toContain('not-commanded gc.cluster.results@0');
   });
@@ -250,9 +252,8 @@ describe('results', () => {
     expect(named(await verify(logOf(broken), { fromMs, toMs: null }))).toEqual([]);
   });
 
-  test('two executors may find different things, and the same told twice is one result', async () => {
+  test('two executors may find different things: what one deleted counts, whoever tells first, and the same told twice is one result', async () => {
     const log = lived((grown, command) => {
-      grown.carryOut(command);
       const gone = objectResults(command).objects.map((told) => ({
         ...told,
         result: { outcome: 'not-found' as const },
@@ -261,10 +262,12 @@ describe('results', () => {
         objects: { objects: gone },
         whole: { result: { outcome: 'done', counts: { 'not-found': 2 } } },
       });
+      grown.carryOut(command);
+      grown.carryOut(command);
     });
     const verified = await found(log.records);
     expect(named(verified)).toEqual([]);
-    expect(verified.counts).toMatchObject({ results: 2, duplicates: 2 });
+    expect(verified.counts).toMatchObject({ results: 3, duplicates: 3, removals: 2 });
   });
 
   test('a command that nobody answers is told, and no deviation', async () => {
