@@ -12,6 +12,8 @@ const PAGE_OBJECTS = 500;
 const MAX_PAGE_BYTES = 32 * 1024 * 1024;
 /** Of a page that has more a tenth is asked for, until it has not: whoever may write some objects could have none of their kind read. */
 const SMALLER_BY = 10;
+/** One after the other. A server may tell some, where what it looked at was none of what was asked for. */
+const MAX_EMPTY_PAGES = 1_000;
 
 const Page = z.object({
   metadata: z.object({ resourceVersion: z.string().max(128).default(''), continue: z.string().default('') }),
@@ -53,24 +55,36 @@ export async function listObjects<Seen extends ObjectMetadata>(
   onPage: (objects: readonly Seen[]) => void,
   signal: AbortSignal,
 ): Promise<ListOutcome> {
-  const seen = new Set<string>();
+  const pages = new PagesSoFar();
   let next = '';
   let resourceVersion = '';
   let limit = PAGE_OBJECTS;
   do {
     const page = await readFittingPage(connection, what, { next, limit }, signal);
     if (page.kind === 'incomplete') return page;
-    limit = page.limit;
     onPage(page.objects);
-    seen.add(next);
-    next = page.next;
-    resourceVersion = page.resourceVersion;
-    // A server that turns in a circle would keep us for ever.
-    if (next !== '' && seen.has(next)) return incomplete('unreadable', 'a page of the list was told twice');
+    const endless = pages.endlessWith(next, page);
+    if (endless !== null) return incomplete('unreadable', endless);
+    ({ next, limit, resourceVersion } = page);
   } while (next !== '');
   return resourceVersion === ''
     ? incomplete('unreadable', 'the list has no resourceVersion')
     : { kind: 'complete', end: { resourceVersion } };
+}
+
+/** A server that turns in a circle, or that finds no end, would keep us for ever. */
+class PagesSoFar {
+  readonly #begun = new Set<string>();
+  #empty = 0;
+
+  /** Why the list has no end, in a sentence; `null` where it may have one. */
+  endlessWith(begun: string, { next, isEmpty }: Pick<ReadPage<unknown>, 'next' | 'isEmpty'>): string | null {
+    this.#begun.add(begun);
+    this.#empty = isEmpty ? this.#empty + 1 : 0;
+    if (next === '') return null;
+    if (this.#begun.has(next)) return 'a page of the list was told twice';
+    return this.#empty > MAX_EMPTY_PAGES ? 'the list goes on, and tells nothing' : null;
+  }
 }
 
 /** Where objects of a kind stand now; `unknown` where the server does not tell. */
@@ -102,6 +116,8 @@ interface AskedPage {
 interface ReadPage<Seen> extends AskedPage {
   readonly kind: 'page';
   readonly objects: readonly Seen[];
+  /** Also of what is passed over nothing was told. */
+  readonly isEmpty: boolean;
   readonly resourceVersion: string;
 }
 type Incomplete = Extract<ListOutcome, { kind: 'incomplete' }>;
@@ -146,10 +162,11 @@ async function readPage<Seen extends ObjectMetadata>(
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
     return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
-  const objects = readItems(parsed.data.items ?? [], form);
+  const items = parsed.data.items ?? [];
+  const objects = readItems(items, form);
   if (objects === null) return incomplete('unreadable', 'an entry of the list is no object');
   const { resourceVersion, continue: continues } = parsed.data.metadata;
-  return { kind: 'page', objects, next: continues, resourceVersion, limit };
+  return { kind: 'page', objects, isEmpty: items.length === 0, next: continues, resourceVersion, limit };
 }
 
 /** `null` where one of them is no object. */

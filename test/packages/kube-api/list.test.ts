@@ -52,6 +52,26 @@ test('pages in a circle end', async () => {
   expect(outcome).toMatchObject({ kind: 'incomplete', problem: 'unreadable' });
 });
 
+test('a list that goes on and tells nothing ends, and one with some empty pages is whole', async () => {
+  const pages = (most: number) =>
+    fakeConnection(({ path }) => {
+      const at = Number(new URL(path, 'http://x').searchParams.get('continue') ?? '0');
+      return page(at === most ? ['last'] : [], at === most ? '' : String(at + 1));
+    });
+  const outcomeOf = (most: number) =>
+    listObjects(
+      pages(most),
+      { resource: CONFIG_MAPS, form: METADATA_FORM },
+      () => undefined,
+      new AbortController().signal,
+    );
+  expect(await outcomeOf(100)).toMatchObject({ kind: 'complete' });
+  expect(await outcomeOf(Number.POSITIVE_INFINITY)).toMatchObject({
+    kind: 'incomplete',
+    problem: 'unreadable',
+  });
+});
+
 test('a list without a resourceVersion is none to watch from', async () => {
   expect((await listed({ '': page([], '', '') })).outcome).toMatchObject({ problem: 'unreadable' });
 });
