@@ -21,6 +21,7 @@ export class OwnerIndex implements GraphView {
   readonly gone = new GoneObjects((uid) => this.countDependents(uid) > 0);
   readonly #nodes = new Map<string, Node>();
   readonly #dependents = new Map<string, Members<Node>>();
+  /** None are left of those that only one kind tells of by now. */
   readonly #otherKinds = new Map<string, readonly ResourceKind[]>();
   /** Objects that were seen being deleted so that their dependents stay. */
   readonly #orphaning = new Set<string>();
@@ -36,6 +37,11 @@ export class OwnerIndex implements GraphView {
 
   otherKinds(uid: string): readonly ResourceKind[] {
     return this.#otherKinds.get(uid) ?? NO_KINDS;
+  }
+
+  /** Whether all that is known of it was told by one kind: another one, which others may serve, could have said what is not so. */
+  isToldByOneKind(uid: string): boolean {
+    return !this.#otherKinds.has(uid);
   }
 
   dependents(uid: string): Iterable<GraphObject> {
@@ -149,12 +155,12 @@ export class OwnerIndex implements GraphView {
     const kinds = [node.kind, ...this.otherKinds(uid)];
     const [first, ...left] = kinds.filter((each) => !isSameKind(each, kind));
     if (left.length + 1 === kinds.length && first !== undefined) return null;
-    if (left.length > 0) this.#otherKinds.set(uid, left);
-    else this.#otherKinds.delete(uid);
     if (first !== undefined) {
+      this.#otherKinds.set(uid, left);
       node.kind = first;
       return null;
     }
+    this.#otherKinds.delete(uid);
     this.#nodes.delete(uid);
     for (const reference of node.references) this.#unlink(reference.uid, node);
     return node;

@@ -5,6 +5,7 @@ import type { PodTotals } from './pods/pod-watch.ts';
 
 /** For who judges beside the agent, in the same process. */
 export interface KnownGraph {
+  /** `undefined` where it is not known, and where two kinds told of it: who serves the second one could have said what is not so. */
   object(uid: string): GraphObject | undefined;
   /** As it would be published now; `null` for an object that is no candidate. */
   candidate(uid: string): OwnershipCandidate | null;

@@ -37,8 +37,8 @@ interface ReadingFacts {
   readonly trust: Trust;
 }
 
-/** As many as the owner graph keeps in mind; what was told longest ago is forgotten. */
-const MAX_REMEMBERED = 10_000;
+/** As many as the owner graph keeps in mind of those that nobody lists yet; what was told longest ago is forgotten. */
+const MAX_REMEMBERED = 100_000;
 
 /**
  * No API server knows how an object went, what was there before, or that it was restored: without this a restart would let go what

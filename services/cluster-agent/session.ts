@@ -100,7 +100,7 @@ export class Session {
     if (!this.isReady) return null;
     const graph = this.#graph;
     return {
-      object: (uid) => graph.index.get(uid),
+      object: (uid) => (graph.index.isToldByOneKind(uid) ? graph.index.get(uid) : undefined),
       candidate: (uid) => graph.candidate(uid),
       wentBack: this.#wentBackLately,
       pods: this.#pods,

@@ -7,6 +7,7 @@ import type { Share } from '../expiry-gc/rules/own-rules.ts';
 
 /** The owner graph of the cluster, where the agent that keeps it runs in the same process. */
 export interface ClusterIndex {
+  /** `undefined` where it is not known, and where two kinds told of it: who serves the second one could have said what is not so. */
   object(uid: string): GraphObject | undefined;
   /** What calls for something, as the graph knows it now; `null` where nothing does. */
   candidate(uid: string): OwnershipCandidate | null;

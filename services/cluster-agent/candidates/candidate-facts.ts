@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { Candidacy } from '../../../packages/owner-graph/candidacy.ts';
-import { cascadeRoot } from '../../../packages/owner-graph/cascade-root.ts';
+import { cascadeRoots } from '../../../packages/owner-graph/cascade-root.ts';
 import type { CascadeWidths } from '../../../packages/owner-graph/cascade-widths.ts';
 import { type GraphObject, toldReference } from '../../../packages/owner-graph/graph-object.ts';
 import type { GraphView } from '../../../packages/owner-graph/graph-view.ts';
@@ -69,12 +69,13 @@ function cascadesOf(
   { widths, graph }: FactsOf,
 ): OwnershipCandidate['cascades'] {
   const found = new Map<string, OwnershipCandidate['cascades'][number]>();
+  const rootOf = cascadeRoots(graph);
   for (const stated of references) {
     const { reference } = stated;
     const { uid } = reference;
     if (found.has(uid) || !letsGo(stated)) continue;
     const ownerKind = ownerKindOf(stated);
-    const root = cascadeRoot(reference, graph);
+    const root = rootOf(reference);
     const within = root === null || root.uid === uid ? null : root;
     found.set(uid, { ownerUid: uid, ownerKind, ...widths.of(uid, ownerKind), within });
   }

@@ -203,6 +203,22 @@ test('[cluster I10] an agent is ready when everything was listed, and not while 
   expect(agent.problem()).toContain('has not answered');
 });
 
+test('[cluster B2] an object that two kinds tell of is read by who judges beside the agent: the second one could say what is not so', async () => {
+  const { agent, cluster, seen } = await agentOf((made) => made.put(owned('d')));
+  expect(agent.current()?.object('d')?.references).toEqual([]);
+  const metadata = { name: 'd', namespace: 'ns', uid: 'd', resourceVersion: String(cluster.version) };
+  cluster.tell('configmaps', {
+    type: 'ADDED',
+    object: { metadata: { ...metadata, ownerReferences: [ref('absent')] } },
+  });
+  await seen();
+  expect(agent.current()?.object('d')).toBeUndefined();
+  cluster.tell('configmaps', { type: 'DELETED', object: { metadata } });
+  await seen();
+  expect(agent.current()?.candidate('d')).not.toBeNull();
+  expect(agent.current()?.object('d')).toBeUndefined();
+});
+
 test('[cluster I7, I8] a kind that cannot be listed stops nobody else, and in half a minute only a live read counts', async () => {
   const { cluster, pass, told, facts } = await agentOf((made) => {
     made.put({ resource: 'namespaces', name: 'n' });
