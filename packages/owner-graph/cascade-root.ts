@@ -5,12 +5,18 @@ import { groupOf } from './kinds.ts';
 
 /** No cascade that people look at is deeper. */
 const MAX_DEPTH = 50;
-/** Owners that are looked at for one answer: whoever may write references could name millions. */
+/** Owners, and references to them, that are looked at for one object: whoever may write references could name millions. */
 const MAX_OWNERS = 1_000;
+const MAX_LOOKED_AT = 10_000;
 
-/** Where the cascade began that takes this owner along: often it is its own. `null` for an owner that is there and stays. */
-export const cascadeRoot = (reference: OwnerReference, graph: GraphView): CascadeRoot | null =>
-  new RootSearch(graph).ofOwner(reference, 0);
+/**
+ * Where the cascades began that take the owners of one object along: often each is its own. `null` for an owner that is there and
+ * stays. What was found out for one of them counts for all.
+ */
+export function cascadeRoots(graph: GraphView): (reference: OwnerReference) => CascadeRoot | null {
+  const search = new RootSearch(graph);
+  return (reference) => search.ofOwner(reference, 0);
+}
 
 /** The one with which an object goes; `null` where an owner holds it, or its owners go with different ones. */
 export const rootOfDependent = (
@@ -23,6 +29,7 @@ class RootSearch {
   readonly #graph: GraphView;
   /** By uid of an owner that waits for its dependents; one that is being looked at has none yet. */
   readonly #ofWaiting = new Map<string, CascadeRoot | null>();
+  #lookedAt = 0;
 
   constructor(graph: GraphView) {
     this.#graph = graph;
@@ -40,7 +47,7 @@ class RootSearch {
     if (depth > MAX_DEPTH) return null;
     let common: CascadeRoot | null = null;
     for (const reference of references) {
-      const root = this.ofOwner(reference, depth);
+      const root = ++this.#lookedAt > MAX_LOOKED_AT ? null : this.ofOwner(reference, depth);
       if (root === null || (common !== null && root.uid !== common.uid)) return null;
       common ??= root;
     }

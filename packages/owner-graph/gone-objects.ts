@@ -13,8 +13,12 @@ export interface GoneObject {
   readonly within: CascadeRoot | null;
 }
 
-/** Of each sort: the last ten thousand, and of those that keep what they left behind all that somebody lists. */
+/** Of those from which nothing follows but that they are gone. */
 const MAX_GONE = 10_000;
+/** Of those that keep what they left behind, beside all that somebody lists: who lists them may be read later. */
+const MAX_KEEPING = 100_000;
+/** So many more come before they are looked through again. */
+const LOOK_AFTER = 10_000;
 
 /** How an owner went that holds what it left behind until somebody approves it (cluster S3). */
 const DOUBTFUL: ReadonlySet<GoneHow> = new Set<GoneHow>(['mass-relisted', 'kind-going']);
@@ -28,8 +32,7 @@ export class GoneObjects {
   readonly #isListed: (uid: string) => boolean;
   readonly #plain = new Map<string, GoneObject>();
   readonly #keeping = new Map<string, GoneObject>();
-  /** Of those that keep others; it grows with those that have to stay, so that they are not looked through for each new one. */
-  #mostKeeping = MAX_GONE;
+  #mostKeeping = MAX_KEEPING;
 
   constructor(isListed: (uid: string) => boolean) {
     this.#isListed = isListed;
@@ -48,8 +51,8 @@ export class GoneObjects {
     }
     this.#keeping.set(uid, gone);
     if (this.#keeping.size <= this.#mostKeeping) return;
-    forgetOldest(this.#keeping, MAX_GONE, this.#isListed);
-    this.#mostKeeping = Math.max(MAX_GONE, 2 * this.#keeping.size);
+    forgetOldest(this.#keeping, MAX_KEEPING, this.#isListed);
+    this.#mostKeeping = this.#keeping.size + LOOK_AFTER;
   }
 
   /** Objects of a kind whose definition is being deleted: the news of both come in any order (cluster S3). */

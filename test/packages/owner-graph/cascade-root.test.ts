@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { cascadeRoot } from '../../../packages/owner-graph/cascade-root.ts';
+import { cascadeRoots } from '../../../packages/owner-graph/cascade-root.ts';
+import type { OwnerReference } from '../../../packages/owner-graph/graph-object.ts';
+import type { GraphView } from '../../../packages/owner-graph/graph-view.ts';
 import { CONFIG_MAP, graphObject, graphOf, refersTo } from '../../fixtures/graph.ts';
 
 const FOREGROUND = { deletionTimestamp: '2026-11-01T00:00:00Z', finalizers: ['foregroundDeletion'] };
 const root = (uid: string) => ({ uid, kind: 'ConfigMap' });
+
+const cascadeRoot = (reference: OwnerReference, graph: GraphView) => cascadeRoots(graph)(reference);
 
 describe('[cluster S7] where a cascade began', () => {
   test('is with an owner that is not there, unless it went with another one itself', () => {
@@ -59,6 +63,35 @@ describe('[cluster S7] where a cascade began', () => {
       ),
     ).flat();
     expect(cascadeRoot(refersTo(`l${layers - 1}-a`), graphOf(...owners))).toEqual(root('top'));
+  });
+
+  test('of all owners of an object is found at once, however many of them wait for however many', () => {
+    const layers = 40;
+    const layer = (n: number): readonly string[] => Array.from({ length: 20 }, (_, at) => `l${n}-${at}`);
+    const many = (n: number) =>
+      Array.from({ length: 10 }, () => layer(n))
+        .flat()
+        .map((uid) => refersTo(uid));
+    const owners = Array.from({ length: layers }, (_, n) =>
+      layer(n).map((uid) =>
+        graphObject(uid, { ...FOREGROUND, references: n === 0 ? [refersTo('top')] : many(n - 1) }),
+      ),
+    ).flat();
+    const graph = graphOf(...owners);
+    let asked = 0;
+    const get = (uid: string) => {
+      asked++;
+      return graph.get(uid);
+    };
+    const rootOf = cascadeRoots({
+      get,
+      gone: graph.gone,
+      otherKinds: (uid) => graph.otherKinds(uid),
+      dependents: (uid) => graph.dependents(uid),
+      countDependents: (uid) => graph.countDependents(uid),
+    });
+    for (const reference of many(layers - 1)) rootOf(reference);
+    expect(asked).toBeLessThan(20_000);
   });
 
   test('is its own owner where more owners wait than are looked at', () => {
