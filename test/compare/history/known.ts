@@ -65,6 +65,11 @@ const KNOWN: Readonly<Record<number, Known>> = {
     why: 'o223 waits for nobody, and goes on before its dependent is looked at, which then keeps it as an owner',
     ids: [231],
   },
+  358: {
+    rule: 'I10',
+    why: 'o25 has waited for its dependents before any of them is made; FleetGC is later, and takes them along',
+    ids: [28, 35, 37],
+  },
 };
 
 /** The history with what is known of it. */
