@@ -39,9 +39,9 @@ export class OwnerIndex implements GraphView {
     return this.#otherKinds.get(uid) ?? NO_KINDS;
   }
 
-  /** Whether all that is known of it was told by one kind: another one, which others may serve, could have said what is not so. */
-  isToldByOneKind(uid: string): boolean {
-    return !this.#otherKinds.has(uid);
+  /** If all that is known of it was told by one kind: another one, which others may serve, could have said what is not so. */
+  toldByOneKind(uid: string): GraphObject | undefined {
+    return this.#otherKinds.has(uid) ? undefined : this.get(uid);
   }
 
   dependents(uid: string): Iterable<GraphObject> {

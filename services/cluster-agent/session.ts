@@ -7,7 +7,7 @@ import { type ClusterInstant, kindName } from '../../schemas/events/cluster-obje
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import type { Ownership } from '../../schemas/events/ownership.ts';
 import type { AgentParts } from './agent-parts.ts';
-import type { Batch } from './candidates/candidate-tracker.ts';
+import { type Batch, BETWEEN_COUNTS_MS } from './candidates/candidate-tracker.ts';
 import { HoldsWatch } from './candidates/what-holds.ts';
 import { keepCensus } from './census/keep-census.ts';
 import { ClusterGraph } from './cluster-graph.ts';
@@ -98,10 +98,9 @@ export class Session {
 
   known(): KnownGraph | null {
     if (!this.isReady) return null;
-    const graph = this.#graph;
     return {
-      object: (uid) => (graph.index.isToldByOneKind(uid) ? graph.index.get(uid) : undefined),
-      candidate: (uid) => graph.candidate(uid),
+      object: (uid) => this.#graph.index.toldByOneKind(uid),
+      candidate: (uid) => this.#graph.candidate(uid),
       wentBack: this.#wentBackLately,
       pods: this.#pods,
       expiry: this.#expiry.book,
@@ -190,6 +189,7 @@ export class Session {
     if (instant === null || !this.isReady) return false;
     if (this.#hasNews(instant)) this.#graph.tellAgain();
     const batch = this.#graph.take();
+    if (batch.isCounting) return await this.#parts.sleep(BETWEEN_COUNTS_MS, signal).then(() => true);
     if (batch.candidates.length + batch.settled.length === 0) return false;
     await publishUntilDone(this.#parts, this.#fact(batch, instant), signal);
     return true;

@@ -6,6 +6,8 @@ import { fingerprintOf } from './candidate-facts.ts';
 export interface Batch {
   readonly candidates: readonly OwnershipCandidate[];
   readonly settled: readonly SettledCandidate[];
+  /** There is more to count before anything is told. */
+  readonly isCounting: boolean;
 }
 
 export interface TrackerOptions {
@@ -27,6 +29,10 @@ interface Published {
 
 /** Published again after so long, so that what was lost or has expired heals. */
 const AGAIN_AFTER_MS = 600_000;
+/** All else waits while candidates are counted: whoever may write many objects could have that take minutes. */
+const COUNT_FOR_MS = 200;
+/** What happens meanwhile is read, and others are answered. */
+export const BETWEEN_COUNTS_MS = 10;
 /** What settled waits so long for company: each fact costs a decision and its records, and nothing follows from this one. */
 const SETTLED_WAITS_MS = 1_000;
 /** A fact is no larger, as JSON. */
@@ -71,11 +77,11 @@ export class CandidateTracker {
     }
   }
 
-  /** The next batch, which counts as published; empty when there is nothing to tell. */
+  /** The next batch, which counts as published; empty when there is nothing to tell, or not all is counted. */
   take(): Batch {
     const nowMs = this.#options.nowMs();
     this.#touchOld(nowMs);
-    this.#count();
+    if (!this.#count(nowMs)) return { candidates: [], settled: [], isCounting: true };
     const candidates: OwnershipCandidate[] = [];
     let bytes = 0;
     for (const uid of this.#counted) {
@@ -84,14 +90,20 @@ export class CandidateTracker {
       this.#counted.delete(uid);
       bytes += this.#lookAt(uid, nowMs, candidates);
     }
-    return { candidates, settled: this.#takeSettled(candidates.length > 0, nowMs) };
+    return { candidates, settled: this.#takeSettled(candidates.length > 0, nowMs), isCounting: false };
   }
 
-  /** All that changed, before any of it is told: a fact that told the first of many owners alone would let its objects go (cluster S1). */
-  #count(): void {
-    for (const uid of this.#dirty)
+  /**
+   * All that changed, before any of it is told: a fact that told the first of many owners alone would let its objects go (cluster S1).
+   * Whether all is counted.
+   */
+  #count(sinceMs: number): boolean {
+    for (const uid of this.#dirty) {
+      if (this.#options.nowMs() - sinceMs >= COUNT_FOR_MS) return false;
+      this.#dirty.delete(uid);
       if (this.#options.count(uid) || this.#published.has(uid)) this.#counted.add(uid);
-    this.#dirty.clear();
+    }
+    return true;
   }
 
   #takeSettled(isInCompany: boolean, nowMs: number): readonly SettledCandidate[] {
