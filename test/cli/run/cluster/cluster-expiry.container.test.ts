@@ -289,3 +289,36 @@ test('[cluster S12, S13, S14, S15] by rules with an age go finished Jobs and pod
   const { exitCode, stdout, stderr } = await verified(logPath);
   expect(exitCode, stdout + stderr).toBe(0);
 });
+
+test('[cluster S7, S11] what a rule would take too much of is held, is listed, and goes once the command that is printed approves it', async () => {
+  const CONFIG_MAPS = '/api/v1/namespaces/held/configmaps';
+  const metadata = { name: 'held' };
+  await call('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata });
+  const names = Array.from({ length: 12 }, (_, index) => `many-${index}`);
+  for (const name of names)
+    await call('POST', CONFIG_MAPS, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, annotations: { 'janitor/ttl': '1s' } },
+    });
+  const rule = { name: 'many', kinds: ['ConfigMap'], namespaces: ['held'] };
+  const { running, logPath } = startRun({ mode: 'enforce', rules: [rule] });
+  const verb = async (...args: readonly string[]): Promise<string> =>
+    (await inProcess([...args, '--log', 'embedded', '--log-path', logPath])).stdout;
+  await waitUntil('all of them to be listed', COLLECTED_MS, async () =>
+    /S11 {2}rule many, .*; 12 objects held since /.test(await verb('held')),
+  );
+  expect(running.output.stdout).toContain('expiry-gc holds 12 ConfigMap');
+  for (const name of names) expect(await there(`${CONFIG_MAPS}/${name}`), name).not.toBeNull();
+  const words = /fleetgc (approve c1 many\/ConfigMap --as rule --objects \d+) /.exec(await verb('held'))?.[1];
+  expect(await verb(...(words?.split(' ') ?? []))).toMatch(
+    /^approved: rule many, objects of kind ConfigMap /,
+  );
+  await waitUntil('them to go', COLLECTED_MS, async () => {
+    const left = await Promise.all(names.map((name) => there(`${CONFIG_MAPS}/${name}`)));
+    return left.every((one) => one === null);
+  });
+  expect(await running.terminate()).toBe(0);
+  const { exitCode, stdout, stderr } = await verified(logPath);
+  expect(exitCode, stdout + stderr).toBe(0);
+});

@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { inProcess } from '../../fleetgc.ts';
 import { jsonOf, readTopic } from '../../read-topic.ts';
-import { BOUND_MS, spawnVerb } from '../../service-process.ts';
+import { BOUND_MS, type SpawnedVerb, spawnVerb } from '../../service-process.ts';
 
 /** A node has to be missing for 40 s, and pods are looked at every 20 s. */
 const COLLECTED_MS = 300_000;
@@ -92,6 +92,23 @@ const resultsOn = async (logPath: string): Promise<readonly string[]> =>
     ),
   );
 
+async function startRun(over: object): Promise<{ readonly running: SpawnedVerb; readonly logPath: string }> {
+  const directory = temporaryDirectory();
+  const policy = join(directory, 'policy.yaml');
+  const collectors = ['pod-garbage-collector-controller'];
+  writeFileSync(
+    policy,
+    stringify({ kind: 'ClusterPolicy', name: 'clusters', mode: 'enforce', collectors, ...over }),
+  );
+  const kubeconfig = await accounts.account('run', '--policy', policy);
+  const logPath = join(directory, 'log.db');
+  const running = spawnVerb(
+    ...['cluster', 'run', '--cluster', 'c1', '--kubeconfig', kubeconfig],
+    ...['--policy', policy, '--log-path', logPath],
+  );
+  return { running, logPath };
+}
+
 const HELD = { finalizers: ['example.com/hold'] };
 
 async function prepare(): Promise<void> {
@@ -113,24 +130,7 @@ async function prepare(): Promise<void> {
 
 test('[cluster J2, J3, J5, J6, J8, J9, J11, S5] pods go that ended and are too many, and whose nodes are gone or off; and the log proves it', async () => {
   await prepare();
-  const directory = temporaryDirectory();
-  const policy = join(directory, 'policy.yaml');
-  writeFileSync(
-    policy,
-    stringify({
-      kind: 'ClusterPolicy',
-      name: 'clusters',
-      mode: 'enforce',
-      collectors: ['pod-garbage-collector-controller'],
-      terminatedPodGCThreshold: 4,
-    }),
-  );
-  const kubeconfig = await accounts.account('run', '--policy', policy);
-  const logPath = join(directory, 'log.db');
-  const running = spawnVerb(
-    ...['cluster', 'run', '--cluster', 'c1', '--kubeconfig', kubeconfig],
-    ...['--policy', policy, '--log-path', logPath],
-  );
+  const { running, logPath } = await startRun({ terminatedPodGCThreshold: 4 });
   await waitUntil('the pods that are called for at once to go', COLLECTED_MS, () =>
     areGone('e1', 'e2', 'shut-down'),
   );
@@ -179,7 +179,35 @@ async function expectProof(logPath: string): Promise<void> {
     ClusterDecision.parse(event),
   );
   expect(decisions.some(({ decider }) => decider.name === 'pod-gc')).toBe(true);
+  await expectVerified(logPath);
+}
+
+async function expectVerified(logPath: string): Promise<void> {
   const verify = ['audit', 'verify', '--threads', '1', '--log', 'embedded', '--log-path', logPath];
   const { exitCode, stdout, stderr } = await inProcess(verify);
   expect([exitCode, stderr], stdout).toEqual([0, '']);
 }
+
+test('[cluster S1, S7] pods of missing nodes that are too many are held, are listed, and go once the command that is printed approves it', async () => {
+  const names = ['many-1', 'many-2'];
+  for (const name of names) await pod(name, { nodeName: 'elsewhere' });
+  const { running, logPath } = await startRun({
+    terminatedPodGCThreshold: 0,
+    limits: { cascade: 1, cascadeOfKind: 1 },
+  });
+  const verb = async (...args: readonly string[]): Promise<string> =>
+    (await inProcess([...args, '--log', 'embedded', '--log-path', logPath])).stdout;
+  await waitUntil('them to be listed', COLLECTED_MS, async () =>
+    /S1 {2}pods of missing nodes: more than 1 pods; 2 objects held since /.test(await verb('held')),
+  );
+  const words = /fleetgc (approve c1 Pod --as pods-of-missing-nodes --objects \d+) /.exec(
+    await verb('held'),
+  )?.[1];
+  expect(await areGone('many-1')).toBe(false);
+  expect(await verb(...(words?.split(' ') ?? []))).toMatch(
+    /^approved: pods of missing nodes in cluster c1, /,
+  );
+  await waitUntil('them to go', COLLECTED_MS, () => areGone(...names));
+  expect(await running.terminate()).toBe(0);
+  await expectVerified(logPath);
+});

@@ -1,5 +1,10 @@
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
-import { clusterOutput, type Output } from '../../../../packages/decision/handler.ts';
+import {
+  clusterOutput,
+  type DecidedOutputs,
+  type InputPosition,
+  type Output,
+} from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { clusterCommandResultId, clusterObjectResultsId } from '../../../../packages/decision/result-ids.ts';
 import { partitionOf } from '../../../../packages/event-log/partition.ts';
@@ -11,10 +16,15 @@ import type {
   ClusterCommandResult,
   ClusterObjectResults,
 } from '../../../../schemas/events/cluster-result.ts';
+import type { Expiry } from '../../../../schemas/events/expiry.ts';
 import type { Ownership } from '../../../../schemas/events/ownership.ts';
+import type { Pods } from '../../../../schemas/events/pods.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
+import type { ClusterPolicyRecord } from '../../../../schemas/policy/cluster-policy.ts';
 import { type PolicySetOf, policyKey } from '../../../../schemas/policy/policy.ts';
+import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
 import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
+import { podGcHandler } from '../../../../services/pod-gc/handler.ts';
 import { CLUSTER, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { MINUTE, SECOND } from '../../../fixtures/time.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
@@ -22,6 +32,33 @@ import { outgoing } from '../../../support/logs/log-record.ts';
 const BEGAN_MS = Date.now() - 60 * MINUTE;
 export const POLICY = clusterPolicyRecord();
 export const SET = policySet('cluster', [POLICY], []);
+
+export type DecidedFact = Ownership | Pods | Expiry;
+
+interface DecisionOn {
+  readonly output: Output;
+  readonly decide: (position: InputPosition) => DecidedOutputs;
+}
+
+function decisionOn(fact: DecidedFact, set: PolicySetOf<'cluster'>): DecisionOn {
+  switch (fact.type) {
+    case 'fleetgc.cluster.ownership':
+      return {
+        output: clusterOutput('clusterOwnership', fact),
+        decide: (position) => graphGcHandler(() => set)({ event: fact, position }),
+      };
+    case 'fleetgc.cluster.pods':
+      return {
+        output: clusterOutput('clusterPods', fact),
+        decide: (position) => podGcHandler(() => set)({ event: fact, position }),
+      };
+    case 'fleetgc.cluster.expiry':
+      return {
+        output: clusterOutput('clusterExpiry', fact),
+        decide: (position) => expiryGcHandler(() => set)({ event: fact, position }),
+      };
+  }
+}
 
 /** The log of a cluster, to which things are added, each some time after the one before. */
 export class ClusterHistory {
@@ -40,15 +77,15 @@ export class ClusterHistory {
     return placed;
   }
 
-  /** What graph-gc makes of a fact under a set of policies, on the log behind it. */
+  /** What its service makes of a fact under a set of policies, on the log behind it. */
   decide(
-    fact: Ownership,
+    fact: DecidedFact,
     set: PolicySetOf<'cluster'> = SET,
   ): { readonly decision: LogRecord; readonly command: LogRecord | null } {
-    const input = this.add(clusterOutput('clusterOwnership', fact));
-    const { topic, partition, offset, value } = input;
+    const { output, decide } = decisionOn(fact, set);
+    const { topic, partition, offset, value } = this.add(output);
     const position = { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') };
-    const [[record] = [], [command] = []] = graphGcHandler(() => set)({ event: fact, position });
+    const [[record] = [], [command] = []] = decide(position);
     if (record === undefined) throw new Error('every decision has a record');
     return { decision: this.add(record), command: command === undefined ? null : this.add(command) };
   }
@@ -106,10 +143,10 @@ export const decisionIn = (record: LogRecord): ClusterDecision =>
   ClusterDecision.parse(JSON.parse(String(record.value)));
 
 /** A log on which the policy was applied. */
-export function begun(): ClusterHistory {
+export function begun(record: ClusterPolicyRecord = POLICY): ClusterHistory {
   const log = new ClusterHistory();
-  log.add({ topic: 'policyVersions', key: POLICY.hash, event: POLICY });
-  log.add({ topic: 'policies', key: policyKey(POLICY), event: POLICY });
-  log.add(policySetOutput(SET));
+  log.add({ topic: 'policyVersions', key: record.hash, event: record });
+  log.add({ topic: 'policies', key: policyKey(record), event: record });
+  log.add(policySetOutput(policySet('cluster', [record], [])));
   return log;
 }

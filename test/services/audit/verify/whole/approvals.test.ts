@@ -11,14 +11,31 @@ import { openArchiveLog } from '../../../../../services/audit/archive/read-archi
 import { explainCluster } from '../../../../../services/audit/explain/cluster/explain-cluster.ts';
 import type { Found } from '../../../../../services/audit/verify/collected-findings.ts';
 import { ruleWords } from '../../../../../services/cluster-plan/rule-words.ts';
-import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../../../fixtures/approval.ts';
+import {
+  approval,
+  approvedObjects,
+  approvedOwner,
+  approvedOwners,
+  approvedPods,
+  approvedRule,
+} from '../../../../fixtures/approval.ts';
+import { clusterPolicyRecord } from '../../../../fixtures/cluster.ts';
+import { expiry, expiryCandidate, jobFacts } from '../../../../fixtures/expiry.ts';
 import { candidate, owner, ownership } from '../../../../fixtures/ownership.ts';
+import { podCandidate, pods } from '../../../../fixtures/pods.ts';
 import { deletionOutput } from '../../../../fixtures/policy.ts';
 import { MINUTE } from '../../../../fixtures/time.ts';
 import { TEST_BOUND_MS } from '../../../../pipeline/support/pipeline.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 import { archived, logOf } from '../../support/archives.ts';
-import { begun, type ClusterHistory, commandIn, decisionIn, POLICY } from '../../support/cluster-history.ts';
+import {
+  begun,
+  type ClusterHistory,
+  commandIn,
+  type DecidedFact,
+  decisionIn,
+  POLICY,
+} from '../../support/cluster-history.ts';
 import { named, verify } from '../../support/verify-recording.ts';
 
 vi.setConfig({ testTimeout: TEST_BOUND_MS, hookTimeout: TEST_BOUND_MS });
@@ -60,7 +77,7 @@ function known(log: ClusterHistory, set: PolicySetOf<'cluster'> = AS_GIVEN): Clu
 }
 
 /** It decides, and what it orders is carried out. */
-function decided(log: ClusterHistory, fact: Ownership, set: PolicySetOf<'cluster'> = AS_GIVEN): LogRecord {
+function decided(log: ClusterHistory, fact: DecidedFact, set: PolicySetOf<'cluster'> = AS_GIVEN): LogRecord {
   const { decision, command } = log.decide(fact, set);
   if (command !== null) log.carryOut(commandIn(command));
   return decision;
@@ -120,6 +137,60 @@ test.each<{ name: string; what: ApprovalRecord['what']; fact: Ownership }>([
   const never = longAfter(begun());
   decided(known(never, set), fact, set);
   expect(await names(never)).toEqual(['policies-never-held gc.cluster.decisions@0']);
+});
+
+/** Holds pods of missing nodes beyond five, and Jobs that a rule would take too many of. */
+const OTHERS = clusterPolicyRecord({
+  collectors: ['pod-garbage-collector-controller'],
+  limits: { cascade: 5, cascadeOfKind: 5, removalsPerHour: 100 },
+  rules: [
+    {
+      name: 'old',
+      kinds: ['batch/Job'],
+      namespaces: ['ns'],
+      afterMs: MINUTE,
+      propagation: 'Background',
+      removalsPerHour: 100,
+    },
+  ],
+});
+const ofNoTtl = jobFacts({ ttlSecondsAfterFinished: null });
+
+test.each<{ name: string; what: ApprovalRecord['what']; wider: ApprovalRecord['what']; fact: DecidedFact }>([
+  {
+    name: 'pods of missing nodes',
+    what: approvedPods(60),
+    wider: approvedPods(61),
+    fact: pods({
+      candidates: [podCandidate({ node: { state: 'missing', name: 'n', missingForMs: 60_000 } })],
+      totals: { onMissingNodes: 60 },
+    }),
+  },
+  {
+    name: 'what a rule takes of a kind',
+    what: approvedRule('old', 'batch/Job', 20),
+    wider: approvedRule('old', 'batch/Job', 21),
+    fact: expiry({
+      candidates: [expiryCandidate({ facts: ofNoTtl })],
+      shares: [{ kind: 'batch/Job', over: 20, objects: 20 }],
+    }),
+  },
+])('[cluster S1, S7, S11] an approval of $name is verified too', async ({ what, wider, fact }) => {
+  const given = approval(what);
+  const set = policySet('cluster', [OTHERS], [], [given]);
+  const log = longAfter(begun(OTHERS));
+  log.add(stated(given));
+  decided(known(log, set), fact, set);
+  const verified = await found(log.records);
+  expect([named(verified), verified.counts.removals]).toEqual([[], 1]);
+  const never = longAfter(begun(OTHERS));
+  decided(known(never, set), fact, set);
+  expect(await names(never)).toEqual(['policies-never-held gc.cluster.decisions@0']);
+  const others = longAfter(begun(OTHERS));
+  others.add(stated(given));
+  const forged = policySet('cluster', [OTHERS], [], [approval(wider)]);
+  decided(known(others, forged), fact, forged);
+  expect(await names(others)).toEqual(['policies-never-held gc.cluster.decisions@0']);
 });
 
 describe('forged', () => {
