@@ -48,6 +48,14 @@ export class Attempt {
 
   /** Judges and acts; what changed between the two is judged again. */
   async run(): Promise<Stop> {
+    try {
+      return await this.#untilItEnds();
+    } finally {
+      this.#parts.removals.letGo(this.#order.uid);
+    }
+  }
+
+  async #untilItEnds(): Promise<Stop> {
     for (let conflicts = 0; ; conflicts++) {
       const judged = await this.#judge(conflicts > 0 || this.#order.attempts > 1);
       if (!('record' in judged)) return judged;
@@ -165,7 +173,7 @@ export class Attempt {
       );
     }
     const end = await remove();
-    if (within !== null) removals.ended(within.key, uid, nowMs(), isUnsure(end));
+    if (within !== null && isUnsure(end)) removals.mayHaveGone(within.key, uid, nowMs());
     if (isDone(end))
       removals.went(uid, takenAtMs, [
         ...leaving.flatMap((owner) => [ownerKey(owner.uid), kindKey(owner.kind)]),

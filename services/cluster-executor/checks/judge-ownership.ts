@@ -65,9 +65,9 @@ async function objectOf(
   }
 }
 
-const removedBefore = ({ removals, nowMs }: Asked): Look['removed'] => ({
-  forOwner: (uid) => removals.of(ownerKey(uid), nowMs()),
-  forKind: (kind) => removals.of(kindKey(kind), nowMs()),
+const removedBefore = ({ removals, order, nowMs }: Asked): Look['removed'] => ({
+  forOwner: (uid) => removals.beside(ownerKey(uid), order.uid, nowMs()),
+  forKind: (kind) => removals.beside(kindKey(kind), order.uid, nowMs()),
 });
 
 /** As it was read by the agent. The graph changes its objects in place. */

@@ -44,9 +44,12 @@ export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judg
   if ('kind' in candidate) return candidate;
   const time = clock.at(nowMs());
   if (time === null) return clockUnbelieved();
-  const outcome = conclude(candidate, podSettingsOf(record.policy, approvals), circumstancesOf(asked, pods), [
-    act.because,
-  ]);
+  const outcome = conclude(
+    candidate,
+    podSettingsOf(record.policy, approvals),
+    circumstancesOf(asked, { because: act.because, pods }),
+    [act.because],
+  );
   const isUnchanged = object.resourceVersion === order.item.object.resourceVersion;
   if (outcome.kind !== 'remove' || outcome.rule !== order.item.rule) return refusedBy(outcome, isUnchanged);
   const mark = isFinal(candidate) ? null : markOf(act.because, object.generation, time.earliestMs);
@@ -130,12 +133,12 @@ async function nodeOf(name: string, asked: Asked, { because, pods }: Ordered): P
 
 /** How many have ended only an agent knows; without one it relies on the decision, and on the limits (cluster J3). */
 function circumstancesOf(
-  { record, approvals, removals, index, nowMs }: Asked,
-  pods: PodIndex | null,
+  { record, approvals, removals, order, index, nowMs }: Asked,
+  { because, pods }: Ordered,
 ): PodCircumstances {
   const settings = podSettingsOf(record.policy, approvals);
   const totals = pods?.totals() ?? null;
-  const goneWithNodes = removals.of(kindKey(NODE), nowMs()) + 1;
+  const goneWithNodes = because === 'node-gone' ? removals.beside(kindKey(NODE), order.uid, nowMs()) + 1 : 0;
   return {
     isExcess:
       totals === null ? settings.terminatedPodGcThreshold > 0 : excessCount(totals.terminated, settings) > 0,

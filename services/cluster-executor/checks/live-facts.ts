@@ -23,7 +23,7 @@ export interface Look {
   /** `null` where the process has no graph of the cluster. */
   readonly index: ClusterIndex | null;
   readonly orphaned: Pick<OrphanedOwners, 'has'>;
-  /** How much this executor deleted in the past hour for an owner, and for all owners of a kind. */
+  /** How much this executor deleted in the past hour for an owner, and for all owners of a kind, or has in hand beside this object. */
   readonly removed: {
     readonly forOwner: (uid: string) => number;
     readonly forKind: (kind: string) => number;

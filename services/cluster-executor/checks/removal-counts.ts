@@ -38,8 +38,10 @@ export class RemovalCounts {
   readonly #byOwner = new Map<string, HourlyCount>();
   /** By uid: removals of which nobody knows whether they came about. */
   readonly #open = new Map<string, OpenRemoval>();
-  /** By what limits them: objects that are being deleted just now. */
+  /** By what limits them: objects that are being judged or deleted just now. */
   readonly #inHand = new Map<string, Set<string>>();
+  /** By uid, the same. */
+  readonly #limiting = new Map<string, Set<string>>();
 
   /**
    * False where as many have gone as the limit allows. Otherwise the object counts, until it stays. It goes once, so it counts once
@@ -69,23 +71,50 @@ export class RemovalCounts {
 
   went(uid: string, atMs: number, owners: readonly string[]): void {
     this.#open.delete(uid);
+    this.letGo(uid);
     this.#countFor(owners, atMs);
   }
 
-  /** False where as many have gone, or are in hand, as this limit allows. Otherwise the object is in hand until it has `ended`. */
-  begin(key: string, uid: string, nowMs: number, limit: number): boolean {
+  /**
+   * How many went for this key in the past hour, or are in hand for it beside this object, which is in hand for it from now on, until
+   * it is let go: what is judged side by side must not be more together than one by one.
+   */
+  beside(key: string, uid: string, nowMs: number): number {
+    return this.of(key, nowMs) + this.#takeInHand(key, uid) - 1;
+  }
+
+  /** Nothing is done with it any more, for now. */
+  letGo(uid: string): void {
+    for (const key of this.#limiting.get(uid) ?? []) {
+      const inHand = this.#inHand.get(key);
+      inHand?.delete(uid);
+      if (inHand?.size === 0) this.#inHand.delete(key);
+    }
+    this.#limiting.delete(uid);
+  }
+
+  /** How many are in hand for it then. */
+  #takeInHand(key: string, uid: string): number {
     const inHand = this.#inHand.get(key) ?? new Set<string>();
-    if (this.of(key, nowMs) + inHand.size >= limit) return false;
     this.#inHand.set(key, inHand.add(uid));
+    const limiting = this.#limiting.get(uid) ?? new Set<string>();
+    this.#limiting.set(uid, limiting.add(key));
+    return inHand.size;
+  }
+
+  /** False where as many have gone, or are in hand, as this limit allows. Otherwise the object is in hand until it is let go. */
+  begin(key: string, uid: string, nowMs: number, limit: number): boolean {
+    const others = new Set(this.#inHand.get(key));
+    others.delete(uid);
+    if (this.of(key, nowMs) + others.size >= limit) return false;
+    this.#takeInHand(key, uid);
     return true;
   }
 
-  /** `isUnsure`: nobody knows whether it went, so it counts as gone. What certainly went is told by `went`. */
-  ended(key: string, uid: string, atMs: number, isUnsure: boolean): void {
-    const inHand = this.#inHand.get(key);
-    inHand?.delete(uid);
-    if (inHand?.size === 0) this.#inHand.delete(key);
-    if (isUnsure) this.#countFor([key], atMs);
+  /** Nobody knows whether it went, so it counts as gone. */
+  mayHaveGone(key: string, uid: string, atMs: number): void {
+    this.letGo(uid);
+    this.#countFor([key], atMs);
   }
 
   /** One that went in an earlier life of the executor. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApiRequest } from '../../../packages/kube-api/send.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
+import type { Approved } from '../../../schemas/policy/approval.ts';
 import type { ClusterIndex, ClusterPolicyInForce } from '../../../services/cluster-executor/ports.ts';
 import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
 import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../fixtures/approval.ts';
@@ -938,6 +939,22 @@ describe('limits', () => {
     expect(words).toEqual(['removed', 'removed', 'refused not-approved']);
     const other = h.api.put({ kind: SECRET, name: 'y', ownerReferences: [referenceTo('gone too')] });
     expect(await h.carryOut([itemFor(other)])).toEqual(['removed']);
+  });
+
+  test('[cluster S1, S7] nor when they are ordered at once, or as an approval says', async () => {
+    const going = async (...what: readonly Approved[]): Promise<readonly number[]> => {
+      const h = harness();
+      h.policy = clusterPolicy({ limits: { ...LIMITS, cascade: 2, cascadeOfKind: 100 } });
+      h.approvals = what.map((each) => approval(each, { ...IDENTITY, untilMs: minuteAfter(h) }));
+      const items = Array.from({ length: 12 }, (_, index) =>
+        itemFor(h.api.put({ kind: SECRET, name: `s${index}`, ownerReferences: [referenceTo('gone')] })),
+      );
+      const told = await h.carryOut(items);
+      return ['removed', 'refused not-approved'].map((word) => told.filter((each) => each === word).length);
+    };
+    expect(await going()).toEqual([2, 10]);
+    expect(await going(approvedOwner('gone', 7))).toEqual([7, 5]);
+    expect(await going(approvedOwner('gone', 12))).toEqual([12, 0]);
   });
 
   test('[cluster S1] nor for all owners of a kind', async () => {

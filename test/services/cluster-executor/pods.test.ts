@@ -263,6 +263,36 @@ test('[cluster S1, S7] without one the width of an approval is the limit of that
   expect(outcomes).toEqual([...Array.from({ length: 4 }, () => 'removed'), 'refused not-approved']);
 });
 
+test('[cluster S1, S7] of pods that are ordered at once no more go than the limit or an approval says', async () => {
+  const limits = { cascade: 1, cascadeOfKind: 2, removalsPerHour: 100 };
+  const going = async (...what: readonly Approved[]): Promise<number> => {
+    const h = podHarness({ limits });
+    h.approvals = what.map((each) => approval(each, LASTING));
+    const pods = Array.from({ length: 12 }, (_, index) => put(h.api, { name: `p${index}` }));
+    const told = await h.carryOut(pods.map((pod) => orderOf(pod, 'node-gone')));
+    expect(told.filter((each) => each !== 'removed')).toEqual(
+      Array.from(
+        { length: h.api.objects.filter(({ kind }) => kind === POD).length },
+        () => 'refused not-approved',
+      ),
+    );
+    return told.filter((each) => each === 'removed').length;
+  };
+  expect(await going()).toBe(2);
+  expect(await going(approvedPods(5))).toBe(5);
+  expect(await going(approvedPods(12))).toBe(12);
+});
+
+test('[cluster S1] what was refused, or could not be deleted, takes no place of what may go', async () => {
+  const h = podHarness({ limits: { cascade: 1, cascadeOfKind: 2, removalsPerHour: 100 } });
+  const pods = ['a', 'b', 'c', 'd'].map((name) => orderOf(put(h.api, { name }), 'node-gone'));
+  h.api.fault = ({ method }) => (method === 'PATCH' ? { status: 403, body: '{}' } : null);
+  const failed = await h.carryOut(pods);
+  expect(failed.toSorted().slice(0, 2)).toEqual(['failed forbidden', 'failed forbidden']);
+  h.api.fault = () => null;
+  expect((await h.carryOut(pods)).filter((each) => each === 'removed')).toHaveLength(2);
+});
+
 test('[cluster S7] of pods that are held by their kind the very ones go that are approved', async () => {
   const h = podHarness({ heldKinds: ['Pod'] });
   h.approvals = [approval(approvedObjects('Pod', 'a'), LASTING)];
