@@ -70,6 +70,21 @@ const KNOWN: Readonly<Record<number, Known>> = {
     why: 'o25 has waited for its dependents before any of them is made; FleetGC is later, and takes them along',
     ids: [28, 35, 37],
   },
+  391: {
+    rule: 'C8',
+    why: 'o35 lists o28 twice in that way, so o28 waits for ever',
+    ids: [28],
+  },
+  407: {
+    rule: 'B5',
+    why: 'o4 waited for dependents once; to kube-controller-manager it does so for ever, and o3 is unblocked as if in a ring',
+    ids: [0, 3],
+  },
+  410: {
+    rule: 'E1',
+    why: 'o115 is to orphan, and right after that to go in the foreground; kube-controller-manager has let its dependents go by then',
+    ids: [117, 122, 126, 132],
+  },
 };
 
 /** The history with what is known of it. */
