@@ -2,7 +2,6 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
-import { kindKey, ownerKey } from '../checks/count-keys.ts';
 import { judgeExpiry } from '../checks/judge-expiry.ts';
 import { judgeOwnership } from '../checks/judge-ownership.ts';
 import { judgePod } from '../checks/judge-pod.ts';
@@ -156,7 +155,7 @@ export class Attempt {
 
   /** A removal counts from before it is asked for; only where it is certain that nothing went it does not. */
   async #remove(
-    { record, leaving, within }: Judgement,
+    { record, countsFor, within }: Judgement,
     remove: () => Promise<Stop | Conflict>,
   ): Promise<Stop | Conflict> {
     const { removals, nowMs } = this.#parts;
@@ -174,11 +173,7 @@ export class Attempt {
     }
     const end = await remove();
     if (within !== null && isUnsure(end)) removals.mayHaveGone(within.key, uid, nowMs());
-    if (isDone(end))
-      removals.went(uid, takenAtMs, [
-        ...leaving.flatMap((owner) => [ownerKey(owner.uid), kindKey(owner.kind)]),
-        ...(within === null ? [] : [within.key]),
-      ]);
+    if (isDone(end)) removals.went(uid, takenAtMs, [...countsFor, ...(within === null ? [] : [within.key])]);
     else if (!isUnsure(end)) removals.stays(uid);
     return end;
   }

@@ -35,7 +35,7 @@ export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judg
       action: act,
       record,
       approvals,
-      leaving: [],
+      countsFor: [],
       within: withinOf(act, record),
     }
   );

@@ -42,8 +42,11 @@ async function conclusionOf(
     },
   );
   if ('kind' in action) return action;
-  const leaving = leavingOwners(facts.candidates[0]?.references ?? []);
-  return { kind, object, action, record, approvals, leaving, within: null };
+  const countsFor = leavingOwners(facts.candidates[0]?.references ?? []).flatMap((owner) => [
+    ownerKey(owner.uid),
+    kindKey(owner.kind),
+  ]);
+  return { kind, object, action, record, approvals, countsFor, within: null };
 }
 
 /** From the graph where there is one: if it is behind, the API server refuses the deed, and the object is read. */

@@ -15,7 +15,7 @@ import { excessCount } from '../../pod-gc/rules/excess.ts';
 import { isFinal } from '../../pod-gc/rules/pod-state.ts';
 import { podSettingsOf } from '../../pod-gc/rules/settings.ts';
 import type { PodIndex } from '../ports.ts';
-import { kindKey } from './count-keys.ts';
+import { PODS_OF_MISSING_NODES } from './count-keys.ts';
 import { type Asked, clockUnbelieved, type Judgement, type PodMark, unreadable } from './judgement.ts';
 import { later, refused, type Stop, settled } from './stop.ts';
 
@@ -59,7 +59,7 @@ export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judg
     action: { ...act, mark },
     approvals,
     record,
-    leaving: leavingNode(act.because, candidate.node),
+    countsFor: act.because === 'node-gone' ? [PODS_OF_MISSING_NODES] : [],
     within: null,
   };
 }
@@ -138,7 +138,8 @@ function circumstancesOf(
 ): PodCircumstances {
   const settings = podSettingsOf(record.policy, approvals);
   const totals = pods?.totals() ?? null;
-  const goneWithNodes = because === 'node-gone' ? removals.beside(kindKey(NODE), order.uid, nowMs()) + 1 : 0;
+  const goneWithNodes =
+    because === 'node-gone' ? removals.beside(PODS_OF_MISSING_NODES, order.uid, nowMs()) + 1 : 0;
   return {
     isExcess:
       totals === null ? settings.terminatedPodGcThreshold > 0 : excessCount(totals.terminated, settings) > 0,
@@ -147,8 +148,6 @@ function circumstancesOf(
   };
 }
 
-const NODE = 'Node';
-
 const DISRUPTION = { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' } as const;
 
 /** What a pod is told before it goes that has not ended by itself (cluster J2, J8). */
@@ -156,10 +155,6 @@ const markOf = (because: PodRemovalCause, observedGeneration: number | null, atM
   disruption: because === 'node-gone' ? { ...DISRUPTION, atMs } : null,
   observedGeneration,
 });
-
-/** What goes with a node counts for it, and for all nodes (cluster S1). */
-const leavingNode = (because: PodRemovalCause, node: PodNode): Judgement['leaving'] =>
-  because === 'node-gone' && node.state === 'missing' ? [{ uid: `node ${node.name}`, kind: NODE }] : [];
 
 function refusedBy(outcome: PodOutcome, isUnchanged: boolean): Stop {
   const told = Object.entries(outcome.facts).map(([name, value]) => `${name}: ${String(value)}`);

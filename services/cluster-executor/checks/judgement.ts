@@ -56,8 +56,8 @@ export interface Judgement extends Permission {
   readonly kind: ServedKind;
   readonly object: ObjectMetadata;
   readonly action: JudgedAction;
-  /** Owners that let it go, and their kinds. */
-  readonly leaving: readonly { readonly uid: string; readonly kind: string }[];
+  /** What limits it counts for when it goes, by their keys (cluster S1). */
+  readonly countsFor: readonly string[];
   /** How many like it may go in an hour, beside the limit for all; `null` for no such limit (cluster S10). */
   readonly within: { readonly key: string; readonly limit: number } | null;
 }

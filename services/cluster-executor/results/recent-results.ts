@@ -1,6 +1,6 @@
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
-import { ownerKey, ruleKey } from '../checks/count-keys.ts';
+import { ownerKey, PODS_OF_MISSING_NODES, ruleKey } from '../checks/count-keys.ts';
 import type { ResultEvent } from './outbox.ts';
 
 type OutcomeName = ClusterObjectOutcome['outcome'];
@@ -9,7 +9,7 @@ type OutcomeName = ClusterObjectOutcome['outcome'];
 export interface EarlierRemoval {
   /** By the API server's clock. */
   readonly serverMs: number;
-  /** Owners, and the rule of a policy, for which it counts, each by its key. */
+  /** Owners, the rule of a policy, and missing nodes, for which it counts, each by its key. */
   readonly countsFor: readonly string[];
 }
 
@@ -75,16 +75,21 @@ class RecentReading implements RecentResults {
 type ObjectResults = Extract<ResultEvent, { type: 'fleetgc.cluster.object-results' }>;
 
 function removalOf({ at }: ObjectResults, told: ObjectResults['objects'][number]): readonly EarlierRemoval[] {
-  const { result, owners, ownRule } = told;
+  const { result, owners, ownRule, node, action } = told;
   const hasGone = result.outcome === 'removed' || result.outcome === 'accepted';
   if (!isRemoval(told) || !hasGone || at === null) return [];
   const forOwners = owners
     .filter(({ found }) => found === 'absent' || found === 'waiting')
     .map(({ uid }) => ownerKey(uid));
+  const isOfMissingNode = action === 'remove-pod' && node?.found === 'absent';
   return [
     {
       serverMs: at.serverMs,
-      countsFor: [...forOwners, ...(ownRule === undefined ? [] : [ruleKey(ownRule)])],
+      countsFor: [
+        ...forOwners,
+        ...(ownRule === undefined ? [] : [ruleKey(ownRule)]),
+        ...(isOfMissingNode ? [PODS_OF_MISSING_NODES] : []),
+      ],
     },
   ];
 }

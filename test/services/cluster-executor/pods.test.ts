@@ -5,6 +5,7 @@ import { PodRemovalCause } from '../../../schemas/events/pod-removal.ts';
 import type { Approved } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { ClusterIndex, PodIndex } from '../../../services/cluster-executor/ports.ts';
+import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
 import { approval, approvedObjects, approvedOwners, approvedPods } from '../../fixtures/approval.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { manualTime } from '../../support/manual-time.ts';
@@ -281,6 +282,26 @@ test('[cluster S1, S7] of pods that are ordered at once no more go than the limi
   expect(await going()).toBe(2);
   expect(await going(approvedPods(5))).toBe(5);
   expect(await going(approvedPods(12))).toBe(12);
+});
+
+test('[cluster S1, S7] that count outlives a restart, and what else goes with nodes is not in it', async () => {
+  const limits = { cascade: 100, cascadeOfKind: 2, removalsPerHour: 100 };
+  const collectors: ClusterPolicy['collectors'] = [COLLECTOR, 'garbage-collector-controller'];
+  const first = podHarness({ limits });
+  first.approvals = [approval(approvedPods(4), LASTING)];
+  for (const name of ['a', 'b', 'c'])
+    expect(await first.carryOut([orderOf(put(first.api, { name }), 'node-gone')])).toEqual(['removed']);
+  await first.stop();
+  const second = harness({ recent: recentResults(first.results) }, PREPARED);
+  second.policy = policyOf({ limits, collectors });
+  second.approvals = [approval(approvedPods(4), LASTING)];
+  const ofNode = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' };
+  const lease = second.api.put({ kind: kindNamed('ConfigMap'), name: 'l', ownerReferences: [ofNode] });
+  expect(await second.carryOut([itemFor(lease)])).toEqual(['removed']);
+  const outcomes: string[] = [];
+  for (const name of ['d', 'e'])
+    outcomes.push(...(await second.carryOut([orderOf(put(second.api, { name }), 'node-gone')])));
+  expect(outcomes).toEqual(['removed', 'refused not-approved']);
 });
 
 test('[cluster S1] what was refused, or could not be deleted, takes no place of what may go', async () => {
