@@ -1,6 +1,6 @@
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
+import { jsonText, yamlText } from './printable-documents.ts';
 
 /** For verbs that print a result: a table for people, or the whole of it for machines. */
 export const outputOptions = {
@@ -19,8 +19,8 @@ export interface Result {
 }
 
 export function formatResult(format: OutputFormat, { value, lines }: Result): string {
-  if (format === 'json') return JSON.stringify(value, null, 2);
-  if (format === 'yaml') return stringify(value, { lineWidth: 0 }).trimEnd();
+  if (format === 'json') return jsonText(value);
+  if (format === 'yaml') return yamlText(value).trimEnd();
   return lines.join('\n');
 }
 

@@ -3,6 +3,7 @@ import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
 import { readReportingNodes } from '../../services/fleet-status/reporting-nodes.ts';
+import { jsonText } from '../framework/printable-documents.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
@@ -33,7 +34,7 @@ export const verb = defineVerb({
     warnOfUnreadable(stored, logger);
     const found = fleetNodes(reporting, stored.sets.node, nowMs);
     if (found.unreadable > 0) logger.warn(`${found.unreadable} records could not be read, and are left out`);
-    if (output === 'json') return await context.write(`${JSON.stringify(found, null, 2)}\n`);
+    if (output === 'json') return await context.write(`${jsonText(found)}\n`);
     if (found.nodes.length === 0) return logger.info('No node was heard in the last day.');
     await context.write(
       nodeLines(found, output === 'wide')

@@ -6,6 +6,7 @@ import { withMeta } from '../../../packages/process/options/options.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../services/audit/report/make-report.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
+import { jsonText } from '../../framework/printable-documents.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
@@ -77,7 +78,7 @@ type Form = (report: AuditReport, which: WhichParts) => string;
 const FORMS: Readonly<Record<'markdown' | 'html' | 'json' | 'ndjson', Form>> = {
   markdown: reportMarkdown,
   html: reportHtml,
-  json: (report) => JSON.stringify(report, null, 2),
+  json: jsonText,
   ndjson: reportNdjson,
 };
 
