@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
+import { listObjects } from '../../../packages/kube-api/list.ts';
 import { readObject } from '../../../packages/kube-api/read.ts';
 import { deleteObject, patchMetadata } from '../../../packages/kube-api/write.ts';
 import { pause } from '../../../packages/process/backoff.ts';
@@ -186,4 +187,25 @@ test('[cluster D17, G7] an owner that waits is told when nobody blocks it', asyn
   await remove('blocker', 'Background');
   const { object } = await told('waiting', () => true);
   expect(object.finalizers).toEqual(['foregroundDeletion']);
+});
+
+test('[cluster I8] roles whose names are longer than any that is read, or hold what a terminal reads, keep nobody from reading the others', async () => {
+  const group = 'rbac.authorization.k8s.io';
+  const resource = { group, version: 'v1', resource: 'roles', namespaced: true };
+  const odd = 'x \u001b[2J\n\'"$(id); y';
+  for (const name of ['a'.repeat(400), odd, 'of-nobody']) {
+    const body = JSON.stringify({ apiVersion: `${group}/v1`, kind: 'Role', metadata: { name }, rules: [] });
+    const path = `/apis/${group}/v1/namespaces/default/roles`;
+    expect((await connection.call({ method: 'POST', path, body })).status).toBe(201);
+  }
+  const names: string[] = [];
+  const outcome = await listObjects(
+    connection,
+    { resource, form: METADATA_FORM },
+    (page) => names.push(...page.map(({ name }) => name)),
+    stop.signal,
+  );
+  expect(outcome.kind).toBe('complete');
+  expect(names).toEqual(expect.arrayContaining([odd, 'of-nobody']));
+  expect(names.filter((name) => name.length > 320)).toEqual([]);
 });
