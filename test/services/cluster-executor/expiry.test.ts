@@ -382,6 +382,16 @@ describe('[cluster S10] no more go by a rule in an hour than it says', () => {
     expect(await carryOut(orders)).toEqual(['removed', 'removed']);
   });
 
+  test('[cluster M12] one that changed before the deed, and is judged again, counts once', async () => {
+    const { api, carryOut } = expiring({ rules: [{ ...RULE, removalsPerHour: 1 }] });
+    let changes = 0;
+    api.beforeWrite = () => {
+      if (changes++ === 0) api.touch('a');
+    };
+    expect(await carryOut([byRule(putSecret(api, 'a'))])).toEqual(['removed']);
+    expect(changes).toBe(2);
+  });
+
   test('what failed for certain does not count', async () => {
     const { api, carryOut } = expiring({ rules });
     api.fault = ({ method }) => (method === 'DELETE' ? { status: 403, body: '{}' } : null);
