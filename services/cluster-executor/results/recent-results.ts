@@ -43,9 +43,14 @@ class RecentReading implements RecentResults {
   readonly objects = new Map<string, Map<string, OutcomeName>>();
   readonly removals: EarlierRemoval[] = [];
   readonly orphaned = new Set<string>();
+  /** Objects of commands whose removal is counted. */
+  readonly #counted = new Set<string>();
 
   take(event: ResultEvent): void {
-    if (event.type === 'fleetgc.cluster.object-results') this.#takeOrphaned(event);
+    if (event.type === 'fleetgc.cluster.object-results') {
+      this.#takeOrphaned(event);
+      this.#takeRemovals(event);
+    }
     // After its result nothing more is said of a command that is news.
     if (this.answered.has(event.commandId)) return;
     if (event.type === 'fleetgc.cluster.object-results') {
@@ -62,12 +67,21 @@ class RecentReading implements RecentResults {
       if (action === 'finish' && rule === 'E3') this.orphaned.add(object.uid);
   }
 
+  /** Also where another executor told before that it refused the command, or found the object gone. */
+  #takeRemovals(event: ObjectResults): void {
+    for (const told of event.objects) {
+      const name = JSON.stringify([event.commandId, told.object.uid]);
+      if (this.#counted.has(name)) continue;
+      const removed = removalOf(event, told);
+      if (removed.length > 0) this.#counted.add(name);
+      this.removals.push(...removed);
+    }
+  }
+
   #takeObjects(event: ObjectResults): void {
     const known = this.objects.get(event.commandId) ?? new Map<string, OutcomeName>();
-    for (const told of event.objects.filter(({ object }) => !known.has(object.uid))) {
-      known.set(told.object.uid, told.result.outcome);
-      this.removals.push(...removalOf(event, told));
-    }
+    for (const { object, result } of event.objects)
+      if (!known.has(object.uid)) known.set(object.uid, result.outcome);
     this.objects.set(event.commandId, known);
   }
 }

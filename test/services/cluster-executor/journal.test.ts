@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { TRUST_OFF } from '../../../packages/trust/trust.ts';
-import { ClusterCommandResult } from '../../../schemas/events/cluster-result.ts';
+import { ClusterCommandResult, type ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
 import { earliestNow, readRecentResults } from '../../../services/cluster-executor/read-recent-results.ts';
 import { refuseRejected } from '../../../services/cluster-executor/rejections.ts';
+import { recentResults } from '../../../services/cluster-executor/results/recent-results.ts';
 import { CLUSTER, clusterCommandResult, clusterObjectResults } from '../../fixtures/cluster.ts';
 import { onLog, outgoing } from '../../support/logs/log-record.ts';
 import { timedLog } from '../audit/support/timed-log.ts';
@@ -31,6 +32,20 @@ test('an executor learns from its results of the past hour what was done and tol
   expect([...recent.objects.keys()]).toEqual(['half']);
   expect(recent.removals.length).toBe(2);
 });
+
+const objectsThat = (result: ClusterObjectOutcome) =>
+  clusterObjectResults().objects.map((told) => ({ ...told, result }));
+
+test.each([
+  ['found it gone', () => [clusterObjectResults({ objects: objectsThat({ outcome: 'not-found' }) })]],
+  ['refused the command', () => [clusterCommandResult()]],
+] as const)(
+  'what went counts once for the limit of the hour, also where another executor told before that it %s',
+  (_, before) => {
+    const gone = clusterObjectResults({ objects: objectsThat({ outcome: 'removed' }) });
+    expect(recentResults([...before(), gone, gone, clusterCommandResult()]).removals).toHaveLength(1);
+  },
+);
 
 test.each([
   { what: 'ahead', offMs: HOUR_MS, isFrom: 0 },
