@@ -113,10 +113,12 @@ const UNAUTHORIZED = 401;
 /** Why nothing was done of what was asked, where it is because of the credentials; `null` for all else. */
 export function rejectionIn(sent: Sent): Rejection | null {
   if ('response' in sent) return sent.response.statusCode === UNAUTHORIZED ? 'we-are-unknown' : null;
-  const code = codeOf(sent.error.cause);
-  if (UNVERIFIED.has(code)) return 'server-is-unknown';
-  return /^ERR_SSL_.*ALERT.*CERTIFICATE/.test(code) ? 'we-are-unknown' : null;
+  if (isUnverified(sent.error)) return 'server-is-unknown';
+  return /^ERR_SSL_.*ALERT.*CERTIFICATE/.test(codeOf(sent.error.cause)) ? 'we-are-unknown' : null;
 }
+
+/** Nothing was asked, since nobody vouches for the certificate of who would have answered. */
+export const isUnverified = ({ cause }: FleetGcError): boolean => UNVERIFIED.has(codeOf(cause));
 
 /** What OpenSSL says of a certificate that nobody vouches for. */
 const UNVERIFIED: ReadonlySet<string> = new Set([

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { isUnverified } from '../../packages/kube-api/send.ts';
 import { type FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 
 /** These pass by no waiting: the API server does not know us. */
@@ -10,7 +11,8 @@ const PASSING_FAILURES = 1;
 export class ToldFailures {
   readonly #logger: Pick<Logger, 'error' | 'warn'>;
   #failures = 0;
-  #isTold = false;
+  /** A wrong certificate is told also where an API server that was away comes back with it. */
+  #told: 'certificate' | 'other' | null = null;
 
   constructor(logger: Pick<Logger, 'error' | 'warn'>) {
     this.#logger = logger;
@@ -21,15 +23,16 @@ export class ToldFailures {
     const error = toFleetGcError(thrown);
     if (!error.retry) throw error;
     this.#failures++;
-    const lasts = LASTING.includes(error.code) || this.#failures > PASSING_FAILURES;
-    if (lasts && !this.#isTold) {
-      this.#isTold = true;
+    const why = isUnverified(error) ? 'certificate' : 'other';
+    const lasts = why === 'certificate' || LASTING.includes(error.code) || this.#failures > PASSING_FAILURES;
+    if (lasts && this.#told !== why) {
+      this.#told = why;
       this.#logger.error({ err: error }, text);
     } else this.#logger.warn({ err: error }, text);
   }
 
   answered(): void {
     this.#failures = 0;
-    this.#isTold = false;
+    this.#told = null;
   }
 }

@@ -26,8 +26,11 @@ export class Definitions {
   }
 
   /** Whether objects say that a kind is there which discovery does not tell (cluster I9). */
-  isDefined({ resource, group, version }: ResourceKind): boolean {
-    return this.#definitions.has(`${resource}.${group}`) || this.#isServedByOthers(version, group);
+  isDefined(kind: ResourceKind): boolean {
+    const { resource, group, version } = kind;
+    if (this.#definitions.has(`${resource}.${group}`)) return true;
+    // No service stands for the group of services itself.
+    return isSameKind(kind, API_SERVICE) ? this.#services.size > 0 : this.#isServedByOthers(version, group);
   }
 
   /** The definition of the kind is being deleted, and its objects with it (cluster S3). */
