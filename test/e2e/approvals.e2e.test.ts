@@ -263,14 +263,19 @@ test(
 test(
   'nothing that a part said, wrote to the event log, or that is archived, holds a token or a private key',
   async () => {
-    const { token } = await knownBy(fleet.file('kubeconfig'));
-    if (token === null) throw new Error('the API server is not asked with a token');
+    const tokens = await Promise.all(
+      (['agent', 'executor'] as const).map(async (half): Promise<Secret> => {
+        const { token } = await knownBy(fleet.kubeconfig(half));
+        if (token === null) throw new Error('the API server is not asked with a token');
+        return { file: `kubeconfig of the ${half}`, value: token };
+      }),
+    );
     const keyOf = (name: string): Secret => ({
       file: name,
       value: readFileSync(fleet.file(`${name}.pem`), 'utf8').split('\n')[1] ?? '',
     });
     const secrets: readonly Secret[] = [
-      { file: 'kubeconfig', value: token },
+      ...tokens,
       ...['root', 'operator', 'decider', 'cluster', 'pauser'].map(keyOf),
     ];
     const archive = fleet.file('archive');

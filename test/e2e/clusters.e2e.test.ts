@@ -76,7 +76,7 @@ test(
 );
 
 test(
-  '[cluster D15] each part is killed while the others work, and begins again: gone once, nothing lost',
+  '[cluster D15] scenario 12: each part is killed while the others work, and begins again: gone once, nothing lost',
   async () => {
     for (const [role, part] of Object.entries(parts)) {
       await part.kill();
@@ -91,7 +91,7 @@ test(
 );
 
 test(
-  '[cluster D15] an executor that is killed in the middle of its work finishes it when it begins again',
+  '[cluster D15] scenario 12: an executor that is killed in the middle of its work finishes it when it begins again',
   async () => {
     const names = await family('wide', 120);
     await fleet.configMaps.remove('wide');
@@ -133,7 +133,7 @@ test(
 );
 
 test(
-  'two agents and two executors at once do what one of each does',
+  'scenario 12: two agents and two executors at once do what one of each does',
   async () => {
     const apart = ['--lease-namespace', 'none'];
     const [agent, executor] = [fleet.agent(...apart), fleet.executor(...apart)];

@@ -119,6 +119,28 @@ test('[cluster S2] what is held by its kind cannot be deleted, and all else can'
   expect((await executor.call({ method: 'DELETE', path: '/api/v1/namespaces/held' })).status).toBe(403);
 });
 
+test('[cluster D11, S2] references of what the account may not delete stay as they are: admission refuses to change them', async () => {
+  const gone = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    name: 'gone',
+    uid: 'b1e0d0f5-8ac6-4d2f-8a53-6ef4d44aa7ff',
+  };
+  const metadata = { name: 'owned', ownerReferences: [gone] };
+  const path = '/api/v1/namespaces/owned';
+  await admin.call({ method: 'POST', path: '/api/v1/namespaces', body: JSON.stringify({ metadata }) });
+  const { status, body } = await executor.call({
+    method: 'PATCH',
+    path,
+    contentType: 'application/merge-patch+json',
+    body: JSON.stringify({ metadata: { ownerReferences: [] } }),
+  });
+  // Its role would let it: it is OwnerReferencesPermissionEnforcement that asks whether it may delete the object.
+  expect([status, JSON.parse(body).message]).toEqual([403, expect.stringMatching(/ownerReference/i)]);
+  const live = await admin.call({ method: 'GET', path });
+  expect(JSON.parse(live.body).metadata.ownerReferences).toHaveLength(1);
+});
+
 test('replicas take turns by the Lease of their account, and may touch no other', async () => {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
   const make = (connection: ApiConnection, name: string) => {

@@ -58,6 +58,20 @@ export async function renewServer(
   writeServerKeyStore(folder);
 }
 
+/** The server keeps its key, and gets a certificate of another authority. Resolves to the path of that one. */
+export async function changeAuthority(folder: string, serverNames: readonly string[]): Promise<string> {
+  const at = (name: string): string => join(folder, name);
+  await authority(at('next-ca'));
+  const { issuer, whom } = statement(at('next-ca'), {
+    names: alternativeNames(serverNames),
+    subject: '/CN=test',
+  });
+  const files = ['-key', at('server.key'), '-out', at('server.pem')];
+  await openssl(['req', '-x509', ...files, '-days', DAYS, ...issuer, ...whom]);
+  writeServerKeyStore(folder);
+  return at('next-ca.pem');
+}
+
 function writeServerKeyStore(folder: string): string {
   const at = (name: string): string => join(folder, name);
   const path = at('server-keystore.pem');
@@ -113,8 +127,11 @@ interface Signed {
   readonly subject: string;
 }
 
-async function signed(path: string, by: string, { names, subject }: Signed): Promise<void> {
-  const issuer = ['-CA', `${by}.pem`, '-CAkey', `${by}.key`];
+/** What a certificate says. */
+function statement(
+  by: string,
+  { names, subject }: Signed,
+): { readonly issuer: readonly string[]; readonly whom: readonly string[] } {
   const whom = [
     '-subj',
     subject,
@@ -123,6 +140,11 @@ async function signed(path: string, by: string, { names, subject }: Signed): Pro
     '-addext',
     `subjectAltName=${names}`,
   ];
+  return { issuer: ['-CA', `${by}.pem`, '-CAkey', `${by}.key`], whom };
+}
+
+async function signed(path: string, by: string, what: Signed): Promise<void> {
+  const { issuer, whom } = statement(by, what);
   await openssl(['req', '-x509', ...NEW_KEY, '-days', DAYS, ...issuer, ...whom, ...output(path)]);
 }
 

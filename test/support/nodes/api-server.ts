@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { Wait } from 'testcontainers';
 import { z } from 'zod';
 import { controlOf, started, TestContainer } from '../container.ts';
-import { createTlsFiles } from '../kafka/tls-files.ts';
+import { changeAuthority, createTlsFiles } from '../kafka/tls-files.ts';
 import type { TestNetwork } from '../network.ts';
 import { patiently } from '../patience.ts';
 import { ensureToolchain } from '../toolchain/toolchain.ts';
@@ -15,6 +15,7 @@ import { API_SERVER_IMAGE } from '../toolchain/versions.ts';
 import { waitUntil } from '../wait-until.ts';
 
 const ALIAS = 'api-server';
+const NAMES = [ALIAS, '127.0.0.1'];
 const PORT = 6443;
 const START_MS = 60_000;
 const READY_MS = 60_000;
@@ -39,15 +40,16 @@ export interface ApiServer extends AsyncDisposable {
   podStatus(name: string): Promise<ApiPodStatus | null>;
   /** Deletes a pod; its kubelet sees to the rest. */
   deletePod(name: string): Promise<void>;
-  /** PEM files: who signed its certificate and those of clients; the certificate with its key, which it takes up when written. */
+  /** PEM files: who signed its first certificate and those of clients. */
   readonly files: {
     readonly authority: string;
-    readonly servingCertificate: string;
     /** As `createClient` wants it. */
     readonly directory: string;
   };
   /** Ends it and its etcd, and starts both again. Resolves when it answers. */
   restart(between?: () => Promise<void>): Promise<void>;
+  /** The same, with a certificate of another authority from then on. Resolves to the PEM file of that one. */
+  changeAuthority(): Promise<string>;
 }
 
 /** An object of a kind whose plural is its name and an s, as all that FleetGC prints. */
@@ -90,7 +92,7 @@ export async function startApiServer(
   await using stack = new AsyncDisposableStack();
   const files = mkdtempSync(join(tmpdir(), 'fleetgc-api-server-'));
   stack.defer(() => rmSync(files, { recursive: true, force: true }));
-  const { authority, serverKeyStore } = await createTlsFiles(files, [ALIAS, '127.0.0.1']);
+  const { authority, serverKeyStore } = await createTlsFiles(files, NAMES);
   const tokens = join(files, 'tokens.csv');
   writeFileSync(tokens, `${TOKEN},admin,admin,system:masters\n`);
   const running = await started(
@@ -114,18 +116,26 @@ export async function startApiServer(
   );
   const control = await controlOf(running.getId());
   stack.defer(control.remove);
-  const ca = readFileSync(authority);
+  let ca = readFileSync(authority);
   const local = `https://127.0.0.1:${running.getMappedPort(PORT)}`;
-  const call = caller(local, ca);
+  const call = caller(local, () => ca);
   const ready = () =>
     waitUntil('the API server to have its namespaces', READY_MS, async () => {
       return (await call('GET', NAMESPACE).catch(() => null)) !== null;
     });
   await ready();
+  const restart: ApiServer['restart'] = async (between = async () => undefined) => {
+    await control.stop();
+    await between();
+    await control.start();
+    await ready();
+  };
   const owned = stack.move();
   return {
     kubeconfig: kubeconfigOf(`https://${ALIAS}:${PORT}`, ca),
-    localKubeconfig: kubeconfigOf(local, ca),
+    get localKubeconfig() {
+      return kubeconfigOf(local, ca);
+    },
     accountKubeconfig: async (namespace, name) => {
       const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
       const { status } = TokenAnswer.parse(await call('POST', path, { spec: {} }));
@@ -142,12 +152,15 @@ export async function startApiServer(
       const found = await call('GET', `${NAMESPACE}/pods/${name}`);
       return found === null ? null : ApiPod.parse(found).status;
     },
-    files: { authority, servingCertificate: serverKeyStore, directory: files },
-    restart: async (between = async () => undefined) => {
-      await control.stop();
-      await between();
-      await control.start();
-      await ready();
+    files: { authority, directory: files },
+    restart,
+    changeAuthority: async () => {
+      let next = '';
+      await restart(async () => {
+        next = await changeAuthority(files, NAMES);
+        ca = readFileSync(next);
+      });
+      return next;
     },
     deletePod: async (name) => void (await call('DELETE', `${NAMESPACE}/pods/${name}`)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -200,7 +213,7 @@ const kubeconfigOf = (server: string, ca: Buffer, token = TOKEN): unknown => ({
 /** Resolves to the answer's body, `null` where there is none such. */
 type Call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<unknown>;
 
-function caller(base: string, ca: Buffer): Call {
+function caller(base: string, authority: () => Buffer): Call {
   const authorization = `Bearer ${TOKEN}`;
   return async (method, path, body) => {
     const headers = {
@@ -209,7 +222,7 @@ function caller(base: string, ca: Buffer): Call {
     };
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const signal = AbortSignal.timeout(patiently(REQUEST_MS));
-    request(new URL(path, base), { method, ca, headers, signal }, resolve)
+    request(new URL(path, base), { method, ca: authority(), headers, signal }, resolve)
       .on('error', reject)
       .end(body === undefined ? undefined : JSON.stringify(body));
     const response = await promise;

@@ -4,6 +4,7 @@ import {
   Agent,
   createServer,
   request as httpRequest,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
@@ -53,6 +54,8 @@ export interface FaultProxy extends AsyncDisposable {
   /** Path and query of all that was asked since the last call. */
   takeAsked(): readonly string[];
   spoilWatch(resource: string, fault: WatchFault): void;
+  /** What watches of a resource tell waits until what is returned is called. */
+  holdWatches(resource: string): () => void;
   /** The second page of each of the next lists has expired; so many times. */
   expireSecondPages(resource: string, times: number): void;
   /** Asked of each request, until what is returned is called. The first that does not let it pass counts. */
@@ -67,6 +70,8 @@ export interface FaultProxy extends AsyncDisposable {
   withoutBookmarks: boolean;
   /** What watches tell comes so much later. */
   delayMs: number;
+  /** So much later is the time that answers bear. */
+  clockAheadMs: number;
 }
 
 const Kubeconfig = z.looseObject({
@@ -98,6 +103,7 @@ class SpoilingProxy implements FaultProxy {
   pageObjects: number | null = null;
   withoutBookmarks = false;
   delayMs = 0;
+  clockAheadMs = 0;
   #upstream: URL;
   readonly #agent: Agent;
   readonly #request: typeof httpRequest;
@@ -105,6 +111,7 @@ class SpoilingProxy implements FaultProxy {
     this.#serve(request, response).catch(() => response.destroy());
   });
   readonly #watches = new Set<Watch>();
+  readonly #held = new Map<string, Promise<void>>();
   readonly #expiring = new Map<string, number>();
   readonly #intercepting = new Set<(asked: Asked) => Promise<Fate> | Fate>();
   #asked: string[] = [];
@@ -137,6 +144,15 @@ class SpoilingProxy implements FaultProxy {
 
   spoilWatch(resource: string, fault: WatchFault): void {
     for (const watch of this.#watches) if (watch.resource === resource) watch.fault = fault;
+  }
+
+  holdWatches(resource: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held.set(resource, promise);
+    return () => {
+      this.#held.delete(resource);
+      resolve();
+    };
   }
 
   expireSecondPages(resource: string, times: number): void {
@@ -186,9 +202,15 @@ class SpoilingProxy implements FaultProxy {
     const answer = await this.#ask(request, url);
     response.once('close', () => answer.destroy());
     if (!isAnswered) return void response.destroy();
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    response.writeHead(answer.statusCode ?? 502, this.#timed(answer.headers));
     if (url.searchParams.get('watch') === 'true') await this.#tell(answer, response, resource);
     else answer.pipe(response);
+  }
+
+  #timed(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+    const { date } = headers;
+    if (date === undefined || this.clockAheadMs === 0) return headers;
+    return { ...headers, date: new Date(Date.parse(date) + this.clockAheadMs).toUTCString() };
   }
 
   #isExpired(resource: string): boolean {
@@ -222,6 +244,7 @@ class SpoilingProxy implements FaultProxy {
     try {
       for await (const line of linesOf(answer, MAX_LINE_BYTES)) {
         if (this.withoutBookmarks && line.includes('"type":"BOOKMARK"')) continue;
+        await this.#held.get(resource);
         if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs));
         if (watch.fault !== null) return spoil(response, watch.fault, line);
         response.write(`${line.toString('utf8')}\n`);

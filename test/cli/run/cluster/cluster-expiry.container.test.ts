@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type ApiConnection, apiConnection } from '../../../../packages/kube-api/connection.ts';
-
-import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
+import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
 import { CERTIFICATE_REQUEST } from '../../../fixtures/certificate.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
-import { accessBy } from '../../../support/nodes/api-access.ts';
 import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
+import { ClusterAccounts } from '../../../support/nodes/cluster-account.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { inProcess } from '../../fleetgc.ts';
@@ -22,25 +19,17 @@ const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
 let network: TestNetwork;
 let server: ApiServer;
+let accounts: ClusterAccounts;
 let connection: ApiConnection;
-let files: string;
-let kubeconfig: string;
 
 beforeAll(async () => {
   network = await createNetwork();
   server = await startApiServer(network);
-  files = mkdtempSync(join(tmpdir(), 'fleetgc-cluster-expiry-'));
-  kubeconfig = join(files, 'kubeconfig');
-  writeFileSync(kubeconfig, stringify(server.localKubeconfig));
-  connection = apiConnection({
-    access: accessBy(kubeconfig),
-    clock: new ServerClock(),
-    nowMs: () => performance.now(),
-    userAgent: 'fleetgc/test',
-  });
+  accounts = new ClusterAccounts(server);
+  connection = accounts.connection(accounts.admin);
 });
 afterAll(async () => {
-  rmSync(files, { recursive: true, force: true });
+  accounts?.[Symbol.dispose]();
   connection?.[Symbol.dispose]();
   await server?.[Symbol.asyncDispose]();
   await network?.[Symbol.asyncDispose]();
@@ -101,10 +90,14 @@ async function there(path: string) {
   return status === 404 ? null : JSON.parse(body).metadata;
 }
 
-function startRun(policy: object): { readonly running: SpawnedVerb; readonly logPath: string } {
+/** With the rights that are printed for its policy, and no others. */
+async function startRun(
+  policy: object,
+): Promise<{ readonly running: SpawnedVerb; readonly logPath: string }> {
   const directory = temporaryDirectory();
   const file = join(directory, 'policy.yaml');
   writeFileSync(file, stringify({ kind: 'ClusterPolicy', name: 'clusters', ...policy }));
+  const kubeconfig = await accounts.account('run', '--policy', file);
   const logPath = join(directory, 'log.db');
   const running = spawnVerb(
     ...['cluster', 'run', '--cluster', 'c1', '--kubeconfig', kubeconfig],
@@ -127,7 +120,7 @@ test('[cluster K1, K4, K6] Jobs go when their TTL is over, foreground, and no ot
   await finishedJob('without');
   await finishedJob('long', { ttlSecondsAfterFinished: 3_600 });
   await finishedJob('kept', { ttlSecondsAfterFinished: 5, annotations: { 'fleetgc.io/keep': '' } });
-  const dry = startRun({ mode: 'dry-run', collectors: COLLECTORS });
+  const dry = await startRun({ mode: 'dry-run', collectors: COLLECTORS });
   await waitUntil('the dry run to tell', COLLECTED_MS, () =>
     dry.running.output.stdout.includes(
       'expiry-gc would delete batch/Job default/past, whose time is over, but this is a dry run',
@@ -136,7 +129,7 @@ test('[cluster K1, K4, K6] Jobs go when their TTL is over, foreground, and no ot
   expect(await dry.running.terminate()).toBe(0);
   expect(await there(`${JOBS}/past`)).not.toBeNull();
 
-  const { running, logPath } = startRun({ mode: 'enforce', collectors: COLLECTORS });
+  const { running, logPath } = await startRun({ mode: 'enforce', collectors: COLLECTORS });
   await waitUntil('the Job to go', COLLECTED_MS, async () => (await there(`${JOBS}/past`)) === null);
   await waitUntil('it to be told', COLLECTED_MS, () =>
     running.output.stdout.includes(
@@ -177,7 +170,7 @@ async function deniedRequest(name: string, agoSeconds: number): Promise<void> {
 test('[cluster L3, L10] certificate requests go an hour after they were denied, where the policy gives their collector', async () => {
   await deniedRequest('old', 3_700);
   await deniedRequest('young', 60);
-  const others = startRun({ mode: 'enforce', collectors: ['garbage-collector-controller'] });
+  const others = await startRun({ mode: 'enforce', collectors: ['garbage-collector-controller'] });
   await waitUntil('it to be told whose work it is', COLLECTED_MS, () =>
     others.running.output.stdout.includes(
       'expiry-gc would delete certificates.k8s.io/CertificateSigningRequest old, whose time is over, but the policy gives FleetGC no such collector',
@@ -186,7 +179,7 @@ test('[cluster L3, L10] certificate requests go an hour after they were denied, 
   expect(await others.running.terminate()).toBe(0);
   expect(await there(`${REQUESTS}/old`)).not.toBeNull();
 
-  const { running, logPath } = startRun({ mode: 'enforce', collectors: COLLECTORS });
+  const { running, logPath } = await startRun({ mode: 'enforce', collectors: COLLECTORS });
   await waitUntil('the request to go', COLLECTED_MS, async () => (await there(`${REQUESTS}/old`)) === null);
   await waitUntil('it to be told', COLLECTED_MS, () =>
     running.output.stdout.includes('certificates.k8s.io/CertificateSigningRequest old deleted (L3)'),
@@ -208,7 +201,7 @@ test('[cluster S8, S9, S10] by a rule of the policy goes what its annotation let
   await make(CONFIG_MAPS, 'ConfigMap', 'kept', { ...over, 'fleetgc.io/keep': '' });
   await make(ACCOUNTS, 'ServiceAccount', 'account', over);
   const rule = { name: 'old', kinds: ['ConfigMap', 'ServiceAccount'], removalsPerHour: 1 };
-  const { running, logPath } = startRun({ mode: 'enforce', rules: [rule] });
+  const { running, logPath } = await startRun({ mode: 'enforce', rules: [rule] });
   await waitUntil('it to go', COLLECTED_MS, async () => (await there(`${CONFIG_MAPS}/over`)) === null);
   await waitUntil('it to be told', COLLECTED_MS, () =>
     running.output.stdout.includes('ConfigMap default/over deleted (S8)'),
@@ -272,7 +265,7 @@ test('[cluster S12, S13, S14, S15] by rules with an age go finished Jobs and pod
     { name: 'jobs', kinds: ['batch/Job'], states: ['Complete', 'Failed'], after: '1m' },
     { name: 'pods', kinds: ['Pod'], states: ['Evicted'], labels: { app: 'ci' }, after: '1m' },
   ];
-  const { running, logPath } = startRun({ mode: 'enforce', rules });
+  const { running, logPath } = await startRun({ mode: 'enforce', rules });
   for (const [path, name] of [
     [JOBS, 'done'],
     [PODS, 'evicted'],

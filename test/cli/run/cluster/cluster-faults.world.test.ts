@@ -1,29 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parse } from 'yaml';
-import { createNetwork } from '../../../support/network.ts';
-import { startApiServer } from '../../../support/nodes/api-server.ts';
-import { ClusterAccounts } from '../../../support/nodes/cluster-account.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
-import { COLLECTED_MS, FaultyCluster, type FaultySubject, faultSuite } from './support/fault-suite.ts';
-
-interface RealSubject extends FaultySubject {
-  readonly accounts: ClusterAccounts;
-}
-
-/** What collects has what `cluster rbac` prints, and nothing else. */
-async function realSubject(): Promise<RealSubject> {
-  await using starting = new AsyncDisposableStack();
-  const network = starting.use(await createNetwork());
-  const server = starting.use(await startApiServer(network));
-  const accounts = starting.use(new ClusterAccounts(server));
-  const connection = starting.use(accounts.connection(accounts.admin));
-  const kubeconfig: unknown = parse(readFileSync(await accounts.account('run'), 'utf8'));
-  const stack = starting.move();
-  return { connection, kubeconfig, accounts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
+import { COLLECTED_MS, FaultyCluster, faultSuite } from './support/fault-suite.ts';
+import { type RealSubject, realSubject } from './support/real-subject.ts';
 
 let subject: RealSubject;
 let cluster: FaultyCluster;
@@ -121,12 +102,12 @@ test('[cluster S3] scenario 9: what objects of a kind own stays when its definit
 });
 
 const KINDS = 300;
-const definition = (number: number): object => ({
+const definition = (number: number, group = 'many.example.com'): object => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
-  metadata: { name: `thing${number}s.many.example.com` },
+  metadata: { name: `thing${number}s.${group}` },
   spec: {
-    group: 'many.example.com',
+    group,
     scope: 'Namespaced',
     names: {
       plural: `thing${number}s`,
@@ -136,6 +117,75 @@ const definition = (number: number): object => ({
     },
     versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
   },
+});
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const Groups = z.looseObject({
+  items: z.array(
+    z.looseObject({
+      metadata: z.looseObject({ name: z.string() }),
+      versions: z.array(z.looseObject({ freshness: z.string() })),
+    }),
+  ),
+});
+type Group = z.infer<typeof Groups>['items'][number];
+
+/** What may be wrong with what an API server says that it serves. */
+const UNTRUE: readonly (readonly [string, (groups: readonly Group[]) => readonly Group[]])[] = [
+  ['empty', () => []],
+  ['partial', (groups) => groups.filter(({ metadata }) => metadata.name !== 'apps')],
+  [
+    'stale',
+    (groups) =>
+      groups.map((group) => ({
+        ...group,
+        versions: group.versions.map((version) => ({ ...version, freshness: 'Stale' })),
+      })),
+  ],
+];
+
+test('[cluster I2, I3, I9] discovery that is empty, lacks a group or is stale takes no kind away, and nothing goes by it', async () => {
+  const running = await cluster.startRun();
+  await cluster.working(running, 'before-discovery');
+  await waitUntil('all kinds to be read', COLLECTED_MS, async () => {
+    return (await running.metric('cluster_agent_unsynced_kinds')) === 0;
+  });
+  const kinds = await running.metric('cluster_agent_kinds');
+  const labels = { app: 'discovered' };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'none' }] } };
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const { status, body } = await cluster.call('POST', deployments, {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'discovered' },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template },
+  });
+  expect(status, body).toBe(201);
+  const { uid } = JSON.parse(body).metadata;
+  const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'discovered', uid };
+  await cluster.make('of-discovered', [owner]);
+  const answer = await subject.connection.call({ method: 'GET', path: '/apis', accept: AGGREGATED });
+  const served = Groups.parse(JSON.parse(answer.body));
+  for (const [number, [name, untrue]] of UNTRUE.entries()) {
+    let asked = 0;
+    const end = cluster.proxy.intercept(({ path }) => {
+      if (path !== '/apis') return { kind: 'passed' };
+      asked++;
+      return { kind: 'answered', status: 200, body: { ...served, items: untrue(served.items) } };
+    });
+    onTestFinished(end);
+    // A new definition has what is served asked for at once.
+    await cluster.call('POST', DEFINITIONS, definition(number, 'untrue.example.com'));
+    await waitUntil('what is served to be asked for', COLLECTED_MS, () => asked > 0);
+    if (name === 'stale') await cluster.call('DELETE', `${deployments}/discovered`);
+    await cluster.working(running, `while-${name}`);
+    expect(await cluster.isGone('of-discovered'), name).toBe(false);
+    expect(await running.metric('cluster_agent_kinds'), name).toBeGreaterThanOrEqual(kinds);
+    end();
+  }
+  // Its group is told as it is again, so its owner is known to be gone.
+  await cluster.collected(running, 'of-discovered');
+  expect(await running.terminate()).toBe(0);
 });
 
 test('[cluster I7] of 300 more kinds on one API server one that may not be read stops no other, and they cost no more than their lists', async () => {

@@ -39,10 +39,10 @@ const noticed = ({ said }: ClusterRun) =>
     throw new Error(`${cause}\n${said().slice(-6_000)}`, { cause });
   });
 
-test('[cluster S3] an etcd that is restored from an older snapshot is noticed, and nothing that came back goes', async () => {
+test('[cluster S3] scenario 11: an etcd that is restored from an older snapshot is noticed, and nothing that came back goes', async () => {
   const returned = await cluster.family('returned', 3);
   await cluster.family('dangling', 2);
-  const run = cluster.run(cluster.accounts.admin);
+  const run = cluster.run(await cluster.accounts.account('run'));
   await cluster.ready(run);
   await save();
   await cluster.remove('returned');

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import type { Output } from '../../../../packages/decision/handler.ts';
 import { EventLogOptions, openEventLog } from '../../../../packages/event-log/open.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
@@ -21,12 +21,17 @@ import { readTopic } from '../../../cli/read-topic.ts';
 import { type Broker, startBroker } from '../../../support/kafka/kafka.ts';
 import { createNetwork } from '../../../support/network.ts';
 import { startApiServer } from '../../../support/nodes/api-server.ts';
+import { ClusterAccounts } from '../../../support/nodes/cluster-account.ts';
 import { ConfigMaps } from './config-maps.ts';
 import { Part } from './part.ts';
 import { type ProxiedServer, proxiedServer } from './proxied-server.ts';
 
 const ROLES = ['operator', 'decider', 'cluster'] as const;
 const FLEET = 'clusters';
+/** Of what works in a cluster, as `cluster rbac --part` calls them. */
+const HALVES = ['agent', 'executor'] as const;
+type Half = (typeof HALVES)[number];
+const kubeconfigOf = (half: Half): string => `${half}-kubeconfig`;
 
 /** One cluster of a fleet whose orders are signed: its API server, Kafka, and whatever processes a test wants. */
 export class ClusterFleet implements AsyncDisposable {
@@ -62,10 +67,13 @@ export class ClusterFleet implements AsyncDisposable {
     const directory = mkdtempSync(join(tmpdir(), 'fleetgc-cluster-'));
     stack.defer(() => rmSync(directory, { recursive: true, force: true }));
     const server = stack.use(await proxiedServer(api.localKubeconfig));
-    server.writeKubeconfig(join(directory, 'kubeconfig'));
-    writeFileSync(join(directory, 'admin'), stringify(api.localKubeconfig));
+    const accounts = stack.use(new ClusterAccounts(api));
+    for (const half of HALVES) {
+      const kubeconfig: unknown = parse(readFileSync(await accounts.account(half), 'utf8'));
+      server.writeKubeconfig(join(directory, kubeconfigOf(half)), kubeconfig);
+    }
     const log = stack.use(await openEventLog(logOptions(broker.address), SILENT));
-    const configMaps = new ConfigMaps(join(directory, 'admin'));
+    const configMaps = new ConfigMaps(accounts.admin);
     const fleet = new ClusterFleet({ broker, server, configMaps, log }, directory, stack);
     await fleet.#setUp();
     starting.move();
@@ -74,6 +82,11 @@ export class ClusterFleet implements AsyncDisposable {
 
   file(name: string): string {
     return join(this.#directory, name);
+  }
+
+  /** Of an account that has the rights that are printed for this half, and no others. */
+  kubeconfig(half: Half): string {
+    return this.file(kubeconfigOf(half));
   }
 
   /** Keys have names; those that are there from the start are called like their roles. */
@@ -137,12 +150,12 @@ export class ClusterFleet implements AsyncDisposable {
   }
 
   agent(...more: readonly string[]): Part {
-    return this.#part('agent', ['cluster', 'agent', ...this.#ofCluster(), ...more]);
+    return this.#part('agent', ['cluster', 'agent', ...this.#ofCluster('agent'), ...more]);
   }
 
   executor(...more: readonly string[]): Part {
     const state = ['--state-directory', this.file(`state-${randomUUID()}`)];
-    return this.#part('executor', ['cluster', 'executor', ...this.#ofCluster(), ...state, ...more]);
+    return this.#part('executor', ['cluster', 'executor', ...this.#ofCluster('executor'), ...state, ...more]);
   }
 
   /** Everything on a topic, from its beginning. */
@@ -184,8 +197,8 @@ export class ClusterFleet implements AsyncDisposable {
     return part;
   }
 
-  #ofCluster(): readonly string[] {
-    return ['--cluster', 'c1', '--kubeconfig', this.file('kubeconfig'), ...this.signedBy('cluster')];
+  #ofCluster(half: Half): readonly string[] {
+    return ['--cluster', 'c1', '--kubeconfig', this.kubeconfig(half), ...this.signedBy('cluster')];
   }
 
   #environment(): Readonly<Record<string, string>> {

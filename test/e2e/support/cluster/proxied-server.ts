@@ -8,8 +8,8 @@ import { z } from 'zod';
 export interface ProxiedServer extends AsyncDisposable {
   /** Its URL. */
   readonly address: string;
-  /** Writes a kubeconfig by which the server is reached over this way. */
-  writeKubeconfig(path: string): void;
+  /** Writes a kubeconfig by which the server is reached over this way, with the user of the given one. */
+  writeKubeconfig(path: string, by?: unknown): void;
   /** Nobody gets through, and who was through is cut off. */
   close(): void;
   open(): void;
@@ -55,8 +55,8 @@ export async function proxiedServer(kubeconfig: unknown): Promise<ProxiedServer>
   const address = `https://127.0.0.1:${port}`;
   return {
     address,
-    writeKubeconfig: (path) => {
-      const written = Kubeconfig.parse(structuredClone(kubeconfig));
+    writeKubeconfig: (path, by = kubeconfig) => {
+      const written = Kubeconfig.parse(structuredClone(by));
       written.clusters[0].cluster.server = address;
       writeFileSync(path, stringify(written));
     },

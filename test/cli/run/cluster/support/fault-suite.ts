@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { ApiAnswer, ApiConnection } from '../../../../../packages/kube-api/connection.ts';
 import { freePort } from '../../../../support/container.ts';
@@ -80,14 +80,14 @@ export class FaultyCluster implements AsyncDisposable {
     return (await this.call('GET', `${PATH}/${name}`)).status === 404;
   }
 
-  /** The program as a user starts it, with a log of its own, or that of an earlier run. */
-  async startRun(logPath?: string): Promise<FaultyRun> {
+  /** The program as a user starts it, with a log of its own, or that of an earlier run, and a policy that says more. */
+  async startRun(logPath?: string, more: object = {}): Promise<FaultyRun> {
     const directory = temporaryDirectory();
     const [policy, kubeconfig] = [join(directory, 'policy.yaml'), join(directory, 'kubeconfig')];
     const collectors = ['garbage-collector-controller'];
     writeFileSync(
       policy,
-      stringify({ kind: 'ClusterPolicy', name: 'clusters', mode: 'enforce', collectors }),
+      stringify({ kind: 'ClusterPolicy', name: 'clusters', mode: 'enforce', collectors, ...more }),
     );
     this.proxy.writeKubeconfig(kubeconfig);
     const address = `127.0.0.1:${await freePort()}`;
@@ -162,6 +162,14 @@ const SPOILT: readonly Spoilt[] = [
   },
 ];
 
+const TOO_MANY = {
+  kind: 'Status',
+  status: 'Failure',
+  reason: 'TooManyRequests',
+  code: 429,
+  message: 'later',
+};
+
 /** Played with the simulated API server and a real one. Nothing is lost, nothing else goes, and it is told. */
 export function faultSuite(called: string, start: () => Promise<FaultySubject>): void {
   let cluster: FaultyCluster;
@@ -196,7 +204,7 @@ export function faultSuite(called: string, start: () => Promise<FaultySubject>):
     expect(await running.terminate()).toBe(0);
   });
 
-  test(`[cluster A14] ${called}: a list whose second page has expired is begun again, and nothing follows from it until it is whole`, async () => {
+  test(`[cluster A14] scenario 11, ${called}: a list whose second page has expired is begun again, and nothing follows from it until it is whole`, async () => {
     const owner = await cluster.make('owner-of-pages');
     await cluster.make('left-by-pages', [owner]);
     cluster.proxy.pageObjects = 2;
@@ -214,6 +222,30 @@ export function faultSuite(called: string, start: () => Promise<FaultySubject>):
     expect(await cluster.isGone('stays')).toBe(false);
     expect(await running.metric('cluster_agent_unsynced_kinds')).toBe(0);
     cluster.proxy.pageObjects = null;
+    expect(await running.terminate()).toBe(0);
+  });
+
+  test(`[cluster F4] ${called}: a storm of 429 in which all watches break ends nothing, deletes nothing, and is sat out`, async () => {
+    const running = await cluster.startRun();
+    await cluster.working(running, 'before-storm');
+    const [owner, other] = [await cluster.make('stormy'), await cluster.make('calm')];
+    const left = Array.from({ length: 5 }, (_, number) => `left-in-storm-${number}`);
+    for (const name of left) await cluster.make(name, [owner]);
+    await cluster.make('held-in-storm', [other]);
+    let refused = 0;
+    const calm = cluster.proxy.intercept(() => {
+      refused++;
+      return { kind: 'answered', status: 429, headers: { 'retry-after': '1' }, body: TOO_MANY };
+    });
+    onTestFinished(calm);
+    cluster.proxy.cut();
+    await cluster.remove(owner.name);
+    await waitUntil('each kind to ask again', COLLECTED_MS, () => refused > 25);
+    for (const name of left) expect(await cluster.isGone(name), name).toBe(false);
+    calm();
+    for (const name of left) await cluster.collected(running, name);
+    expect(await cluster.isGone('held-in-storm')).toBe(false);
+    expect(running.output.stderr).not.toContain('restored');
     expect(await running.terminate()).toBe(0);
   });
 }

@@ -42,16 +42,15 @@ export interface ClusterRun {
 export class OneCluster implements AsyncDisposable {
   readonly server: ApiServer;
   readonly accounts: ClusterAccounts;
-  /** By which it is asked and changed from outside. */
-  connection: ApiConnection;
   readonly #stack: AsyncDisposableStack;
   #families = 0;
+  #connection: ApiConnection;
 
   private constructor(server: ApiServer, stack: AsyncDisposableStack) {
     this.server = server;
     this.accounts = stack.use(new ClusterAccounts(server));
-    this.connection = stack.use(this.accounts.connection(this.accounts.admin));
     this.#stack = stack;
+    this.#connection = stack.use(this.accounts.connection(this.accounts.admin));
   }
 
   static async start(settings?: ApiServerSettings): Promise<OneCluster> {
@@ -59,6 +58,17 @@ export class OneCluster implements AsyncDisposable {
     const network = starting.use(await createNetwork());
     const server = starting.use(await startApiServer(network, settings));
     return new OneCluster(server, starting.move());
+  }
+
+  /** By which it is asked and changed from outside. */
+  get connection(): ApiConnection {
+    return this.#connection;
+  }
+
+  /** As whoever may do everything, and believes what the API server shows by now. */
+  connectAnew(): void {
+    const admin = this.kubeconfigOf(this.server.localKubeconfig, (config) => config);
+    this.#connection = this.#stack.use(this.accounts.connection(admin));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
