@@ -34,6 +34,15 @@ export function addAgentMetrics(metrics: Metrics, { agent, clock, nowMs }: Obser
     [],
     () => readings(agent.figures?.candidates ?? null),
   );
+  metrics.gauge(
+    'cluster_agent_unpublished_seconds',
+    'For how long the oldest fact waits that the event log has not taken; 0 where none does.',
+    [],
+    () => {
+      const forMs = agent.figures?.unpublishedForMs ?? null;
+      return readings(forMs && forMs / 1_000);
+    },
+  );
   const pods = (count: (totals: PodTotals) => number): readonly Reading[] => {
     const totals = agent.figures?.pods ?? null;
     return readings(totals && count(totals));

@@ -35,4 +35,6 @@ export interface AgentFigures {
   readonly candidates: number;
   /** `null` while nothing may be concluded from pods and nodes. */
   readonly pods: PodTotals | null;
+  /** For how long the oldest fact waits that the event log has not taken; 0 where none does. */
+  readonly unpublishedForMs: number;
 }

@@ -14,11 +14,13 @@ import { ClusterGraph } from './cluster-graph.ts';
 import { publishExpiry } from './expiry/expiry-publisher.ts';
 import { ExpiryWatch } from './expiry/expiry-watch.ts';
 import type { AgentFigures, KnownGraph } from './known-graph.ts';
+import { ownershipFact } from './ownership-fact.ts';
 import { PodWatch } from './pods/pod-watch.ts';
 import { publishPods } from './pods/publish-pods.ts';
 import { publishUntilDone, takenAt } from './publish-until-done.ts';
 import type { EarlierFacts } from './read-earlier-facts.ts';
 import { ToldFailures } from './told-failures.ts';
+import { UnpublishedFacts } from './unpublished-facts.ts';
 import { everySink } from './watching/every-sink.ts';
 import { Reflectors } from './watching/reflectors.ts';
 
@@ -37,7 +39,6 @@ const DISCOVER_GAP_MS = 1_000;
 const LOOK_EVERY_MS = 1_000;
 const LOOK_AT_ALL_EVERY_MS = 30_000;
 const LISTS_AT_ONCE = 4;
-const MAX_REASON_LENGTH = 500;
 
 /** Follows one cluster until the signal aborts, or until it went back to an older state. */
 export class Session {
@@ -52,13 +53,15 @@ export class Session {
   readonly #over = new AbortController();
   readonly #holds = new HoldsWatch();
   readonly #toldFailures: ToldFailures;
+  readonly #unpublished: UnpublishedFacts;
   #failure: unknown = null;
   #wentBack = false;
   #discovery: Discovery | null = null;
   #seq = 0;
 
   constructor(parts: AgentParts, start: SessionStart) {
-    this.#parts = parts;
+    this.#unpublished = new UnpublishedFacts(parts.nowMs);
+    this.#parts = { ...parts, publish: this.#unpublished.noting(parts.publish) };
     this.#start = start;
     this.#toldFailures = new ToldFailures(parts.logger);
     this.#work = createWakeSignal(parts.sleep);
@@ -115,6 +118,7 @@ export class Session {
       unsyncedKinds: kinds.unsynced.length,
       candidates: publishedCandidates,
       pods: this.#pods.totals(),
+      unpublishedForMs: this.#unpublished.oldestMs,
     };
   }
 
@@ -225,26 +229,8 @@ export class Session {
 
   #fact(batch: Batch, takenAt: ClusterInstant): Ownership {
     const { cluster, clusterInstance, session } = this.#start;
-    const { kinds, index } = this.#graph;
-    return {
-      type: 'fleetgc.cluster.ownership',
-      version: 1,
-      id: this.#parts.newId(),
-      cluster,
-      clusterInstance,
-      session,
-      seq: this.#seq++,
-      takenAt,
-      unsyncedKinds: kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({
-        group,
-        kind,
-        reason: reason.slice(0, MAX_REASON_LENGTH).toWellFormed(),
-      })),
-      failedGroups: [...kinds.failedGroups],
-      totals: { kinds: kinds.watched.length, objects: index.size },
-      wentBack: this.#wentBackLately,
-      settled: [...batch.settled],
-      candidates: [...batch.candidates],
-    };
+    const id = this.#parts.newId();
+    const head = { id, cluster, clusterInstance, session, seq: this.#seq++, wentBack: this.#wentBackLately };
+    return ownershipFact(head, this.#graph, { ...batch, takenAt });
   }
 }

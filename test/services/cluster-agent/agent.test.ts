@@ -189,11 +189,12 @@ test('[cluster I10] an agent is ready when everything was listed, and not while 
     made.put({ resource: 'configmaps', name: 'o' });
     made.put(owned('d', 'o'));
   });
+  const rest = { pods: null, unpublishedForMs: 0 };
   expect(agent.problem()).toBeNull();
-  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0, pods: null });
+  expect(agent.figures).toEqual({ objects: 3, kinds: 3, unsyncedKinds: 0, candidates: 0, ...rest });
   cluster.remove('o');
   await pass(1);
-  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1, pods: null });
+  expect(agent.figures).toEqual({ objects: 2, kinds: 3, unsyncedKinds: 0, candidates: 1, ...rest });
   const known = agent.current();
   expect([known?.object('o'), known?.object('d')?.name, known?.wentBack]).toEqual([undefined, 'd', false]);
   expect(known?.candidate('d')?.references[0]?.state).toBe('gone');
@@ -687,9 +688,9 @@ test('a fact that the event log can never take is given up, and all else is told
   expect(told()).toEqual(['d: gone']);
 });
 
-test('while the event log is away candidates wait, and are told once it is back', async () => {
+test('while the event log is away candidates wait, which is known, and are told once it is back', async () => {
   const log = { isAway: true };
-  const { cluster, pass, told } = await agentOf(
+  const { agent, cluster, pass, told } = await agentOf(
     (made) => made.put({ resource: 'configmaps', name: 'o' }),
     async () => {
       if (log.isAway) throw new FleetGcError('LOG_UNREACHABLE', 'away');
@@ -699,9 +700,14 @@ test('while the event log is away candidates wait, and are told once it is back'
   cluster.remove('o');
   await pass(10);
   expect(told()).toEqual([]);
+  const waited = agent.figures?.unpublishedForMs ?? 0;
+  expect(waited).toBeGreaterThan(0);
+  await pass(300);
+  expect(agent.figures?.unpublishedForMs).toBe(waited + 300_000);
   log.isAway = false;
   await pass(35);
   expect(told()).toEqual(['d: gone']);
+  expect(agent.figures?.unpublishedForMs).toBe(0);
 });
 
 describe('the census', () => {
