@@ -295,7 +295,7 @@ test('[cluster S7, S11] what a rule would take too much of is held, is listed, a
       metadata: { name, annotations: { 'janitor/ttl': '1s' } },
     });
   const rule = { name: 'many', kinds: ['ConfigMap'], namespaces: ['held'] };
-  const { running, logPath } = startRun({ mode: 'enforce', rules: [rule] });
+  const { running, logPath } = await startRun({ mode: 'enforce', rules: [rule] });
   const verb = async (...args: readonly string[]): Promise<string> =>
     (await inProcess([...args, '--log', 'embedded', '--log-path', logPath])).stdout;
   await waitUntil('all of them to be listed', COLLECTED_MS, async () =>
