@@ -7,13 +7,12 @@ interface ApprovedWidth {
   readonly id: string;
   readonly objects: number;
 }
-interface ApprovedRule extends ApprovedWidth {
-  readonly overByMs: number;
-}
+type ApprovedRule = ApprovedWidth & Pick<Extract<Approved, { kind: 'rule' }>, 'ruleSha256' | 'overByMs'>;
 
 /** What a rule of the policy would take. */
 export interface Taken {
   readonly rule: string;
+  readonly ruleSha256: string;
   readonly kind: string;
   /** From when on it may go, by the API server's clock. */
   readonly dueAtMs: number;
@@ -48,6 +47,7 @@ export class Approvals {
       case 'rule':
         this.#rules.set(ruleKey(what.rule, what.ofKind), {
           id,
+          ruleSha256: what.ruleSha256,
           objects: what.objects,
           overByMs: what.overByMs,
         });
@@ -70,10 +70,10 @@ export class Approvals {
     return this.#objects.get(objectKey(kind, uid)) ?? null;
   }
 
-  /** Of an object that a rule would take; `null` where more of its kind is over than was approved, or where its own time was not over then. */
-  ofRule({ rule, kind, dueAtMs, over }: Taken): string | null {
+  /** Of an object that a rule would take; `null` where the rule was changed since, more of its kind is over than was approved, or its own time was not over then. */
+  ofRule({ rule, ruleSha256, kind, dueAtMs, over }: Taken): string | null {
     const given = this.#rules.get(ruleKey(rule, kind));
-    if (given === undefined || over === null) return null;
+    if (given === undefined || given.ruleSha256 !== ruleSha256 || over === null) return null;
     return over <= given.objects && dueAtMs <= given.overByMs ? given.id : null;
   }
 

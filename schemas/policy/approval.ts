@@ -42,6 +42,8 @@ export const Approved = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('rule'),
     rule: OwnRuleName,
+    /** Of the rule as it was: what a changed one takes nobody has looked at. */
+    ruleSha256: z.string().regex(/^[0-9a-f]{64}$/),
     ofKind: KindText,
     objects: Width,
     /** Epoch milliseconds, by the API server's clock: what was not over by then nobody has looked at. */

@@ -25,6 +25,7 @@ const OwnerFacts = z.object({
 const KindFacts = z.object({ ownerKind: z.string(), ofKind: z.number() });
 const RuleFacts = z.object({
   ownRule: z.string(),
+  ruleSha256: z.string(),
   kind: z.string(),
   dueAtMs: z.number(),
   over: z.number(),
@@ -79,10 +80,10 @@ const ofMissingNodes: ReasonOf = ({ verdict: { facts } }) => {
 const byRule: ReasonOf = ({ verdict: { facts } }) => {
   const told = RuleFacts.safeParse(facts).data;
   if (told === undefined) return { why: 'nobody counted how much of its kind would go', what: null };
-  const { ownRule, kind, dueAtMs, over, objects } = told;
+  const { ownRule, ruleSha256, kind, dueAtMs, over, objects } = told;
   return {
     why: `${over} of ${objects} are over`,
-    what: { kind: 'rule', rule: ownRule, ofKind: kind, objects: over, overByMs: dueAtMs },
+    what: { kind: 'rule', rule: ownRule, ruleSha256, ofKind: kind, objects: over, overByMs: dueAtMs },
   };
 };
 
@@ -162,8 +163,9 @@ function holdOf(group: readonly Reasoned[]): Hold {
 function together(one: Approved | null, other: Approved | null): Approved | null {
   if (one === null || other === null) return one ?? other;
   if (one.kind === 'held-kind' || other.kind === 'held-kind') return ofObjects(one, other);
-  if (one.kind === 'rule' && other.kind === 'rule')
+  if (one.kind === 'rule' && other.kind === 'rule' && one.ruleSha256 === other.ruleSha256)
     return { ...other, overByMs: Math.max(one.overByMs, other.overByMs) };
+  if (other.kind === 'rule') return other;
   return other.kind === 'pods-of-missing-nodes' || other.objects > one.objects ? other : one;
 }
 

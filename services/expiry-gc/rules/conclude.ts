@@ -1,3 +1,4 @@
+import { contentHash } from '../../../packages/canonical/ids.ts';
 import { type Approvals, approvalFacts, heldBy, type Reason } from '../../../packages/decision/approvals.ts';
 import { keptBecause } from '../../../packages/decision/kept-objects.ts';
 import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
@@ -141,8 +142,9 @@ function ofShare(
   if (share === undefined || rule.heldFromPercent === 0) return [];
   if (share !== null && !isTooMuch(rule, share)) return [];
   const kind = kindName(object);
-  const approval = approved.ofRule({ rule: rule.name, kind, dueAtMs, over: share?.over ?? null });
-  return [{ outcome: { rule: 'S11', facts: { kind, ...share } }, approval }];
+  const ruleSha256 = contentHash(rule);
+  const approval = approved.ofRule({ rule: rule.name, ruleSha256, kind, dueAtMs, over: share?.over ?? null });
+  return [{ outcome: { rule: 'S11', facts: { kind, ruleSha256, ...share } }, approval }];
 }
 
 function ofHeldKind(

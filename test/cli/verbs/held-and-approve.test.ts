@@ -190,7 +190,14 @@ test.each([
 
 const ofMissingNodes = (ofKind: number) => held('S1', { ownerKind: 'Node', ofKind, limit: 5_000 });
 const ofRule = (over: number, dueAtMs = NOW_MS) =>
-  held('S11', { ownRule: 'old', dueAtMs, kind: 'batch/Job', over, objects: 1_300 });
+  held('S11', {
+    ownRule: 'old',
+    ruleSha256: 'a'.repeat(64),
+    dueAtMs,
+    kind: 'batch/Job',
+    over,
+    objects: 1_300,
+  });
 const onLog = ({ path }: OwnLog): string => `--log embedded --log-path ${path}`;
 
 describe('[cluster S7] what pod-gc and expiry-gc hold', () => {

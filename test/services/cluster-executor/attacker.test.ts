@@ -161,6 +161,7 @@ const OfOthers: fc.Arbitrary<Approved> = fc.oneof(
   fc.record({
     kind: fc.constant('rule' as const),
     rule: fc.constant('old'),
+    ruleSha256: fc.constant('0'.repeat(64)),
     ofKind: KindName,
     objects: Width,
     overByMs: fc.constant(DATE_MS),

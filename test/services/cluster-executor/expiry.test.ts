@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { contentHash } from '../../../packages/canonical/ids.ts';
 import type { ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
 import type { Approved } from '../../../schemas/policy/approval.ts';
 import { type ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
@@ -438,20 +439,22 @@ describe('[cluster S11] beside an agent, which counts how much of a kind would g
   });
 
   test('[cluster S7] approved it goes, as far as it was', async () => {
-    expect(await outcome(MANY, approvedRule('old', 'Secret', 40, OVER_MS))).toBe('removed');
-    expect(await outcome(MANY, approvedRule('old', 'Secret', 39, OVER_MS))).toBe('refused not-approved');
-    expect(await outcome(MANY, approvedRule('old', 'Secret', 40, OVER_MS - HOUR_MS))).toBe(
+    expect(await outcome(MANY, approvedRule(RULE, 'Secret', 40, OVER_MS))).toBe('removed');
+    expect(await outcome(MANY, approvedRule(RULE, 'Secret', 39, OVER_MS))).toBe('refused not-approved');
+    expect(await outcome(MANY, approvedRule(RULE, 'Secret', 40, OVER_MS - HOUR_MS))).toBe(
       'refused not-approved',
     );
-    expect(await outcome(MANY, approvedRule('other', 'Secret', 40, OVER_MS))).toBe('refused not-approved');
-    expect(await outcome(MANY, approvedRule('old', 'ConfigMap', 40, OVER_MS))).toBe('refused not-approved');
+    expect(await outcome(MANY, approvedRule({ ...RULE, name: 'other' }, 'Secret', 40, OVER_MS))).toBe(
+      'refused not-approved',
+    );
+    expect(await outcome(MANY, approvedRule(RULE, 'ConfigMap', 40, OVER_MS))).toBe('refused not-approved');
     expect(await outcome(MANY, approvedObjects('Secret', 'a'))).toBe('refused not-approved');
     expect(await outcome(MANY, approvedPods(40))).toBe('refused not-approved');
   });
 
   test('an approval that ends while an order waits lets it go no more', async () => {
     const h = beside(MANY);
-    h.approvals = [approval(approvedRule('old', 'Secret', 40, OVER_MS), { ...LASTING, untilMs: START_MS })];
+    h.approvals = [approval(approvedRule(RULE, 'Secret', 40, OVER_MS), { ...LASTING, untilMs: START_MS })];
     expect(await h.carryOut([byRule(putSecret(h.api, 'a'))])).toEqual(['refused not-approved']);
   });
 
@@ -483,6 +486,11 @@ describe('[cluster S11] beside an agent, which counts how much of a kind would g
           ofKind: fc.constantFrom('Secret', 'Secret', 'ConfigMap'),
           objects: fc.integer({ min: 1, max: 30 }),
           overByMs: fc.constantFrom(OVER_MS - 1, OVER_MS),
+          ruleSha256: fc.constantFrom(
+            contentHash(RULE),
+            contentHash(RULE),
+            contentHash({ ...RULE, labels: {} }),
+          ),
         }),
         async (share, given) => {
           const h = beside(share);
@@ -491,6 +499,7 @@ describe('[cluster S11] beside an agent, which counts how much of a kind would g
           await h.stop();
           const isApproved =
             given.rule === 'old' &&
+            given.ruleSha256 === contentHash(RULE) &&
             given.ofKind === 'Secret' &&
             given.objects >= share.over &&
             given.overByMs >= OVER_MS;

@@ -68,6 +68,7 @@ test('[cluster S7] an approval of a rule would name what was over last, and all 
   const objects = new HeldObjects();
   const over = (of: number, dueAtMs: number) => ({
     ownRule: 'old',
+    ruleSha256: 'a1',
     kind: 'Pod',
     over: of,
     objects: 99,
@@ -78,8 +79,25 @@ test('[cluster S7] an approval of a rule would name what was over last, and all 
   objects.fact('clusterExpiry', told('b'), 2n, 2);
   objects.decision(decided('2', [over(30, NOW_MS - 9)], 'S11', 'clusterExpiry'), 3);
   expect(holdsOf(objects.held)).toMatchObject([
-    { what: { kind: 'rule', rule: 'old', ofKind: 'Pod', objects: 30, overByMs: NOW_MS } },
+    { what: { kind: 'rule', rule: 'old', ruleSha256: 'a1', ofKind: 'Pod', objects: 30, overByMs: NOW_MS } },
   ]);
+});
+
+test('[cluster S7] an approval of a rule that was changed would name it as it is now, and what that one takes', () => {
+  const objects = new HeldObjects();
+  const over = (ruleSha256: string, dueAtMs: number) => ({
+    ownRule: 'old',
+    ruleSha256,
+    kind: 'Pod',
+    over: 30,
+    objects: 99,
+    dueAtMs,
+  });
+  objects.fact('clusterExpiry', told('a', 'b'), 1n, 0);
+  objects.decision(decided('1', [over('a1', NOW_MS), over('a1', NOW_MS)], 'S11', 'clusterExpiry'), 1);
+  objects.fact('clusterExpiry', told('b'), 2n, 2);
+  objects.decision(decided('2', [over('b2', NOW_MS - 9)], 'S11', 'clusterExpiry'), 3);
+  expect(holdsOf(objects.held)).toMatchObject([{ what: { ruleSha256: 'b2', overByMs: NOW_MS - 9 } }]);
 });
 
 test('[cluster S2] an object that two services hold by its kind is one object, and is approved for both', () => {

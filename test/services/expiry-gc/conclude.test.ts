@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { contentHash } from '../../../packages/canonical/ids.ts';
 import { Approvals } from '../../../packages/decision/approvals.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
 import type { Approved } from '../../../schemas/policy/approval.ts';
@@ -284,13 +285,18 @@ describe('[cluster S7, S11] an approval of a rule lets go what it took of a kind
   const ENDED_MS = NOW_MS - HOUR_MS;
 
   test.each<[string, Approved[], string]>([
-    ['as many as were over', [approvedRule('old', KIND, 40)], 'expire Orphan S8'],
-    ['more than are over now', [approvedRule('old', KIND, 41)], 'expire Orphan S8'],
-    ['one less: it has grown', [approvedRule('old', KIND, 39)], 'hold S11'],
-    ['what was over just then', [approvedRule('old', KIND, 40, ENDED_MS)], 'expire Orphan S8'],
-    ['what was over before', [approvedRule('old', KIND, 40, ENDED_MS - 1)], 'hold S11'],
-    ['another rule', [approvedRule('other', KIND, 40)], 'hold S11'],
-    ['another kind', [approvedRule('old', 'batch/Job', 40)], 'hold S11'],
+    ['as many as were over', [approvedRule(RULE, KIND, 40)], 'expire Orphan S8'],
+    ['more than are over now', [approvedRule(RULE, KIND, 41)], 'expire Orphan S8'],
+    ['one less: it has grown', [approvedRule(RULE, KIND, 39)], 'hold S11'],
+    ['what was over just then', [approvedRule(RULE, KIND, 40, ENDED_MS)], 'expire Orphan S8'],
+    ['what was over before', [approvedRule(RULE, KIND, 40, ENDED_MS - 1)], 'hold S11'],
+    ['another rule', [approvedRule({ ...RULE, name: 'other' }, KIND, 40)], 'hold S11'],
+    [
+      'the rule as it was before it was changed',
+      [approvedRule({ ...RULE, namespaces: ['x'] }, KIND, 40)],
+      'hold S11',
+    ],
+    ['another kind', [approvedRule(RULE, 'batch/Job', 40)], 'hold S11'],
     ['the object itself, as one of a held kind', [approvedObjects(KIND, 'x')], 'hold S11'],
     ['pods of missing nodes', [approvedPods(40)], 'hold S11'],
     ['nothing', [], 'hold S11'],
@@ -299,17 +305,17 @@ describe('[cluster S7, S11] an approval of a rule lets go what it took of a kind
   });
 
   test('and nothing of which nobody counted, and nothing that is held by its kind besides', () => {
-    const approved = approving(approvedRule('old', KIND, 5_000));
+    const approved = approving(approvedRule(RULE, KIND, 5_000));
     expect(ofOwn({}, approved, null)).toBe('hold S11');
     const heldKinds = [KIND];
     expect(ofOwn({}, { ...approved, heldKinds }, SEEN)).toBe('hold S2');
-    const both = approving(approvedRule('old', KIND, 40), approvedObjects(KIND, 'x'));
+    const both = approving(approvedRule(RULE, KIND, 40), approvedObjects(KIND, 'x'));
     expect(ofOwn({}, { ...both, heldKinds }, SEEN)).toBe('expire Orphan S8');
     expect(ofOwn({}, { ...approving(approvedObjects(KIND, 'x')), heldKinds }, SEEN)).toBe('hold S11');
   });
 
   test('the record names what let it go', () => {
-    const by = { ...OWN, ...approving(approvedRule('old', KIND, 40)) };
+    const by = { ...OWN, ...approving(approvedRule(RULE, KIND, 40)) };
     expect(conclude(annotated(), by, at(NOW_MS, SEEN)).facts).toMatchObject({ approvals: 'approval-1' });
     const few = conclude(annotated(), by, at(NOW_MS, { over: 1, objects: 100 }));
     expect(few.facts).not.toHaveProperty('approvals');
@@ -329,6 +335,7 @@ describe('[cluster S7, S11] an approval of a rule lets go what it took of a kind
       ofKind: fc.constantFrom(KIND, 'batch/Job', 'Secret'),
       objects: fc.integer({ min: 1, max: 60 }),
       overByMs: fc.constantFrom(NOW_MS - 2 * HOUR_MS, NOW_MS - HOUR_MS, NOW_MS),
+      ruleSha256: fc.constantFrom(contentHash(RULE), contentHash(RULE), contentHash({ ...RULE, labels: {} })),
     });
     const anyShare = fc.option(fc.record({ over: fc.nat(60), objects: fc.nat(200) }));
     fc.assert(
@@ -343,6 +350,7 @@ describe('[cluster S7, S11] an approval of a rule lets go what it took of a kind
         const letting = all.filter(
           (each) =>
             each.rule === 'old' &&
+            each.ruleSha256 === contentHash(RULE) &&
             each.ofKind === (group === '' ? kind : `${group}/${kind}`) &&
             each.objects >= (share?.over ?? Number.POSITIVE_INFINITY) &&
             each.overByMs >= Number(outcome.facts.dueAtMs),

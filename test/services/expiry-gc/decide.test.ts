@@ -3,6 +3,7 @@ import { policySet } from '../../../packages/decision/policy-set.ts';
 import { parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
 import { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { type ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import type { PauseRecord } from '../../../schemas/policy/policy.ts';
 import { decide } from '../../../services/expiry-gc/decide.ts';
 import { expiryGcHandler } from '../../../services/expiry-gc/handler.ts';
@@ -55,17 +56,16 @@ describe('what is held by a rule of the policy', () => {
     candidates: [expiryCandidate({ facts: failed }), expiryCandidate({ facts: denied })],
     shares: [{ kind: 'batch/Job', over: 20, objects: 20 }],
   });
-  const rules: ClusterPolicy['rules'] = [
-    {
-      name: 'old',
-      kinds: ['batch/Job'],
-      namespaces: [],
-      states: ['Failed'],
-      afterMs: HOUR_MS,
-      propagation: 'Background',
-      removalsPerHour: 100,
-    },
-  ];
+  const rule: OwnRule = {
+    name: 'old',
+    kinds: ['batch/Job'],
+    namespaces: [],
+    states: ['Failed'],
+    afterMs: HOUR_MS,
+    propagation: 'Background',
+    removalsPerHour: 100,
+  };
+  const rules = [rule];
 
   test('[cluster S11] is ours, whatever collectors the policy names, and what is not ours is kept beside it', () => {
     const { outcome, reason, verdicts } = decide(held, clusterPolicy({ rules }), []);
@@ -74,7 +74,7 @@ describe('what is held by a rule of the policy', () => {
   });
 
   test('[cluster S7] goes once it is approved, and the record names the approval', () => {
-    const approvals = [approval(approvedRule('old', 'batch/Job', 20))];
+    const approvals = [approval(approvedRule(rule, 'batch/Job', 20))];
     const { outcome, verdicts } = decide(held, clusterPolicy({ rules }), approvals);
     expect(outcome).toBe('commanded');
     expect(verdicts[0]).toMatchObject({ action: 'expire', rule: 'S12', facts: { approvals: 'approval-1' } });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import { type CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
 import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';
 import type { Policy } from '../../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import {
@@ -187,36 +188,34 @@ const podCases: fc.Arbitrary<Unnamed> = fc
 
 const HELD = ['batch/Job', 'certificates.k8s.io/CertificateSigningRequest'];
 
-const OWN_RULES: ClusterPolicy['rules'] = [
-  {
-    name: 'old',
-    kinds: ['apps/Deployment', ...HELD],
-    namespaces: [],
-    propagation: 'Background',
-    removalsPerHour: 100,
-  },
-];
+const OLD: OwnRule = {
+  name: 'old',
+  kinds: ['apps/Deployment', ...HELD],
+  namespaces: [],
+  propagation: 'Background',
+  removalsPerHour: 100,
+};
+const OWN_RULES = [OLD];
 
-const BY_AGE: ClusterPolicy['rules'] = [
-  {
-    name: 'ended',
-    kinds: ['Pod', 'batch/Job'],
-    namespaces: [],
-    states: ['Failed'],
-    afterMs: 3_600_000,
-    propagation: 'Background',
-    removalsPerHour: 100,
-  },
-  {
-    name: 'ci',
-    kinds: ['Pod', 'batch/Job', 'apps/Deployment', 'Secret'],
-    namespaces: [],
-    labels: { app: 'ci' },
-    afterMs: 3_600_000,
-    propagation: 'Foreground',
-    removalsPerHour: 100,
-  },
-];
+const ENDED: OwnRule = {
+  name: 'ended',
+  kinds: ['Pod', 'batch/Job'],
+  namespaces: [],
+  states: ['Failed'],
+  afterMs: 3_600_000,
+  propagation: 'Background',
+  removalsPerHour: 100,
+};
+const CI: OwnRule = {
+  name: 'ci',
+  kinds: ['Pod', 'batch/Job', 'apps/Deployment', 'Secret'],
+  namespaces: [],
+  labels: { app: 'ci' },
+  afterMs: 3_600_000,
+  propagation: 'Foreground',
+  removalsPerHour: 100,
+};
+const BY_AGE = [ENDED, CI];
 
 const expiryCases: fc.Arbitrary<Unnamed> = fc
   .record({
@@ -245,9 +244,9 @@ const expiryCases: fc.Arbitrary<Unnamed> = fc
     ),
     pauses: fc.constantFrom([], [], [], [pauseRecord()]),
     approvals: fc.subarray([
-      approval(approvedRule('old', 'apps/Deployment', 10), { id: 'approval-rule' }),
-      approval(approvedRule('ended', 'Pod', 9), { id: 'approval-narrow' }),
-      approval(approvedRule('ci', 'batch/Job', 10, TAKEN_AT_MS - 24 * HOUR), { id: 'approval-earlier' }),
+      approval(approvedRule(OLD, 'apps/Deployment', 10), { id: 'approval-rule' }),
+      approval(approvedRule(ENDED, 'Pod', 9), { id: 'approval-narrow' }),
+      approval(approvedRule(CI, 'batch/Job', 10, TAKEN_AT_MS - 24 * HOUR), { id: 'approval-earlier' }),
       approval(approvedObjects('batch/Job', 'x'), { id: 'approval-objects' }),
     ]),
   })

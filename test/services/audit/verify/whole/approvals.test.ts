@@ -6,6 +6,7 @@ import { policySetOutput } from '../../../../../packages/service/decision-servic
 import type { Ownership } from '../../../../../schemas/events/ownership.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { type ApprovalRecord, approvalKey } from '../../../../../schemas/policy/approval.ts';
+import type { OwnRule } from '../../../../../schemas/policy/own-rule.ts';
 import type { PolicySetOf } from '../../../../../schemas/policy/policy.ts';
 import { openArchiveLog } from '../../../../../services/audit/archive/read-archive.ts';
 import { explainCluster } from '../../../../../services/audit/explain/cluster/explain-cluster.ts';
@@ -139,20 +140,20 @@ test.each<{ name: string; what: ApprovalRecord['what']; fact: Ownership }>([
   expect(await names(never)).toEqual(['policies-never-held gc.cluster.decisions@0']);
 });
 
+const OLD_JOBS: OwnRule = {
+  name: 'old',
+  kinds: ['batch/Job'],
+  namespaces: ['ns'],
+  afterMs: MINUTE,
+  propagation: 'Background',
+  removalsPerHour: 100,
+};
+
 /** Holds pods of missing nodes beyond five, and Jobs that a rule would take too many of. */
 const OTHERS = clusterPolicyRecord({
   collectors: ['pod-garbage-collector-controller'],
   limits: { cascade: 5, cascadeOfKind: 5, removalsPerHour: 100 },
-  rules: [
-    {
-      name: 'old',
-      kinds: ['batch/Job'],
-      namespaces: ['ns'],
-      afterMs: MINUTE,
-      propagation: 'Background',
-      removalsPerHour: 100,
-    },
-  ],
+  rules: [OLD_JOBS],
 });
 const ofNoTtl = jobFacts({ ttlSecondsAfterFinished: null });
 
@@ -168,8 +169,8 @@ test.each<{ name: string; what: ApprovalRecord['what']; wider: ApprovalRecord['w
   },
   {
     name: 'what a rule takes of a kind',
-    what: approvedRule('old', 'batch/Job', 20),
-    wider: approvedRule('old', 'batch/Job', 21),
+    what: approvedRule(OLD_JOBS, 'batch/Job', 20),
+    wider: approvedRule(OLD_JOBS, 'batch/Job', 21),
     fact: expiry({
       candidates: [expiryCandidate({ facts: ofNoTtl })],
       shares: [{ kind: 'batch/Job', over: 20, objects: 20 }],
