@@ -141,19 +141,22 @@ export class OneCluster implements AsyncDisposable {
     });
   }
 
-  /** The program as a user starts it, with a log of its own or that of an earlier run. */
-  run(kubeconfig: string, ...more: readonly string[]): ClusterRun {
-    const directory = temporaryDirectory();
-    const policy = join(directory, 'policy.yaml');
+  /** The program as a user starts it, with a log of its own. */
+  run(kubeconfig: string): ClusterRun {
+    return this.runOn(join(temporaryDirectory(), 'log.db'), kubeconfig);
+  }
+
+  /** The same with the log of an earlier run. */
+  runOn(logPath: string, kubeconfig: string): ClusterRun {
+    const policy = join(temporaryDirectory(), 'policy.yaml');
     const collectors = ['garbage-collector-controller'];
     writeFileSync(
       policy,
       stringify({ kind: 'ClusterPolicy', name: 'clusters', mode: 'enforce', collectors }),
     );
-    const logPath = join(directory, 'log.db');
     const running = spawnVerb(
       ...['cluster', 'run', '--cluster', 'c1', '--kubeconfig', kubeconfig],
-      ...['--policy', policy, '--log-path', logPath, ...more],
+      ...['--policy', policy, '--log-path', logPath],
     );
     return { running, logPath, said: () => running.output.stdout + running.output.stderr };
   }
