@@ -85,6 +85,16 @@ const KNOWN: Readonly<Record<number, Known>> = {
     why: 'o115 is to orphan, and right after that to go in the foreground; kube-controller-manager has let its dependents go by then',
     ids: [117, 122, 126, 132],
   },
+  458: {
+    rule: 'I10',
+    why: 'both owners of o162 are gone before it is made; FleetGC is later, and finds one gone and the other still there',
+    ids: [162],
+  },
+  461: {
+    rule: 'I10, C8',
+    why: 'o28 goes before o30 is looked at, and in FleetGC after it; and o20 lists o7 and o19 twice, so o19 waits for ever',
+    ids: [7, 19, 23, 30, 38],
+  },
 };
 
 /** The history with what is known of it. */
