@@ -1,4 +1,4 @@
-/** A bare client that lists what a collector follows, in pages, as metadata; it keeps nothing. */
+/** A bare client that makes the lists of an agent, in pages and in the same forms; it keeps nothing. */
 import { Agent, request } from 'node:https';
 import type { ScriptArguments } from './arguments.ts';
 
@@ -7,6 +7,8 @@ const { server, authority, token }: ScriptArguments['list-all'] = JSON.parse(arg
 const agent = new Agent({ keepAlive: true, ca: authority });
 const DISCOVERY = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+/** What an agent reads more of than metadata. */
+const WHOLE: ReadonlySet<string> = new Set(['pods', 'nodes', 'jobs', 'certificatesigningrequests']);
 const VERBS = ['delete', 'list', 'watch'];
 const LISTS_AT_ONCE = 4;
 
@@ -58,9 +60,10 @@ let requests = 0;
 
 async function list(path: string): Promise<void> {
   let next = '';
+  const isWhole = WHOLE.has(path.slice(path.lastIndexOf('/') + 1));
   do {
     const query = `?limit=500${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`;
-    const page = await get<Page>(`${path}${query}`, METADATA);
+    const page = await get<Page>(`${path}${query}`, isWhole ? 'application/json' : METADATA);
     requests += 1;
     objects += page.items?.length ?? 0;
     next = page.metadata.continue ?? '';
