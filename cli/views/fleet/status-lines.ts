@@ -1,5 +1,6 @@
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import { counted } from '../../../packages/text/counted.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { ClusterStatus } from '../../../schemas/reports/cluster-status.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
@@ -44,7 +45,7 @@ export function statusLines(status: FleetStatus): readonly string[] {
         reason,
       ]),
     ),
-  ];
+  ].map(printableLine);
 }
 
 const clusterCells = (

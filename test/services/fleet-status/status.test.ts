@@ -51,6 +51,11 @@ test('where all is well it says so, what it did not look at, and how it stands',
   expect(lines.find((line) => line.startsWith('pressure'))).toMatch(/^pressure +2 +3 +gc.node.inventory 3$/);
 });
 
+test('what somebody else wrote rewrites nothing on the terminal', () => {
+  const lines = statusLines(well({ problems: ['prod/a: \u001b[2J\nAll is running'] }));
+  expect(lines[0]).toBe('! prod/a: \\u{1b}[2J\\u{a}All is running');
+});
+
 test.each([
   {
     name: 'a service far behind',
