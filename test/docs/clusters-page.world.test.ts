@@ -179,8 +179,13 @@ async function inItsPlace({ file, types, leavesRunning }: Newcomer): Promise<voi
   await types(OWNED_NAMESPACE);
   await says(run, 'graph-gc holds');
   await theHeldOneGoes(newcomer, run);
-  expect(await follow('fleetgc cluster report')).toContain('Nothing waits, and no reference leads nowhere.');
-  expect(await types(`fleetgc status ${LOG}`)).toMatch(/^prod +\S+ ago +clusters +enforce +0 /m);
+  // The agent tells how the cluster stands a little after it went.
+  await waitUntil('the report to name nothing more', BOUND_MS, async () =>
+    (await follow('fleetgc cluster report')).includes('Nothing waits, and no reference leads nowhere.'),
+  );
+  await waitUntil('the status to say that nothing is held', BOUND_MS, async () =>
+    /^prod +\S+ ago +clusters +enforce +0 /m.test(await types(`fleetgc status ${LOG}`)),
+  );
   expect(await types(`fleetgc audit verify ${LOG}`)).toMatch(/^Every decision came out the same again/);
   expect(await types(`fleetgc audit explain Namespace/owned ${LOG}`)).toContain('deleted by FleetGC');
   expect(await types('fleetgc cluster leftovers --kubeconfig ~/.kube/config')).toContain(

@@ -1,6 +1,6 @@
-import { contentHash } from '../../../packages/canonical/ids.ts';
 import { type Approvals, approvalFacts, heldBy, type Reason } from '../../../packages/decision/approvals.ts';
 import { keptBecause } from '../../../packages/decision/kept-objects.ts';
+import { ruleSha256Of } from '../../../packages/decision/rule-hash.ts';
 import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
@@ -142,7 +142,7 @@ function ofShare(
   if (share === undefined || rule.heldFromPercent === 0) return [];
   if (share !== null && !isTooMuch(rule, share)) return [];
   const kind = kindName(object);
-  const ruleSha256 = contentHash(rule);
+  const ruleSha256 = ruleSha256Of(rule);
   const approval = approved.ofRule({ rule: rule.name, ruleSha256, kind, dueAtMs, over: share?.over ?? null });
   return [{ outcome: { rule: 'S11', facts: { kind, ruleSha256, ...share } }, approval }];
 }
