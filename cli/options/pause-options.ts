@@ -10,7 +10,7 @@ export const pauseSelectorOptions = {
     kind: 'list',
     commandLineOnly: true,
     placeholder: 'NAME,…',
-    description: 'Only nodes of these clusters.',
+    description: 'Only these clusters: what is collected in them, and their nodes.',
   }),
   nodeName: withMeta(TextList.pipe(selectorConditions.nodeNames).optional(), {
     kind: 'list',
