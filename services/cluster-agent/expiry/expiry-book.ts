@@ -9,6 +9,7 @@ import {
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import type { Share } from '../../expiry-gc/rules/own-rules.ts';
 import { watchKey } from '../kinds/served-kinds.ts';
+import { LONG_FACT_CHARACTERS } from '../long-fact.ts';
 import type { ObservedObject } from '../watching/observed-object.ts';
 import type { ReflectorSink } from '../watching/reflector.ts';
 import { DueTimes } from './due-times.ts';
@@ -33,8 +34,6 @@ const AGAIN_AFTER_MS = 600_000;
 /** Looked at again after so long, where its kind is not counted yet. */
 const UNCOUNTED_AGAIN_AFTER_MS = 1_000;
 const COUNT_HOLDS_MS = 1_000;
-/** No more is taken into a fact that is so long: within the bounds of its topic, whatever the objects are like. */
-const LONG_FACT_CHARACTERS = 1_000_000;
 
 /**
  * Objects that say by themselves when their time is over, and when that is. Each list builds it anew, so no timer has to outlive the

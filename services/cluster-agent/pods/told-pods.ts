@@ -1,4 +1,5 @@
 import { MAX_POD_CANDIDATES, type PodCandidate } from '../../../schemas/events/pods.ts';
+import { LONG_FACT_CHARACTERS } from '../long-fact.ts';
 
 interface Told {
   readonly fingerprint: string;
@@ -7,8 +8,6 @@ interface Told {
 
 /** Told again after so long, so that what was lost or has expired heals. */
 const AGAIN_AFTER_MS = 600_000;
-/** No more is taken into a fact that is so long: within the bounds of its topic, whatever the pods are like. */
-const LONG_FACT_CHARACTERS = 1_000_000;
 
 /** Which pods were told, so that nothing is told again that has not changed. */
 export class ToldPods {
