@@ -3,22 +3,22 @@ import { candidacyOf, neighbours } from '../../packages/owner-graph/candidacy.ts
 import type { CascadeWidth } from '../../packages/owner-graph/cascade-widths.ts';
 import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
-import { Listing } from '../../packages/owner-graph/listing.ts';
 import { OwnerIndex } from '../../packages/owner-graph/owner-index.ts';
 import {
   type StatedReference,
   type Surroundings,
   statedReferences,
 } from '../../packages/owner-graph/reference-states.ts';
-import { kindName } from '../../schemas/events/cluster-objects.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import { candidateFacts } from './candidates/candidate-facts.ts';
 import { type Batch, CandidateTracker } from './candidates/candidate-tracker.ts';
 import { FirstSeen } from './candidates/first-seen.ts';
 import { MissingOwners } from './candidates/missing-owners.ts';
 import { graphObject, isNewsTo, isOfThePast } from './graph-object-of.ts';
+import { isNamespace, isOfAnotherCluster, KeptNamespaces } from './kept-namespaces.ts';
 import { Definitions } from './kinds/definitions.ts';
 import { KindRegistry } from './kinds/kind-registry.ts';
+import { Listings } from './kinds/listings.ts';
 import type { ReflectorSink } from './watching/reflector.ts';
 
 export interface ClusterGraphOptions {
@@ -38,7 +38,6 @@ export interface ClusterGraphOptions {
 
 /** Nothing is published before every kind is settled, or so long (cluster I10). */
 const MAX_SYNC_MS = 30_000;
-const NAMESPACE = 'Namespace';
 
 /** All that is known of one cluster in one session: what reflectors read comes in, and candidates go out. */
 export class ClusterGraph implements ReflectorSink {
@@ -49,9 +48,8 @@ export class ClusterGraph implements ReflectorSink {
   readonly #startedMs: number;
   readonly #definitions = new Definitions();
   readonly #firstSeen = new FirstSeen();
-  readonly #keptNamespaces = new Set<string>();
-  readonly #listings = new Map<ResourceKind, Listing>();
-  readonly #listedOnce = new Set<string>();
+  readonly #keptNamespaces = new KeptNamespaces();
+  readonly #listings = new Listings(this.index, this.#definitions);
   readonly #tracker: CandidateTracker;
   readonly #surroundings: Surroundings = {
     graph: this.index,
@@ -149,7 +147,7 @@ export class ClusterGraph implements ReflectorSink {
    * others name as owners, they went with it (cluster I9, S3).
    */
   withdraw(kind: ResourceKind): void {
-    this.#listedOnce.delete(kindName(kind));
+    this.#listings.withdraw(kind);
     const left = this.index.withdraw(kind);
     this.missing.noteWithdrawn(left);
     for (const object of left) {
@@ -160,23 +158,23 @@ export class ClusterGraph implements ReflectorSink {
   }
 
   beginList(kind: ResourceKind): void {
-    this.#listings.set(kind, new Listing(this.index, kind, !this.#listedOnce.has(kindName(kind))));
+    this.#listings.begin(kind);
   }
 
   listed(kind: ResourceKind, objects: readonly ObjectMetadata[]): void {
-    const listing = this.#listings.get(kind);
+    const listing = this.#listings.of(kind);
     if (listing === undefined) return;
     for (const object of objects) this.#put(graphObject(kind, object), (each) => listing.put(each));
   }
 
   endList(kind: ResourceKind, isWatched: boolean): void {
-    for (const object of this.#listings.get(kind)?.complete() ?? []) {
-      this.#forget(object);
-      this.#touch(object);
-    }
-    if (this.#definitions.isGoing(kind)) this.#noteGoingKind();
-    this.#listings.delete(kind);
-    this.#listedOnce.add(kindName(kind));
+    this.#listings.end(kind, (gone) => {
+      for (const object of gone) {
+        this.#forget(object);
+        this.#touch(object);
+      }
+      if (this.#definitions.isGoing(kind)) this.#noteGoingKinds();
+    });
     if (isWatched) this.watched(kind);
   }
 
@@ -197,12 +195,11 @@ export class ClusterGraph implements ReflectorSink {
     if (last === null) return;
     this.#forget(last);
     for (const uid of before) this.#tracker.touch(uid);
-    if (Definitions.isDefining(last)) this.#options.onDefinition();
     this.#options.onWork();
   }
 
   failed(kind: ResourceKind, reason: string): void {
-    this.#listings.delete(kind);
+    this.#listings.failed(kind);
     if (this.kinds.failed(kind, reason)) this.#options.onUnreadable(kind, reason);
   }
 
@@ -219,30 +216,29 @@ export class ClusterGraph implements ReflectorSink {
     if (!isNews) return;
     for (const uid of left) this.#tracker.touch(uid);
     this.#touch(object);
-    if (object.kind.kind === NAMESPACE && object.kind.group === '') this.#noteNamespace(object);
-    if (!Definitions.isDefining(object)) return;
-    this.#definitions.put(object);
-    this.#options.onDefinition();
-    if (object.deletionTimestamp !== null) this.#noteGoingKind();
+    if (isNamespace(object)) this.#noteNamespace(object);
+    if (Definitions.isDefining(object)) this.#definitionChanged(this.#definitions.put(object));
   }
 
-  #noteGoingKind(): void {
+  #definitionChanged(isKindGoing: boolean): void {
+    this.#options.onDefinition();
+    if (isKindGoing) this.#noteGoingKinds();
+  }
+
+  #noteGoingKinds(): void {
     for (const uid of this.missing.noteGoingKinds()) this.#tracker.touch(uid);
   }
 
-  #noteNamespace({ name, keep, uid, kind }: GraphObject): void {
+  #noteNamespace(namespace: GraphObject): void {
     const { clusterInstance, onWentBack } = this.#options;
-    if (name === 'kube-system' && clusterInstance !== null && uid !== clusterInstance) onWentBack(kind);
-    const wasKept = this.#keptNamespaces.has(name);
-    if (keep) this.#keptNamespaces.add(name);
-    else this.#keptNamespaces.delete(name);
-    if (wasKept !== keep) this.#tracker.touchAll();
+    if (isOfAnotherCluster(namespace, clusterInstance)) onWentBack(namespace.kind);
+    if (this.#keptNamespaces.put(namespace)) this.#tracker.touchAll();
   }
 
   #forget(object: GraphObject): void {
     this.#firstSeen.forget(object.uid);
-    this.#definitions.gone(object);
-    if (object.kind.kind === NAMESPACE && object.kind.group === '') this.#keptNamespaces.delete(object.name);
+    if (Definitions.isDefining(object)) this.#definitionChanged(this.#definitions.gone(object));
+    if (isNamespace(object)) this.#keptNamespaces.gone(object);
   }
 
   /** The object, those that list it and those that it lists, whether it is still there or not. */

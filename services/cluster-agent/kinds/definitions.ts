@@ -4,10 +4,20 @@ import { isSameKind, type ResourceKind } from '../../../packages/owner-graph/kin
 const CRD = { group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' } as const;
 const API_SERVICE = { group: 'apiregistration.k8s.io', kind: 'APIService' } as const;
 
+interface Definition {
+  readonly uid: string;
+  readonly isBeingDeleted: boolean;
+}
+
+/** Of definitions that went so many are remembered, the latest. */
+const MOST_WENT = 10_000;
+
 /** Objects that define other kinds, as the graph knows them. */
 export class Definitions {
-  /** Definitions by name, `<resource>.<group>`, with whether each is being deleted. */
-  readonly #definitions = new Map<string, boolean>();
+  /** By name, `<resource>.<group>`. */
+  readonly #definitions = new Map<string, Definition>();
+  /** Names of definitions that went, or are about to, until objects of another one were listed. */
+  readonly #went = new Set<string>();
   /** `<version>.<group>`. */
   readonly #services = new Set<string>();
 
@@ -15,27 +25,66 @@ export class Definitions {
   static isDefining = ({ kind }: GraphObject): boolean =>
     isSameKind(kind, CRD) || isSameKind(kind, API_SERVICE);
 
-  put({ kind, name, deletionTimestamp }: GraphObject): void {
-    if (isSameKind(kind, CRD)) this.#definitions.set(name, deletionTimestamp !== null);
+  /** Returns whether a kind is going since (cluster S3). */
+  put({ kind, name, uid, deletionTimestamp }: GraphObject): boolean {
     if (isSameKind(kind, API_SERVICE)) this.#services.add(name);
+    return isSameKind(kind, CRD) && this.#define(name, { uid, isBeingDeleted: deletionTimestamp !== null });
   }
 
-  gone({ kind, name }: GraphObject): void {
-    if (isSameKind(kind, CRD)) this.#definitions.delete(name);
+  /** Returns whether a kind is going since (cluster S3). */
+  gone({ kind, name, uid }: GraphObject): boolean {
     if (isSameKind(kind, API_SERVICE)) this.#services.delete(name);
+    return isSameKind(kind, CRD) && this.#undefine(name, uid);
+  }
+
+  /** The definition of the kind, by its uid; `null` where none is known. */
+  uidOf(kind: ResourceKind): string | null {
+    return this.#definitions.get(definitionOf(kind))?.uid ?? null;
+  }
+
+  /** The kind was listed whole, and this definition was there before: what is told of it from now on is none of an earlier one's. */
+  listed(kind: ResourceKind, definitionUid: string | null): void {
+    const name = definitionOf(kind);
+    const definition = this.#definitions.get(name);
+    if (definition?.isBeingDeleted === false && definition.uid === definitionUid) this.#went.delete(name);
   }
 
   /** Whether objects say that a kind is there which discovery does not tell (cluster I9). */
   isDefined(kind: ResourceKind): boolean {
-    const { resource, group, version } = kind;
-    if (this.#definitions.has(`${resource}.${group}`)) return true;
+    const { group, version } = kind;
+    if (this.#definitions.has(definitionOf(kind))) return true;
     // No service stands for the group of services itself.
     return isSameKind(kind, API_SERVICE) ? this.#services.size > 0 : this.#isServedByOthers(version, group);
   }
 
-  /** The definition of the kind is being deleted, and its objects with it (cluster S3). */
-  isGoing({ resource, group }: ResourceKind): boolean {
-    return this.#definitions.get(`${resource}.${group}`) === true;
+  /**
+   * The definition of the kind is being deleted or was, and its objects with it (cluster S3). The watch of the kind may tell of them
+   * later than the watch of definitions tells that theirs is gone, or that another one is there.
+   */
+  isGoing(kind: ResourceKind): boolean {
+    return this.#went.has(definitionOf(kind));
+  }
+
+  #define(name: string, definition: Definition): boolean {
+    const before = this.#definitions.get(name);
+    const isAnother = before !== undefined && before.uid !== definition.uid;
+    this.#definitions.set(name, definition);
+    return (definition.isBeingDeleted || isAnother) && this.#noteWent(name);
+  }
+
+  /** Under its name another one may be by now. */
+  #undefine(name: string, uid: string): boolean {
+    if (this.#definitions.get(name)?.uid !== uid) return false;
+    this.#definitions.delete(name);
+    return this.#noteWent(name);
+  }
+
+  #noteWent(name: string): boolean {
+    if (this.#went.has(name)) return false;
+    this.#went.add(name);
+    const [oldest] = this.#went;
+    if (this.#went.size > MOST_WENT && oldest !== undefined) this.#went.delete(oldest);
+    return true;
   }
 
   /** Services also stand for groups of definitions; those of which one is known are asked by its name. */
@@ -44,3 +93,5 @@ export class Definitions {
     return !hasDefinitions && this.#services.has(`${version}.${group}`);
   }
 }
+
+const definitionOf = ({ resource, group }: ResourceKind): string => `${resource}.${group}`;

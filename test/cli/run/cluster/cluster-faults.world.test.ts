@@ -84,7 +84,7 @@ test('[cluster S3] scenario 9: what objects of a kind own stays when its definit
   const first = await cluster.startRun(logPath);
   await cluster.working(first, 'before-definition');
   await cluster.call('DELETE', `${DEFINITIONS}/gadgets.few.example.com`);
-  await waitUntil('it to be held', COLLECTED_MS, () => held.test(first.output.stdout));
+  await cluster.told(first, held);
   await first.kill();
   await waitUntil('gadgets to be gone', COLLECTED_MS, async () => {
     return (await cluster.call('GET', GADGETS)).status === 404;
@@ -92,10 +92,10 @@ test('[cluster S3] scenario 9: what objects of a kind own stays when its definit
   const second = await cluster.startRun(logPath);
   await cluster.working(second, 'without-definition');
   await defineGadgets();
-  await waitUntil('it to be held again', COLLECTED_MS, () => held.test(second.output.stdout));
+  await cluster.told(second, held);
   await second.kill();
   const third = await cluster.startRun(logPath);
-  await waitUntil('it to be held after a restart', COLLECTED_MS, () => held.test(third.output.stdout));
+  await cluster.told(third, held);
   await cluster.working(third, 'after-definition');
   for (const name of owned) expect(await cluster.isGone(name)).toBe(false);
   expect(await third.terminate()).toBe(0);

@@ -111,6 +111,17 @@ export class FaultyCluster implements AsyncDisposable {
     }
   }
 
+  /** It tells this on stdout, as somebody at a terminal reads it. */
+  async told(running: FaultyRun, text: RegExp): Promise<void> {
+    try {
+      await waitUntil(`${text} to be told`, COLLECTED_MS, () => text.test(running.output.stdout));
+    } catch (cause) {
+      const { stdout, stderr } = running.output;
+      const said = `${stdout.slice(-3_000)}\n${stderr.slice(-3_000)}`;
+      throw new Error(`${String(cause)}; it said ${said}`, { cause });
+    }
+  }
+
   /** It works: it has collected something. */
   async working(running: FaultyRun, name: string): Promise<void> {
     const owner = await this.make(name);
