@@ -17,6 +17,10 @@ export interface ServiceOptions {
   /** The verb and its options: `['image-gc']`. */
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Folders of this machine that it may read, by where it finds them. */
+  readonly mounts?: Readonly<Record<string, string>>;
+  /** Where it may write; what it writes there ends with it. */
+  readonly writable?: readonly string[];
 }
 
 /** One replica of a service, in a container from our own image. */
@@ -31,7 +35,13 @@ export interface Service extends AsyncDisposable, Omit<ContainerControl, 'remove
 }
 
 /** Starts a service and waits until it is alive; whether it is ready is for the test to ask. */
-export async function startService({ network, command, environment = {} }: ServiceOptions): Promise<Service> {
+export async function startService({
+  network,
+  command,
+  environment = {},
+  mounts = {},
+  writable = [],
+}: ServiceOptions): Promise<Service> {
   await ensureToolchain(['service']);
   const port = await freePort();
   const running = await started(
@@ -40,6 +50,10 @@ export async function startService({ network, command, environment = {} }: Servi
       .withEnvironment({ ...environment, FLEETGC_HTTP_ADDRESS: `0.0.0.0:${HTTP_PORT}` })
       .withExposedPorts({ container: HTTP_PORT, host: port })
       .withNetworkMode(network.name)
+      .withBindMounts(
+        Object.entries(mounts).map(([target, source]) => ({ source, target, mode: 'ro' as const })),
+      )
+      .withTmpFs(Object.fromEntries(writable.map((path) => [path, 'rw,mode=1777'])))
       .withWaitStrategy(Wait.forHttp('/livez', HTTP_PORT))
       .withStartupTimeout(patiently(START_MS)),
   );
