@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
+import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
+import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { readHolds } from '../../services/cluster-holds/read-holds.ts';
 import { formatResult, outputOptions } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
@@ -15,7 +17,7 @@ import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
   help: [
-    'Lists what is held in clusters, by graph-gc, pod-gc and expiry-gc: what would go, and waits for somebody who approves it. With each it prints the command that does, or says that no approval ends it. It reads the last day, or as far back as --since says; what was held before is shown as held since then.',
+    'Lists what is held in clusters, by graph-gc, pod-gc and expiry-gc: what would go, and waits for somebody who approves it. With each it prints the command that does, for as many hours as the policy needs to let all of it go, or says that no approval ends it. It reads the last day, or as far back as --since says; what was held before is shown as held since then.',
     'Approvals that are in force are listed too.',
   ],
   examples: [
@@ -47,7 +49,12 @@ export const verb = defineVerb({
     const approvals = approvalsNow(stored.approvals.values(), nowMs).filter(
       (each) => cluster === undefined || each.cluster === cluster,
     );
-    const told = { clusters, approvals };
+    const policies = { ...stored.sets.cluster, pauses: [] };
+    const policyOf = (name: string): ClusterPolicy | null => {
+      const selected = selectPolicy(policies, { cluster: name });
+      return selected.kind === 'policy' ? selected.record.policy : null;
+    };
+    const told = { clusters, approvals, policyOf };
     if (output === 'table' && clusters.every(({ holds }) => holds.length === 0))
       logger.info(
         clusters.length === 0 ? 'Nothing was told of such a cluster in that time.' : 'Nothing is held.',

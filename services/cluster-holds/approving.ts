@@ -1,10 +1,16 @@
+import { HOUR_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { nearestName } from '../../packages/text/nearest-name.ts';
 import { shellWord } from '../../packages/text/shell-word.ts';
 import { timeText } from '../../packages/text/time-text.ts';
-import { type Approved, approvedName } from '../../schemas/policy/approval.ts';
+import { type Approved, approvedName, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
+import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../schemas/policy/own-rule.ts';
 import { type Hold, widthOf } from './holds.ts';
 import type { HeldCluster } from './read-holds.ts';
+
+/** How long an approval is in force where nobody says more. */
+const USUAL_HOURS = 1;
 
 /** Of a uid; an approval takes it whole. */
 const SHORTEST_BEGINNING = 6;
@@ -49,11 +55,24 @@ function notHeld(cluster: string, name: string, all: readonly Approved[]): Fleet
 }
 
 /** The command that approves a hold, to be typed in a shell; `null` where it ends by itself. */
-export function approveCommand(cluster: string, { what }: Pick<Hold, 'what'>): string | null {
+export function approveCommand(
+  cluster: string,
+  { what }: Pick<Hold, 'what'>,
+  policy: ClusterPolicy | null,
+): string | null {
   if (what === null) return null;
   const as = what.kind === 'owner' ? [] : ['--as', what.kind];
   const words = ['fleetgc approve', shellWord(cluster), shellWord(approvedName(what)), ...as];
-  return [...words, `--objects ${widthOf(what)}`].join(' ');
+  const needed = neededHours(what, policy);
+  const duration = needed <= USUAL_HOURS ? [] : [`--for ${Math.min(needed, MAX_APPROVAL_MS / HOUR_MS)}h`];
+  return [...words, `--objects ${widthOf(what)}`, ...duration].join(' ');
+}
+
+/** Until all of it has gone, where the policy lets only so many go in an hour (cluster S10). */
+function neededHours(what: Approved, policy: ClusterPolicy | null): number {
+  const ofRule = (name: string): OwnRule | undefined => policy?.rules?.find((rule) => rule.name === name);
+  const anHour = what.kind === 'rule' ? ofRule(what.rule) : policy?.limits;
+  return anHour === undefined ? USUAL_HOURS : Math.ceil(widthOf(what) / anHour.removalsPerHour);
 }
 
 /** In words: `the owner apps/Deployment default/web (1f2e…)`. */

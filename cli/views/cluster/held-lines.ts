@@ -2,6 +2,7 @@ import type { StoredApproval } from '../../../packages/policy/stored-policies.ts
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { HeldList } from '../../../schemas/reports/policy-list.ts';
 import { approveCommand, approvedText } from '../../../services/cluster-holds/approving.ts';
 import { type Hold, widthOf } from '../../../services/cluster-holds/holds.ts';
@@ -13,42 +14,53 @@ import { approvalLine } from './approval-line.ts';
 interface Told {
   readonly clusters: readonly HeldCluster[];
   readonly approvals: readonly StoredApproval[];
+  /** The one for a cluster, paused or not; `null` where none selects it. */
+  readonly policyOf: (cluster: string) => ClusterPolicy | null;
 }
 type Log = Pick<EventLogChoice, 'log' | 'logPath'>;
 
 /** Each hold with the command that approves it. */
-export const heldLines = ({ clusters, approvals }: Told, log: Log): readonly string[] =>
-  [...clusters.flatMap((each) => clusterLines(each, log)), ...approvals.map(approvalLine)].map(printableLine);
+export const heldLines = ({ clusters, approvals, policyOf }: Told, log: Log): readonly string[] =>
+  [
+    ...clusters.flatMap((each) => clusterLines(each, commandsFor(each, policyOf, log))),
+    ...approvals.map(approvalLine),
+  ].map(printableLine);
 
-const clusterLines = ({ cluster, heardAtMs, holds }: HeldCluster, log: Log): readonly string[] =>
+/** `null` for what no approval ends. */
+type CommandOf = (hold: Hold) => string | null;
+
+const commandsFor =
+  ({ cluster }: HeldCluster, policyOf: Told['policyOf'], log: Log): CommandOf =>
+  (hold) => {
+    const command = approveCommand(cluster, hold, policyOf(cluster));
+    return command === null ? null : onEventLog(command, log);
+  };
+
+const clusterLines = ({ cluster, heardAtMs, holds }: HeldCluster, commandOf: CommandOf): readonly string[] =>
   holds.length === 0
     ? []
     : [
         `cluster ${cluster}, heard last at ${timeText(heardAtMs)}`,
-        ...holds.flatMap((hold) => holdLines(cluster, hold, log)),
+        ...holds.flatMap((hold) => holdLines(hold, commandOf)),
       ];
 
-function holdLines(cluster: string, hold: Hold, log: Log): readonly string[] {
+function holdLines(hold: Hold, commandOf: CommandOf): readonly string[] {
   const { rule, what, why, objects, sinceMs } = hold;
   const width = what === null ? '' : `, ${counted(widthOf(what), 'object')} in all`;
   const held = `${counted(objects, 'object')} held since ${timeText(sinceMs)}${width}`;
-  const command = approveCommand(cluster, hold);
   return [
     `  ${rule}  ${what === null ? why : `${approvedText(what)}: ${why}`}; ${held}`,
-    `      ${command === null ? 'No approval ends it.' : onEventLog(command, log)}`,
+    `      ${commandOf(hold) ?? 'No approval ends it.'}`,
   ];
 }
 
 /** What programs read. */
-export const heldValue = ({ clusters, approvals }: Told, log: Log): HeldList => ({
+export const heldValue = ({ clusters, approvals, policyOf }: Told, log: Log): HeldList => ({
   type: 'fleetgc.held',
   version: 1,
-  clusters: clusters.map(({ holds, ...cluster }) => ({
-    ...cluster,
-    holds: holds.map((hold) => {
-      const command = approveCommand(cluster.cluster, hold);
-      return { ...hold, approve: command === null ? null : onEventLog(command, log) };
-    }),
-  })),
+  clusters: clusters.map((each) => {
+    const commandOf = commandsFor(each, policyOf, log);
+    return { ...each, holds: each.holds.map((hold) => ({ ...hold, approve: commandOf(hold) })) };
+  }),
   approvals: [...approvals],
 });

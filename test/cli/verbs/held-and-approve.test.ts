@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
 import { clusterOutput, type Output } from '../../../packages/decision/handler.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
@@ -9,6 +12,7 @@ import { expiry, expiryCandidate, NOW_MS } from '../../fixtures/expiry.ts';
 import { candidate, ownership } from '../../fixtures/ownership.ts';
 import { podCandidate, pods } from '../../fixtures/pods.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type OwnLog, ownLog } from '../fleetgc.ts';
 import { jsonOf, readTopic } from '../read-topic.ts';
 
@@ -252,6 +256,21 @@ describe('[cluster S7] what pod-gc and expiry-gc hold', () => {
       what: { kind: 'rule', rule: 'old', ofKind: 'batch/Job', objects: 1_200, overByMs: NOW_MS },
       approve: `fleetgc approve c1 old/batch/Job --as rule --objects 1200 ${onLog(own)}`,
     });
+  });
+
+  test('[cluster S10] is approved for as long as the policy needs to let all of it go, and no longer than one can', async () => {
+    const own = await decided([held('S1', { ...ofOwner('o', 10_001), limit: 1_000 }), WIDE]);
+    await decide(own, 0, [ofRule(1_200)], 'clusterExpiry');
+    await decide(own, 0, [ofMissingNodes(9_000_000)], 'clusterPods');
+    const file = join(temporaryDirectory(), 'policy.yaml');
+    const rules = [{ name: 'old', kinds: ['batch/Job'], states: ['Complete'], after: '24h' }];
+    writeFileSync(file, stringify({ kind: 'ClusterPolicy', name: 'all', mode: 'dry-run', rules }));
+    expect((await own.run('policy', 'apply', file)).exitCode).toBe(0);
+    expect((await own.run('held')).stdout.match(/--objects [0-9]+( --for [0-9]+h)?/g)).toEqual([
+      '--objects 10001 --for 2h',
+      '--objects 9000000 --for 720h',
+      '--objects 1200 --for 12h',
+    ]);
   });
 
   test('[cluster S11] of which nobody counted how much it is has no command', async () => {
