@@ -17,7 +17,7 @@ import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
   help: [
-    'Lists what is held in clusters, by graph-gc, pod-gc and expiry-gc: what would go, and waits for somebody who approves it. With each it prints the command that does, for as many hours as the policy needs to let all of it go, or says that no approval ends it. It reads the last day, or as far back as --since says; what was held before is shown as held since then.',
+    'Lists what is held in clusters, by graph-gc, pod-gc and expiry-gc, and by executors that found what no decision knew: what would go, and waits for somebody who approves it. With each it prints the command that does, for as many hours as the policy needs to let all of it go, or says that no approval ends it. It reads the last day, or as far back as --since says; what was held before is shown as held since then.',
     'Approvals that are in force are listed too.',
   ],
   examples: [

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ClusterAction, MAX_CLUSTER_COMMAND_ITEMS, OwnRuleName } from './cluster-command.ts';
 import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
+import { Fact } from './decision-parts.ts';
 import { EventId } from './event-id.ts';
 import { ClusterIdentity, ObjectUid } from './identity.ts';
 
@@ -61,6 +62,12 @@ export const ClusterFailure = z.enum([
 ]);
 export type ClusterFailure = z.infer<typeof ClusterFailure>;
 
+/**
+ * A hold that the executor found and no decision knew of: the rule, and what it used, as a verdict of the decision service would say it.
+ */
+export const ExecutorHold = z.object({ rule: z.string().max(20), facts: z.record(z.string(), Fact) });
+export type ExecutorHold = z.infer<typeof ExecutorHold>;
+
 /** What came of one object. `not-found` is success: somebody was quicker. */
 export const ClusterObjectOutcome = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('removed') }),
@@ -70,7 +77,12 @@ export const ClusterObjectOutcome = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('not-found') }),
   /** The API server did all but the deed, and had nothing against it. */
   z.object({ outcome: z.literal('rehearsed') }),
-  z.object({ outcome: z.literal('refused'), reason: ClusterObjectRefusal, message: Message }),
+  z.object({
+    outcome: z.literal('refused'),
+    reason: ClusterObjectRefusal,
+    message: Message,
+    hold: ExecutorHold.optional(),
+  }),
   z.object({ outcome: z.literal('failed'), reason: ClusterFailure, message: Message }),
 ]);
 export type ClusterObjectOutcome = z.infer<typeof ClusterObjectOutcome>;

@@ -1,7 +1,7 @@
 import type { TraceContext } from '../../packages/process/trace.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
 import type { NodeFound } from '../../schemas/events/cluster-result.ts';
-import type { OwnerEvidence } from './checks/live-facts.ts';
+import type { OwnerEvidence } from './checks/look.ts';
 import type { Failure } from './checks/stop.ts';
 
 /** What the node of a pod was found to be. */

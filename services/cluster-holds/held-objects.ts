@@ -1,4 +1,6 @@
 import type { ClusterDecision, ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
+import type { ClusterObjectResults } from '../../schemas/events/cluster-result.ts';
+import type { Cascade } from '../../schemas/events/ownership.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 
 /** Facts on whose candidates is decided, each by a service of its own. */
@@ -8,12 +10,15 @@ export type CandidateTopic = (typeof CANDIDATE_TOPICS)[number];
 /** What is read of such a fact. */
 export interface CandidatesFact {
   readonly clusterInstance: string;
-  readonly candidates: readonly { readonly object: { readonly uid: string } }[];
+  readonly candidates: readonly {
+    readonly object: { readonly uid: string };
+    readonly cascades?: readonly Cascade[];
+  }[];
   /** Those that are candidates no longer; of pods, and of objects whose time is over, nobody tells. */
   readonly settled?: readonly { readonly uid: string }[];
 }
 
-/** An object that is held, as its last decision says. */
+/** An object that is held, as its last decision says, or the executor that was to delete it. */
 export interface HeldObject {
   readonly uid: string;
   /** By what was told of it. */
@@ -42,6 +47,8 @@ export class HeldObjects {
   readonly #held = new Map<string, HeldObject>();
   /** By the positions of the facts, in their order. */
   readonly #facts = new Map<string, ToldFact>();
+  /** By the uid of a candidate, those that were told last at the end. */
+  readonly #cascades = new Map<string, readonly Cascade[]>();
   #remembered = 0;
   #instance: string | null = null;
   #heardMs = 0;
@@ -70,7 +77,8 @@ export class HeldObjects {
     if (this.#instance !== clusterInstance) this.#held.clear();
     this.#instance = clusterInstance;
     this.#heardMs = atMs;
-    for (const { uid } of settled) this.#held.delete(heldKey(topic, uid));
+    for (const { uid } of settled) this.#settled(topic, uid);
+    for (const { object, cascades = [] } of candidates) this.#take(object.uid, cascades);
     const uids = candidates.map(({ object }) => object.uid);
     this.#facts.set(factKey(TOPICS[topic].name, String(offset)), { instance: clusterInstance, topic, uids });
     this.#remembered += uids.length;
@@ -81,20 +89,73 @@ export class HeldObjects {
     }
   }
 
+  #settled(topic: CandidateTopic, uid: string): void {
+    this.#held.delete(heldKey(topic, uid));
+    if (topic !== OWNERSHIP) return;
+    this.#held.delete(executorKey(uid));
+    this.#cascades.delete(uid);
+  }
+
+  #take(uid: string, cascades: readonly Cascade[]): void {
+    if (cascades.length === 0) return;
+    this.#cascades.delete(uid);
+    this.#cascades.set(uid, cascades);
+    const [oldest] = this.#cascades.keys();
+    if (this.#cascades.size > MAX_REMEMBERED && oldest !== undefined) this.#cascades.delete(oldest);
+  }
+
+  /** An executor found of some objects that they are held, which no decision knew. */
+  results({ clusterInstance, objects }: ClusterObjectResults, atMs: number): void {
+    if (clusterInstance !== this.#instance) return;
+    for (const { object, result } of objects) {
+      const key = executorKey(object.uid);
+      const before = this.#held.get(key);
+      if (result.outcome !== 'refused' || result.hold === undefined) {
+        this.#held.delete(key);
+        continue;
+      }
+      const { rule, facts } = result.hold;
+      const verdict = { rule, facts: this.#widened(object.uid, facts) };
+      const sinceMs = before?.sinceMs ?? atMs;
+      this.#held.set(key, { uid: object.uid, topic: OWNERSHIP, verdict, sinceMs, lastMs: atMs });
+    }
+  }
+
+  /** An executor apart from the agent does not know how wide a cascade is; the fact on which it was decided says it. */
+  #widened(uid: string, facts: HeldObject['verdict']['facts']): HeldObject['verdict']['facts'] {
+    const cascade = this.#cascades.get(uid)?.find(({ ownerUid }) => ownerUid === facts.ownerUid);
+    if (cascade === undefined) return facts;
+    const { objects, ofKind } = facts;
+    return {
+      ...facts,
+      ...(typeof objects === 'number' && { objects: Math.max(objects, cascade.objects) }),
+      ...(typeof ofKind === 'number' && { ofKind: Math.max(ofKind, cascade.ofKind) }),
+    };
+  }
+
   decision({ input, outcome, verdicts }: ClusterDecision, atMs: number): void {
     const fact = this.#facts.get(factKey(input.topic, input.offset));
     if (fact === undefined || fact.instance !== this.#instance) return;
-    const { topic, uids } = fact;
     for (const verdict of verdicts) {
-      const uid = uids[verdict.position];
-      if (uid === undefined) continue;
-      const key = heldKey(topic, uid);
-      const before = this.#held.get(key);
-      if (verdict.action !== 'hold' || outcome === 'not-ours') this.#held.delete(key);
-      else this.#held.set(key, { uid, topic, verdict, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs });
+      const uid = fact.uids[verdict.position];
+      if (uid !== undefined) this.#decided(uid, fact.topic, outcome === 'not-ours' ? null : verdict, atMs);
     }
+  }
+
+  /** `null`: nobody here decides on it. */
+  #decided(uid: string, topic: CandidateTopic, verdict: ClusterVerdict | null, atMs: number): void {
+    const key = heldKey(topic, uid);
+    const before = this.#held.get(key);
+    // What is not let go comes to no executor.
+    if (topic === OWNERSHIP && (verdict === null || !isLetGo(verdict))) this.#held.delete(executorKey(uid));
+    if (verdict?.action !== 'hold') this.#held.delete(key);
+    else this.#held.set(key, { uid, topic, verdict, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs });
   }
 }
 
+const OWNERSHIP = 'clusterOwnership' satisfies CandidateTopic;
+const isLetGo = ({ action }: ClusterVerdict): boolean => action !== 'keep' && action !== 'hold';
+
+const executorKey = (uid: string): string => `executor ${uid}`;
 const heldKey = (topic: CandidateTopic, uid: string): string => `${topic} ${uid}`;
 const factKey = (topicName: string, offset: string): string => `${topicName} ${offset}`;

@@ -31,7 +31,7 @@ export async function readHolds(
 ): Promise<readonly HeldCluster[]> {
   const clusters = new Map<string, HeldObjects>();
   for (const partition of partitionsOf(cluster)) {
-    const topics = [...CANDIDATE_TOPICS, 'clusterDecisions', 'clusterCensus'] as const;
+    const topics = [...CANDIDATE_TOPICS, 'clusterDecisions', 'clusterResults', 'clusterCensus'] as const;
     const events = readPartition(log, { topics, partition, range: { fromMs, toMs: null } }, signal);
     for await (const event of events)
       if (cluster === null || event.record.key === cluster) take(event, clusters);
@@ -48,6 +48,7 @@ function take({ topicId, record }: RecordedEvent, clusters: Map<string, HeldObje
   const candidates = CANDIDATE_TOPICS.find((each) => each === topicId);
   if (candidates !== undefined) takeFact(candidates, record, clusters);
   else if (topicId === 'clusterDecisions') takeDecision(record, clusters);
+  else if (topicId === 'clusterResults') takeResults(record, clusters);
   // What is held an agent tells again; that it does not is seen by what it tells of its cluster.
   else if (record.key !== null) clusters.get(record.key)?.heard(record.timestampMs);
 }
@@ -63,6 +64,12 @@ function takeFact(topic: CandidateTopic, record: LogRecord, clusters: Map<string
 function takeDecision(record: LogRecord, clusters: Map<string, HeldObjects>): void {
   const parsed = parseRecord('clusterDecisions', record);
   if (parsed.ok) clusters.get(parsed.event.cluster)?.decision(parsed.event, record.timestampMs);
+}
+
+function takeResults(record: LogRecord, clusters: Map<string, HeldObjects>): void {
+  const parsed = parseRecord('clusterResults', record);
+  if (!parsed.ok || parsed.event.type !== 'fleetgc.cluster.object-results') return;
+  clusters.get(parsed.event.cluster)?.results(parsed.event, record.timestampMs);
 }
 
 function heldCluster(cluster: string, objects: HeldObjects): readonly HeldCluster[] {

@@ -1,4 +1,5 @@
 import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import { CREATED_FORM, type Created } from '../../../packages/kube-api/whole/created.ts';
 import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
 import type { OwnershipAction } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObject, ServedKind } from '../../../schemas/events/cluster-objects.ts';
@@ -6,7 +7,8 @@ import { settingsOf } from '../../graph-gc/rules/settings.ts';
 import type { ClusterIndex } from '../ports.ts';
 import { kindKey, ownerKey } from './count-keys.ts';
 import { type Asked, type Judgement, unreadable } from './judgement.ts';
-import { type Look, leavingOwners, liveFacts } from './live-facts.ts';
+import { leavingOwners, liveFacts } from './live-facts.ts';
+import type { Look } from './look.ts';
 import { ownJudgement } from './own-judgement.ts';
 import { later, type Stop, settled } from './stop.ts';
 
@@ -17,8 +19,11 @@ export async function judgeOwnership(asked: Asked, act: OwnershipAction): Promis
   if (index === 'not-ready') return later('api-server-error', 'the owner graph is not read yet');
   const object = await objectOf(asked, isFresh ? null : index);
   if ('kind' in object) return object;
-  const { orphaned } = asked;
-  return conclusionOf({ kind, object, reads, index, orphaned, removed: removedBefore(asked) }, asked, act);
+  const { orphaned, record } = asked;
+  const { profile } = record.policy;
+  const createdAtMs = createdAt(asked, object);
+  const look = { kind, object, reads, index, orphaned, profile, createdAtMs, removed: removedBefore(asked) };
+  return conclusionOf(look, asked, act);
 }
 
 async function conclusionOf(
@@ -50,14 +55,17 @@ async function conclusionOf(
 }
 
 /** From the graph where there is one: if it is behind, the API server refuses the deed, and the object is read. */
-async function objectOf(
-  { order, kind, reads, clock, nowMs }: Asked,
-  index: ClusterIndex | null,
-): Promise<ObjectMetadata | Stop> {
+async function objectOf(asked: Asked, index: ClusterIndex | null): Promise<ObjectMetadata | Created | Stop> {
+  const { order, kind, clock, nowMs } = asked;
   const { object: ordered } = order.item;
   const known = clock.at(nowMs()) === null ? undefined : index?.object(ordered.uid);
   if (known !== undefined && isWhere(known, ordered, kind)) return metadataOf(known);
-  const live = await reads.object({ kind, named: ordered });
+  return liveObject(asked);
+}
+
+async function liveObject({ order, kind, reads }: Asked): Promise<Created | Stop> {
+  const { object: ordered } = order.item;
+  const live = await reads.whole({ kind, named: ordered }, CREATED_FORM);
   switch (live.kind) {
     case 'found':
       return live.object.uid === ordered.uid ? live.object : settled({ outcome: 'not-found' });
@@ -66,6 +74,17 @@ async function objectOf(
     case 'unknown':
       return unreadable(live.answer.status, live.message);
   }
+}
+
+/** The graph does not know it: an object that comes from there is read for it, once. */
+function createdAt(asked: Asked, object: ObjectMetadata | Created): Look['createdAtMs'] {
+  if ('createdAtMs' in object) return async () => object.createdAtMs;
+  let reading: Promise<Created | Stop> | null = null;
+  return async () => {
+    reading ??= liveObject(asked);
+    const live = await reading;
+    return 'kind' in live ? live : live.createdAtMs;
+  };
 }
 
 const removedBefore = ({ removals, order, nowMs }: Asked): Look['removed'] => ({

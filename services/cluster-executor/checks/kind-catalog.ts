@@ -8,6 +8,7 @@ import {
   servedKinds,
   watchKey,
 } from '../../cluster-agent/kinds/served-kinds.ts';
+import { DEFINITIONS } from './kind-definitions.ts';
 
 /** What is served is asked again after so long (cluster I2). */
 const DISCOVER_AFTER_MS = 30_000;
@@ -41,6 +42,12 @@ export class KindCatalog {
       if (found === undefined || found === 'ambiguous') return null;
       return failedGroups.has(groupOf(apiVersion)) ? null : found;
     });
+  }
+
+  /** Whether kinds can be defined there, as far as anybody knows. */
+  async hasDefinitions(connection: ApiConnection): Promise<boolean> {
+    const { groups, failedGroups } = await this.#served(connection, DISCOVER_AFTER_MS);
+    return groups.has(DEFINITIONS.group) || failedGroups.has(DEFINITIONS.group);
   }
 
   async #find(

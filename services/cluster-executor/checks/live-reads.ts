@@ -7,6 +7,7 @@ import {
 } from '../../../packages/kube-api/metadata.ts';
 import { type LiveObject, readObject } from '../../../packages/kube-api/read.ts';
 import { type ApiObjectName, hasPath } from '../../../packages/kube-api/resources.ts';
+import { CREATED_FORM } from '../../../packages/kube-api/whole/created.ts';
 import { expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
 import { type NodeFacts, readNode } from '../../../packages/kube-api/whole/node.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
@@ -14,9 +15,10 @@ import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
 import type { JobState } from '../../../schemas/events/expiry.ts';
 import { jobStateOf } from '../../expiry-gc/rules/own-rules.ts';
 import type { KindCatalog } from './kind-catalog.ts';
+import { isBuiltIn, type KindDefinition, KindDefinitions } from './kind-definitions.ts';
 import { Proofs } from './proofs.ts';
 import type { SameInstance } from './same-instance.ts';
-import { later, laterAsAsked, refused, type Stop, TOO_MANY_REQUESTS } from './stop.ts';
+import { maySoonBeKnown, refused, type Stop } from './stop.ts';
 
 const NAMESPACES = {
   group: '',
@@ -64,7 +66,9 @@ export interface Place {
 export interface SharedReads {
   readonly kinds: KindCatalog;
   readonly instance: SameInstance;
-  readonly absent: Proofs<true>;
+  /** With when that was answered. */
+  readonly absent: Proofs<number>;
+  readonly definitions: KindDefinitions;
   readonly keptNamespaces: Proofs<boolean>;
   readonly nowMs: () => number;
 }
@@ -76,6 +80,7 @@ export const sharedReads = (
   kinds,
   instance,
   absent: new Proofs(nowMs),
+  definitions: new KindDefinitions(nowMs),
   keptNamespaces: new Proofs(nowMs),
   nowMs,
 });
@@ -87,6 +92,8 @@ export class LiveReads {
   readonly #connection: ApiConnection;
   readonly #shared: SharedReads;
   #provedSinceMs = Number.POSITIVE_INFINITY;
+  /** When an owner was found absent last. */
+  #absentAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(connection: ApiConnection, shared: SharedReads) {
     this.#connection = connection;
@@ -129,20 +136,29 @@ export class LiveReads {
     const { kind, named } = place;
     const key = JSON.stringify([kind.group, kind.version, kind.resource, named.namespace, named.name, uid]);
     const found = await this.#shared.absent.obtain(key, () => this.#askForOwner(place, uid, key));
-    if (found !== true) return found;
+    if (typeof found !== 'number') return found;
+    this.#absentAtMs = Math.max(this.#absentAtMs, found);
     this.#noteAge(this.#shared.absent.askedAtMs(key));
     return 'absent';
   }
 
-  async #askForOwner({ kind, named }: Place, uid: string, key: string): Promise<OwnerFound | Stop> {
+  async #askForOwner({ kind, named }: Place, uid: string, key: string): Promise<OwnerFound | Stop | number> {
     const { absent, nowMs } = this.#shared;
     const askedAtMs = nowMs();
     this.#noteAge(askedAtMs);
     const found = await this.object({ kind, named });
     if (found.kind === 'unknown') return unknownOwner(found, `the owner ${kind.kind} ${named.name}`);
     if (found.kind === 'found' && found.object.uid === uid) return stateOf(found.object);
-    absent.add(key, true, askedAtMs);
-    return 'absent';
+    const answeredAtMs = nowMs();
+    absent.add(key, answeredAtMs, askedAtMs);
+    return answeredAtMs;
+  }
+
+  /** What defines the kind of an owner that was found absent, read after that (cluster S3). */
+  async definitionOf(owner: ServedKind): Promise<KindDefinition | 'none' | Stop> {
+    const { kinds, definitions } = this.#shared;
+    if (isBuiltIn(owner) || !(await kinds.hasDefinitions(this.#connection))) return 'none';
+    return definitions.of(owner, this.#absentAtMs, (place) => this.whole(place, CREATED_FORM));
   }
 
   /** By its name alone: nothing else of it stands in a pod (cluster J7). That it is not there holds as long as of owners. */
@@ -151,7 +167,7 @@ export class LiveReads {
     if (!hasPath(NODES, named)) return refused('owner-unknown', 'no node can have such a name');
     const key = JSON.stringify(['node', name]);
     const found = await this.#shared.absent.obtain(key, () => this.#askForNode(named, key));
-    if (found !== true) return found;
+    if (typeof found !== 'number') return found;
     this.#noteAge(this.#shared.absent.askedAtMs(key));
     return { is: 'absent' };
   }
@@ -163,7 +179,7 @@ export class LiveReads {
     const found = await this.whole({ kind: NODES, named }, NODE_FORM);
     if (found.kind === 'unknown') return unknownOwner(found, `the node ${named.name}`);
     if (found.kind === 'absent') {
-      absent.add(key, true, askedAtMs);
+      absent.add(key, nowMs(), askedAtMs);
       return { is: 'absent' };
     }
     const { node } = found.object;
@@ -224,11 +240,3 @@ const unknownNamespace = (unknown: Unknown, name: string): Stop =>
     'kept-by-policy',
     `whether the namespace ${name} has the annotation that keeps it cannot be read: ${unknown.message}`,
   );
-
-const UNAUTHORIZED = 401;
-
-/** What a server cannot answer now, or not to us, it may answer later. */
-function maySoonBeKnown({ answer, message }: Unknown): Stop | null {
-  if (answer.status === TOO_MANY_REQUESTS) return laterAsAsked(answer);
-  return answer.status >= 500 || answer.status === UNAUTHORIZED ? later('api-server-error', message) : null;
-}

@@ -6,7 +6,7 @@ import { conclude } from '../../graph-gc/rules/conclude.ts';
 import type { ClusterRule, Outcome } from '../../graph-gc/rules/outcome.ts';
 import type { OwnershipSettings } from '../../graph-gc/rules/settings.ts';
 import type { LiveFacts } from './live-facts.ts';
-import { refused, type Stop } from './stop.ts';
+import { cut, refused, type Stop, settled } from './stop.ts';
 
 /** What an order says is to be done, and by which rule. */
 export interface Ordered {
@@ -36,7 +36,7 @@ export function ownJudgement({ act, rule }: Ordered, judged: Judged): OwnershipA
   }
   const outcomes = facts.candidates.map((candidate) => conclude(candidate, settings, { wentBack }));
   const kept = outcomes.find((outcome) => outcome.kind !== 'act');
-  if (kept !== undefined) return refusedBy(kept, isUnchanged);
+  if (kept !== undefined) return refusedBy(kept, judged);
   if (act.action === 'delete' && isLeftByOrphaned(judged))
     return refused('kept-by-own-judgement', 'an owner of it was to be let go so that its dependents stay');
   if (outcomes.some((outcome) => outcome.kind === 'act' && allows(outcome, { act, rule }, judged)))
@@ -112,12 +112,28 @@ const REASONS: Readonly<Partial<Record<ClusterRule, ClusterObjectRefusal>>> = {
   D10: 'owner-there',
 };
 
-function refusedBy({ kind, rule, facts }: Outcome, isUnchanged: boolean): Stop {
-  const told = Object.entries(facts).map(([name, value]) => `${name}: ${String(value)}`);
-  const message = `${kind} by ${rule}${told.length === 0 ? '' : ` (${told.join(', ')})`}`;
+function refusedBy(kept: Outcome, { facts: { doubts }, isUnchanged }: Judged): Stop {
+  const { kind, rule, facts } = kept;
+  const doubt = kind === 'hold' ? doubts.get(String(facts.ownerUid)) : undefined;
+  if (doubt !== undefined) return heldInDoubt(rule, { ...facts, why: doubt });
+  const message = `${kind} by ${factsText(rule, facts)}`;
   if (kind === 'hold') return refused('not-approved', message);
   return refused(REASONS[rule] ?? (isUnchanged ? 'kept-by-own-judgement' : 'changed'), message);
 }
+
+/** The decision did not know it, so people learn of it from here (cluster S3, S7). */
+const heldInDoubt = (rule: ClusterRule, facts: Outcome['facts']): Stop =>
+  settled({
+    outcome: 'refused',
+    reason: 'not-approved',
+    message: cut(`hold by ${factsText(rule, facts)}; fleetgc held prints the command that approves it`),
+    hold: { rule, facts },
+  });
+
+const factsText = (rule: ClusterRule, facts: Outcome['facts']): string => {
+  const told = Object.entries(facts).map(([name, value]) => `${name}: ${String(value)}`);
+  return `${rule}${told.length === 0 ? '' : ` (${told.join(', ')})`}`;
+};
 
 const wordsOf = (outcomes: readonly Outcome[]): string =>
   [

@@ -1,6 +1,6 @@
 import type { ApiAnswer } from '../../../packages/kube-api/connection.ts';
 import { withMissingRight } from '../../../packages/kube-api/missing-right.ts';
-import { liveObject } from '../../../packages/kube-api/read.ts';
+import { type LiveObject, liveObject } from '../../../packages/kube-api/read.ts';
 import type { ApiKind, ApiObjectName } from '../../../packages/kube-api/resources.ts';
 import { refusalText, retryAfterMs } from '../../../packages/kube-api/status.ts';
 import type {
@@ -43,6 +43,14 @@ export const TOO_MANY_REQUESTS = 429;
 /** It asks to wait, which is no failure (cluster F4). */
 export const laterAsAsked = (answer: ApiAnswer): Stop =>
   later('api-server-error', refusalText(answer), Math.max(RETRY_AFTER_MS, retryAfterMs(answer) ?? 0));
+
+const UNAUTHORIZED = 401;
+
+/** What a server cannot answer now, or not to us, it may answer later. */
+export function maySoonBeKnown({ answer, message }: Extract<LiveObject, { kind: 'unknown' }>): Stop | null {
+  if (answer.status === TOO_MANY_REQUESTS) return laterAsAsked(answer);
+  return answer.status >= 500 || answer.status === UNAUTHORIZED ? later('api-server-error', message) : null;
+}
 
 /** A refusal alone would say that nothing was done, which nobody knows after a try that had no answer. */
 export function toldOf(

@@ -185,8 +185,8 @@ export const PLANTED: readonly ReadingBug[] = [
     edits: [
       {
         file: 'services/cluster-executor/checks/own-judgement.ts',
-        old: 'return refusedBy(kept, isUnchanged);',
-        now: "return kept.rule === 'S5' ? act : refusedBy(kept, isUnchanged);",
+        old: 'return refusedBy(kept, judged);',
+        now: "return kept.rule === 'S5' ? act : refusedBy(kept, judged);",
       },
     ],
   },

@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
+import type { ClusterObjectOutcome, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { type CandidateTopic, HeldObjects } from '../../../services/cluster-holds/held-objects.ts';
 import { holdsOf } from '../../../services/cluster-holds/holds.ts';
-import { clusterDecision } from '../../fixtures/cluster.ts';
+import { clusterDecision, clusterObjectResults } from '../../fixtures/cluster.ts';
 import { NOW_MS } from '../../fixtures/expiry.ts';
+import { candidate, ownership } from '../../fixtures/ownership.ts';
 import { podCandidate, pods } from '../../fixtures/pods.ts';
 
 const MINUTE_MS = 60_000;
@@ -109,4 +111,98 @@ test('[cluster S2] an object that two services hold by its kind is one object, a
   expect(holdsOf(objects.held)).toMatchObject([
     { objects: 1, what: { kind: 'held-kind', heldKind: 'Pod', uids: ['a'] } },
   ]);
+});
+
+describe('what an executor holds that no decision knew of', () => {
+  const FACTS = {
+    why: 'the owner is not there, and its definition widgets.example.com is being deleted',
+    ownerUid: 'owner',
+    ownerKind: 'example.com/Widget',
+    ownerName: 'w',
+    ownerNamespace: 'ns',
+    objects: 1,
+    ofKind: 1,
+  };
+  const cascade = {
+    ownerUid: 'owner',
+    ownerKind: 'example.com/Widget',
+    objects: 7,
+    ofKind: 9,
+    within: null,
+  };
+  const fact = (...uids: readonly string[]) =>
+    ownership({
+      candidates: uids.map((uid) => candidate({ object: { uid, name: uid }, cascades: [cascade] })),
+    });
+  const refused = { outcome: 'refused', reason: 'not-approved', message: '' } as const;
+  const result = (uid: string, told: ClusterObjectOutcome): ClusterObjectResults => {
+    const results = clusterObjectResults();
+    return {
+      ...results,
+      clusterInstance: fact().clusterInstance,
+      objects: results.objects.slice(0, 1).map((each) => ({
+        ...each,
+        object: { ...each.object, uid },
+        result: told,
+      })),
+    };
+  };
+  const decidedOn = (offset: string, action: 'delete' | 'keep'): ClusterDecision => ({
+    ...decided(offset, [], 'D14', 'clusterOwnership'),
+    verdicts: [{ position: 0, action, rule: 'D14', facts: {} }],
+  });
+  function held(): HeldObjects {
+    const objects = new HeldObjects();
+    objects.fact('clusterOwnership', fact('a'), 1n, 0);
+    objects.decision(decidedOn('1', 'delete'), 1);
+    objects.results(result('a', { ...refused, hold: { rule: 'S3', facts: FACTS } }), 2);
+    return objects;
+  }
+
+  test('[cluster S3, S7] is listed, and an approval would be as wide as the agent says its cascade is', () => {
+    expect(holdsOf(held().held)).toMatchObject([
+      {
+        rule: 'S3',
+        why: FACTS.why,
+        objects: 1,
+        sinceMs: 2,
+        what: { kind: 'owner', uid: 'owner', ownerKind: 'example.com/Widget', name: 'w', objects: 7 },
+      },
+    ]);
+  });
+
+  test('[cluster S7] is listed since it was held first, until it goes', () => {
+    const objects = held();
+    objects.decision(decidedOn('1', 'delete'), 3);
+    objects.results(result('a', { ...refused, hold: { rule: 'S3', facts: FACTS } }), 4);
+    expect(objects.held).toMatchObject([{ uid: 'a', sinceMs: 2, lastMs: 4 }]);
+    objects.results(result('a', { outcome: 'removed' }), 5);
+    expect(objects.held).toEqual([]);
+  });
+
+  test.each<readonly [string, (objects: HeldObjects) => void]>([
+    ['it is refused for something else', (objects) => objects.results(result('a', refused), 3)],
+    ['it is decided that it stays', (objects) => objects.decision(decidedOn('1', 'keep'), 3)],
+    [
+      'it is no candidate any more',
+      (objects) => {
+        const { group, kind, namespace, name, uid } = candidate({ object: { uid: 'a' } }).object;
+        const settled = [{ group, kind, namespace, name, uid, how: 'no-candidate' as const }];
+        objects.fact('clusterOwnership', { ...fact(), settled }, 2n, 3);
+      },
+    ],
+    ['its agent tells it no more', (objects) => objects.heard(15 * MINUTE_MS + 3)],
+  ])('[cluster S7] is not listed any more once %s', (_, happens) => {
+    const objects = held();
+    happens(objects);
+    expect(objects.held).toEqual([]);
+  });
+
+  test('[cluster S7] of another instance of the cluster nothing is listed', () => {
+    const objects = new HeldObjects();
+    objects.fact('clusterOwnership', fact('a'), 1n, 0);
+    const told = result('a', { ...refused, hold: { rule: 'S3', facts: FACTS } });
+    objects.results({ ...told, clusterInstance: 'another' }, 2);
+    expect(objects.held).toEqual([]);
+  });
 });
