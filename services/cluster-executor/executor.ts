@@ -16,6 +16,7 @@ import { Attempt, type Attempting } from './acting/attempt.ts';
 import { DoneBefore } from './acting/done-before.ts';
 import { FirstTries } from './acting/first-tries.ts';
 import { latenessOf } from './acting/permission.ts';
+import { ReadablePolicies } from './acting/readable-policies.ts';
 import { type CommandRefused, commandRefusal } from './checks/command-checks.ts';
 import { KindCatalog } from './checks/kind-catalog.ts';
 import { sharedReads } from './checks/live-reads.ts';
@@ -65,6 +66,7 @@ export class ClusterExecutor {
   /** The newest order about each object that is not settled, by uid. */
   readonly #orders = new Map<string, Order>();
   readonly #firstTries: FirstTries;
+  readonly #policies: ReadablePolicies;
   readonly #outbox: Outbox;
   readonly #reports: CommandReports;
   readonly #parts: Attempting;
@@ -79,6 +81,7 @@ export class ClusterExecutor {
     this.#bucket = requestBucket(deps.requestsPerSecond);
     this.#queue = new WorkQueue<Order>({ nowMs, mostKeys: MOST_WAITING });
     this.#firstTries = new FirstTries(deps.index);
+    this.#policies = new ReadablePolicies(deps);
     this.#outbox = new Outbox(deps);
     this.#reports = new CommandReports(
       { identity, at: () => this.at(), outbox: this.#outbox, metrics: this.#metrics, logger },
@@ -189,14 +192,16 @@ export class ClusterExecutor {
     const before = this.#orders.get(uid);
     this.#orders.set(uid, order);
     this.#firstTries.begin(order);
-    if (before !== undefined && !before.isInHand) this.#settle(before, superseded(order));
+    if (before !== undefined && !before.isInHand) this.#settle(before, before.supersededBy(order));
     this.#queue.add(uid, order);
   }
 
   async #work(order: Order): Promise<WorkOutcome> {
+    if (!(await this.#policies.areRead(this.#stopping.signal))) return 0;
     if (order.isSettled) return 'done';
     if (this.#firstTries.areAwaitedBy(order)) return AFTER_DEPENDENTS_MS;
     order.isInHand = true;
+    order.waitedFor = null;
     order.attempts++;
     const stop = await this.#attempt(order);
     order.isInHand = false;
@@ -205,10 +210,9 @@ export class ClusterExecutor {
       this.#settle(order, stop.outcome);
       return 'done';
     }
-    order.lastFailure = stop.failure;
-    const newer = this.#orders.get(order.uid);
-    if (newer === undefined || newer === order) return stop.afterMs ?? 'retry';
-    this.#settle(order, superseded(newer));
+    const newer = this.#orders.get(order.uid) ?? order;
+    if (newer === order) return order.triedLater(stop);
+    this.#settle(order, order.supersededBy(newer));
     return 'done';
   }
 
@@ -240,16 +244,12 @@ export class ClusterExecutor {
 
   #tick(): void {
     const { connection, nowMs } = this.#deps;
+    const why = this.#policies.objection();
     for (const order of [...this.#orders.values()]) {
+      if (!order.isInHand) order.waitedFor = why ?? order.waitedFor;
       const late = order.isInHand ? null : latenessOf(order, connection, nowMs());
       if (late?.kind === 'settled') this.#settle(order, late.outcome);
     }
     this.#reports.flush();
   }
 }
-
-const superseded = ({ command }: Order): ClusterObjectOutcome => ({
-  outcome: 'refused',
-  reason: 'superseded',
-  message: `command ${command.id} named the object before its turn came`,
-});

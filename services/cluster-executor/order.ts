@@ -1,8 +1,9 @@
 import type { TraceContext } from '../../packages/process/trace.ts';
+import type { WorkOutcome } from '../../packages/work-queue/work-off.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
-import type { NodeFound } from '../../schemas/events/cluster-result.ts';
+import type { ClusterObjectOutcome, NodeFound } from '../../schemas/events/cluster-result.ts';
 import type { OwnerEvidence } from './checks/look.ts';
-import type { Failure } from './checks/stop.ts';
+import type { Failure, Stop } from './checks/stop.ts';
 
 /** What the node of a pod was found to be. */
 export interface NodeEvidence {
@@ -27,6 +28,8 @@ export class Order {
   attempts = 0;
   requests = 0;
   lastFailure: Failure | null = null;
+  /** Why nothing may be done with it for now, or could not since it was tried last. */
+  waitedFor: string | null = null;
   /** How a try ended of which nobody knows whether it was done; `null` where there was none. */
   unsure: Failure | null = null;
   /** As they were read last. */
@@ -54,5 +57,20 @@ export class Order {
 
   get command(): ClusterCommand {
     return this.received.command;
+  }
+
+  /** Notes why it is not settled; gives back when it is tried again. */
+  triedLater(stop: Exclude<Stop, { kind: 'settled' }>): WorkOutcome {
+    if (stop.kind === 'waits') {
+      this.waitedFor = stop.why;
+      return 0;
+    }
+    this.lastFailure = stop.failure;
+    return stop.afterMs ?? 'retry';
+  }
+
+  supersededBy({ command }: Order): ClusterObjectOutcome {
+    const message = `command ${command.id} named the object before its turn came`;
+    return { outcome: 'refused', reason: 'superseded', message };
   }
 }

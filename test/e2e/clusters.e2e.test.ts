@@ -12,8 +12,6 @@ import type { Part } from './support/cluster/part.ts';
 /** From an owner that goes to the last of its dependents. */
 const COLLECTED_MS = 40_000;
 const BOUND_MS = patiently(120_000);
-/** What an executor refused, while it could not read policies, its agent tells again within ten minutes. */
-const TOLD_AGAIN_MS = 120_000;
 const ENFORCED = { mode: 'enforce', collectors: ['garbage-collector-controller'] };
 const DONE: readonly unknown[] = ['removed', 'not-found'];
 
@@ -36,9 +34,9 @@ async function family(name: string, dependents: number): Promise<readonly string
   return names;
 }
 
-async function collected(names: readonly string[], usualMs = COLLECTED_MS): Promise<void> {
+async function collected(names: readonly string[]): Promise<void> {
   try {
-    await waitUntil(`${names.length} dependents to go`, usualMs, async () => {
+    await waitUntil(`${names.length} dependents to go`, COLLECTED_MS, async () => {
       for (const name of names) if (!(await fleet.configMaps.isGone(name))) return false;
       return true;
     });
@@ -230,7 +228,7 @@ test(
     } finally {
       await fleet.broker.start();
     }
-    await collected(names, TOLD_AGAIN_MS);
+    await collected(names);
     await goneOnce(names);
   },
   BOUND_MS,

@@ -2,9 +2,10 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { approvalsInForce } from '../../../schemas/policy/approval.ts';
 import { policyFor, timeRefusal } from '../checks/command-checks.ts';
 import type { Permission } from '../checks/judgement.ts';
-import { failed, refused, type Stop } from '../checks/stop.ts';
+import { failed, refused, type Stop, waits } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
 import type { ClusterPolicyInForce } from '../ports.ts';
+import { unreadableText } from './readable-policies.ts';
 
 export interface Permitting {
   /** Why the cluster's own people hold everything; `null` where they do not. */
@@ -30,6 +31,7 @@ export function permissionFor(
   if (distrust !== null) return refused('not-trusted', distrust);
   const inForce = policyFor(command, policy());
   if ('reason' in inForce) return refused(inForce.reason, inForce.message);
+  if (inForce.kind === 'unreadable') return waits(unreadableText(inForce.message));
   const time = connection.clock.at(nowMs());
   const approvals = time === null ? [] : approvalsInForce(inForce.approvals, command, time.latestMs);
   return { record: inForce.record, approvals };
@@ -40,17 +42,20 @@ export const samePermission = (one: Permission, other: Permission): boolean =>
 
 const idsOf = ({ approvals }: Permission): string => approvals.map(({ id }) => id).join(' ');
 
-/** The order came too late; what went wrong before says more than that. */
+/** The order came too late; what went wrong before, or what it waited for, says more than that. */
 export function latenessOf(
-  { command, received, lastFailure }: Order,
+  { command, received, lastFailure, waitedFor }: Order,
   { clock }: Pick<ApiConnection, 'clock'>,
   nowMs: number,
 ): Stop | null {
   const refusal = timeRefusal(command, clock.at(nowMs));
   const waitedMs = nowMs - received.receivedAtMs;
   if (refusal === null && waitedMs < command.lifetimeMs) return null;
-  if (lastFailure !== null && refusal?.reason !== 'taken-in-the-future') return failed(lastFailure);
-  return refusal === null
-    ? refused('expired', `the command waited ${waitedMs} ms, and lives ${command.lifetimeMs} ms`)
-    : refused(refusal.reason, refusal.message);
+  const { reason, message } = refusal ?? {
+    reason: 'expired' as const,
+    message: `the command waited ${waitedMs} ms, and lives ${command.lifetimeMs} ms`,
+  };
+  if (reason === 'taken-in-the-future') return refused(reason, message);
+  if (waitedFor !== null) return refused(reason, `${message}; it waited: ${waitedFor}`);
+  return lastFailure === null ? refused(reason, message) : failed(lastFailure);
 }

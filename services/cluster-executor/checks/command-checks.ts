@@ -18,7 +18,7 @@ export interface CommandCircumstances {
   readonly inForce: ClusterPolicyInForce;
 }
 
-/** Why nothing of a command is done. */
+/** Why nothing of a command is done. Where policies cannot be read it waits until they can. */
 export function commandRefusal(
   command: ClusterCommand,
   { identity, time, inForce }: CommandCircumstances,
@@ -82,21 +82,21 @@ const COLLECTOR_OF: Readonly<Record<ClusterAction['action'], Collector | null>> 
 
 type PolicyInForce = Extract<ClusterPolicyInForce, { kind: 'policy' }>;
 
+/** Nobody knows then what is in force: whether the cluster is paused, or another policy came. */
+type Unreadable = Extract<ClusterPolicyInForce, { kind: 'unreadable' }>;
+
 /** The policy in force, if it is that of the command and gives this work to FleetGC. */
 export function policyFor(
   { policy: named, items }: Pick<ClusterCommand, 'policy' | 'items'>,
   inForce: ClusterPolicyInForce,
-): PolicyInForce | CommandRefused {
+): PolicyInForce | CommandRefused | Unreadable {
   switch (inForce.kind) {
     case 'paused':
       return { reason: 'paused', message: `fleetgc pause is in force: ${inForce.reason}` };
     case 'none':
       return { reason: 'policy-not-in-force', message: 'no policy selects this cluster now' };
     case 'unreadable':
-      return {
-        reason: 'held',
-        message: `whether the cluster is paused cannot be read, so nothing is done: ${inForce.message}`,
-      };
+      return inForce;
     case 'policy':
       return named.hash === inForce.record.hash
         ? withItsWork(inForce, items)

@@ -13,13 +13,13 @@ import { conclude, type ExpiryOutcome } from '../../expiry-gc/rules/conclude.ts'
 import { labelsAsked, rulesOn, type Share } from '../../expiry-gc/rules/own-rules.ts';
 import { ruleKey } from './count-keys.ts';
 import { type Asked, clockUnbelieved, type Judgement, unreadable } from './judgement.ts';
-import { later, refused, type Stop, settled } from './stop.ts';
+import { isStop, later, refused, type Stop, settled } from './stop.ts';
 
 /** Judges whether the time of an object is over, by the object as the API server has it (cluster K5, L10). */
 export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judgement | Stop> {
   const { kind, record, approvals, clock, nowMs } = asked;
   const object = await liveObject(asked);
-  if ('outcome' in object || 'failure' in object) return object;
+  if (isStop(object)) return object;
   const candidate = await candidateOf(asked, object);
   if ('kind' in candidate) return candidate;
   const time = clock.at(nowMs());

@@ -17,7 +17,7 @@ import { podSettingsOf } from '../../pod-gc/rules/settings.ts';
 import type { PodIndex } from '../ports.ts';
 import { PODS_OF_MISSING_NODES } from './count-keys.ts';
 import { type Asked, clockUnbelieved, type Judgement, type PodMark, unreadable } from './judgement.ts';
-import { later, refused, type Stop, settled } from './stop.ts';
+import { isStop, later, refused, type Stop, settled } from './stop.ts';
 
 interface LivePod extends ObjectMetadata {
   /** `null` where it cannot be read. */
@@ -39,7 +39,7 @@ export async function judgePod(asked: Asked, act: RemovePodAction): Promise<Judg
   const pods = podsKnown(asked);
   if (pods === 'not-ready') return later('api-server-error', 'pods and nodes are not read yet');
   const object = await livePod(asked);
-  if ('outcome' in object || 'failure' in object) return object;
+  if (isStop(object)) return object;
   const candidate = await candidateOf(asked, object, { because: act.because, pods });
   if ('kind' in candidate) return candidate;
   const time = clock.at(nowMs());

@@ -18,7 +18,13 @@ export interface Failure {
 export type Stop =
   | { readonly kind: 'settled'; readonly outcome: ClusterObjectOutcome }
   /** `afterMs`: the server asks for so long, and it is no failure; `null` waits by the limiter. */
-  | { readonly kind: 'later'; readonly failure: Failure; readonly afterMs: number | null };
+  | { readonly kind: 'later'; readonly failure: Failure; readonly afterMs: number | null }
+  /** Nothing may be done for now, and nothing went wrong. */
+  | { readonly kind: 'waits'; readonly why: string };
+
+/** Objects as they are read have none of these. */
+export const isStop = (value: object): value is Stop =>
+  'outcome' in value || 'failure' in value || 'why' in value;
 
 /** No longer message fits in a result. */
 const MAX_MESSAGE_LENGTH = 1_000;
@@ -34,6 +40,8 @@ export const later = (reason: ClusterFailure, message: string, afterMs: number |
   failure: { reason, message: cut(message) },
   afterMs,
 });
+
+export const waits = (why: string): Stop => ({ kind: 'waits', why: cut(why) });
 
 /** After a 429 nobody waits less, whatever the API server says. */
 const RETRY_AFTER_MS = 1_000;

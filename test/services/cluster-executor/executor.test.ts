@@ -753,7 +753,6 @@ describe('a command as a whole', () => {
   test.each<[ClusterPolicyInForce, string]>([
     [{ kind: 'paused', reason: 'incident' }, 'paused'],
     [{ kind: 'none' }, 'policy-not-in-force'],
-    [{ kind: 'unreadable', message: 'no log' }, 'held'],
     [
       { kind: 'policy', record: clusterPolicyRecord({ mode: 'dry-run' }), approvals: [] },
       'policy-not-in-force',
