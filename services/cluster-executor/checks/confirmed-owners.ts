@@ -73,7 +73,7 @@ async function confirmedOwner(
 }
 
 /**
- * A definition takes all objects of its kind along, so absence while it is being deleted, or under one that is younger than the object,
+ * A definition takes all objects of its kind along, so absence while it is being deleted, or under one that is not older than the object,
  * does not say that the owner was deleted by itself. What is being deleted goes anyway.
  */
 async function doubtOf(owner: ServedKind, look: Look): Promise<string | null | Stop> {
@@ -86,9 +86,9 @@ async function doubtOf(owner: ServedKind, look: Look): Promise<string | null | S
   const createdAtMs = await look.createdAtMs();
   if (createdAtMs !== null && typeof createdAtMs !== 'number') return createdAtMs;
   const { createdAtMs: definedAtMs } = definition;
-  return createdAtMs !== null && definedAtMs !== null && definedAtMs <= createdAtMs
+  return createdAtMs !== null && definedAtMs !== null && definedAtMs < createdAtMs
     ? null
-    : `the owner is not there, and its definition ${name} (${timeWords(definedAtMs)}) is younger than the object (${timeWords(createdAtMs)}): it may have gone with an earlier one`;
+    : `the owner is not there, and its definition ${name} (${timeWords(definedAtMs)}) is not older than the object (${timeWords(createdAtMs)}): it may have gone with an earlier one`;
 }
 
 const timeWords = (atMs: number | null): string =>

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { HeldList } from '../../../../schemas/reports/policy-list.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
-import { COLLECTED_MS, FaultyCluster, faultSuite } from './support/fault-suite.ts';
+import { fleetgc } from '../../fleetgc.ts';
+import { COLLECTED_MS, FaultyCluster, faultSuite, type Owner } from './support/fault-suite.ts';
 import { type RealSubject, realSubject } from './support/real-subject.ts';
 
 let subject: RealSubject;
@@ -99,6 +101,79 @@ test('[cluster S3] scenario 9: what objects of a kind own stays when its definit
   await cluster.working(third, 'after-definition');
   for (const name of owned) expect(await cluster.isGone(name)).toBe(false);
   expect(await third.terminate()).toBe(0);
+});
+
+const WIDGETS = '/apis/anew.example.com/v1/widgets';
+const WIDGET_DEFINITION = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.anew.example.com' },
+  spec: {
+    group: 'anew.example.com',
+    scope: 'Cluster',
+    names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+
+async function makeWidget(name: string): Promise<Owner> {
+  await waitUntil('widgets to be defined', COLLECTED_MS, async () => {
+    const { status } = await cluster.call('POST', DEFINITIONS, WIDGET_DEFINITION);
+    return status === 201 || status === 409;
+  });
+  const owner = { apiVersion: 'anew.example.com/v1', kind: 'Widget' };
+  const made = await waitUntil('widgets to be served', COLLECTED_MS, async () => {
+    const answer = await cluster.call('POST', WIDGETS, { ...owner, metadata: { name } });
+    return answer.status === 201 && answer;
+  });
+  return { ...owner, name, uid: JSON.parse(made.body).metadata.uid };
+}
+
+/** Waits until what is made from now on is younger than the definition for sure. */
+async function olderDefinition(): Promise<void> {
+  const { body } = await cluster.call('GET', `${DEFINITIONS}/${WIDGET_DEFINITION.metadata.name}`);
+  const madeAtMs = Date.parse(JSON.parse(body).metadata.creationTimestamp);
+  await waitUntil('the next second', COLLECTED_MS, () => Date.now() >= madeAtMs + 1_000);
+}
+
+/** What is held because of this owner, with the command that approves it. */
+async function heldFor(logPath: string, { uid }: Owner): Promise<HeldList['clusters'][number]['holds']> {
+  const { stdout } = await fleetgc(['held', '--output', 'json', '--log', 'embedded', '--log-path', logPath]);
+  const { clusters } = HeldList.parse(JSON.parse(stdout));
+  return clusters
+    .flatMap(({ holds }) => holds)
+    .filter(({ what }) => what?.kind === 'owner' && what.uid === uid);
+}
+
+test('[cluster S3, S7] what objects of a kind own is held where its definition went and came back while nobody ran, and goes once that is approved', async () => {
+  const owner = await makeWidget('went');
+  // The printed role names the kinds that are served.
+  await subject.accounts.applyPrinted('rbac', '--part', 'run', '--kubeconfig', subject.accounts.admin);
+  const owned = ['of-widget-1', 'of-widget-2', 'of-widget-3'];
+  for (const name of owned) await cluster.make(name, [owner]);
+  await cluster.call('DELETE', `${DEFINITIONS}/widgets.anew.example.com`);
+  await waitUntil('widgets to be gone', COLLECTED_MS, async () => {
+    return (await cluster.call('GET', WIDGETS)).status === 404;
+  });
+  const later = await makeWidget('later');
+  await olderDefinition();
+  await cluster.make('of-later', [later]);
+  const logPath = join(temporaryDirectory(), 'log.db');
+  const running = await cluster.startRun(logPath);
+  const [hold] = await waitUntil('all of them to be held', COLLECTED_MS, async () => {
+    const holds = await heldFor(logPath, owner);
+    return holds.some(({ objects }) => objects === owned.length) && holds;
+  });
+  expect(hold).toMatchObject({ rule: 'S3', what: { name: 'went', objects: 3 } });
+  expect(hold?.why).toContain('widgets.anew.example.com');
+  await cluster.working(running, 'beside-widgets');
+  await cluster.call('DELETE', `${WIDGETS}/later`);
+  await cluster.collected(running, 'of-later');
+  for (const name of owned) expect(await cluster.isGone(name)).toBe(false);
+  const approved = await fleetgc(hold?.approve?.split(' ').slice(1) ?? []);
+  expect(approved.exitCode, approved.stderr).toBe(0);
+  for (const name of owned) await cluster.collected(running, name);
+  expect(await running.terminate()).toBe(0);
 });
 
 const KINDS = 300;
