@@ -483,10 +483,9 @@ async function play(scene: Scene, withIndex: boolean): Promise<Played> {
     ghosts.push({ object: write.before, how: 'watched', orphaned: false });
   };
   let turn = 0;
-  api.beforeWrite = ({ path }) => {
-    const target = api.objects.find(({ name }) => new URL(path, 'http://x').pathname.endsWith(`/${name}`));
-    if (target === undefined || !scene.changes || turn++ > 5) return;
-    api.touch(target.uid, turn % 2 === 0 ? {} : { ownerReferences: [] });
+  api.beforeWrite = ({ uid }) => {
+    if (!scene.changes || turn++ > 5) return;
+    api.touch(uid, turn % 2 === 0 ? {} : { ownerReferences: [] });
   };
   let requests = 0;
   api.fault = ({ method }) => {

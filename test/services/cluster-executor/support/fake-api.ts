@@ -101,8 +101,8 @@ export class FakeApi {
   loses: (request: ApiRequest) => boolean = () => false;
   /** An answer in place of the real one. */
   fault: (request: ApiRequest) => Partial<ApiAnswer> | Error | null = () => null;
-  /** Somebody is quicker than the write that comes. */
-  beforeWrite: (request: ApiRequest) => void = () => undefined;
+  /** Somebody is quicker than the write to this object that comes. */
+  beforeWrite: (target: StoredObject) => void = () => undefined;
   /** Told of each write that is carried out. */
   onWrite: (write: Write) => void = () => undefined;
   served = SERVED;
@@ -176,8 +176,10 @@ export class FakeApi {
     if (url.pathname === '/apis') return ok(this.#discovery(({ group }) => group !== ''));
     const place = placeOf(url.pathname.replace(/\/status$/, ''), this.served);
     if (place === null) return { status: 404, body: '404 page not found' };
-    if (request.method !== 'GET') this.beforeWrite(request);
-    const object = this.#objects.get(keyOf(place.kind, place.namespace, place.name));
+    const key = keyOf(place.kind, place.namespace, place.name);
+    const target = this.#objects.get(key);
+    if (target !== undefined && request.method !== 'GET') this.beforeWrite(target);
+    const object = this.#objects.get(key);
     if (object === undefined) return refusal(404, 'NotFound', { name: place.name });
     if (request.method === 'GET') return ok(bodyOf(object, request.accept));
     return this.#write(request, url, object);
