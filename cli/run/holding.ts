@@ -1,5 +1,6 @@
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
+import { counted } from '../../packages/text/counted.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { PolicyRecordOf, PolicySetOf } from '../../schemas/policy/policy.ts';
 import { type SelectableSubject, selectPolicy } from '../../schemas/policy/policy-selection.ts';
@@ -23,13 +24,15 @@ const POLICY_TEXTS: { readonly [Kind in SubjectKind]: (record: PolicyRecordOf<Ki
     mode === 'enforce'
       ? `Policy ${name}: enforce. What it allows will be removed.`
       : `Policy ${name}: dry-run. Nothing will be removed.`,
-  cluster: ({ policy: { name, mode, collectors } }) => {
+  cluster: ({ policy: { name, mode, collectors, rules = [] } }) => {
     if (mode === 'dry-run') return `Policy ${name}: dry-run. Nothing will be removed.`;
-    if (collectors.length === 0)
-      return `Policy ${name}: ${mode}, and it gives FleetGC no collector. Nothing will be removed.`;
+    const own = rules.length === 0 ? [] : [counted(rules.length, 'rule of its own', 'rules of its own')];
+    const work = [...collectors, ...own];
+    if (work.length === 0)
+      return `Policy ${name}: ${mode}, and it gives FleetGC no collector and has no rules. Nothing will be removed.`;
     return mode === 'enforce'
-      ? `Policy ${name}: enforce, for ${collectors.join(', ')}. What it allows will be removed.`
-      : `Policy ${name}: rehearse, for ${collectors.join(', ')}. The API server is asked, and nothing will be removed.`;
+      ? `Policy ${name}: enforce, for ${work.join(', ')}. What it allows will be removed.`
+      : `Policy ${name}: rehearse, for ${work.join(', ')}. The API server is asked, and nothing will be removed.`;
   },
 };
 

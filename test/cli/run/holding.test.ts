@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { holdingChanges, holdingNow } from '../../../cli/run/holding.ts';
 import { policySet as setOf } from '../../../packages/decision/policy-set.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { NO_POLICY, pauseRecord, policySet } from '../../fixtures/policy.ts';
@@ -53,6 +54,11 @@ test('a time in which nobody knows the policies changes nothing of it', () => {
   expect(toldOf(ENFORCE, 'unreadable', ENFORCE, 'unreadable', PAUSED)).toEqual([SAYS_PAUSED]);
 });
 
+const ruleNamed = (name: string): OwnRule => ({
+  ...{ name, kinds: ['ConfigMap'], namespaces: [] },
+  ...{ propagation: 'Background', removalsPerHour: 100 },
+});
+
 test.each<[Partial<ClusterPolicy>, string]>([
   [{ mode: 'dry-run' }, 'Policy default: dry-run. Nothing will be removed.'],
   [
@@ -65,7 +71,15 @@ test.each<[Partial<ClusterPolicy>, string]>([
   ],
   [
     { mode: 'enforce', collectors: [] },
-    'Policy default: enforce, and it gives FleetGC no collector. Nothing will be removed.',
+    'Policy default: enforce, and it gives FleetGC no collector and has no rules. Nothing will be removed.',
+  ],
+  [
+    { mode: 'enforce', collectors: [], rules: [ruleNamed('one')] },
+    'Policy default: enforce, for 1 rule of its own. What it allows will be removed.',
+  ],
+  [
+    { mode: 'rehearse', rules: ['one', 'two'].map(ruleNamed) },
+    'Policy default: rehearse, for garbage-collector-controller, 2 rules of its own. The API server is asked, and nothing will be removed.',
   ],
   [{ selector: { clusters: ['other'] } }, 'No policy selects this cluster: nothing will be removed.'],
 ])('what holds for a cluster with %j', (over, line) => {
