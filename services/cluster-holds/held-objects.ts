@@ -104,27 +104,34 @@ export class HeldObjects {
     if (this.#cascades.size > MAX_REMEMBERED && oldest !== undefined) this.#cascades.delete(oldest);
   }
 
-  /** An executor found of some objects that they are held, which no decision knew. */
+  /**
+   * An executor found of some objects that they are held, which no decision knew. It counts for candidates of the agent alone, and for
+   * owners of which that told: a result is no place for others to name what people shall approve.
+   */
   results({ clusterInstance, objects }: ClusterObjectResults, atMs: number): void {
     if (clusterInstance !== this.#instance) return;
     for (const { object, result } of objects) {
       const key = executorKey(object.uid);
       const before = this.#held.get(key);
-      if (result.outcome !== 'refused' || result.hold === undefined) {
+      const hold = result.outcome === 'refused' ? result.hold : undefined;
+      const facts = hold && this.#widened(object.uid, hold.facts);
+      if (hold === undefined || facts === undefined) {
         this.#held.delete(key);
         continue;
       }
-      const { rule, facts } = result.hold;
-      const verdict = { rule, facts: this.#widened(object.uid, facts) };
+      const verdict = { rule: hold.rule, facts };
       const sinceMs = before?.sinceMs ?? atMs;
       this.#held.set(key, { uid: object.uid, topic: OWNERSHIP, verdict, sinceMs, lastMs: atMs });
     }
   }
 
-  /** An executor apart from the agent does not know how wide a cascade is; the fact on which it was decided says it. */
-  #widened(uid: string, facts: HeldObject['verdict']['facts']): HeldObject['verdict']['facts'] {
+  /**
+   * An executor apart from the agent does not know how wide a cascade is; the fact on which it was decided says it. `undefined` where no
+   * fact told of such an owner.
+   */
+  #widened(uid: string, facts: HeldObject['verdict']['facts']): HeldObject['verdict']['facts'] | undefined {
     const cascade = this.#cascades.get(uid)?.find(({ ownerUid }) => ownerUid === facts.ownerUid);
-    if (cascade === undefined) return facts;
+    if (cascade === undefined) return undefined;
     const { objects, ofKind } = facts;
     return {
       ...facts,

@@ -110,8 +110,12 @@ const wideKind: ReasonOf = ({ verdict: { facts } }) => {
 
 const UNKNOWN: Reason = { why: 'by a rule that this release does not know', what: null };
 
-const reasonOf = (object: HeldObject): Reason =>
-  REASONS[object.topic][object.verdict.rule]?.(object) ?? UNKNOWN;
+/** A rule is what the log says, which may be no name of one. */
+function reasonOf(object: HeldObject): Reason {
+  const { rule } = object.verdict;
+  const reasons = REASONS[object.topic];
+  return (Object.hasOwn(reasons, rule) ? reasons[rule]?.(object) : null) ?? UNKNOWN;
+}
 
 const ofOwner = (facts: z.infer<typeof OwnerFacts>): Approved => ({
   kind: 'owner',

@@ -171,6 +171,26 @@ describe('what an executor holds that no decision knew of', () => {
     ]);
   });
 
+  test.each([
+    ['an object of which no agent told', 'b', 'owner'],
+    ['an owner of which no agent told', 'a', 'another'],
+  ])('[cluster S7] is not listed for %s', (_, uid, ownerUid) => {
+    const objects = new HeldObjects();
+    objects.fact('clusterOwnership', fact('a'), 1n, 0);
+    const hold = { rule: 'S3', facts: { ...FACTS, ownerUid, objects: 1_000_000 } };
+    objects.results(result(uid, { ...refused, hold }), 2);
+    expect(objects.held).toEqual([]);
+  });
+
+  test.each(['constructor', '__proto__', 'S99'])(
+    'by a rule %s is listed, and no approval ends it',
+    (rule) => {
+      const objects = held();
+      objects.results(result('a', { ...refused, hold: { rule, facts: FACTS } }), 3);
+      expect(holdsOf(objects.held)).toMatchObject([{ rule, what: null, objects: 1 }]);
+    },
+  );
+
   test('[cluster S7] is listed since it was held first, until it goes', () => {
     const objects = held();
     objects.decision(decidedOn('1', 'delete'), 3);
