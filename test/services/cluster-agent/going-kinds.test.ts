@@ -65,9 +65,15 @@ class Read {
   }
 
   list(name: string, ...objects: readonly ObjectMetadata[]): void {
+    this.listWhile(name, objects, () => undefined);
+  }
+
+  /** Something is told of other kinds before the list is whole. */
+  listWhile(name: string, objects: readonly ObjectMetadata[], meanwhile: () => void): void {
     this.#ofKind(name, (kind) => {
       this.#graph.beginList(kind);
       this.#graph.listed(kind, objects);
+      meanwhile();
       this.#graph.endList(kind, true);
     });
   }
@@ -177,4 +183,13 @@ test('[cluster S3] a list under the definition before does not count as one of t
   read.put('ConfigMap', owned('e', 'late'));
   read.gone('Gadget', object('late'));
   expect(read.ownerOf('e')).toBe('gone, kind-going');
+});
+
+test('[cluster S3] nor does a list that began under the definition before and is whole under the new one', () => {
+  const read = new Read();
+  read.listWhile('Gadget', [object('g')], () => {
+    for (const step of [goes, isGone, isMadeAnew]) step(read);
+  });
+  ownerGoes(read);
+  expect(read.ownerOf('d')).toBe('gone, kind-going');
 });
