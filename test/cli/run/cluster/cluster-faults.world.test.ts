@@ -20,6 +20,24 @@ faultSuite('real', async () => ({ ...subject, [Symbol.asyncDispose]: async () =>
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
+function definitionOf(kind: string, group: string, scope: 'Cluster' | 'Namespaced') {
+  const singular = kind.toLowerCase();
+  const plural = `${singular}s`;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope,
+      names: { plural, singular, kind, listKind: `${kind}List` },
+      versions: [
+        { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+      ],
+    },
+  };
+}
+
 test('[cluster S6, E1, E3] scenario 8: what names an owner that orphaned lives, though it comes while nobody runs', async () => {
   const logPath = join(temporaryDirectory(), 'log.db');
   const owner = await cluster.make('orphaning');
@@ -46,17 +64,7 @@ test('[cluster S6, E1, E3] scenario 8: what names an owner that orphaned lives, 
 });
 
 const GADGETS = '/apis/few.example.com/v1/gadgets';
-const GADGET_DEFINITION = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'gadgets.few.example.com' },
-  spec: {
-    group: 'few.example.com',
-    scope: 'Cluster',
-    names: { plural: 'gadgets', singular: 'gadget', kind: 'Gadget', listKind: 'GadgetList' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-  },
-};
+const GADGET_DEFINITION = definitionOf('Gadget', 'few.example.com', 'Cluster');
 
 async function defineGadgets(): Promise<void> {
   await waitUntil('gadgets to be defined', COLLECTED_MS, async () => {
@@ -104,17 +112,7 @@ test('[cluster S3] scenario 9: what objects of a kind own stays when its definit
 });
 
 const WIDGETS = '/apis/anew.example.com/v1/widgets';
-const WIDGET_DEFINITION = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'widgets.anew.example.com' },
-  spec: {
-    group: 'anew.example.com',
-    scope: 'Cluster',
-    names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-  },
-};
+const WIDGET_DEFINITION = definitionOf('Widget', 'anew.example.com', 'Cluster');
 
 async function makeWidget(name: string): Promise<Owner> {
   await waitUntil('widgets to be defined', COLLECTED_MS, async () => {
@@ -177,22 +175,8 @@ test('[cluster S3, S7] what objects of a kind own is held where its definition w
 });
 
 const KINDS = 300;
-const definition = (number: number, group = 'many.example.com'): object => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `thing${number}s.${group}` },
-  spec: {
-    group,
-    scope: 'Namespaced',
-    names: {
-      plural: `thing${number}s`,
-      singular: `thing${number}`,
-      kind: `Thing${number}`,
-      listKind: `Thing${number}List`,
-    },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-  },
-});
+const definition = (number: number, group = 'many.example.com') =>
+  definitionOf(`Thing${number}`, group, 'Namespaced');
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const Groups = z.looseObject({
