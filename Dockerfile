@@ -13,7 +13,9 @@ COPY packages ./packages
 COPY schemas ./schemas
 COPY services ./services
 COPY sim ./sim
-RUN node bin/build.ts
+# What "fleetgc version" tells: --build-arg COMMIT=$(git rev-parse HEAD).
+ARG COMMIT=
+RUN node bin/build.ts --commit "$COMMIT"
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="fleetgc" org.opencontainers.image.licenses="Apache-2.0"

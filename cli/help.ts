@@ -16,7 +16,7 @@ export const overviewHelp = (): string =>
     ...VERB_GROUPS.flatMap(({ heading, verbs }) => ['', heading, ...table(verbs)]),
     '',
     'Help on one verb:  fleetgc <verb> --help',
-    'Version:           fleetgc --version',
+    'Version:           fleetgc version',
     'Exit codes:        0 done, 1 failed, 2 wrong options or an invalid policy',
     '',
   ].join('\n');

@@ -1,8 +1,8 @@
 import { FleetGcError, toFleetGcError } from '../packages/process/errors.ts';
-import { PRODUCT_VERSION } from '../packages/process/product-version.ts';
 import { findVerb, type Wanted } from './find-verb.ts';
 import type { CommandProcess } from './framework/run-verb.ts';
 import { loadVerb } from './framework/verb.ts';
+import { versionLine } from './framework/version-line.ts';
 import { familyHelp, overviewHelp } from './help.ts';
 import { loadAllVerbs } from './load-all-verbs.ts';
 
@@ -20,7 +20,7 @@ export async function runCli(argv: readonly string[], commandProcess: CommandPro
 async function carryOut(wanted: Wanted, commandProcess: CommandProcess): Promise<number> {
   switch (wanted.kind) {
     case 'version':
-      await commandProcess.writeOut(`fleetgc ${PRODUCT_VERSION}\n`);
+      await commandProcess.writeOut(`${versionLine(process.versions.node)}\n`);
       return 0;
     case 'overview':
       return await showHelp(overviewHelp(), wanted.asked, commandProcess);

@@ -196,6 +196,21 @@ export const VERB_GROUPS = [
     ],
   },
   ...ASKING_VERBS,
+  {
+    heading: 'This command:',
+    verbs: [
+      task(
+        'version',
+        'Show the release, the commit that it was built of, and its deciders',
+        () => import('./verbs/version.ts'),
+      ),
+      task(
+        'completion',
+        'Print what completes verbs and options in bash, zsh or fish',
+        () => import('./verbs/completion.ts'),
+      ),
+    ],
+  },
 ] as const satisfies readonly VerbGroup[];
 
 export const ALL_VERBS: readonly ListedVerb[] = VERB_GROUPS.flatMap(({ verbs }) => [...verbs]);

@@ -2,10 +2,9 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { nearestName } from '../../packages/text/nearest-name.ts';
-import type { Verb } from './verb.ts';
+import type { LoadVerbs, Verb } from './verb.ts';
 
 type Environment = OptionSources['environment'];
-type LoadVerbs = () => Promise<readonly Verb[]>;
 
 const PREFIX = 'FLEETGC_';
 const CONFIG_VARIABLE = 'FLEETGC_CONFIG';

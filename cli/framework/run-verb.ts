@@ -5,7 +5,7 @@ import type { OptionSources } from '../../packages/process/options/read-options.
 import { type ProcessControl, runProcess } from '../../packages/process/run.ts';
 import { printable } from '../../packages/text/printable.ts';
 import { gatherSources, unknownVariables } from './option-sources.ts';
-import type { PreparedVerb, Verb } from './verb.ts';
+import type { LoadVerbs, PreparedVerb, Verb } from './verb.ts';
 import { readVerbArguments } from './verb-arguments.ts';
 
 /** What the process that `fleetgc` runs in gives it. */
@@ -24,7 +24,7 @@ interface GivenVerb {
   /** The arguments behind its name. */
   readonly rest: readonly string[];
   /** Loads the code of every verb, for their options. */
-  readonly allVerbs: () => Promise<readonly Verb[]>;
+  readonly allVerbs: LoadVerbs;
 }
 
 /** Reads the options of the verb from everywhere, and runs it. Returns the exit code. */
@@ -47,6 +47,7 @@ export async function runGivenVerb(
     write: writeOut,
     terminalColumns,
     warnings: await unknownVariables(environment, verb, allVerbs),
+    allVerbs,
   });
 }
 
@@ -63,11 +64,12 @@ export interface VerbProcess extends Pick<CommandProcess, 'control' | 'stderr' |
   readonly warnings: readonly string[];
   /** Whether the verb runs until it is told to stop. */
   readonly endless: boolean;
+  readonly allVerbs: LoadVerbs;
 }
 
 /** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
 export async function runVerb(verb: Verb, sources: OptionSources, process: VerbProcess): Promise<number> {
-  const { control, stderr, warnings, endless, print, write, terminalColumns } = process;
+  const { control, stderr, warnings, endless, print, write, terminalColumns, allVerbs } = process;
   let prepared: PreparedVerb;
   try {
     prepared = verb.prepare(sources);
@@ -81,7 +83,7 @@ export async function runVerb(verb: Verb, sources: OptionSources, process: VerbP
   for (const warning of warnings) logger.warn(warning);
   const { environment } = sources;
   const body = (signal: AbortSignal): Promise<void> =>
-    prepared.run({ signal, logger, print, write, terminalColumns, environment });
+    prepared.run({ signal, logger, print, write, terminalColumns, environment, allVerbs });
   return await runProcess(body, {
     logger,
     control,

@@ -90,6 +90,13 @@ const argumentName = ({ placeholder, kind, required }: OptionInfo): string => {
   return required ? `<${name}>` : `[${name}]`;
 };
 
+/** The flags of an option that help shows, a short one first. */
+export function shownFlags({ key, flag, kind, default: standard }: OptionInfo): readonly string[] {
+  if (kind === 'switch' && standard === 'true') return [offFlagOf(key)];
+  const short = SHORT_FLAGS[key];
+  return short === undefined ? [flag] : [short, flag];
+}
+
 function toFlags(option: OptionInfo): readonly Option[] {
   const { kind, flag } = option;
   if (kind === 'switch') {
@@ -97,9 +104,10 @@ function toFlags(option: OptionInfo): readonly Option[] {
     const on = new Option(flag, describe(option));
     return option.default === 'true' ? [on.hideHelp(), off] : [on, off.hideHelp()];
   }
-  const short = SHORT_FLAGS[option.key];
-  const names = short === undefined ? flag : `${short}, ${flag}`;
-  const value = new Option(`${names} <${shortPlaceholder(option)}>`, describe(option));
+  const value = new Option(
+    `${shownFlags(option).join(', ')} <${shortPlaceholder(option)}>`,
+    describe(option),
+  );
   return [kind === 'list' ? value.argParser(collect) : value];
 }
 
@@ -108,9 +116,8 @@ const shortPlaceholder = ({ placeholder }: OptionInfo): string =>
   placeholder.length <= MAX_PLACEHOLDER_LENGTH ? placeholder : 'NAME';
 
 function describe(option: OptionInfo): string {
-  const { description, required, kind, placeholder, default: standard } = option;
-  const choice =
-    shortPlaceholder(option) === placeholder ? '' : ` One of ${placeholder.split('|').join(', ')}.`;
+  const { description, required, kind, placeholder, choices = [], default: standard } = option;
+  const choice = shortPlaceholder(option) === placeholder ? '' : ` One of ${choices.join(', ')}.`;
   if (required) return `${description}${choice} Required.`;
   const isStandard =
     standard === undefined || standard === '' || kind === 'switch' ? '' : ` (default: ${standard})`;

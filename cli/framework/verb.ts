@@ -26,7 +26,11 @@ export interface VerbContext {
   readonly terminalColumns: number | null;
   /** What the process was given beside its arguments. Options are read from it already. */
   readonly environment: OptionSources['environment'];
+  /** Loads the code of every verb, for what tells of all of them. */
+  readonly allVerbs: LoadVerbs;
 }
+
+export type LoadVerbs = () => Promise<readonly Verb[]>;
 
 const LoggingOptions = z.object(loggingOptions);
 export type LoggingOptions = z.infer<typeof LoggingOptions>;

@@ -1,16 +1,41 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { versionLine } from '../../cli/framework/version-line.ts';
 import { ALL_VERBS } from '../../cli/verb-list.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import hashes from '../../services/audit/deciders/hashes.json' with { type: 'json' };
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { fleetgc, inProcess } from './fleetgc.ts';
 
-test('--version is one line on stdout', async () => {
-  expect(await fleetgc(['--version'])).toEqual({
+test.each(['--version', '-V', 'version'])('%s is one line on stdout', async (argument) => {
+  expect(await fleetgc([argument])).toEqual({
     exitCode: 0,
-    stdout: expect.stringMatching(/^fleetgc \d+\.\d+\.\d+\n$/),
+    stdout: expect.stringMatching(
+      /^fleetgc \d+\.\d+\.\d+ \((commit [0-9a-f]{40}, )?Node\.js \d+\.\d+\.\d+\)\n$/,
+    ),
     stderr: '',
   });
+});
+
+test('version -o json names the deciders of this release by the hashes of their bundles', async () => {
+  const { exitCode, stdout } = await inProcess(['version', '-o', 'json']);
+
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({
+    version: packageJson.version,
+    commit: null,
+    node: process.versions.node,
+    platform: `${process.platform}-${process.arch}`,
+    deciders: Object.entries(hashes).map(([bundle, { sha256 }]) => ({ bundle, sha256 })),
+  });
+});
+
+test('a program that was built of a commit says so', () => {
+  expect(versionLine('24.0.0', 'a1b2c3')).toBe(
+    `fleetgc ${packageJson.version} (commit a1b2c3, Node.js 24.0.0)`,
+  );
+  expect(versionLine('24.0.0', null)).toBe(`fleetgc ${packageJson.version} (Node.js 24.0.0)`);
 });
 
 test('--help lists every verb', async () => {

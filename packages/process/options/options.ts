@@ -37,6 +37,8 @@ export interface OptionInfo {
   /** Neither the environment nor a config file gives it. */
   readonly commandLineOnly: boolean;
   readonly placeholder: string;
+  /** The values that it can have, where these are few. */
+  readonly choices?: readonly string[];
   readonly description: string;
   /** As it would be written; absent when there is none. */
   readonly default?: string;
@@ -58,6 +60,7 @@ const variableOf = (key: string): string => `FLEETGC_${key.split(WORD_BOUNDARY).
 
 function describeOption(key: string, schema: z.core.$ZodType): OptionInfo {
   const layers = unwrap(schema);
+  const choices = choicesOf(layers);
   const prefault = layers.find((layer) => layer instanceof z.ZodPrefault)?.def.defaultValue;
   return {
     key,
@@ -66,7 +69,8 @@ function describeOption(key: string, schema: z.core.$ZodType): OptionInfo {
     kind: outermost(layers, 'kind') ?? 'value',
     positional: outermost(layers, 'positional') ?? false,
     commandLineOnly: outermost(layers, 'positional') ?? outermost(layers, 'commandLineOnly') ?? false,
-    placeholder: choicesOf(layers) ?? outermost(layers, 'placeholder') ?? 'TEXT',
+    placeholder: choices?.join('|') ?? outermost(layers, 'placeholder') ?? 'TEXT',
+    ...(choices !== undefined && { choices }),
     description: outermost(layers, 'description') ?? '',
     ...(prefault !== undefined && { default: String(prefault) }),
     required: !z.safeParse(schema, undefined).success,
@@ -85,10 +89,8 @@ const outermost = <K extends keyof OptionMeta>(
 ): OptionMeta[K] | undefined =>
   layers.map((layer) => optionMeta.get(layer)?.[key]).find((value) => value !== undefined);
 
-function choicesOf(layers: readonly z.core.$ZodType[]): string | undefined {
-  const choices = layers.find((layer) => layer instanceof z.ZodEnum);
-  return choices?.options.join('|');
-}
+const choicesOf = (layers: readonly z.core.$ZodType[]): readonly string[] | undefined =>
+  layers.find((layer) => layer instanceof z.ZodEnum)?.options.map(String);
 
 /**
  * The values that options have. Every source (flag, environment, config file) gives text, or a list of texts, so that

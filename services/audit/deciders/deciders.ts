@@ -52,6 +52,12 @@ const Bundle = z.object({
 });
 
 const BUNDLES: ReadonlyMap<string, Pick<Wanted, 'sha256' | 'reader'>> = new Map(Object.entries(frozen));
+
+/** The deciders of this release: what `hashes.json` calls each, and the SHA-256 of its bundle. */
+export const FROZEN_DECIDERS: readonly { readonly bundle: string; readonly sha256: string }[] = [
+  ...BUNDLES,
+].map(([bundle, { sha256 }]) => ({ bundle, sha256 }));
+
 const loaded = new Map<string, Promise<FrozenDecider>>();
 
 /** `null` when no decider of this name and version was frozen. Throws `DECIDER_CHANGED` when its bundle is not as it was. */

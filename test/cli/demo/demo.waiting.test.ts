@@ -94,7 +94,12 @@ test('its time counts from the moment in which all three nodes have reported, ho
     if (line.kind === 'summary') logPath = line.logPath ?? '';
   };
   const context = { signal: new AbortController().signal, logger: pino({ level: 'silent' }), print };
-  const unused = { write: async () => undefined, terminalColumns: null, environment: {} };
+  const unused = {
+    write: async () => undefined,
+    terminalColumns: null,
+    environment: {},
+    allVerbs: async () => [],
+  };
 
   await runDemo({ duration: durationMs, json: true, plain: false }, { ...context, ...unused });
 
@@ -111,7 +116,12 @@ test('whoever ends it in the first act sees no second one, and may ask of what t
     if (text.includes('"kind":"usage"')) stop.abort();
   };
   const context = { signal: stop.signal, logger: pino({ level: 'silent' }), print };
-  const unused = { write: async () => undefined, terminalColumns: null, environment: {} };
+  const unused = {
+    write: async () => undefined,
+    terminalColumns: null,
+    environment: {},
+    allVerbs: async () => [],
+  };
   await runDemo({ duration: 600_000, json: true, plain: false }, { ...context, ...unused });
   expect(printed.some((text) => text.includes('"kind":"scene"'))).toBe(false);
   const summary = Summary.parse(JSON.parse(printed.at(-1) ?? ''));

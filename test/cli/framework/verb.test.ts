@@ -13,6 +13,7 @@ const context = {
   write: async () => undefined,
   terminalColumns: null,
   environment: {},
+  allVerbs: async () => [],
 };
 
 const verbWith = (ran: unknown[]) =>

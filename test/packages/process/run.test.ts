@@ -177,6 +177,7 @@ const runGreet = async (flags: Record<string, string>) => {
     print: (line: string) => stdout.push(line),
     write: async (text: string) => void stdout.push(text),
     terminalColumns: null,
+    allVerbs: async () => [],
     warnings: [],
     endless: false,
   };

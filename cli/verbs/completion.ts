@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { withMeta } from '../../packages/process/options/options.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { bashScript } from '../views/completion/bash.ts';
+import { type Completed, completedVerbs } from '../views/completion/completed-verbs.ts';
+import { fishScript } from '../views/completion/fish.ts';
+import { zshScript } from '../views/completion/zsh.ts';
+
+const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const satisfies Record<
+  string,
+  (completed: Completed) => string
+>;
+
+export const verb = defineVerb({
+  help: [
+    'The script knows the verbs and options of this release: print it again after an upgrade. The shell starts nothing when TAB is pressed.',
+    'For good: put the line of the example into ~/.bashrc, or into ~/.zshrc after compinit; for fish write the script to ~/.config/fish/completions/fleetgc.fish.',
+  ],
+  examples: [
+    'fleetgc completion bash > /etc/bash_completion.d/fleetgc',
+    'source <(fleetgc completion bash)',
+    'source <(fleetgc completion zsh)',
+    'fleetgc completion fish | source',
+  ],
+  options: z.object({
+    shell: withMeta(z.enum(['bash', 'zsh', 'fish']), {
+      positional: true,
+      placeholder: 'SHELL',
+      description: 'bash, zsh or fish.',
+    }),
+  }),
+  run: async ({ shell }, { write, allVerbs }) => {
+    await write(SCRIPTS[shell](completedVerbs(await allVerbs())));
+  },
+});

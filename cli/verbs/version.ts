@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { PRODUCT_COMMIT, PRODUCT_VERSION } from '../../packages/process/product-version.ts';
+import { FROZEN_DECIDERS } from '../../services/audit/deciders/deciders.ts';
+import { formatResult, outputOptions } from '../framework/output.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { versionLine } from '../framework/version-line.ts';
+
+export const verb = defineVerb({
+  help: [
+    'One line, which is that of "fleetgc --version". With -o json also the platform, and each decider of this release with the SHA-256 of its frozen bundle: two programs with the same hashes decide alike. The commit is missing where it is not known: it is known to a program that was built of sources that nobody had changed.',
+  ],
+  examples: ['fleetgc version', 'fleetgc version -o json'],
+  options: z.object(outputOptions),
+  run: async ({ output }, { print }) => {
+    const { node } = process.versions;
+    const value = {
+      version: PRODUCT_VERSION,
+      commit: PRODUCT_COMMIT,
+      node,
+      platform: `${process.platform}-${process.arch}`,
+      deciders: FROZEN_DECIDERS,
+    };
+    print(formatResult(output, { value, lines: [versionLine(node)] }));
+  },
+});
