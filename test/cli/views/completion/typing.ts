@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -46,12 +47,17 @@ export async function startShell({ name, command, setUp }: TypedShell) {
     cwd: work,
     env: { PATH: process.env.PATH ?? '', HOME: directory, TERM: 'xterm' },
   });
-  onTestFinished(() => void terminal.kill('SIGKILL'));
   let shown = '';
   terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
     shown += text;
   });
   const enter = (line: string): boolean => terminal.stdin.write(`${line}\r`);
+  const closed = once(terminal, 'close');
+  onTestFinished(async () => {
+    // A shell that is cut off writes its history, and the directory is gone by then.
+    enter(`${KILL_LINE}exit`);
+    await closed;
+  });
   for (const line of setUp) enter(line.replace('SCRIPT', script));
   enter('fleetgc set up');
   const answered = async (what: string): Promise<string> =>
@@ -69,4 +75,5 @@ export async function startShell({ name, command, setUp }: TypedShell) {
   };
 }
 
+const KILL_LINE = '\x15';
 const GOT = /got<([^>]*)>/;
