@@ -23,6 +23,8 @@ export interface NodeTrack {
   readonly clockAheadMs: number;
 }
 
+/** Nodes publish disk statistics at least once a minute. */
+export const SILENT_AFTER_MS = 5 * 60_000;
 /** Clocks that differ by less are as good as equal: facts wait for their batch, and for brokers that are away for a moment. */
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 /** So long a machine that fell silent is remembered, and so long two that alternated are told. */

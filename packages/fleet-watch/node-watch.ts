@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { nodeKey } from '../../schemas/events/identity.ts';
-import type { FleetEvent } from '../../schemas/events/topics.ts';
+import { type FleetEvent, TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
-import type { LogRecord } from '../event-log/port.ts';
+import type { ActiveSubscription, LogRecord } from '../event-log/port.ts';
+import { DAY_MS } from '../process/durations.ts';
 import type { Metrics } from '../process/metrics.ts';
 import {
   anomaliesOf,
@@ -10,6 +11,7 @@ import {
   clustersNamedBy,
   NODE_WARNINGS,
   type NodeTrack,
+  SILENT_AFTER_MS,
   strayText,
   track,
 } from './node-track.ts';
@@ -22,11 +24,21 @@ interface NodeWatchParts {
   readonly policies: () => PolicySet;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** What is known of one node, and in which partition it is heard. */
+interface Known {
+  readonly track: NodeTrack;
+  readonly partition: number;
 }
 
 const LOOK_EVERY_MS = 60_000;
-/** Who was not heard for so long is forgotten. */
-const FORGET_AFTER_MS = 60 * 60_000;
+/** Of who was not heard for so long nobody is warned. */
+const LATELY_MS = 60 * 60_000;
+/** Who was not heard for so long is forgotten: disk statistics are kept for as long. */
+const FORGET_AFTER_MS = DAY_MS;
 const REMIND_AFTER_MS = 60 * 60_000;
 /** Anybody who may write facts can make up names: what comes beyond so many is not watched until others fell silent. */
 const MOST_NODES = 50_000;
@@ -60,14 +72,27 @@ interface Reported {
  */
 export class NodeWatch {
   readonly #parts: NodeWatchParts;
-  readonly #tracks = new Map<string, NodeTrack>();
+  readonly #nodes = new Map<string, Known>();
   /** By partition, the newest record that was seen: what comes again tells nothing new. */
   readonly #newest = new Map<number, Pick<LogRecord, 'offset' | 'timestampMs'>>();
   #reported: ReadonlyMap<string, Reported> = new Map();
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #progress: Pick<ActiveSubscription, 'state'> | null = null;
 
   constructor(parts: NodeWatchParts) {
     this.#parts = parts;
+    parts.metrics.gauge(
+      'nodes_heard',
+      'Nodes that were heard in the last five minutes, in the partitions of this replica.',
+      [],
+      () => [[{}, this.#heard().heard]],
+    );
+    parts.metrics.gauge(
+      'nodes_silent',
+      'Nodes that were heard in the last day, since this replica began, and not in the last five minutes.',
+      [],
+      () => [[{}, this.#heard().silent]],
+    );
     parts.metrics.gauge(
       'nodes_with_warnings',
       'Nodes, or clusters, of which something is wrong that no decision shows; fleetgc nodes names them.',
@@ -76,13 +101,18 @@ export class NodeWatch {
     );
   }
 
+  /** How far this replica has read, and what: nodes of other partitions are for other replicas to tell of. */
+  follow(progress: Pick<ActiveSubscription, 'state'>): void {
+    this.#progress = progress;
+  }
+
   received(event: FleetEvent, { partition, offset, timestampMs }: LogRecord): void {
     if (event.type !== 'fleetgc.node.disk-stats' || !this.#isNew(partition, { offset, timestampMs })) return;
     const { nodeInstance, takenAt } = event;
     const key = nodeKey(event);
-    if (this.#tracks.size >= MOST_NODES && !this.#tracks.has(key)) return;
+    if (this.#nodes.size >= MOST_NODES && !this.#nodes.has(key)) return;
     const sighting = { nodeInstance, takenAt, loggedAtMs: timestampMs };
-    this.#tracks.set(key, track(this.#tracks.get(key) ?? null, sighting));
+    this.#nodes.set(key, { track: track(this.#nodes.get(key)?.track ?? null, sighting), partition });
     if (Math.abs(timestampMs - this.#lookedAtMs) >= LOOK_EVERY_MS) this.#look(timestampMs);
   }
 
@@ -96,8 +126,8 @@ export class NodeWatch {
 
   #look(nowMs: number): void {
     this.#lookedAtMs = nowMs;
-    for (const [key, { last }] of this.#tracks)
-      if (nowMs - last.loggedAtMs > FORGET_AFTER_MS) this.#tracks.delete(key);
+    for (const [key, { track }] of this.#nodes)
+      if (nowMs - track.last.loggedAtMs > FORGET_AFTER_MS) this.#nodes.delete(key);
     const found = this.#found(nowMs);
     const isDue = ({ name }: Warning): boolean =>
       nowMs - (this.#reported.get(name)?.atMs ?? Number.NEGATIVE_INFINITY) >= REMIND_AFTER_MS;
@@ -114,12 +144,15 @@ export class NodeWatch {
   }
 
   #found(nowMs: number): readonly Warning[] {
-    const ofNodes = [...this.#tracks].flatMap(([key, node]) =>
-      anomaliesOf(node, nowMs).map((anomaly) => warningOf(key, anomaly.kind, anomalyText(anomaly))),
+    const lately = [...this.#nodes].filter(([, { track }]) => nowMs - track.last.loggedAtMs <= LATELY_MS);
+    const ofNodes = lately.flatMap(([key, { track }]) =>
+      anomaliesOf(track, nowMs).map((anomaly) => warningOf(key, anomaly.kind, anomalyText(anomaly))),
     );
     return [
       ...ofNodes,
-      ...this.#strays().map((stray) => warningOf(stray.cluster, 'stray-cluster', strayText(stray))),
+      ...this.#strays(lately.map(([key]) => key)).map((stray) =>
+        warningOf(stray.cluster, 'stray-cluster', strayText(stray)),
+      ),
     ];
   }
 
@@ -132,8 +165,8 @@ export class NodeWatch {
     if (more > 0) logger.warn({ more }, `and ${more} more like it; fleetgc nodes names them all`);
   }
 
-  #strays(): readonly StrayCluster[] {
-    const clusters = [...this.#tracks.keys()].map((key) => key.slice(0, key.indexOf('/')));
+  #strays(keys: readonly string[]): readonly StrayCluster[] {
+    const clusters = keys.map((key) => key.slice(0, key.indexOf('/')));
     const nodesOf = new Map(
       [...Map.groupBy(clusters, (name) => name)].map(([name, { length }]) => [name, length]),
     );
@@ -152,4 +185,29 @@ export class NodeWatch {
   #count(kind: WarningKind): number {
     return [...this.#reported.values()].filter((reported) => reported.kind === kind).length;
   }
+
+  /**
+   * Silence shows by what is not read. So a partition is judged by our clock only where all of it was read; where messages wait, or
+   * the log does not answer, by the newest of its messages.
+   */
+  #heard(): { readonly heard: number; readonly silent: number } {
+    const { lag, assigned, joined, problem } = this.#progress?.state() ?? NOTHING_READ;
+    const isWell = joined && problem === null;
+    const nowOf = new Map(
+      [...this.#newest].flatMap(([partition, { timestampMs }]) => {
+        const place = `${TOPICS.diskStats.name}/${partition}`;
+        if (!assigned.includes(place)) return [];
+        return [[partition, isWell && lag.get(place) === 0 ? this.#parts.now() : timestampMs] as const];
+      }),
+    );
+    const agesMs = [...this.#nodes.values()].flatMap(({ track, partition }) => {
+      const nowMs = nowOf.get(partition);
+      return nowMs === undefined ? [] : [nowMs - track.last.loggedAtMs];
+    });
+    const heard = agesMs.filter((ageMs) => ageMs <= SILENT_AFTER_MS).length;
+    const known = agesMs.filter((ageMs) => ageMs <= FORGET_AFTER_MS).length;
+    return { heard, silent: known - heard };
+  }
 }
+
+const NOTHING_READ = { lag: new Map<string, number>(), assigned: [], joined: false, problem: null };

@@ -30,6 +30,7 @@ import {
   type Handled,
   type Handlers,
   type OnEvent,
+  type OnOutputs,
   type OnOvertaken,
   type OnRejection,
 } from './decide.ts';
@@ -49,6 +50,8 @@ export interface ConsumerSettings
   readonly handlers: Handlers;
   /** Who watches beside the handlers; nobody when not given. */
   readonly onEvent?: OnEvent;
+  /** Who watches what follows; nobody when not given. */
+  readonly onOutputs?: OnOutputs;
   /** What to publish beside the dead letter about a message that is no event; nothing when not given. */
   readonly onRejection?: OnRejection;
   /** What to publish about a message instead of handling it, where one that lies behind it overtakes it. */
@@ -81,7 +84,7 @@ export async function startConsumer(settings: ConsumerSettings): Promise<Consume
     .map(({ name }) => name)
     .filter((name) => handlers[topicIdOf(name)] !== undefined);
   const guard = createFloodGuard();
-  const counts = consumerMetrics(settings.metrics, settings.name);
+  const counts = consumerMetrics(settings.metrics, settings.name, topics);
   const subscribed = Promise.withResolvers<ActiveSubscription>();
   const slices = new SliceConsumer(settings, {
     guard,
@@ -210,6 +213,7 @@ class SliceConsumer {
     const beginMs = monotonicNow();
     const handled = await whileMarked(this.#marks, record, () => decide(topic, read(record), this.#settings));
     this.#counts.handled(topic, monotonicNow() - beginMs);
+    this.#counts.read(topic, record.timestampMs);
     return handled;
   }
 

@@ -1,5 +1,5 @@
 import { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
-import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
+import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
 import type { ActiveSubscription } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { FloodGuard } from './dead-letters/flood-guard.ts';
@@ -7,6 +7,8 @@ import type { FloodGuard } from './dead-letters/flood-guard.ts';
 /** What is counted of one consumer. */
 export interface ConsumerMetrics {
   handled(topic: TopicId, durationMs: number): void;
+  /** A message was read that came onto the log at this time, by the log's clock. */
+  read(topic: TopicId, timestampMs: number): void;
   /** A message is done with, so long after it came onto the log. */
   done(topic: TopicId, outcome: ConsumedOutcome, ageMs: number): void;
   /** Messages of other keys in a partition that is read for one key. */
@@ -14,13 +16,17 @@ export interface ConsumerMetrics {
   watch(subscription: ActiveSubscription, guard: FloodGuard): void;
 }
 
-const TOPIC_NAMES = Object.values(TOPICS).map(({ name }) => name);
 const OUTCOMES = ['processed', 'overtaken', ...DeadLetterCause.options] as const;
 /** What became of a message: it was processed, passed over for a newer one, or kept as a dead letter for this cause. */
 export type ConsumedOutcome = (typeof OUTCOMES)[number];
 
-export function consumerMetrics(metrics: Metrics, consumer: string): ConsumerMetrics {
-  const labels = { consumer: [consumer], topic: TOPIC_NAMES };
+/** `topics`: those that the consumer reads. */
+export function consumerMetrics(
+  metrics: Metrics,
+  consumer: string,
+  topics: readonly TopicName[],
+): ConsumerMetrics {
+  const labels = { consumer: [consumer], topic: topics };
   const consumed = metrics.count(
     'events_consumed_total',
     'Messages that are done with, by what became of them.',
@@ -46,7 +52,18 @@ export function consumerMetrics(metrics: Metrics, consumer: string): ConsumerMet
       consumer: [consumer],
     },
   );
+  const newestMs = new Map<TopicName, number>();
+  metrics.gauge(
+    'consumer_newest_message_timestamp_seconds',
+    'When the newest message that was read came onto the event log, Unix time by its clock.',
+    ['consumer', 'topic'],
+    () => [...newestMs].map(([topic, atMs]) => [{ consumer, topic }, atMs / 1000]),
+  );
   return {
+    read: (topic, timestampMs) => {
+      const { name } = TOPICS[topic];
+      newestMs.set(name, Math.max(newestMs.get(name) ?? 0, timestampMs));
+    },
     passedOver: (messages) => otherKeys.add({ consumer }, messages),
     handled: (topic, durationMs) =>
       handling.observe({ consumer, topic: TOPICS[topic].name }, durationMs / 1000),

@@ -16,6 +16,9 @@ export type Handlers = { readonly [Id in TopicId]?: Handler<EventOf<Id>> };
 /** Is told of each message that can be read, before it is handled: for what watches beside the handler. */
 export type OnEvent = (event: FleetEvent, record: LogRecord) => void;
 
+/** Is told what follows from each message, `null` for one that is passed over; for what watches beside the handler. */
+export type OnOutputs = (event: FleetEvent | null, outputs: Outputs) => void;
+
 /** Says what to publish about a message that is no event, such as the refusal of a malformed command. */
 export type OnRejection = (topic: TopicId, rejection: Rejection, record: LogRecord) => Outputs;
 
@@ -34,6 +37,7 @@ export interface Handled {
 export interface Handling {
   readonly handlers: Handlers;
   readonly onEvent?: OnEvent;
+  readonly onOutputs?: OnOutputs;
   readonly onRejection?: OnRejection;
   /** Answers for messages that are passed over for newer ones; where it is not given none is. */
   readonly onOvertaken?: OnOvertaken;
@@ -70,8 +74,9 @@ async function handleParsed<Id extends TopicId>(
   const handler: Handler<EventOf<Id>> | undefined = handling.handlers[topic];
   if (!handler) throw new TypeError(`no handler for ${topic}`);
   const signedBy = parsed.signedBy ?? null;
-  const input = { event: parsed.event, ...inputOf(record), signedBy, trace };
-  return settled(record, await tryAgain(async () => toStages(await handler(input), trace, handling)));
+  const { event } = parsed;
+  const input = { event, ...inputOf(record), signedBy, trace };
+  return settled(record, await tryAgain(async () => told(event, await handler(input), read)));
 }
 
 async function handleOvertaken({ head, overtakenBy }: Overtaken, read: Read): Promise<Handled> {
@@ -79,7 +84,7 @@ async function handleOvertaken({ head, overtakenBy }: Overtaken, read: Read): Pr
   const { onOvertaken } = handling;
   if (!onOvertaken) throw new TypeError('nothing is passed over where nobody answers for it');
   const input = { event: head, ...inputOf(record), trace, overtakenBy };
-  const tried = await tryAgain(async () => toStages(onOvertaken(input), trace, handling));
+  const tried = await tryAgain(async () => told(null, onOvertaken(input), read));
   return { ...settled(record, tried), isOvertaken: tried.ok };
 }
 
@@ -98,6 +103,11 @@ async function rejected(topic: TopicId, rejection: Rejection, read: Read): Promi
   );
   const failure = { record, cause, message, ...(!tried.ok && { error: tried.error }) };
   return { record, stages: tried.ok ? tried.stages : [], failure, isOvertaken: false };
+}
+
+function told(event: FleetEvent | null, outputs: Outputs, { trace, handling }: Read): Stages {
+  handling.onOutputs?.(event, outputs);
+  return toStages(outputs, trace, handling);
 }
 
 const toStages = (outputs: Outputs, trace: TraceContext, { publisher }: Handling): Stages =>

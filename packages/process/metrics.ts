@@ -15,6 +15,11 @@ export interface Count<L extends LabelValues> {
   add(labels: Labels<L>, by?: number): void;
 }
 
+/** A count by labels of which few sets occur in one process. */
+export interface Occurrences<Name extends string> {
+  add(labels: Readonly<Record<Name, string>>, by?: number): void;
+}
+
 export interface Distribution<L extends LabelValues> {
   observe(labels: Labels<L>, value: number): void;
 }
@@ -29,6 +34,15 @@ export type Read = () => Iterable<Reading>;
  */
 export interface Metrics {
   count<const L extends LabelValues>(name: `${string}_total`, help: string, labels: L): Count<L>;
+  /**
+   * The same for what is not there before it occurs: of many sets of labels few do. The values of `labelNames` must be
+   * bounded by nature.
+   */
+  occurrences<const Name extends string>(
+    name: `${string}_total`,
+    help: string,
+    labelNames: readonly Name[],
+  ): Occurrences<Name>;
   distribution<const L extends LabelValues>(name: string, help: string, labels: L): Distribution<L>;
   /** For values that are known somewhere already, such as a lag. `labelNames` must be bounded by nature. */
   gauge(name: string, help: string, labelNames: readonly string[], read: Read): void;
@@ -59,6 +73,10 @@ export function createMetrics(): Metrics {
     count: (name, help, labels) => {
       const counter = counters(name, () => new Counter(base(name, help, Object.keys(labels))));
       for (const each of everyCombination(labels)) counter.inc(each, 0);
+      return { add: (given, by = 1) => counter.inc({ ...given }, by) };
+    },
+    occurrences: (name, help, labelNames) => {
+      const counter = counters(name, () => new Counter(base(name, help, labelNames)));
       return { add: (given, by = 1) => counter.inc({ ...given }, by) };
     },
     distribution: (name, help, labels) => {

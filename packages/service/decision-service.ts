@@ -17,6 +17,7 @@ import type { TraceIds } from '../process/trace.ts';
 import type { Signer } from '../trust/signer.ts';
 import type { Trust } from '../trust/trust.ts';
 import { DecisionChain, type HeadSources } from './decision-chain.ts';
+import { decisionMetrics } from './decision-metrics.ts';
 
 /** What a decision service needs of its process. */
 export interface DecisionServiceDeps<Kind extends SubjectKind> {
@@ -62,11 +63,13 @@ export async function startDecisionService<Kind extends SubjectKind>(
   const publisher = createPublisher(writing);
   const sets = createPolicySetFacts(policies, publisher);
   const chain = heads && new DecisionChain({ log, publisher, decider: decider.name, heads, logger, now });
+  const { metrics } = process;
+  const counts = decisionMetrics(metrics, decider.name, now);
   const publish: EventLog['publish'] = async (records) => {
     await sets.publish();
     await (chain ?? log).publish(records);
+    counts.acknowledged(records);
   };
-  const { metrics } = process;
   const consumer = await startConsumer({
     name,
     group,
@@ -76,6 +79,7 @@ export async function startDecisionService<Kind extends SubjectKind>(
     trust,
     handlers: handlers(sets.policies),
     ...(onEvent && { onEvent }),
+    onOutputs: counts.decided,
     ...passingOver(decider, sets.policies),
     publisher: createPublisher({ ...writing, log: { publish } }),
     deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),

@@ -24,7 +24,7 @@ import { OrphanedOwners } from './checks/orphaned-owners.ts';
 import { removalsBefore } from './checks/removals-before.ts';
 import { SameInstance } from './checks/same-instance.ts';
 import { failed, later, type Stop, toldOf } from './checks/stop.ts';
-import { addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
+import { addStopMetrics, addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
 import { Order } from './order.ts';
 import { pacedConnection, requestBucket, workersFor } from './paced-connection.ts';
 import { CommandReports } from './results/command-reports.ts';
@@ -95,6 +95,7 @@ export class ClusterExecutor {
       orphaned: new OrphanedOwners(recent.orphaned, { nowMs, logger }),
       doneBefore: new DoneBefore(),
     };
+    addStopMetrics(deps.metrics, deps);
     addWaitingMetrics(deps.metrics, {
       orders: () => this.#orders.size,
       results: () => this.#outbox.size,

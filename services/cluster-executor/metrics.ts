@@ -1,6 +1,7 @@
-import type { Count, Metrics } from '../../packages/process/metrics.ts';
+import type { Count, Metrics, Occurrences } from '../../packages/process/metrics.ts';
 import { ClusterAction } from '../../schemas/events/cluster-command.ts';
 import { ClusterCommandRefusal, ClusterObjectOutcome } from '../../schemas/events/cluster-result.ts';
+import type { ClusterPolicyInForce } from './ports.ts';
 
 const ACTIONS = ClusterAction.options.map(({ shape }) => shape.action.value);
 const OUTCOMES = ClusterObjectOutcome.options.map(({ shape }) => shape.outcome.value);
@@ -8,6 +9,8 @@ const OUTCOMES = ClusterObjectOutcome.options.map(({ shape }) => shape.outcome.v
 /** What the executor of a cluster counts. */
 export interface ExecutorMetrics {
   readonly objects: Count<{ action: typeof ACTIONS; outcome: typeof OUTCOMES }>;
+  /** Why objects stay as they are. */
+  readonly stayed: Occurrences<'outcome' | 'reason'>;
   readonly commands: Count<{ outcome: readonly ('done' | ClusterCommandRefusal)[] }>;
   readonly requests: Count<Record<never, never>>;
 }
@@ -17,6 +20,11 @@ export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
     'cluster_executor_objects_total',
     'Objects of commands about clusters, by what was to be done and what became of them.',
     { action: ACTIONS, outcome: OUTCOMES },
+  ),
+  stayed: metrics.occurrences(
+    'cluster_executor_objects_not_done_total',
+    'Objects of commands about clusters that were refused, or failed, by why.',
+    ['outcome', 'reason'],
   ),
   commands: metrics.count('cluster_executor_commands_total', 'Commands about clusters, by how they ended.', {
     outcome: ['done', ...ClusterCommandRefusal.options],
@@ -43,5 +51,33 @@ export function addWaitingMetrics(metrics: Metrics, { orders, results }: Waiting
     'Results that the event log has not acknowledged.',
     [],
     () => [[{}, results()]],
+  );
+}
+
+type Stop = 'paused' | 'not-enforced' | 'policies-unreadable' | 'local-hold';
+
+interface Stoppable {
+  readonly policy: () => ClusterPolicyInForce;
+  /** Why the cluster's own file holds everything; `null` where it does not. */
+  readonly localHold: () => string | null;
+}
+
+/** Says why nothing is done. */
+export function addStopMetrics(metrics: Metrics, { policy, localHold }: Stoppable): void {
+  metrics.gauge(
+    'cluster_executor_stopped',
+    '1 while nothing is done in this cluster for this reason.',
+    ['why'],
+    () => {
+      const inForce = policy();
+      const stops: Readonly<Record<Stop, boolean>> = {
+        paused: inForce.kind === 'paused',
+        'not-enforced':
+          inForce.kind === 'none' || (inForce.kind === 'policy' && inForce.record.policy.mode !== 'enforce'),
+        'policies-unreadable': inForce.kind === 'unreadable',
+        'local-hold': localHold() !== null,
+      };
+      return Object.entries(stops).map(([why, isSo]) => [{ why }, Number(isSo)]);
+    },
   );
 }

@@ -3,6 +3,7 @@ import {
   anomaliesOf,
   anomalyText,
   clustersNamedBy,
+  SILENT_AFTER_MS,
   strayText,
 } from '../../packages/fleet-watch/node-track.ts';
 import { type StrayCluster, strayClusters } from '../../packages/fleet-watch/stray-clusters.ts';
@@ -16,9 +17,6 @@ import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { FleetNode, FleetNodes, FleetNodeWarning } from '../../schemas/reports/fleet-nodes.ts';
 import { lastingPressure } from './lasting-pressure.ts';
 import type { ReportingNode, ReportingNodes } from './reporting-nodes.ts';
-
-/** Nodes publish at least once a minute. */
-const SILENT_AFTER_MS = 5 * 60_000;
 
 /** What is known of each node, in the order of their names. */
 export function fleetNodes(

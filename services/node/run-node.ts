@@ -20,6 +20,7 @@ import { policyInForce } from '../node-executor/checks/command-checks.ts';
 import type { OwnFacts } from '../node-executor/checks/own-plan.ts';
 import { createNodeExecutor, type ExecutorDeps } from '../node-executor/executor.ts';
 import { nodeSubscription, runNodeExecutor } from '../node-executor/main.ts';
+import { watchStops } from '../node-executor/metrics.ts';
 import { type ExecutorOptions, filesOnDisk } from '../node-executor/node-files.ts';
 import type { ManagedNode } from './managed-node.ts';
 
@@ -191,6 +192,7 @@ function executorDeps(
   const { sources, logger, metrics } = process;
   const containerd = containerdOf(node, resources);
   const runtime = withOtherUses(resources.use(connectRemover(node.runtimeEndpoint)), containerd, sources);
+  const policy = () => policyInForce(policies.current.node, { ...identity, nodeLabels });
   return {
     node: {
       identity,
@@ -198,14 +200,14 @@ function executorDeps(
       filesystems: node.filesystems(runtime),
       clock,
       state,
-      policy: () => policyInForce(policies.current.node, { ...identity, nodeLabels }),
+      policy,
       trust: process.trust,
       takeInventory: own.takeInventory,
       diskHistory: own.diskHistory,
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },
-    files: filesOnDisk(options, { clock, state, logger }),
+    files: watchStops(metrics, { files: filesOnDisk(options, { clock, state, logger }), policy }),
     publisher,
     sleep: pause,
     random: sources.random,

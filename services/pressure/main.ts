@@ -6,9 +6,9 @@ import { pressureHandler, resultsHandler } from './handler.ts';
 
 /** Starts one replica of pressure: disk statistics and reclaims that go on in, orders to observe out. It
  * hears of every node each minute, so it watches. */
-export function startPressure(deps: DecisionServiceDeps<'node'>): Promise<Consumer> {
+export async function startPressure(deps: DecisionServiceDeps<'node'>): Promise<Consumer> {
   const watch = new NodeWatch(deps);
-  return startDecisionService(
+  const consumer = await startDecisionService(
     {
       name: 'pressure',
       group: 'fleetgc-pressure',
@@ -18,4 +18,6 @@ export function startPressure(deps: DecisionServiceDeps<'node'>): Promise<Consum
     },
     deps,
   );
+  watch.follow(consumer);
+  return consumer;
 }

@@ -150,6 +150,7 @@ export type Counted = (name: string, labels: Readonly<Record<string, string>>, b
 /** Metrics of one of thousands of nodes: counts are passed on, and nothing is served. */
 const countingMetrics = (counted: Counted): Metrics => ({
   count: (name) => ({ add: (labels, by = 1) => counted(name, labels, by) }),
+  occurrences: (name) => ({ add: (labels, by = 1) => counted(name, labels, by) }),
   distribution: () => ({ observe: () => {} }),
   gauge: () => {},
   total: () => {},

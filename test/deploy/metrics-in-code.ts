@@ -14,7 +14,7 @@ export function metricsInCode(): readonly MetricInCode[] {
     readFileSync(join(REPOSITORY, file), 'utf8'),
   );
   const called = sources.flatMap((text) => [
-    ...text.matchAll(/metrics\.(count|total|distribution|gauge)\(\s*([^\s,]+),/g),
+    ...text.matchAll(/metrics\.(count|total|occurrences|distribution|gauge)\(\s*([^\s,]+),/g),
   ]);
   const literal = called.flatMap(([, kind = '', name = '']) =>
     name.startsWith("'") ? [{ kind, name: name.slice(1, -1) }] : [],

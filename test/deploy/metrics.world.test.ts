@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { embeddedLog, readiness } from '../cli/service-options.ts';
 import { startVerb } from '../cli/service-process.ts';
+import { rows, told } from '../docs/told-metrics.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/toolchain/command.ts';
 import { ensurePromtool } from '../support/toolchain/promtool.ts';
@@ -32,8 +33,23 @@ test.each(SERVICES)('promtool has nothing to say against the metrics of %s', asy
 
   expect(text).toContain('# TYPE fleetgc_process_cpu_seconds_total counter');
   expect(await checkMetrics(text)).toBe('');
+  expect(untold(text)).toEqual([]);
   expect(await running.terminate()).toBe(0);
 });
+
+/** Labels, and values of labels, that the page of metrics does not have. */
+const untold = (text: string): readonly string[] =>
+  [...text.matchAll(/^([a-z_]+)\{(.*)\} /gm)].flatMap(([, series = '', pairs = '']) => {
+    const name = series.replace(/_(bucket|sum|count)$/, '');
+    const row = rows.find((each) => each.name === series) ?? rows.find((each) => each.name === name);
+    return [...pairs.matchAll(/([a-z_]+)="([^"]*)"/g)]
+      .filter(([, label = '']) => label !== 'le')
+      .filter(([, label = '', value = '']) => {
+        const values = told.get(`${row?.name} ${label}`);
+        return row?.labels.includes(label) !== true || (values !== undefined && !values.includes(value));
+      })
+      .map(([pair]) => `${series} ${pair}`);
+  });
 
 test('it would say so', async () => {
   const wrong = '# HELP fleetgc_x_total X.\n# TYPE fleetgc_x_total gauge\nfleetgc_x_total 1\n';

@@ -9,6 +9,7 @@ export const SILENT = createLogger(
 
 export const NO_METRICS: Metrics = {
   count: () => ({ add: () => undefined }),
+  occurrences: () => ({ add: () => undefined }),
   distribution: () => ({ observe: () => undefined }),
   gauge: () => undefined,
   total: () => undefined,

@@ -83,12 +83,18 @@ export class CommandReports {
       ...(node !== null && { node: { name: node.name, found: node.found } }),
       result,
     };
-    this.#parts.metrics.objects.add({ action: act.action, outcome: result.outcome });
+    this.#count(act.action, result);
     open.left--;
     open.counts[result.outcome] = (open.counts[result.outcome] ?? 0) + 1;
     open.untold = [...open.untold, told];
     if (open.untold.length >= MOST_OBJECTS) this.#tell(open);
     this.#endIfDone(open);
+  }
+
+  #count(action: Told['action'], result: ClusterObjectOutcome): void {
+    const { objects, stayed } = this.#parts.metrics;
+    objects.add({ action, outcome: result.outcome });
+    if ('reason' in result) stayed.add({ outcome: result.outcome, reason: result.reason });
   }
 
   refuse(

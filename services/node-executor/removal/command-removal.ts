@@ -12,6 +12,7 @@ import {
   isReached,
   measuredBetween,
   measuredFilesystem,
+  missingBytes,
   type Reading,
   readFilesystem,
   SETTLE_MS,
@@ -37,10 +38,12 @@ export async function carryOut(entry: JournalEntry, parts: RemovalParts, signal:
     const refusal = commandRefusal(command, await tools.restrictions(), recorder.clock.now());
     if (refusal) return await refuse(entry, refusal, parts);
   }
+  const startMs = recorder.clock.now().sinceBootMs;
   const plan = plansFor(command, parts);
   let latest = await plan();
   const aimed = aimedAt(entry, latest);
   const first = firstReading(aimed, await readFilesystem(filesystems, measuredFilesystem(aimed.command)));
+  if (entry.before === null) recorder.metrics.wantedBytes.add({}, missingBytes(aimed.command, first));
   recorder.journal.update((state) => begun(state, command.id, kept(first)));
   for (const [index, item] of command.items.entries()) {
     // Whoever is stopped does not wait for another scan.
@@ -50,6 +53,8 @@ export async function carryOut(entry: JournalEntry, parts: RemovalParts, signal:
     await removeObject({ entry: aim, index, item, plan }, parts, signal);
   }
   await finish({ entry, aimed, isWanted: isWanted(command, latest) }, first, parts, signal);
+  const tookMs = recorder.clock.now().sinceBootMs - startMs;
+  recorder.metrics.commandSeconds.observe({ kind: command.kind }, tookMs / 1000);
 }
 
 const aimedAt = (entry: JournalEntry, { reclaim }: OwnPlan): JournalEntry => ({

@@ -50,6 +50,12 @@ export function isReached({ resource, atLeast }: ReclaimTarget, reading: Reading
   return value === null ? null : value >= BigInt(atLeast);
 }
 
+/** What is missing to the target of a command; 0 where it has none, wants inodes, or nobody knows. */
+export function missingBytes({ reclaim }: Command, reading: Reading | null): number {
+  if (reclaim === null || reading === null || reclaim.target.resource !== 'availableBytes') return 0;
+  return Math.max(0, Number(BigInt(reclaim.target.atLeast) - reading.availableBytes));
+}
+
 /** What a removal is expected to do to the filesystem. */
 interface Expectation {
   readonly filesystem: ReclaimTarget['filesystem'];

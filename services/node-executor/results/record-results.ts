@@ -77,9 +77,7 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
       actedAt && actionOf(command, actedAt),
     ),
   );
-  recorder.metrics.objects.add({ kind: item.kind, outcome: outcome.outcome });
-  if (outcome.outcome === 'removed')
-    countFreed(recorder.metrics, item.kind, freedSpace(outcome.measured, outcome.estimatedBytes));
+  countItem(recorder.metrics, command, end);
   recorder.logger.info(
     { commandId: command.id, kind: item.kind, id: item.id, ...(name && { name }), ...outcome },
     'object done',
@@ -113,6 +111,18 @@ const actionOf = ({ id, reclaim }: Command, at: Instant): LastAction => ({
   ...(reclaim && { reclaimId: reclaim.id }),
 });
 
+function countItem(
+  metrics: ExecutorMetrics,
+  { reclaim }: Command,
+  { item: { kind }, outcome }: ItemEnd,
+): void {
+  metrics.objects.add({ kind, outcome: outcome.outcome });
+  if ('reason' in outcome) metrics.stayed.add({ outcome: outcome.outcome, reason: outcome.reason });
+  if (outcome.outcome !== 'removed') return;
+  countFreed(metrics, kind, freedSpace(outcome.measured, outcome.estimatedBytes));
+  if (kind === 'image') metrics.images.add({ reason: reclaim === null ? 'age' : 'space' });
+}
+
 function countFreed(metrics: ExecutorMetrics, kind: CommandItem['kind'], freed: FreedSpace): void {
   if (freed.how === 'measured') metrics.freedBytes.add({ kind }, Number(freed.bytes));
   else metrics.unmeasured.add({ kind });
@@ -121,6 +131,10 @@ function countFreed(metrics: ExecutorMetrics, kind: CommandItem['kind'], freed: 
 function withAction(state: JournalState, kind: CommandItem['kind'], action: LastAction | null): JournalState {
   if (action === null) return state;
   return { ...acted(state, kind, action), removalRate: withRemoval(state.removalRate, action.at) };
+}
+
+function countUnrelieved({ unrelieved }: ExecutorMetrics, next: AfterCommand | undefined): void {
+  if (next?.type === 'fleetgc.node.pressure-unrelieved') unrelieved.add({});
 }
 
 /** The command is over; `next` is what follows for its reclaim. */
@@ -145,6 +159,7 @@ export function recordDone(
     ),
   );
   recorder.metrics.commands.add({ outcome: 'done' });
+  countUnrelieved(recorder.metrics, next);
   recorder.logger.info({ commandId: command.id, kind: command.kind, ...result.result }, 'command done');
 }
 
@@ -181,5 +196,6 @@ export function recordRefused(
     ),
   );
   recorder.metrics.commands.add({ outcome: refusal.reason });
+  countUnrelieved(recorder.metrics, next);
   recorder.logger.warn({ commandId: command.id, ...refusal }, 'command refused');
 }

@@ -20,7 +20,16 @@ function watched(policies: () => PolicySet = () => NO_POLICIES) {
     policies,
     metrics,
     logger: createLogger({ service: 'test', level: 'info' }, lines),
+    now: () => clock.nowMs,
   });
+  const clock = { nowMs: NOW };
+  const state = {
+    joined: true,
+    problem: null as string | null,
+    lag: new Map([['gc.node.disk-stats/0', 0]]),
+    assigned: ['gc.node.disk-stats/0'],
+  };
+  watch.follow({ state: () => state });
   let offset = 0n;
   const hear = (afterMs: number, over: Partial<DiskStats> = {}, at = offset++): void => {
     const takenAt = instant({ wallTimeMs: NOW + afterMs, sinceBootMs: HOUR + afterMs });
@@ -32,6 +41,10 @@ function watched(policies: () => PolicySet = () => NO_POLICIES) {
   };
   return {
     hear,
+    clock,
+    state,
+    counted: async (name: 'nodes_heard' | 'nodes_silent') =>
+      Number((await metrics.text()).match(new RegExp(`^fleetgc_${name} (\\d+)`, 'm'))?.[1]),
     warnings: () =>
       lines.lines.filter((line) => line.includes('"level":"warn"') || line.includes('"level":40')),
     lines: lines.lines,
@@ -96,4 +109,43 @@ test('of names that are made up no more are watched than a fleet has, and those 
   expect(await node.metric('clock')).toBe('50000');
   node.hear(4 * MINUTE);
   expect(await node.metric('clock')).toBe('49999');
+});
+
+test('a node that was heard and is not any more is counted as silent for a day, and then no more', async () => {
+  const fleet = watched();
+  for (const node of ['a', 'b']) fleet.hear(0, { node });
+  fleet.hear(4 * MINUTE, { node: 'b' });
+  fleet.clock.nowMs = NOW + 6 * MINUTE;
+  expect([await fleet.counted('nodes_heard'), await fleet.counted('nodes_silent')]).toEqual([1, 1]);
+  fleet.clock.nowMs = NOW + DAY + MINUTE;
+  expect([await fleet.counted('nodes_heard'), await fleet.counted('nodes_silent')]).toEqual([0, 1]);
+});
+
+test('while messages wait, or the event log does not answer, nobody is called silent by our clock', async () => {
+  const fleet = watched();
+  fleet.hear(0);
+  fleet.clock.nowMs = NOW + HOUR;
+  expect(await fleet.counted('nodes_silent')).toBe(1);
+  fleet.state.lag.set('gc.node.disk-stats/0', 7);
+  expect(await fleet.counted('nodes_silent')).toBe(0);
+  fleet.state.lag.set('gc.node.disk-stats/0', 0);
+  fleet.state.problem = 'no broker answers';
+  expect(await fleet.counted('nodes_silent')).toBe(0);
+});
+
+test('nodes of partitions that went to another replica are for that one to tell of', async () => {
+  const fleet = watched();
+  fleet.hear(0);
+  fleet.state.assigned = [];
+  fleet.clock.nowMs = NOW + HOUR;
+  expect([await fleet.counted('nodes_heard'), await fleet.counted('nodes_silent')]).toEqual([0, 0]);
+});
+
+test('of a node that is silent for more than an hour nobody is warned', async () => {
+  const fleet = watched();
+  fleet.hear(0, { ...ahead(0), node: 'a' });
+  fleet.hear(MINUTE, { node: 'b' });
+  expect(await fleet.metric('clock')).toBe('1');
+  fleet.hear(62 * MINUTE, { node: 'b' });
+  expect(await fleet.metric('clock')).toBe('0');
 });

@@ -82,7 +82,7 @@ const ALL_WORK: Partial<ClusterPolicy> = {
 
 /** What decision services tell beside their handlers. */
 const watching = (): { readonly onEvent: OnEvent } => {
-  const watch = new NodeWatch({ policies, logger: SILENT, metrics: NO_METRICS });
+  const watch = new NodeWatch({ policies, logger: SILENT, metrics: NO_METRICS, now: () => 0 });
   return { onEvent: (event, record) => watch.received(event, record) };
 };
 

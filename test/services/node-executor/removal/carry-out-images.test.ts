@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { digestOf } from '../../../fixtures/listing.ts';
+import { toTarget } from '../../../fixtures/reclaim.ts';
 import { addContainer, addImages, executorNode } from '../support/executor-node.ts';
 
 const ids = (...names: string[]): string[] => names.map(digestOf);
@@ -58,6 +59,19 @@ describe('images of a command', () => {
     const metrics = await executor.metrics.text();
     expect(metrics).toContain('fleetgc_executor_freed_bytes_total{kind="image"} 0\n');
     expect(metrics).toContain('fleetgc_executor_unmeasured_removals_total{kind="image"} 1\n');
+  });
+
+  test('are counted as the kubelet counts them, with what was wanted, and why others stay', async () => {
+    const node = executorNode();
+    const [a = '', used = ''] = addImages(node, ['a', 'used'], 10n);
+    addContainer(node, 'c', { imageId: used });
+    const executor = node.start();
+    await executor.carryOut(imageRemoval([used, a], { reclaim: toTarget('990') }));
+    const metrics = await executor.metrics.text();
+    expect(metrics).toContain('fleetgc_image_garbage_collected_total{reason="space"} 1\n');
+    expect(metrics).toContain('fleetgc_executor_wanted_bytes_total 10\n');
+    expect(metrics).toMatch(/executor_objects_not_removed_total\{outcome="refused",reason="[a-z-]+"\} 1\n/);
+    expect(metrics).toContain('fleetgc_executor_command_duration_seconds_count{kind="image-removal"} 1\n');
   });
 
   test('are named in the log lines, so that somebody who knows a name finds what became of it', async () => {

@@ -66,6 +66,11 @@ export function removalNode(directory = '/nowhere'): RemovalNode {
   const metrics: Recorder['metrics'] = {
     objects: UNCOUNTED,
     commands: UNCOUNTED,
+    stayed: UNCOUNTED,
+    images: UNCOUNTED,
+    commandSeconds: { observe: () => undefined },
+    wantedBytes: UNCOUNTED,
+    unrelieved: UNCOUNTED,
     freedBytes: UNCOUNTED,
     unmeasured: UNCOUNTED,
     removalSeconds: { observe: ({ kind }, seconds) => void removalSeconds.push([kind, seconds]) },
