@@ -173,6 +173,18 @@ const ROOMS = {
     'packages/service',
     'packages/text',
   ],
+  // It looks at what agent and executor of this machine have, and at the log with their login.
+  'services/doctor': [
+    ...PLATFORM,
+    ...NODE,
+    'packages/event-log',
+    'packages/policy',
+    'packages/trust',
+    'packages/text',
+    'services/node',
+    'services/node-agent',
+    'services/node-executor',
+  ],
   'services/dead-letters': [
     'packages/process',
     'packages/canonical',
@@ -320,6 +332,7 @@ const ROOMS = {
     'services/cri-proxy',
     'services/dead-letters',
     'services/deciders',
+    'services/doctor',
     'services/fleet-status',
     'services/node',
     'services/plan',

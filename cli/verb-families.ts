@@ -13,6 +13,7 @@ export const VERB_FAMILIES: Readonly<Record<VerbFamily, string>> = {
   topics: 'Create and check the topics, and who may use them',
   policy: 'Check, apply and look at policies',
   keys: 'Make, certify, revoke and list keys',
+  doctor: 'Check what stands in the way, and say what to do',
   audit: 'Ask the event log what was decided and done, and why',
   'dead-letters': 'Look at messages that could not be processed, and put them back',
 };

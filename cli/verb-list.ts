@@ -193,6 +193,11 @@ export const VERB_GROUPS = [
         'List every node: last heard, how full, its policy and mode, version, warnings',
         () => import('./verbs/nodes.ts'),
       ),
+      task(
+        'doctor node',
+        'Check this node: runtime, kubelet, event log, rights, clock, keys, policy; changes nothing',
+        () => import('./verbs/doctor/node.ts'),
+      ),
     ],
   },
   ...ASKING_VERBS,

@@ -27,6 +27,8 @@ export const ERROR_CODES = {
   POLICIES_UNREADABLE: { retry: true, exitCode: 1 },
   KEYS_UNREADABLE: { retry: true, exitCode: 1 },
   KEY_UNUSABLE: { retry: false, exitCode: 2 },
+  /** What was to be looked at has something wrong. */
+  PROBLEM_FOUND: { retry: false, exitCode: 1 },
   KEY_PROBLEM: { retry: false, exitCode: 1 },
   FLEET_HARMED: { retry: false, exitCode: 1 },
   AUDIT_DEVIATION: { retry: false, exitCode: 1 },

@@ -17,6 +17,7 @@ export interface Cluster {
     topic: string,
     partitions: readonly number[],
   ): Readonly<Record<string, readonly number[]>>;
+  getNodeIds(): readonly number[];
   findBroker(node: { readonly nodeId: string }): Promise<Broker>;
   findGroupCoordinator(group: { readonly groupId: string }): Promise<Coordinator>;
   fetchTopicsOffset(topics: readonly OffsetQuery[]): Promise<readonly TopicOffsets[]>;
@@ -40,6 +41,26 @@ export interface TopicOffsets {
 
 export interface Broker {
   fetch(request: FetchRequest): Promise<FetchAnswer>;
+  /** For requests that kafkajs does not know; its declarations do not tell of it. */
+  readonly connectionPool?: { send<T>(asked: OwnRequest<T>): Promise<T> };
+}
+
+/** A request of our own, and how its answer is read. */
+export interface OwnRequest<T> {
+  readonly request: {
+    readonly apiKey: number;
+    readonly apiVersion: number;
+    readonly apiName: string;
+    readonly encode: () => Promise<{
+      readonly buf: Buffer;
+      readonly buffer: Buffer;
+      readonly size: () => number;
+    }>;
+  };
+  readonly response: {
+    readonly decode: (answer: Buffer) => Promise<T>;
+    readonly parse: (decoded: T) => Promise<T>;
+  };
 }
 
 export interface FetchRequest {

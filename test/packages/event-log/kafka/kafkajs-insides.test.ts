@@ -126,6 +126,7 @@ describe('connections', () => {
       removeBroker: 'function',
       findTopicPartitionMetadata: 'function',
       findLeaderForPartitions: 'function',
+      getNodeIds: 'function',
       findBroker: 'function',
       findGroupCoordinator: 'function',
       fetchTopicsOffset: 'function',
@@ -137,6 +138,11 @@ describe('connections', () => {
   test('a coordinator can be told that a member leaves, which no declaration says', () => {
     const { prototype } = load('kafkajs/src/broker/index.js');
     for (const name of ['fetch', 'offsetFetch', 'leaveGroup']) expect(prototype[name]).toBeTypeOf('function');
+  });
+
+  test('a broker sends requests of our own, which no declaration says', () => {
+    const { prototype } = load('kafkajs/src/network/connectionPool.js');
+    expect(prototype.send).toBeTypeOf('function');
   });
 
   test('a question that every broker fails has null for its answer, in which kafkajs then reads', async () => {

@@ -1,0 +1,102 @@
+import { type Right, type Role, rightsOf } from '../../../packages/event-log/access/access-rules.ts';
+import type { OwnRights } from '../../../packages/event-log/access/own-rights.ts';
+import type { TopicDifference } from '../../../packages/event-log/port.ts';
+import { differenceSentences } from '../../../packages/event-log/topic-differences.ts';
+import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import type { ErrorCode } from '../../../packages/process/error-codes.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { type Finding, type Looked, ok, problem, skipped, warning } from '../finding.ts';
+
+/** For what needs the event log, where it is not reached. */
+export const NOT_REACHED: Finding = skipped('The event log is not reached; see event-log.');
+
+const TODO: Partial<Record<ErrorCode, string>> = {
+  LOG_UNAUTHORIZED:
+    'Give this process a login that the brokers take (docs/operating/install.md#who-may-do-what).',
+  CONFIG_INVALID: 'Correct these settings: no process with them starts.',
+  NOT_FOUND: 'Name the file of "fleetgc run" with --log-path, or start that.',
+};
+
+export function eventLogFinding(servers: Looked<readonly string[]>): Finding {
+  if (!servers.ok)
+    return problem(
+      servers.error.message,
+      TODO[servers.error.code] ??
+        'Nothing is removed while the event log is away (docs/operating/troubleshoot.md#kafka-is-away).',
+    );
+  return ok(servers.value.join(', '));
+}
+
+const SEE_TOPICS =
+  'See docs/operating/troubleshoot.md#topics-check-says-that-partitions-differ; "fleetgc topics create" makes what is missing.';
+
+/** `rights`: `null` where there are no access rules, as on one machine, or nobody knows them. */
+export function topicsFinding(
+  differences: Looked<readonly TopicDifference[]>,
+  rights: OwnRights | null,
+): Finding {
+  if (!differences.ok) {
+    const { code, message } = differences.error;
+    return code === 'LOG_UNAUTHORIZED' ? withoutSettings(rights) : problem(message, SEE_TOPICS);
+  }
+  const visible = differences.value.filter(({ topic }) => rights?.get(topic)?.kind !== 'hidden');
+  if (visible.length === 0) return ok('as declared');
+  const told = visible.some(({ kind }) => kind !== 'config') ? problem : warning;
+  return told(differenceSentences(visible).join(' '), SEE_TOPICS);
+}
+
+/** A login of a node may not read settings. */
+function withoutSettings(rights: OwnRights | null): Finding {
+  const missing = [...(rights ?? [])].flatMap(([topic, { kind }]) => (kind === 'missing' ? [topic] : []));
+  if (missing.length > 0) return problem(`These topics are missing: ${missing.join(', ')}.`, SEE_TOPICS);
+  return skipped(
+    'This login may not read the settings of topics. "fleetgc topics check" compares them with the login of an operator.',
+  );
+}
+
+/** What the brokers say that this login may do, and what its role needs. Nothing is tried. */
+export function rightsFinding(role: Role, rights: Looked<OwnRights> | null): Finding {
+  if (rights === null)
+    return skipped('The embedded log has no access rules: the rights of its file say who may use it.');
+  if (!rights.ok) return skipped(`The brokers do not say what this login may do: ${rights.error.message}`);
+  const wanted = rightsOf(role).filter(({ resource }) => resource.type === 'topic');
+  const lacking = wanted.filter((right) => !isAllowed(right, rights.value));
+  if (lacking.length === 0)
+    return ok(`all ${counted(wanted.length, 'right')} on topics that the role ${role} needs`);
+  return problem(
+    `This login may not ${lacking.map(({ operation, resource }) => `${operation} ${resource.name}`).join(', ')}.`,
+    `fleetgc topics acls --${role}-principal User:NAME prints the rules that are needed; --apply adds them.`,
+  );
+}
+
+/** What is missing nobody may use; whether it is there says another check. */
+function isAllowed({ resource, operation }: Right, rights: OwnRights): boolean {
+  const found = rights.get(resource.name);
+  return found?.kind === 'missing' || (found?.kind === 'known' && found.operations.has(operation));
+}
+
+export interface ClockFacts {
+  /** Epoch milliseconds by this machine, before the newest record was asked for. */
+  readonly nowMs: number;
+  /** Of the newest record that was found, by the clock of the event log; `null`: none. */
+  readonly newestMs: number | null;
+}
+
+/** As elsewhere in FleetGC: facts wait for their batch, and for brokers that are away for a moment. */
+export const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
+
+export function clockFinding(facts: Looked<ClockFacts>): Finding {
+  if (!facts.ok) return skipped(`No record could be read to compare with: ${facts.error.message}`);
+  const { nowMs, newestMs } = facts.value;
+  if (newestMs === null)
+    return skipped('No record that this login may read is young enough to compare with.');
+  const behindMs = newestMs - nowMs;
+  if (behindMs > CLOCK_TOLERANCE_MS)
+    return problem(
+      `The event log has a record that is ${Math.round(behindMs / MINUTE_MS)} min ahead of this clock.`,
+      'Set the clock of this machine: let chrony or systemd-timesyncd do it. Or that of the broker is wrong.',
+    );
+  return ok(
+    'not behind the clock of the event log; whether it is ahead only its own records tell (fleetgc nodes)',
+  );
+}

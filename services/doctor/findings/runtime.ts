@@ -1,0 +1,96 @@
+import type { RuntimeImageFilesystems, RuntimeStatus, RuntimeVersion } from '../../../packages/cri/port.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { sizeText } from '../../../packages/text/size-text.ts';
+import type { FilesystemReading, FilesystemReadings } from '../../../schemas/events/filesystem.ts';
+import { type Finding, type Looked, ok, problem, skipped, warning } from '../finding.ts';
+
+export interface RuntimeFacts {
+  readonly endpoint: string;
+  readonly version: RuntimeVersion;
+  readonly status: RuntimeStatus;
+}
+
+/** Of each runtime that FleetGC is tested with: the oldest that it works with. */
+const TESTED: ReadonlyMap<string, readonly [major: number, minor: number]> = new Map([
+  ['containerd', [1, 6]],
+]);
+
+const NOT_REACHED =
+  'Nothing is removed while the runtime does not answer (docs/operating/install.md#the-container-runtime).';
+
+export function runtimeFinding(facts: Looked<RuntimeFacts>): Finding {
+  if (!facts.ok) return problem(facts.error.message, NOT_REACHED);
+  const { endpoint, version, status } = facts.value;
+  const seen = `${version.name} ${version.version}, CRI ${version.apiVersion}, at ${endpoint}`;
+  if (!status.runtimeReady)
+    return problem(
+      `${seen}, says that it is not ready`,
+      'Look at the logs of the runtime: crictl info says why.',
+    );
+  const oldest = TESTED.get(version.name);
+  if (oldest === undefined)
+    return warning(seen, 'FleetGC is tested with containerd alone. Begin with a policy in mode dry-run.');
+  if (!isAtLeast(version.version, oldest))
+    return warning(seen, `FleetGC is tested with ${version.name} ${oldest.join('.')} and later: update it.`);
+  return ok(seen);
+}
+
+function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
+  const [, ownMajor, ownMinor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
+  if (ownMajor === undefined || ownMinor === undefined) return false;
+  return Number(ownMajor) > major || (Number(ownMajor) === major && Number(ownMinor) >= minor);
+}
+
+/** `asked`: whether containerd's own API is to be asked at all. */
+export function imageLayersFinding(
+  asked: boolean,
+  { images, runtime }: { readonly images: Looked<number>; readonly runtime: Looked<unknown> },
+): Finding {
+  if (!asked) return skipped('--no-image-layers is given, so containerd’s own API is not asked.');
+  if (!runtime.ok) return skipped('The runtime does not answer; see runtime.');
+  if (images.ok)
+    return ok(`containerd tells ${counted(images.value, 'name of an image', 'names of images')}`);
+  return warning(
+    images.error.message,
+    'Plans count listed sizes, and nobody knows which images were pulled. On another runtime than containerd say --no-image-layers.',
+  );
+}
+
+export interface DiskFacts {
+  readonly readings: FilesystemReadings;
+  readonly named: RuntimeImageFilesystems;
+}
+
+const FULL_PERCENT = 95;
+const NOT_MEASURED =
+  'Nothing goes for the sake of space that cannot be measured. Mount the path that the runtime names into the container of the agent; on the node see that the filesystem answers.';
+
+export function filesystemsFinding(facts: Looked<DiskFacts>): Finding {
+  if (!facts.ok) return skipped('The runtime does not say where its images are; see runtime.');
+  const { readings, named } = facts.value;
+  const lines = (['nodefs', 'imagefs', 'containerfs'] as const).map((name) => ({
+    name,
+    reading: readings[name],
+  }));
+  const seen = lines.map(({ name, reading }) => `${name} ${readingText(reading)}`).join('; ');
+  if (lines.some(({ reading }) => usedPercent(reading) === null))
+    return problem(`${seen} (images are at ${mountpointsOf(named)})`, NOT_MEASURED);
+  if (lines.some(({ reading }) => (usedPercent(reading) ?? 0) >= FULL_PERCENT))
+    return warning(seen, 'fleetgc plan says what would go, and what holds the space.');
+  return ok(seen);
+}
+
+const mountpointsOf = ({ image }: RuntimeImageFilesystems): string =>
+  image.length === 0 ? 'no place that it names' : image.map(({ mountpoint }) => mountpoint).join(', ');
+
+function usedPercent(reading: FilesystemReading | null): number | null {
+  if (reading === null || reading.capacityBytes === null || reading.availableBytes === null) return null;
+  const [capacity, available] = [BigInt(reading.capacityBytes), BigInt(reading.availableBytes)];
+  return capacity === 0n ? null : 100 - Number((available * 100n) / capacity);
+}
+
+function readingText(reading: FilesystemReading | null): string {
+  const used = usedPercent(reading);
+  if (used === null || reading?.availableBytes == null) return 'cannot be measured';
+  return `${used} % used, ${sizeText(BigInt(reading.availableBytes))} available at ${reading.mountpoint}`;
+}

@@ -1,0 +1,142 @@
+import type { OwnRights } from '../../../packages/event-log/access/own-rights.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import {
+  readPoliciesBy,
+  readStoredPolicies,
+  type StoredPolicies,
+} from '../../../packages/policy/stored-policies.ts';
+import { DAY_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { keyProblems } from '../../../packages/trust/key-problems.ts';
+import type { TrustChoice } from '../../../packages/trust/process-trust.ts';
+import { readKeys } from '../../../packages/trust/read-keys.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
+import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
+import { type Looked, looked } from '../finding.ts';
+import { CLOCK_TOLERANCE_MS, type ClockFacts } from '../findings/event-log.ts';
+import type { NameFacts } from '../findings/machine.ts';
+import type { KeyFacts, PolicyFacts } from '../findings/steering.ts';
+import type { NodeFacts } from './node-facts.ts';
+
+/** How the event log is come by. */
+export interface LogAccess {
+  /** Throws what is wrong with the settings, or with the file of an embedded log. */
+  readonly open: () => Promise<Pick<EventLog, 'servers' | 'checkTopics' | 'read'>>;
+  /** `null`: the log has no access rules. */
+  readonly rights: (() => Promise<OwnRights>) | null;
+  /** As the node itself reads it. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
+  readonly trust: (name: NameFacts) => Promise<TrustChoice>;
+  /** Epoch milliseconds. */
+  readonly nowMs: () => number;
+  readonly signal: AbortSignal;
+}
+
+type LogFacts = Pick<NodeFacts, 'servers' | 'topics' | 'rights' | 'clock' | 'trust' | 'keys' | 'policy'>;
+type OpenLog = Awaited<ReturnType<LogAccess['open']>>;
+
+/** Begins to look at the event log; writes nothing there. */
+export function lookAtLog(access: LogAccess, name: Looked<NameFacts>): LogFacts {
+  const opened = looked(access.open);
+  const withLog = <T>(look: (log: OpenLog) => Promise<T>): Promise<Looked<T>> =>
+    looked(async () => await look(requireSeen(await opened)));
+  const choice = looked(() => access.trust(requireSeen(name)));
+  return {
+    servers: withLog((log) => log.servers()),
+    topics: withLog((log) => log.checkTopics()),
+    rights: access.rights && looked(access.rights),
+    clock: withLog((log) => clockFacts(log, access)),
+    trust: choice.then((found) => (found.ok ? { ok: true, value: found.value.kind } : found)),
+    keys: choice.then((found) =>
+      found.ok && found.value.kind !== 'off' ? withLog(keyFacts(found.value, access)) : null,
+    ),
+    policy: name.ok
+      ? withLog(async (log) => policyFacts(await policiesOf(log, await choice, access), name.value))
+      : null,
+  };
+}
+
+function requireSeen<T>(found: Looked<T>): T {
+  if (found.ok) return found.value;
+  throw found.error;
+}
+
+/** Those that a node reads; what is on another topic it may not know. */
+const READ_BY_NODES = [TOPICS.observe.name, TOPICS.commands.name, TOPICS.policies.name, TOPICS.keys.name];
+const YOUNG_MS = 10 * MINUTE_MS;
+
+/** A record that is far ahead of this clock, else one that is young by it. */
+async function clockFacts(log: OpenLog, { nowMs, signal }: LogAccess): Promise<ClockFacts> {
+  const now = nowMs();
+  for (const fromMs of [now + CLOCK_TOLERANCE_MS, now - YOUNG_MS]) {
+    const times = await Promise.all(READ_BY_NODES.map((topic) => firstSince(log, { topic, fromMs, signal })));
+    const newestMs = Math.max(...times.flatMap((time) => time ?? []));
+    if (Number.isFinite(newestMs)) return { nowMs: now, newestMs };
+  }
+  return { nowMs: now, newestMs: null };
+}
+
+interface Since {
+  readonly topic: (typeof READ_BY_NODES)[number];
+  readonly fromMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** When the log took the first record since then, where there is one, and this login may read it. */
+async function firstSince(log: OpenLog, { topic, fromMs, signal }: Since): Promise<number | null> {
+  try {
+    for await (const event of log.read({ topic, from: { timestampMs: fromMs }, to: 'end' }, signal))
+      if (event.kind === 'record') return event.record.timestampMs;
+    return null;
+  } catch (error) {
+    if (error instanceof FleetGcError && SAID_ELSEWHERE.has(error.code)) return null;
+    throw error;
+  }
+}
+
+const SAID_ELSEWHERE: ReadonlySet<string> = new Set(['LOG_UNAUTHORIZED', 'TOPICS_MISSING', 'TOPICS_DIFFER']);
+
+const SOON_MS = 14 * DAY_MS;
+
+const keyFacts =
+  ({ roots, signing }: Exclude<TrustChoice, { kind: 'off' }>, { nowMs, signal }: LogAccess) =>
+  async (log: OpenLog): Promise<KeyFacts> => {
+    const stored = await readKeys(log, roots, signal);
+    const own = signing && { key: signing.key, role: signing.role };
+    const problems = keyProblems(stored, { own, nowMs: nowMs(), soonMs: SOON_MS });
+    return { problems, keys: stored.ring.keys().length };
+  };
+
+interface JudgedPolicies {
+  readonly stored: StoredPolicies;
+  readonly areSignaturesMissing: boolean;
+}
+
+/** A node may not read what was seen before it began, which it keeps itself: then signatures are not looked at here. */
+async function policiesOf(
+  log: OpenLog,
+  trust: Looked<TrustChoice>,
+  { signal }: LogAccess,
+): Promise<JudgedPolicies> {
+  const roots = rootsOf(trust);
+  try {
+    return { stored: await readPoliciesBy(roots, log, signal), areSignaturesMissing: false };
+  } catch (error) {
+    if (roots === null || !(error instanceof FleetGcError) || error.code !== 'LOG_UNAUTHORIZED') throw error;
+    return { stored: await readStoredPolicies(log, signal), areSignaturesMissing: true };
+  }
+}
+
+const rootsOf = (trust: Looked<TrustChoice>): TrustRoots | null =>
+  trust.ok && trust.value.kind === 'required' ? trust.value.roots : null;
+
+const policyFacts = (
+  { stored, areSignaturesMissing }: JudgedPolicies,
+  { labels, ...name }: NameFacts,
+): PolicyFacts => ({
+  selection: selectPolicy(stored.sets.node, { ...name, nodeLabels: labels }),
+  policies: stored.sets.node.policies.length,
+  unreadable: stored.unreadable,
+  lost: stored.lost,
+  areSignaturesMissing,
+});

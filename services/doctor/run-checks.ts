@@ -1,0 +1,48 @@
+import type { Sleep } from '../../packages/process/backoff.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import type { DoctorCheck } from '../../schemas/reports/doctor.ts';
+import { type Finding, problem } from './finding.ts';
+
+/** One check: a row of a table. */
+export interface Check<Ports> {
+  readonly looksAt: string;
+  /** Changes nothing anywhere. */
+  readonly look: (ports: Ports) => Finding | Promise<Finding>;
+}
+
+export type Checks<Id extends string, Ports> = Readonly<Record<Id, Check<Ports>>>;
+
+/** A check that took longer has found that something hangs. */
+export const CHECK_BOUND_MS = 20_000;
+
+/** Makes all checks side by side. The answers are in the order of the table; one that fails or hangs holds up no other. */
+export const runChecks = <Id extends string, Ports>(
+  checks: Checks<Id, Ports>,
+  ports: Ports,
+  wait: Sleep,
+): Promise<readonly DoctorCheck[]> =>
+  Promise.all(
+    Object.entries<Check<Ports>>(checks).map(async ([id, { looksAt, look }]) => ({
+      id,
+      looksAt,
+      ...(await bounded(async () => await look(ports), wait)),
+    })),
+  );
+
+async function bounded(look: () => Promise<Finding>, wait: Sleep): Promise<Finding> {
+  const over = new AbortController();
+  const late = wait(CHECK_BOUND_MS, over.signal).then(() => HANGS);
+  try {
+    return await Promise.race([look(), late]);
+  } catch (error) {
+    return problem(`The check failed: ${toFleetGcError(error).message}`, REPORT);
+  } finally {
+    over.abort();
+  }
+}
+
+const HANGS = problem(
+  `It has not answered within ${CHECK_BOUND_MS / 1000} s.`,
+  'Find out what hangs: what is looked at stands beside it. A service of FleetGC waits there too.',
+);
+const REPORT = 'Please report this: a check is to say what is wrong, and not to fail.';

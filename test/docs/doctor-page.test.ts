@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { CheckOutcome } from '../../schemas/reports/doctor.ts';
+import { NODE_CHECKS } from '../../services/doctor/node/node-checks.ts';
+import { CHECK_BOUND_MS } from '../../services/doctor/run-checks.ts';
+import { textOf } from '../deploy/files.ts';
+import { tableRows } from './markdown.ts';
+
+const page = textOf('docs/operating/doctor.md');
+
+test('the page has each check of a node, in the order in which they are told', () => {
+  expect(tableRows(page, 'check').map(([id]) => id)).toEqual(Object.keys(NODE_CHECKS));
+});
+
+test('the page has each outcome, and the bound of a check', () => {
+  expect(new Set(tableRows(page, 'outcome').map(([outcome]) => outcome))).toEqual(
+    new Set(CheckOutcome.options),
+  );
+  expect(page).toContain(`within ${CHECK_BOUND_MS / 1000} s`);
+});
