@@ -1,7 +1,8 @@
 /**
  * `npm run build`: makes one program of the sources, in `dist/`. It does what they do, starts in half the time and needs a
- * fifth less memory; `bin/fleetgc` runs it for as long as no source is newer. Beside it lies its bill of materials. `--commit`
- * says what it is built of where there is no repository of Git to ask, as in the image.
+ * fifth less memory; `bin/fleetgc` runs it for as long as no source is newer. Beside it lie its bill of materials and
+ * the licences of what is in it. `--commit` says what it is built of where there is no repository of Git to ask, as in the
+ * image. `--into` names another folder than `dist/`.
  */
 import { execFile } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { basename, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { billOfMaterials } from './supply-chain/bill-of-materials.ts';
+import { licenceList } from './supply-chain/licence-list.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
 const BUILT = join(REPOSITORY, 'dist');
@@ -18,6 +20,7 @@ const PROGRAMS = { cli: 'cli/main.ts', worker: 'services/audit/verify/worker.ts'
 const READ_AT_RUN_TIME = ['packages/cri/**/*.proto', 'services/audit/deciders/*.mjs'];
 /** What the program is made of, for whoever looks for a package in it. */
 const BILL = 'fleetgc.cdx.json';
+const LICENCES = 'licences.txt';
 /** A native library, which only the archive verbs need. */
 const LEFT_OUT = [/^@duckdb\//];
 /** protobufjs looks for `require` to read files with, which a module does not have by itself. */
@@ -65,13 +68,15 @@ async function buildInto(directory: string, commit: string | null): Promise<void
 
 /** Whoever starts the program meanwhile finds the old one whole, none, or the new one whole. */
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { commit: { type: 'string' } } });
-  const directory = mkdtempSync(`${BUILT}-`);
+  const { values } = parseArgs({ options: { commit: { type: 'string' }, into: { type: 'string' } } });
+  const built = values.into ?? BUILT;
+  const directory = mkdtempSync(`${built}-`);
   try {
     await buildInto(directory, await commitOf(values.commit));
     writeFileSync(join(directory, BILL), await billOfMaterials(REPOSITORY));
-    rmSync(BUILT, { recursive: true, force: true });
-    renameSync(directory, BUILT);
+    writeFileSync(join(directory, LICENCES), licenceList(REPOSITORY));
+    rmSync(built, { recursive: true, force: true });
+    renameSync(directory, built);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -29,7 +29,10 @@ export const licenceProblems = (
 ): readonly string[] => packages.flatMap((each) => problemOf(each, licenceOf(repository, each)));
 
 /** What the package itself says; the lockfile's word holds for what is not installed on this platform. */
-function licenceOf(repository: string, { path, version, licence, isOptional }: ProductionPackage): unknown {
+export function licenceOf(
+  repository: string,
+  { path, version, licence, isOptional }: ProductionPackage,
+): unknown {
   try {
     const manifest = Manifest.parse(JSON.parse(readFileSync(join(repository, path, 'package.json'), 'utf8')));
     return manifest.version === version ? manifest.license : licence;

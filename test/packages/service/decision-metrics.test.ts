@@ -10,7 +10,9 @@ import { waitUntil } from '../../support/wait-until.ts';
 type Deps = Awaited<ReturnType<typeof decisionLog>>['deps'];
 
 const seriesOf = async ({ metrics }: Deps, name: string): Promise<readonly string[]> =>
-  (await metrics.text()).split('\n').filter((line) => new RegExp(`^fleetgc_${name}(\\{.*\\})? [^0]`).test(line));
+  (await metrics.text())
+    .split('\n')
+    .filter((line) => new RegExp(`^fleetgc_${name}(\\{.*\\})? [^0]`).test(line));
 
 test('decisions are counted by what came of them, and judged objects by rule', async () => {
   const { deps, start, publish, records } = await decisionLog();
