@@ -202,6 +202,18 @@ const ROOMS = {
     'services/cluster-holds',
     'services/dead-letters',
   ],
+  // The page knows what it asks and shows, and nothing that answers it; 'the-page-knows-what-it-shows' says how.
+  'services/dashboard': [
+    'packages/process',
+    'packages/files',
+    'packages/text',
+    'packages/event-log',
+    'packages/decision',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/fleet-watch',
+    'services/fleet-status',
+  ],
 
   'sim/runtime': ['packages/process', 'packages/canonical', 'packages/cri', 'packages/machine'],
   'sim/kubelet': ['packages/process', 'packages/canonical', 'packages/kubelet', 'sim/runtime'],
@@ -330,6 +342,7 @@ const ROOMS = {
     'services/cluster-report',
     'services/cluster-undo',
     'services/cri-proxy',
+    'services/dashboard',
     'services/dead-letters',
     'services/deciders',
     'services/doctor',
@@ -513,6 +526,37 @@ export default {
       to: { path: '^(services/node|packages/(cri|kubelet|machine))' },
     },
     {
+      name: 'the-page-knows-what-it-shows',
+      comment: 'It runs in a browser: of the product it knows the answers of the API, and texts.',
+      severity: 'error',
+      from: { path: '^services/dashboard/page/' },
+      to: {
+        path: IN_ROOMS,
+        pathNot: ['^services/dashboard/page/', '^schemas/reports/', '^packages/text/'],
+      },
+    },
+    {
+      name: 'what-answers-knows-no-page',
+      severity: 'error',
+      from: { path: '^(cli|packages|schemas|services|sim)/', pathNot: '^services/dashboard/page/' },
+      to: { path: ['^services/dashboard/page/', 'node_modules/(preact|uplot)/'] },
+    },
+    {
+      name: 'a-projected-event-is-a-pure-function',
+      comment: 'What an event says as rows: no clock, randomness, I/O or logger.',
+      severity: 'error',
+      from: { path: '^services/dashboard/projection/(project|disk-rows|rows|coverage)\\.ts$' },
+      to: {
+        path: IN_ROOMS,
+        pathNot: [
+          '^schemas/',
+          '^packages/(decision|text)/',
+          '^packages/event-log/port\\.ts$',
+          '^services/dashboard/projection/(disk-rows|rows)\\.ts$',
+        ],
+      },
+    },
+    {
       name: 'only-cri-imports-grpc',
       severity: 'error',
       from: { pathNot: '^(packages/cri/|test/chaos/node/containerd/)' },
@@ -538,9 +582,12 @@ export default {
       to: { path: 'node_modules/kafkajs/' },
     },
     {
-      name: 'only-the-embedded-log-and-the-file-lock-import-sqlite',
+      name: 'only-logs-locks-and-projections-import-sqlite',
       severity: 'error',
-      from: { pathNot: '^(packages/(event-log/embedded/|files/file-lock\\.ts$)|test/)' },
+      from: {
+        pathNot:
+          '^(packages/(event-log/embedded/|files/file-lock\\.ts$)|services/dashboard/(projection|readers)/|test/)',
+      },
       to: { path: '^(node:)?sqlite$' },
     },
     {

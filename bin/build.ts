@@ -1,14 +1,15 @@
 /**
  * `npm run build`: makes one program of the sources, in `dist/`. It does what they do, starts in half the time and needs a
- * fifth less memory; `bin/fleetgc` runs it for as long as no source is newer. Beside it lie its bill of materials and
- * the licences of what is in it. `--commit` says what it is built of where there is no repository of Git to ask, as in the
- * image. `--into` names another folder than `dist/`.
+ * fifth less memory; `bin/fleetgc` runs it for as long as no source is newer. Beside it lie the dashboard's page, its bill
+ * of materials and the licences of what is in it. `--commit` says what it is built of where there is no repository of Git
+ * to ask, as in the image. `--into` names another folder than `dist/`.
  */
 import { execFile } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { rolldown } from 'rolldown';
+import { buildPage } from './build-page.ts';
 import { billOfMaterials } from './supply-chain/bill-of-materials.ts';
 import { licenceList } from './supply-chain/licence-list.ts';
 
@@ -18,6 +19,8 @@ const BUILT = join(REPOSITORY, 'dist');
 const PROGRAMS = { cli: 'cli/main.ts', worker: 'services/audit/verify/worker.ts' };
 /** What the program reads beside itself. */
 const READ_AT_RUN_TIME = ['packages/cri/**/*.proto', 'services/audit/deciders/*.mjs'];
+/** Where the dashboard looks for its page. */
+const PAGE = 'page';
 /** What the program is made of, for whoever looks for a package in it. */
 const BILL = 'fleetgc.cdx.json';
 const LICENCES = 'licences.txt';
@@ -73,6 +76,7 @@ async function main(): Promise<void> {
   const directory = mkdtempSync(`${built}-`);
   try {
     await buildInto(directory, await commitOf(values.commit));
+    await buildPage(join(directory, PAGE));
     writeFileSync(join(directory, BILL), await billOfMaterials(REPOSITORY));
     writeFileSync(join(directory, LICENCES), licenceList(REPOSITORY));
     rmSync(built, { recursive: true, force: true });

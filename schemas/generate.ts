@@ -38,6 +38,18 @@ import { ClusterExplanation, ClusterExplanationLine } from './reports/cluster-ex
 import { ClusterLeftovers } from './reports/cluster-leftovers.ts';
 import { ClusterPlan } from './reports/cluster-plan.ts';
 import { ClusterSimulation } from './reports/cluster-simulation.ts';
+import {
+  DashboardActivity,
+  DashboardFleet,
+  DashboardFreed,
+  DashboardNews,
+  DashboardNode,
+  DashboardNodes,
+  DashboardProgress,
+  DashboardSearch,
+  DashboardSession,
+  DashboardStatus,
+} from './reports/dashboard.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
 import { FleetStatus } from './reports/fleet-status.ts';
@@ -92,6 +104,16 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'cluster-leftovers': ClusterLeftovers,
   'cluster-plan': ClusterPlan,
   'cluster-simulation': ClusterSimulation,
+  'dashboard-activity': DashboardActivity,
+  'dashboard-fleet': DashboardFleet,
+  'dashboard-freed': DashboardFreed,
+  'dashboard-news': DashboardNews,
+  'dashboard-node': DashboardNode,
+  'dashboard-nodes': DashboardNodes,
+  'dashboard-progress': DashboardProgress,
+  'dashboard-search': DashboardSearch,
+  'dashboard-session': DashboardSession,
+  'dashboard-status': DashboardStatus,
   held: HeldList,
   plan: Plan,
   'plan-line': PlanLine,

@@ -13,7 +13,9 @@ import {
 import { configError } from '../../packages/process/options/read-options.ts';
 import { Bytes } from '../../schemas/policy/quantity.ts';
 
-const LogSize = Bytes.refine((bytes) => bytes >= 16n * 1024n ** 2n, { error: 'must be at least 16Mi' });
+export const LogSize = Bytes.refine((bytes) => bytes >= 16n * 1024n ** 2n, {
+  error: 'must be at least 16Mi',
+});
 const OneOrMore = WholeNumber.refine((number) => number >= 1, { error: 'must be at least 1' });
 
 /** Which event log to use, and how to reach it. `readEventLogSettings` makes settings of them. */

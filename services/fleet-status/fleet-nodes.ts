@@ -18,59 +18,91 @@ import type { FleetNode, FleetNodes, FleetNodeWarning } from '../../schemas/repo
 import { lastingPressure } from './lasting-pressure.ts';
 import type { ReportingNode, ReportingNodes } from './reporting-nodes.ts';
 
-/** What is known of each node, in the order of their names. */
-export function fleetNodes(
-  { nodes: reporting, unreadable }: ReportingNodes,
-  policies: PolicySet,
-  nowMs: number,
-): FleetNodes {
-  const newestMs = [...reporting.values()].map(({ track }) => track.last.loggedAtMs);
-  const readAtMs = newestMs.reduce((a, b) => Math.max(a, b), nowMs);
-  const strays = straysOf(reporting, policies);
-  const nodes = [...reporting]
-    .toSorted(([a], [b]) => compareText(a, b))
-    .map(([, node]) => fleetNode(node, { policies, strays, readAtMs }));
-  return { type: 'fleetgc.nodes', version: 1, readAtMs, unreadable, nodes };
+/** What one node's newest statistics say under the policies, whoever else is there and whatever the time is. */
+export interface KnownNode extends Omit<FleetNode, 'isSilent' | 'warnings'> {
+  readonly warnings: {
+    readonly anomalies: readonly FleetNodeWarning[];
+    /** Of a node that is heard. */
+    readonly pressure: readonly FleetNodeWarning[];
+  };
 }
 
-function straysOf(
-  reporting: ReportingNodes['nodes'],
+/** What is known of each node, in the order of their names. */
+export const fleetNodes = (
+  { nodes, unreadable }: ReportingNodes,
   policies: PolicySet,
-): ReadonlyMap<string, StrayCluster> {
-  const byCluster = Map.groupBy(reporting.values(), ({ stats }) => stats.cluster);
+  nowMs: number,
+): FleetNodes => ({
+  ...fleetOf(
+    [...nodes.values()].map((node) => knownNode(node, policies)),
+    policies,
+    nowMs,
+  ),
+  unreadable,
+});
+
+/** The same of nodes of which that is known already. */
+export function fleetOf(
+  known: readonly KnownNode[],
+  policies: PolicySet,
+  nowMs: number,
+): Omit<FleetNodes, 'unreadable'> {
+  const readAtMs = known.reduce((latestMs, { heardMs }) => Math.max(latestMs, heardMs), nowMs);
+  const strays = straysOf(known, policies);
+  const nodes = known
+    .toSorted((a, b) => compareText(nodeKey(a), nodeKey(b)))
+    .map((node) => fleetNode(node, { stray: strays.get(node.cluster), readAtMs }));
+  return { type: 'fleetgc.nodes', version: 1, readAtMs, nodes };
+}
+
+function straysOf(known: readonly KnownNode[], policies: PolicySet): ReadonlyMap<string, StrayCluster> {
+  const byCluster = Map.groupBy(known, ({ cluster }) => cluster);
   const nodesOf = new Map([...byCluster].map(([cluster, { length }]) => [cluster, length]));
   return new Map(strayClusters(nodesOf, clustersNamedBy(policies)).map((stray) => [stray.cluster, stray]));
 }
 
-interface Fleet {
-  readonly policies: PolicySet;
-  readonly strays: ReadonlyMap<string, StrayCluster>;
-  readonly readAtMs: number;
-}
-
-function fleetNode(reporting: ReportingNode, fleet: Fleet): FleetNode {
-  const { stats, track } = reporting;
+export function knownNode(
+  { stats, track }: Pick<ReportingNode, 'stats' | 'track'>,
+  policies: PolicySet,
+): KnownNode {
   const { cluster, node, nodeInstance, nodeLabels, takenAt, fleetgcVersion } = stats;
   const heardMs = track.last.loggedAtMs;
-  const paused = selectPolicy(fleet.policies, stats);
+  const paused = selectPolicy(policies, stats);
   return {
     cluster,
     node,
     nodeInstance,
     bootId: takenAt.bootId,
     heardMs,
-    isSilent: fleet.readAtMs - heardMs > SILENT_AFTER_MS,
     filesystems: {
       nodefs: useOf(stats, 'nodefs'),
       imagefs: useOf(stats, 'imagefs'),
       containerfs: useOf(stats, 'containerfs'),
     },
     nodeLabels,
-    policy: policyOf(stats, fleet.policies),
+    policy: policyOf(stats, policies),
     pausedBecause: paused.kind === 'paused' ? paused.pause.reason : null,
     versions: { fleetgc: fleetgcVersion ?? null },
-    warnings: warningsOf(reporting, fleet),
+    warnings: {
+      anomalies: anomaliesOf(track, heardMs).map((anomaly) => ({
+        kind: anomaly.kind,
+        message: anomalyText(anomaly),
+      })),
+      pressure: pressureWarnings(stats, policies),
+    },
   };
+}
+
+interface Surroundings {
+  readonly stray: StrayCluster | undefined;
+  readonly readAtMs: number;
+}
+
+function fleetNode(known: KnownNode, { stray, readAtMs }: Surroundings): FleetNode {
+  const { cluster, node, nodeInstance, bootId, heardMs, filesystems, ...rest } = known;
+  const isSilent = readAtMs - heardMs > SILENT_AFTER_MS;
+  const warnings = warningsOf(known, { stray, isSilent });
+  return { cluster, node, nodeInstance, bootId, heardMs, isSilent, filesystems, ...rest, warnings };
 }
 
 function policyOf(stats: DiskStats, policies: PolicySet): FleetNode['policy'] {
@@ -97,33 +129,24 @@ function useOf({ filesystems }: DiskStats, name: FilesystemName): FleetNode['fil
   };
 }
 
-function warningsOf(
-  { stats, track }: ReportingNode,
-  { policies, strays, readAtMs }: Fleet,
-): FleetNodeWarning[] {
-  const heardMs = track.last.loggedAtMs;
-  const stray = strays.get(stats.cluster);
-  return [
-    ...anomaliesOf(track, heardMs).map((anomaly) => ({ kind: anomaly.kind, message: anomalyText(anomaly) })),
-    ...(stray ? [{ kind: 'stray-cluster', message: strayText(stray) } as const] : []),
-    ...(readAtMs - heardMs > SILENT_AFTER_MS
-      ? [
-          {
-            kind: 'silent',
-            message: 'it is not heard any more: is the node up, and does fleetgc node run there?',
-          } as const,
-        ]
-      : pressureWarnings(stats, policies)),
-    ...(useOf(stats, 'imagefs') === null
-      ? [
-          {
-            kind: 'no-reading',
-            message: 'the filesystem of its images cannot be read, so nothing goes there',
-          } as const,
-        ]
-      : []),
-  ];
-}
+const SILENT: FleetNodeWarning = {
+  kind: 'silent',
+  message: 'it is not heard any more: is the node up, and does fleetgc node run there?',
+};
+const NO_READING: FleetNodeWarning = {
+  kind: 'no-reading',
+  message: 'the filesystem of its images cannot be read, so nothing goes there',
+};
+
+const warningsOf = (
+  { warnings: { anomalies, pressure }, filesystems }: KnownNode,
+  { stray, isSilent }: { readonly stray: StrayCluster | undefined; readonly isSilent: boolean },
+): FleetNodeWarning[] => [
+  ...anomalies,
+  ...(stray ? [{ kind: 'stray-cluster', message: strayText(stray) } as const] : []),
+  ...(isSilent ? [SILENT] : pressure),
+  ...(filesystems.imagefs === null ? [NO_READING] : []),
+];
 
 function pressureWarnings(stats: DiskStats, policies: PolicySet): FleetNodeWarning[] {
   const record = selectedFor(stats, policies);

@@ -9,7 +9,7 @@ import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
 import { nodeKey, type SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
-import { isPolicyFor, type PolicyRecordOf } from '../../schemas/policy/policy.ts';
+import { isPolicyFor, type PolicyRecordOf, type PolicySet } from '../../schemas/policy/policy.ts';
 import { selects } from '../../schemas/policy/policy-selection.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
@@ -19,7 +19,7 @@ import { fleetNodes } from './fleet-nodes.ts';
 import { type DatedProgress, groupOf, readGroups, SERVICES_FOR } from './group-progress.ts';
 import { readHeldNodes } from './held-nodes.ts';
 import { type ReportingCluster, readReportingClusters } from './reporting-clusters.ts';
-import { type ReportingNodes, readReportingNodes } from './reporting-nodes.ts';
+import { readReportingNodes } from './reporting-nodes.ts';
 import { statusProblems } from './status-problems.ts';
 
 interface StatusNeeds {
@@ -30,6 +30,8 @@ interface StatusNeeds {
   /** Epoch milliseconds. */
   readonly nowMs: number;
   readonly onProgress: (line: string) => void;
+  /** From whoever follows the nodes anyway, so that nobody reads what they last said. */
+  readonly nodes?: (policies: PolicySet) => FleetNodes;
 }
 
 /** What was read, before it is put together. */
@@ -109,8 +111,7 @@ async function readTopics(
   const letters = await ifReadable('deadLetters', () =>
     readStoredLetters(log, { timestampMs: nowMs - DAY_MS }, signal),
   );
-  const reporting = await ifReadable('diskStats', () => readReportingNodes(needs, signal));
-  const nodes = reporting && nodesUnder(reporting, stored, nowMs);
+  const nodes = await ifReadable('diskStats', () => readNodes(needs, stored, signal));
   const held = await ifReadable('results', () => readHeldNodes(log, nowMs, signal));
   const clusters = CLUSTER_TOPICS.some((topic) => unreadable.has(TOPICS[topic].name))
     ? null
@@ -119,9 +120,15 @@ async function readTopics(
 }
 
 /** Without policies nobody knows which clusters are meant. */
-function nodesUnder(reporting: ReportingNodes, stored: StoredPolicies | null, nowMs: number): FleetNodes {
-  if (stored !== null) return fleetNodes(reporting, stored.sets.node, nowMs);
-  const found = fleetNodes(reporting, setsOfEntries([]).node, nowMs);
+async function readNodes(
+  needs: StatusNeeds,
+  stored: StoredPolicies | null,
+  signal: AbortSignal,
+): Promise<FleetNodes> {
+  const policies = (stored?.sets ?? setsOfEntries([])).node;
+  const found =
+    needs.nodes?.(policies) ?? fleetNodes(await readReportingNodes(needs, signal), policies, needs.nowMs);
+  if (stored !== null) return found;
   const nodes = found.nodes.map((node) => ({
     ...node,
     warnings: node.warnings.filter(({ kind }) => kind !== 'stray-cluster'),

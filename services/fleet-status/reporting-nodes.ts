@@ -1,5 +1,5 @@
 import pMap from 'p-map';
-import type { EventLog } from '../../packages/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
 import { type NodeTrack, track } from '../../packages/fleet-watch/node-track.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { firstRecord, readPartition } from '../../packages/pipeline/read-log.ts';
@@ -13,6 +13,8 @@ export interface ReportingNode {
   readonly stats: DiskStats;
   readonly track: NodeTrack;
   readonly partition: number;
+  /** Of its newest statistics. */
+  readonly offset: bigint;
 }
 
 export interface ReportingNodes {
@@ -28,6 +30,8 @@ export interface ReportingNodesNeeds {
   readonly onProgress: (line: string) => void;
   /** Told of each node as soon as it is heard. */
   readonly onNode?: (stats: DiskStats) => void;
+  /** By `<cluster>/<node>`: nodes that whoever asks has heard already. They are left out. */
+  readonly isKnown?: (key: string) => boolean;
 }
 
 /** Every node publishes at least once a minute: in a window of this length each that lives is heard. */
@@ -84,6 +88,8 @@ class Reading {
   readonly nodes = new Map<string, ReportingNode>();
   unreadable = 0;
   #records = 0;
+  /** Partitions in which somebody was heard. */
+  readonly #loud = new Set<number>();
   readonly #needs: ReportingNodesNeeds;
   readonly #signal: AbortSignal;
 
@@ -99,8 +105,7 @@ class Reading {
 
   /** As `window`, of partitions in which nobody was heard yet: from record to record, so that what is empty costs nothing. */
   async sweep(range: Span): Promise<readonly string[]> {
-    const heard = new Set([...this.nodes.values()].map(({ partition }) => partition));
-    const quiet = PARTITIONS.filter((partition) => !heard.has(partition));
+    const quiet = PARTITIONS.filter((partition) => !this.#loud.has(partition));
     return await this.#newNodes(quiet, async (partition, isNew) => {
       let fromMs = await this.#firstMs(partition, range.fromMs);
       while (fromMs !== null && fromMs < range.toMs) {
@@ -156,19 +161,31 @@ class Reading {
     const reading = { topics: ['diskStats'], partition, range } as const;
     for await (const { record } of readPartition(this.#needs.log, reading, this.#signal)) {
       this.#records++;
-      if (!isWanted(record.key ?? '')) continue;
+      if (this.#isKnown(record.key, partition) || !isWanted(record.key ?? '')) continue;
       const parsed = parseRecord('diskStats', record);
-      if (parsed.ok) this.#note(parsed.event, partition, record.timestampMs);
+      if (parsed.ok) this.#note(parsed.event, record);
       else this.unreadable++;
     }
   }
 
-  #note(stats: DiskStats, partition: number, loggedAtMs: number): void {
+  #isKnown(key: string | null, partition: number): boolean {
+    const isKnown = key !== null && this.#needs.isKnown?.(key) === true;
+    if (isKnown) this.#loud.add(partition);
+    return isKnown;
+  }
+
+  #note(stats: DiskStats, { partition, offset, timestampMs: loggedAtMs }: LogRecord): void {
     const key = nodeKey(stats);
     const { nodeInstance, takenAt } = stats;
+    this.#loud.add(partition);
     const before = this.nodes.get(key)?.track ?? null;
     if (before === null) this.#needs.onNode?.(stats);
     if (before !== null && loggedAtMs < before.last.loggedAtMs) return;
-    this.nodes.set(key, { stats, partition, track: track(before, { nodeInstance, takenAt, loggedAtMs }) });
+    this.nodes.set(key, {
+      stats,
+      partition,
+      offset,
+      track: track(before, { nodeInstance, takenAt, loggedAtMs }),
+    });
   }
 }

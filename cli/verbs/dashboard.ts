@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { openEventLog } from '../../packages/event-log/open.ts';
+import { DAY_MS } from '../../packages/process/durations.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { readTextFile } from '../../packages/process/options/named-file.ts';
+import { FilePath, ListenAddress, Text, TextList, withMeta } from '../../packages/process/options/options.ts';
+import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
+import { systemSources } from '../../packages/process/system-sources.ts';
+import { inventoryTimes } from '../../services/audit/events/inventory-times.ts';
+import { readTokens, type TokenHolder } from '../../services/dashboard/access/people.ts';
+import { runDashboard } from '../../services/dashboard/main.ts';
+import type { ProjectedLog } from '../../services/dashboard/projection/standing.ts';
+import { openAuditLog } from '../framework/open-audit-log.ts';
+import { requireEventLogFile } from '../framework/task-event-log.ts';
+import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import { auditLogOptions } from '../options/audit-log-options.ts';
+import { forAsking, LogSize, readEventLogSettings } from '../options/event-log-options.ts';
+import { LongDuration } from '../options/time-options.ts';
+import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
+
+const Url = withMeta(
+  z
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://fleetgc.example' })
+    .transform((text) => new URL(text)),
+  { placeholder: 'URL' },
+);
+
+const options = z.object({
+  httpAddress: withMeta(ListenAddress.prefault('127.0.0.1:9660'), {
+    description: 'Where to serve the page, its API, /livez and /readyz.',
+  }),
+  projection: withMeta(FilePath.prefault('fleetgc-dashboard.db'), {
+    description:
+      'File for what was read of the log. It can be deleted at any time, and is made anew. Each replica has its own.',
+  }),
+  projectionMaxSize: withMeta(LogSize.prefault('2Gi'), {
+    placeholder: 'QUANTITY',
+    description: 'Size that file may reach; the oldest goes first.',
+  }),
+  history: withMeta(LongDuration.prefault('31d'), {
+    description: 'How far back to read, as far as the log has it.',
+  }),
+  tokenFile: withMeta(FilePath.optional(), {
+    description: 'Who may sign in: a line ROLE NAME TOKEN each; the role is viewer or operator.',
+  }),
+  trustedProxy: withMeta(TextList.prefault(''), {
+    placeholder: 'ADDRESS,…',
+    description: 'Proxies that say who somebody is: addresses, or networks such as 10.1.0.0/16.',
+  }),
+  userHeader: withMeta(Text.prefault('x-forwarded-user'), {
+    placeholder: 'NAME',
+    description: 'The header in which they say it.',
+  }),
+  operators: withMeta(TextList.prefault(''), {
+    placeholder: 'NAME,…',
+    description: 'Who of those is operator; the others are viewers.',
+  }),
+  publicUrl: withMeta(Url.optional(), {
+    description: 'The address by which people find the page, when it is not where it is served.',
+  }),
+  ...readingTrustOptions,
+  ...auditLogOptions,
+});
+
+export const verb = defineVerb({
+  help: [
+    'Serves a page for the browser, and the JSON API behind it, over what it reads of the log: every node at once, one node with its disks and what was removed there, what is decided and removed now, and a search. It follows the log into a file of its own, the newest first and the past behind it, and writes nothing to the log. Any number of replicas can run, each with a file of its own.',
+    'Without --token-file and --trusted-proxy nobody has to sign in, and it serves its own machine alone. Its numbers are those of fleetgc nodes, status and audit report.',
+  ],
+  examples: [
+    'fleetgc dashboard --log embedded --log-path ./fleetgc.db',
+    'fleetgc dashboard --kafka-brokers kafka:9092',
+    'fleetgc dashboard --log archive --archive /srv/fleetgc-archive',
+    'fleetgc dashboard --http-address 0.0.0.0:9660 --token-file tokens --public-url https://gc.example',
+  ],
+  options,
+  run: async (given, context) => {
+    const { httpAddress, projection, projectionMaxSize, history, ...rest } = given;
+    const access = {
+      address: httpAddress,
+      tokens: tokensOf(given.tokenFile),
+      trustedProxies: given.trustedProxy,
+      userHeader: given.userHeader.toLowerCase(),
+      operators: given.operators,
+      publicUrl: given.publicUrl ?? null,
+    };
+    await using from = await openLog(rest, context);
+    await runDashboard(
+      {
+        access,
+        projection: {
+          from,
+          roots: readReadingRoots(given),
+          path: projection,
+          historyMs: history,
+          mostBytes: Number(projectionMaxSize),
+          logger: context.logger,
+          sources: systemSources,
+        },
+        pageDirectory: null,
+        version: PRODUCT_VERSION,
+        logger: context.logger,
+      },
+      context.signal,
+    );
+  },
+});
+
+function tokensOf(path: string | undefined): readonly TokenHolder[] {
+  if (path === undefined) return [];
+  const file = readTextFile(path);
+  if (!file.ok) throw new FleetGcError('CONFIG_INVALID', `--token-file ${path}: ${file.reason}`);
+  return readTokens(path, file.text);
+}
+
+type LogChoice = Parameters<typeof openAuditLog>[0];
+
+/** A log that lives is waited for, however long it is away. */
+async function openLog(choice: LogChoice, context: VerbContext): Promise<ProjectedLog & AsyncDisposable> {
+  const { log: kind, archive } = choice;
+  if (kind === 'archive') return await openArchive(choice, archive, context);
+  const settings = forAsking(
+    readEventLogSettings({ ...choice, log: kind }, { clientId: 'fleetgc-dashboard', readTextFile }),
+  );
+  requireEventLogFile(settings);
+  const log = await openEventLog(settings, { logger: context.logger, ...systemSources });
+  const name = settings.kind === 'embedded' ? settings.path : settings.brokers.join(',');
+  return { kind, log, name: `${kind} ${name}`, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() };
+}
+
+async function openArchive(
+  choice: LogChoice,
+  directory: string | undefined,
+  context: VerbContext,
+): Promise<ProjectedLog & AsyncDisposable> {
+  const log = await openAuditLog(choice, context);
+  const times = await inventoryTimes(log, Date.now() + DAY_MS, context.signal);
+  if (times === null) throw new FleetGcError('NOT_FOUND', 'there is no inventory in this archive');
+  return {
+    kind: 'archive',
+    log,
+    name: `archive ${directory}`,
+    endMs: times.lastMs,
+    [Symbol.asyncDispose]: async () => log[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,146 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { Address } from '../../../packages/process/options/options.ts';
+import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
+import { holderOfToken, type Person, type TokenHolder } from './people.ts';
+import { holderOfCookie } from './session-cookie.ts';
+
+/** Who may look, and how they are known. */
+export interface AccessSettings {
+  readonly address: Address;
+  readonly tokens: readonly TokenHolder[];
+  /** Addresses, or networks as in `10.0.0.0/8`, whose word for who somebody is counts. */
+  readonly trustedProxies: readonly string[];
+  /** In lower case. */
+  readonly userHeader: string;
+  /** Of those whom a proxy names; the others are viewers. */
+  readonly operators: readonly string[];
+  /** Where people find the page, when that is not where it is served. */
+  readonly publicUrl: URL | null;
+}
+
+/** What is known of a request before anybody looks at what it wants. */
+export interface Asking {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly remoteAddress: string;
+}
+
+export interface Identified extends Person {
+  readonly by: DashboardSession['by'];
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+const MOST_NAME_LENGTH = 200;
+
+const isOpen = ({ tokens, trustedProxies }: Pick<AccessSettings, 'tokens' | 'trustedProxies'>): boolean =>
+  tokens.length === 0 && trustedProxies.length === 0;
+
+/** Throws `CONFIG_INVALID` where anybody on the network could look. To be asked before anything is served. */
+export function requireSignIn(settings: AccessSettings): void {
+  const { address } = settings;
+  if (isOpen(settings) && !LOOPBACK.has(address.host)) throw needsSignIn(address);
+  proxyList(settings.trustedProxies);
+}
+
+/** Says of each request whether it may be looked at, and whose it is. */
+export class Access {
+  readonly #settings: AccessSettings;
+  readonly #proxies: BlockList;
+  readonly #hosts: ReadonlySet<string>;
+  readonly #origins: ReadonlySet<string>;
+  readonly #isOpen: boolean;
+
+  /** `settings.address` is the one that is served. */
+  constructor(settings: AccessSettings) {
+    const { address, tokens, trustedProxies, publicUrl } = settings;
+    this.#settings = settings;
+    this.#isOpen = isOpen({ tokens, trustedProxies });
+    this.#proxies = proxyList(trustedProxies);
+    const names = [...LOOPBACK, address.host].map((host) => `${bracketed(host)}:${address.port}`);
+    this.#hosts = new Set([...names, ...(publicUrl === null ? [] : [publicUrl.host])]);
+    this.#origins = new Set([
+      ...names.map((name) => `http://${name}`),
+      ...(publicUrl === null ? [] : [publicUrl.origin]),
+    ]);
+  }
+
+  /** Nobody has to sign in: it is served to its own machine alone. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get isSecure(): boolean {
+    return this.#settings.publicUrl?.protocol === 'https:';
+  }
+
+  /** Why a request is not looked at, in a sentence; `null` when it is. */
+  objection({ method, headers }: Asking): string | null {
+    if (!this.#hosts.has(headers.host?.toLowerCase() ?? ''))
+      return 'this is not the address of the page: name it with --public-url where people come by another';
+    const { origin } = headers;
+    if (origin !== undefined && !this.#origins.has(origin)) return 'other pages may not ask';
+    const isChange = method !== 'GET' && method !== 'HEAD';
+    if (isChange && origin === undefined) return 'a change has to say from which page it comes';
+    if (headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate')
+      return 'other pages may not ask';
+    return null;
+  }
+
+  /** Who asks; `null`: somebody has to sign in. */
+  identify({ headers, remoteAddress }: Asking, nowMs: number): Identified | null {
+    if (this.#isOpen) return { name: 'local', role: 'operator', by: 'loopback' };
+    const { tokens } = this.#settings;
+    const [, bearer] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
+    if (bearer !== undefined) return known(holderOfToken(tokens, bearer));
+    return known(holderOfCookie(tokens, headers.cookie, nowMs)) ?? this.#named(headers, remoteAddress);
+  }
+
+  /** By a proxy that is trusted; what others say of themselves counts for nothing. */
+  #named(headers: IncomingHttpHeaders, remoteAddress: string): Identified | null {
+    const { userHeader, operators } = this.#settings;
+    const name = headers[userHeader];
+    if (typeof name !== 'string' || name === '' || name.length > MOST_NAME_LENGTH) return null;
+    if (!isIn(this.#proxies, remoteAddress)) return null;
+    return { name, role: operators.includes(name) ? 'operator' : 'viewer', by: 'proxy' };
+  }
+}
+
+const known = (holder: TokenHolder | null): Identified | null =>
+  holder === null ? null : { name: holder.name, role: holder.role, by: 'token' };
+
+/** Operators may what viewers may. */
+export const mayDo = (has: DashboardRole, needs: DashboardRole): boolean =>
+  has === needs || has === 'operator';
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+const needsSignIn = ({ host, port }: Address): FleetGcError =>
+  new FleetGcError(
+    'CONFIG_INVALID',
+    `${bracketed(host)}:${port} can be reached from other machines, and nobody would have to sign in: give --token-file or --trusted-proxy, or serve the page on 127.0.0.1`,
+  );
+
+function proxyList(written: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of written) {
+    const [address = '', bits, ...more] = text.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    const most = family === 'ipv6' ? 128 : 32;
+    const length = bits === undefined ? most : Number(bits);
+    if (isIP(address) === 0 || more.length > 0 || !Number.isInteger(length) || length < 0 || length > most)
+      throw new FleetGcError(
+        'CONFIG_INVALID',
+        `--trusted-proxy ${text} is no address: write 10.1.2.3 or 10.1.0.0/16`,
+      );
+    list.addSubnet(address, length, family);
+  }
+  return list;
+}
+
+function isIn(list: BlockList, remoteAddress: string): boolean {
+  const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
+  const kind = isIP(address);
+  return kind !== 0 && list.check(address, kind === 6 ? 'ipv6' : 'ipv4');
+}

@@ -1,0 +1,21 @@
+/** What a request is answered with. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+export const jsonAnswer = (status: number, value: unknown): Answer => ({
+  status,
+  headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+  body: Buffer.from(JSON.stringify(value)),
+});
+
+/** Why not, in a sentence for people. */
+export const refusal = (status: number, problem: string): Answer => jsonAnswer(status, { problem });
+
+export const textAnswer = (status: number, text: string): Answer => ({
+  status,
+  headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
+  body: Buffer.from(`${text}\n`),
+});

@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import type { Projection } from '../projection/projection.ts';
+import type { ActivityRow } from '../projection/rows.ts';
+import { toldActivity } from '../readers/activity.ts';
+import { newsOf } from '../readers/fleet.ts';
+
+/** Each holds a connection. */
+const MOST_READERS = 200;
+/** A reader that does not take what was sent is let go; it comes back and asks anew. */
+const MOST_WAITING_BYTES = 1024 * 1024;
+/** Of one second; a burst of more is looked up. */
+const MOST_LINES = 200;
+const EVERY_MS = 1_000;
+/** Proxies close what is silent. */
+const BEAT_EVERY = 15;
+
+/** Tells everybody who looks what is new, once a second: the same text for all. */
+export class NewsRoom implements Disposable {
+  readonly #projection: Projection;
+  readonly #readers = new Set<ServerResponse>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #subscription: Disposable;
+  #lines: ActivityRow[] = [];
+  #beats = 0;
+
+  constructor(projection: Projection) {
+    this.#projection = projection;
+    this.#subscription = projection.subscribe({ onActivity: (rows) => this.#note(rows) });
+    this.#timer = setInterval(() => this.#tell(), EVERY_MS);
+  }
+
+  /** Whether there was room for one more. */
+  add(response: ServerResponse): boolean {
+    if (this.#readers.size >= MOST_READERS) return false;
+    this.#readers.add(response);
+    response.on('close', () => this.#readers.delete(response));
+    response.write('retry: 3000\n\n');
+    response.write(eventText('progress', this.#projection.progress()));
+    return true;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#subscription[Symbol.dispose]();
+    for (const reader of this.#readers) reader.end();
+  }
+
+  #note(rows: readonly ActivityRow[]): void {
+    if (this.#readers.size > 0) this.#lines = [...this.#lines, ...rows].slice(-MOST_LINES);
+  }
+
+  #tell(): void {
+    const changed = this.#projection.fleet.takeChanged();
+    const lines = this.#lines;
+    this.#lines = [];
+    if (this.#readers.size === 0) return;
+    this.#beats += 1;
+    const texts = [
+      ...(changed.size > 0 ? [eventText('nodes', newsOf(this.#projection.nodes(), changed))] : []),
+      ...(lines.length > 0
+        ? [
+            eventText('activity', {
+              activity: lines.map((row) => toldActivity(this.#projection.store.db, row)),
+            }),
+          ]
+        : []),
+      ...(this.#beats % BEAT_EVERY === 0 ? [eventText('progress', this.#projection.progress())] : []),
+    ];
+    if (texts.length > 0) this.#send(texts.join(''));
+  }
+
+  #send(text: string): void {
+    for (const reader of this.#readers)
+      if (reader.writableLength > MOST_WAITING_BYTES) reader.destroy();
+      else reader.write(text);
+  }
+}
+
+const eventText = (event: string, data: unknown): string =>
+  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

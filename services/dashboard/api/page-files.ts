@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { Answer } from './answer.ts';
+
+/** The files of the page, as `npm run build` makes them. */
+const FILES: Readonly<Record<string, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+};
+
+interface PageFile extends Answer {
+  readonly etag: string;
+}
+
+export type PageFiles = ReadonlyMap<string, PageFile>;
+
+/** Beside the program, or where the build puts it beside the sources. */
+const DIRECTORIES = [join(import.meta.dirname, 'page'), join(import.meta.dirname, '../../../dist/page')];
+
+/** Reads them once. Throws `NOT_FOUND` where nobody has built them. */
+export function readPageFiles(directory: string | null): PageFiles {
+  const found = [...(directory === null ? DIRECTORIES : [directory])].find((each) =>
+    existsSync(join(each, 'page.js')),
+  );
+  if (found === undefined)
+    throw new FleetGcError('NOT_FOUND', 'the page is not built: run "npm run build" first');
+  return new Map(
+    Object.entries(FILES).map(([name, contentType]) => {
+      const body = readFileSync(join(found, name));
+      const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+      const headers = { 'content-type': contentType, 'cache-control': 'no-cache', etag };
+      return [name, { status: 200, headers, body, etag }];
+    }),
+  );
+}
+
+/** A view of the page has the page as its answer, whatever it is about. */
+const VIEWS = /^\/(fleet|node\/[^/]+\/[^/]+|live|search)?$/;
+
+export function pageFile(files: PageFiles, path: string, knownEtag: string | undefined): Answer | null {
+  const name = VIEWS.test(path) ? 'index.html' : path.slice(1);
+  const file = files.get(name);
+  if (file === undefined) return null;
+  return knownEtag === file.etag ? { ...file, status: 304, body: Buffer.alloc(0) } : file;
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { ClusterName, NodeName, nodeKey } from '../../../schemas/events/identity.ts';
+import {
+  ActivityKind,
+  type DashboardRole,
+  type DashboardSession,
+} from '../../../schemas/reports/dashboard.ts';
+import { storedStats } from '../projection/fleet.ts';
+import type { Projection } from '../projection/projection.ts';
+import { readActivity } from '../readers/activity.ts';
+import { fleetColumns, type Grouping, pageOfNodes } from '../readers/fleet.ts';
+import { readFreed } from '../readers/freed.ts';
+import { readNode } from '../readers/node.ts';
+import { search } from '../readers/search.ts';
+
+/** What a reader may ask. */
+export interface Asked {
+  readonly projection: Projection;
+  readonly session: DashboardSession;
+}
+
+/** A question of the page: `read` gets parameters that were checked, and answers `null` for what is not there. */
+export interface Route {
+  readonly path: string;
+  readonly role: DashboardRole;
+  readonly params: z.ZodType;
+  readonly read: (given: unknown, asked: Asked) => unknown;
+}
+
+const route = <Params extends z.ZodType>(
+  path: string,
+  params: Params,
+  read: (given: z.infer<Params>, asked: Asked) => unknown,
+): Route => ({
+  path,
+  role: 'viewer',
+  params,
+  read: (given, asked) => read(params.parse(given), asked),
+});
+
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,16}$/)
+    .transform(Number)
+    .refine((number) => number >= least && number <= most);
+
+const EpochMs = whole(0, Number.MAX_SAFE_INTEGER);
+const NodeKey = z.string().regex(/^[^/]{1,253}\/[^/]{1,253}$/);
+const none = z.strictObject({});
+
+const Group = z.union([
+  z.enum(['cluster', 'pool', 'policy']),
+  z.templateLiteral(['label:', z.string().min(1).max(317)]),
+]);
+
+/** Every question, in the order of the page. */
+export const ROUTES: readonly Route[] = [
+  route('/api/session', none, (_, { session }) => session),
+  route('/api/progress', none, (_, { projection }) => projection.progress()),
+  route('/api/fleet', z.strictObject({ group: Group.default('cluster') }), ({ group }, { projection }) =>
+    fleetColumns(projection.nodes(), group satisfies Grouping),
+  ),
+  route(
+    '/api/nodes',
+    z.strictObject({ after: NodeKey.nullable().default(null), limit: whole(1, 1_000).default(200) }),
+    (page, { projection }) => pageOfNodes(projection.nodes(), page),
+  ),
+  route('/api/status', none, (_, { projection }) => ({ status: projection.status })),
+  route(
+    '/api/freed',
+    z.strictObject({ from: EpochMs, to: EpochMs.nullable().default(null) }),
+    ({ from, to }, { projection }) =>
+      readFreed(projection.store.db, { fromMs: from, toMs: to }, projection.knownSinceMs('results')),
+  ),
+  route('/api/node', z.strictObject({ cluster: ClusterName, node: NodeName }), (named, { projection }) => {
+    const key = nodeKey(named);
+    const node = projection.nodes().nodes.find((each) => nodeKey(each) === key);
+    const stats = storedStats(projection.store.db, key);
+    if (node === undefined || stats === null) return null;
+    return readNode({ db: projection.store.db, node, stats, policies: projection.policies });
+  }),
+  route(
+    '/api/activity',
+    z.strictObject({
+      node: NodeKey.nullable().default(null),
+      what: ActivityKind.nullable().default(null),
+      before: z
+        .string()
+        .regex(/^[0-9]{1,16}:[\x21-\x7e]{1,200}$/)
+        .transform((text) => ({ atMs: Number(text.split(':')[0]), id: text.slice(text.indexOf(':') + 1) }))
+        .nullable()
+        .default(null),
+      limit: whole(1, 500).default(100),
+    }),
+    (question, { projection }) => readActivity(projection.store.db, question),
+  ),
+  route('/api/search', z.strictObject({ q: z.string().trim().min(2).max(300) }), ({ q }, { projection }) =>
+    search({ db: projection.store.db, nodes: projection.nodes().nodes, policies: projection.policies }, q),
+  ),
+];

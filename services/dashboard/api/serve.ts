@@ -1,0 +1,210 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
+import { http } from '../../../packages/process/node-http.ts';
+import type { Address } from '../../../packages/process/options/options.ts';
+import type { Access, Asking } from '../access/access.ts';
+import { mayDo } from '../access/access.ts';
+import { SECURITY_HEADERS } from '../access/headers.ts';
+import type { TokenHolder } from '../access/people.ts';
+import type { Projection } from '../projection/projection.ts';
+import { type Answer, jsonAnswer, refusal, textAnswer } from './answer.ts';
+import type { NewsRoom } from './news.ts';
+import { type PageFiles, pageFile } from './page-files.ts';
+import { ROUTES, type Route } from './routes.ts';
+import { signIn, signOut } from './sign-in.ts';
+
+/** What requests are answered from. */
+export interface Served {
+  readonly access: Access;
+  readonly tokens: readonly TokenHolder[];
+  readonly projection: Projection;
+  readonly news: NewsRoom;
+  readonly files: PageFiles;
+  readonly version: string;
+  readonly logger: Logger;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const MOST_CONNECTIONS = 1_000;
+const MOST_HEADER_BYTES = 16 * 1024;
+const MOST_URL_LENGTH = 4_096;
+/** Smaller answers gain nothing by being packed. */
+const PACKED_FROM_BYTES = 1_024;
+
+const ROUTE_OF: ReadonlyMap<string, Route> = new Map(ROUTES.map((route) => [route.path, route]));
+
+/** Listens; what is asked before `served` is settled is answered with 503. Throws `CONFIG_INVALID` when it cannot listen. */
+export async function listen(address: Address): Promise<Listening> {
+  const server = http.createServer({
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    maxHeaderSize: MOST_HEADER_BYTES,
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  const bound = await bind(server, address);
+  return new Listening(server, bound);
+}
+
+export class Listening implements AsyncDisposable {
+  /** With the port that the system gave where 0 was asked for. */
+  readonly address: Address;
+  readonly #server: Server;
+
+  constructor(server: Server, address: Address) {
+    this.#server = server;
+    this.address = address;
+  }
+
+  serve(served: Served): void {
+    this.#server.on('request', (request, response) => void respond(request, response, served));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
+  try {
+    const asking = askingOf(request);
+    const url = urlOf(request);
+    if (url?.pathname === '/api/events' && asking.method === 'GET') {
+      const refused = refusedBefore(asking, served);
+      if (refused === null) return follow(response, served);
+      return await send(request, response, refused);
+    }
+    await send(
+      request,
+      response,
+      url === null ? refusal(400, 'the address is not one') : await answer(request, url, served),
+    );
+  } catch (thrown) {
+    served.logger.error({ err: toFleetGcError(thrown) }, 'a request could not be answered');
+    if (!response.headersSent)
+      await send(
+        request,
+        response,
+        refusal(500, 'it could not be answered; the log of the dashboard says why'),
+      );
+    else response.destroy();
+  }
+}
+
+const askingOf = ({ method = 'GET', headers, socket }: IncomingMessage): Asking => ({
+  method,
+  headers,
+  remoteAddress: socket.remoteAddress ?? '',
+});
+
+function urlOf({ url = '/' }: IncomingMessage): URL | null {
+  if (url.length > MOST_URL_LENGTH || !url.startsWith('/')) return null;
+  return URL.parse(`http://page${url.replace(/^\/+/, '/')}`);
+}
+
+async function answer(request: IncomingMessage, url: URL, served: Served): Promise<Answer> {
+  const asking = askingOf(request);
+  const isReading = asking.method === 'GET' || asking.method === 'HEAD';
+  // Probes come by whatever address the platform uses, and learn nothing.
+  const probed = isReading ? PROBES[url.pathname]?.(served) : undefined;
+  if (probed !== undefined) return probed;
+  const objection = served.access.objection(asking);
+  if (objection !== null) return refusal(403, objection);
+  if (!isReading) return await change(request, url, served);
+  return (
+    pageFile(served.files, url.pathname, asking.headers['if-none-match']) ?? answerRoute(asking, url, served)
+  );
+}
+
+const PROBES: Readonly<Record<string, (served: Served) => Answer>> = {
+  '/livez': () => textAnswer(200, 'ok'),
+  '/readyz': readiness,
+};
+
+async function change(request: IncomingMessage, { pathname }: URL, served: Served): Promise<Answer> {
+  if (request.method === 'POST' && pathname === '/sign-in') return await signIn(request, served);
+  if (request.method === 'POST' && pathname === '/sign-out') return signOut();
+  return refusal(405, 'only GET and HEAD');
+}
+
+function readiness({ projection }: Served): Answer {
+  const { isCaughtUp, problem } = projection.progress();
+  if (problem !== null) return textAnswer(503, `not ready: ${problem}`);
+  return isCaughtUp ? textAnswer(200, 'ready') : textAnswer(503, 'not ready: what is newest is not read yet');
+}
+
+/** Why nobody gets an answer of any route; `null`: somebody may. */
+function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
+  const objection = access.objection(asking);
+  if (objection !== null) return refusal(403, objection);
+  return access.identify(asking, now()) === null ? refusal(401, 'sign in first') : null;
+}
+
+function answerRoute(asking: Asking, url: URL, served: Served): Answer {
+  const { access, projection, version, now } = served;
+  const route = ROUTE_OF.get(url.pathname);
+  const person = access.identify(asking, now());
+  if (person === null) return refusal(401, 'sign in first');
+  if (route === undefined) return refusal(404, 'there is nothing of this address');
+  if (!mayDo(person.role, route.role)) return refusal(403, `this needs the role ${route.role}`);
+  const given = route.params.safeParse(Object.fromEntries(url.searchParams));
+  if (!given.success) return refusal(400, z.prettifyError(given.error));
+  const session = { user: person.name, role: person.role, by: person.by, version };
+  const value = route.read(Object.fromEntries(url.searchParams), { projection, session });
+  return value === null ? refusal(404, 'nothing of that name is known here') : jsonAnswer(200, value);
+}
+
+function follow(response: ServerResponse, { news }: Served): void {
+  response.writeHead(200, {
+    ...SECURITY_HEADERS,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  });
+  if (!news.add(response)) response.end('event: full\ndata: {}\n\n');
+}
+
+const packed = promisify(gzip);
+
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+): Promise<void> {
+  const isPacked =
+    body.length >= PACKED_FROM_BYTES && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+  const sent = isPacked ? await packed(body, { level: 4 }) : body;
+  response.writeHead(status, {
+    ...SECURITY_HEADERS,
+    ...headers,
+    vary: 'accept-encoding',
+    ...(isPacked && { 'content-encoding': 'gzip' }),
+    ...(status !== 304 && { 'content-length': String(sent.length) }),
+  });
+  response.end(request.method === 'HEAD' || status === 304 ? undefined : sent);
+}
+
+function bind(server: Server, { host, port }: Address): Promise<Address> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(
+        new FleetGcError(
+          'CONFIG_INVALID',
+          `cannot listen on ${host}:${port} (${'code' in error ? error.code : error.message}); choose another address with --http-address`,
+          { cause: error },
+        ),
+      ),
+    );
+    server.listen({ host, port }, () => {
+      const bound = server.address();
+      resolve({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port });
+    });
+  });
+}

@@ -1,0 +1,51 @@
+import type { Logger } from 'pino';
+import { lockFile } from '../../packages/files/file-lock.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import type { Address } from '../../packages/process/options/options.ts';
+import { Access, type AccessSettings, requireSignIn } from './access/access.ts';
+import { NewsRoom } from './api/news.ts';
+import { readPageFiles } from './api/page-files.ts';
+import { listen } from './api/serve.ts';
+import { Projection, type ProjectionSettings } from './projection/projection.ts';
+
+export interface DashboardSettings {
+  readonly access: AccessSettings;
+  readonly projection: ProjectionSettings;
+  /** Where the page was built to; `null`: where `npm run build` puts it. */
+  readonly pageDirectory: string | null;
+  readonly version: string;
+  readonly logger: Logger;
+  /** Told once it is served. */
+  readonly onServing?: (address: Address) => void;
+}
+
+/** Follows the log and serves the page until `signal` aborts. */
+export async function runDashboard(settings: DashboardSettings, signal: AbortSignal): Promise<void> {
+  const { access: accessSettings, version, logger, onServing } = settings;
+  requireSignIn(accessSettings);
+  const files = readPageFiles(settings.pageDirectory);
+  using _lock = lockFile(`${settings.projection.path}.lock`, inUse(settings.projection.path));
+  using projection = new Projection(settings.projection);
+  using news = new NewsRoom(projection);
+  await using listening = await listen(accessSettings.address);
+  const { address } = listening;
+  const access = new Access({ ...accessSettings, address });
+  const { now } = settings.projection.sources;
+  listening.serve({ access, tokens: accessSettings.tokens, projection, news, files, version, logger, now });
+  logger.info({ host: address.host, port: address.port }, 'serving the page');
+  if (access.isOpen)
+    logger.info(
+      'nobody has to sign in: the page is for this machine alone, until --token-file or --trusted-proxy is given',
+    );
+  onServing?.(address);
+  await projection.run(signal);
+}
+
+const inUse =
+  (path: string) =>
+  (cause: unknown): FleetGcError =>
+    new FleetGcError(
+      'STATE_IN_USE',
+      `another process has the projection ${path}: give each replica a file of its own with --projection`,
+      { cause },
+    );

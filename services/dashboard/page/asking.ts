@@ -1,0 +1,79 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type {
+  DashboardActivity,
+  DashboardNews,
+  DashboardProgress,
+} from '../../../schemas/reports/dashboard.ts';
+
+/** What became of a question. */
+export type Answered<Value> =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'answered'; readonly value: Value }
+  | { readonly kind: 'refused'; readonly status: number; readonly problem: string };
+
+interface Problem {
+  readonly problem?: string;
+}
+
+/** Asks the API once; an answer of it is what its schema says, and is not looked through again here. */
+export async function ask<Value>(path: string, signal?: AbortSignal): Promise<Answered<Value>> {
+  const response = await fetch(path, { headers: { accept: 'application/json' }, ...(signal && { signal }) });
+  if (response.ok) {
+    const value: Value = await response.json();
+    return { kind: 'answered', value };
+  }
+  const told: Problem = await response.json().catch(() => ({}));
+  return { kind: 'refused', status: response.status, problem: told.problem ?? response.statusText };
+}
+
+/** Asks now, and every `everyMs` again while the page is seen; what was answered stays until something else is. */
+export function useAnswer<Value>(path: string, everyMs: number | null): Answered<Value> {
+  const [answered, setAnswered] = useState<Answered<Value>>({ kind: 'waiting' });
+  const asked = useRef('');
+  useEffect(() => {
+    const ending = new AbortController();
+    if (asked.current.split('?')[0] !== path.split('?')[0]) setAnswered({ kind: 'waiting' });
+    asked.current = path;
+    const look = (): void => {
+      if (document.hidden) return;
+      ask<Value>(path, ending.signal)
+        .then(setAnswered)
+        .catch(() => {
+          if (!ending.signal.aborted)
+            setAnswered({ kind: 'refused', status: 0, problem: 'the dashboard does not answer' });
+        });
+    };
+    look();
+    const timer = everyMs === null ? null : setInterval(look, everyMs);
+    return () => {
+      ending.abort();
+      if (timer !== null) clearInterval(timer);
+    };
+  }, [path, everyMs]);
+  return answered;
+}
+
+/** What is told as it happens, by the name of its event. */
+interface NewsOf {
+  readonly nodes: DashboardNews;
+  readonly activity: Pick<DashboardActivity, 'activity'>;
+  readonly progress: DashboardProgress;
+}
+
+/** Follows what is new of one kind; whether the stream is open. It opens again by itself. */
+export function useNews<Name extends keyof NewsOf>(
+  name: Name,
+  onNews: (news: NewsOf[Name]) => void,
+): boolean {
+  const [isOpen, setOpen] = useState(true);
+  const listener = useRef(onNews);
+  listener.current = onNews;
+  useEffect(() => {
+    const source = new EventSource('/api/events');
+    source.onopen = () => setOpen(true);
+    source.onerror = () => setOpen(false);
+    source.addEventListener(name, (event) => listener.current(JSON.parse(event.data)));
+    return () => source.close();
+  }, [name]);
+  return isOpen;
+}

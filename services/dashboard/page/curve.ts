@@ -1,0 +1,88 @@
+import uPlot from 'uplot';
+import type { DashboardNode } from '../../../schemas/reports/dashboard.ts';
+
+/** The curves of a node in the form of the chart: times in seconds, and of each disk the least and the most, in percent. */
+export function curveData(disks: DashboardNode['disks']): uPlot.AlignedData {
+  const times = [...new Set(disks.flatMap(({ points }) => points.map(([ms]) => ms)))].toSorted(
+    (a, b) => a - b,
+  );
+  const series = disks.flatMap(({ points }) => {
+    const at = new Map(points.map(([ms, least, most]) => [ms, [least / 10, most / 10] as const]));
+    return [times.map((ms) => at.get(ms)?.[1] ?? null), times.map((ms) => at.get(ms)?.[0] ?? null)];
+  });
+  return [times.map((ms) => ms / 1000), ...series];
+}
+
+export interface CurveColours {
+  readonly text: string;
+  readonly line: string;
+  readonly mark: string;
+  readonly disks: readonly string[];
+}
+
+interface CurveSettings {
+  readonly disks: DashboardNode['disks'];
+  readonly removals: DashboardNode['removals'];
+  readonly colours: CurveColours;
+  readonly width: number;
+}
+
+const HEIGHT = 280;
+
+/** How full each disk was, with a mark at each removal. */
+export function drawCurve(place: HTMLElement, { disks, removals, colours, width }: CurveSettings): uPlot {
+  const axis = {
+    stroke: colours.text,
+    grid: { stroke: colours.line, width: 1 },
+    ticks: { stroke: colours.line },
+  };
+  return new uPlot(
+    {
+      width,
+      height: HEIGHT,
+      scales: { y: { range: [0, 100] } },
+      axes: [axis, { ...axis, values: (_, values) => values.map((value) => `${value} %`) }],
+      series: [
+        {},
+        ...disks.flatMap(({ filesystem }, index) =>
+          seriesOf(filesystem, colours.disks[index] ?? colours.text),
+        ),
+      ],
+      bands: disks.map((_, index) => ({
+        series: [2 * index + 1, 2 * index + 2],
+        fill: `color-mix(in srgb, ${colours.disks[index] ?? colours.text} 25%, transparent)`,
+      })),
+      legend: { show: false },
+      hooks: { draw: [(plot) => markRemovals(plot, removals, colours.mark)] },
+    },
+    curveData(disks),
+    place,
+  );
+}
+
+const seriesOf = (filesystem: string, stroke: string): uPlot.Series[] => [
+  { label: `${filesystem}, most`, stroke, width: 2 },
+  { label: `${filesystem}, least`, stroke, width: 1 },
+];
+
+/** A small triangle below the time of each. */
+function markRemovals(
+  { ctx, bbox, valToPos }: uPlot,
+  removals: DashboardNode['removals'],
+  colour: string,
+): void {
+  const size = 5 * devicePixelRatio;
+  ctx.save();
+  ctx.fillStyle = colour;
+  for (const { atMs } of removals) {
+    const x = valToPos(atMs / 1000, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    const y = bbox.top + bbox.height;
+    ctx.beginPath();
+    ctx.moveTo(x, y - 2 * size);
+    ctx.lineTo(x - size, y);
+    ctx.lineTo(x + size, y);
+    ctx.fill();
+  }
+  ctx.restore();
+}

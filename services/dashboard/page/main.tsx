@@ -1,0 +1,77 @@
+import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { DashboardSession } from '../../../schemas/reports/dashboard.ts';
+import { onLink, useView, type View } from './addresses.ts';
+import { useAnswer } from './asking.ts';
+import { Shown } from './parts.tsx';
+import { FleetView } from './views/fleet.tsx';
+import { LiveView } from './views/live.tsx';
+import { NodeView } from './views/node.tsx';
+import { SearchView } from './views/search.tsx';
+import { SignIn, SignOut } from './views/sign-in.tsx';
+
+function Page() {
+  const session = useAnswer<DashboardSession>('/api/session', null);
+  const view = useView();
+  useEffect(() => {
+    document.addEventListener('click', onLink);
+    return () => document.removeEventListener('click', onLink);
+  }, []);
+  if (session.kind === 'refused' && session.status === 401) return <SignIn />;
+  return (
+    <>
+      <a class="skip" href="#content">
+        To the content
+      </a>
+      <header class="top">
+        <strong>FleetGC</strong>
+        <Navigation view={view} />
+        {session.kind === 'answered' ? <SignOut session={session.value} /> : null}
+      </header>
+      <main id="content" tabIndex={-1}>
+        <Shown answered={session}>{() => <Content view={view} />}</Shown>
+      </main>
+    </>
+  );
+}
+
+const VIEWS = [
+  { view: 'fleet', name: 'Fleet' },
+  { view: 'live', name: 'Live' },
+  { view: 'search', name: 'Search' },
+] as const;
+
+function Navigation({ view }: { readonly view: View }) {
+  return (
+    <nav aria-label="Views">
+      <ul>
+        {VIEWS.map((each) => (
+          <li key={each.view}>
+            <a href={`/${each.view}`} aria-current={view.view === each.view ? 'page' : undefined}>
+              {each.name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Content({ view }: { readonly view: View }) {
+  switch (view.view) {
+    case 'fleet':
+      return <FleetView query={view.query} />;
+    case 'node':
+      return <NodeView cluster={view.cluster} node={view.node} />;
+    case 'live':
+      return <LiveView query={view.query} />;
+    case 'search':
+      return <SearchView query={view.query} />;
+  }
+}
+
+const place = document.getElementById('page');
+if (place !== null) {
+  place.replaceChildren();
+  render(<Page />, place);
+}

@@ -1,0 +1,51 @@
+import { sizeText } from '../../../packages/text/size-text.ts';
+import type { NodeState } from '../../../schemas/reports/dashboard.ts';
+
+/** What a state of a node is called. */
+export const STATE_TEXT: Readonly<Record<NodeState, string>> = {
+  silent: 'silent',
+  pressure: 'above its threshold',
+  warned: 'has a warning',
+  paused: 'paused',
+  'keeps-all': 'no policy: keeps everything',
+  well: 'well',
+};
+
+export const usedText = (used: number | null): string => (used === null ? 'unknown' : `${used} %`);
+
+/** What was freed, and beside it what nobody could measure. */
+export function freedText(freed: {
+  readonly freedBytes: string;
+  readonly unmeasured: number;
+  readonly estimatedBytes: string;
+}): string {
+  const measured = sizeText(BigInt(freed.freedBytes));
+  if (freed.unmeasured === 0) return measured;
+  return `${measured}, and about ${sizeText(BigInt(freed.estimatedBytes))} that nobody could measure`;
+}
+
+/** In which of five steps of use something is; from the last the disk is nearly full. */
+export function useStep(used: number): 0 | 1 | 2 | 3 | 4 {
+  if (used < 50) return 0;
+  if (used < 70) return 1;
+  if (used < 80) return 2;
+  return used < 90 ? 3 : 4;
+}
+
+export const countText = (count: number): string => count.toLocaleString('en');
+
+/** When the day, or the month, of the reader began. */
+export function beginningOf(what: 'day' | 'month', nowMs: number): number {
+  const now = new Date(nowMs);
+  return new Date(now.getFullYear(), now.getMonth(), what === 'day' ? now.getDate() : 1).getTime();
+}
+
+/** The worst first. */
+export const NODE_STATES: readonly NodeState[] = [
+  'silent',
+  'pressure',
+  'warned',
+  'paused',
+  'keeps-all',
+  'well',
+];

@@ -1,0 +1,176 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type {
+  DashboardFleet,
+  DashboardFreed,
+  DashboardProgress,
+  DashboardStatus,
+} from '../../../../schemas/reports/dashboard.ts';
+import { go } from '../addresses.ts';
+import { useAnswer, useNews } from '../asking.ts';
+import { withNews } from '../fleet-news.ts';
+import { Fact, Shown, Time } from '../parts.tsx';
+import { beginningOf, countText, freedText } from '../texts.ts';
+import { HeatMap } from './heat-map-canvas.tsx';
+import { NodeList } from './node-list.tsx';
+
+const MINUTE_MS = 60_000;
+
+export function FleetView({ query }: { readonly query: URLSearchParams }) {
+  const group = query.get('group') ?? 'cluster';
+  const fleet = useAnswer<DashboardFleet>(`/api/fleet?${new URLSearchParams({ group })}`, 5 * MINUTE_MS);
+  return (
+    <>
+      <h1>Fleet</h1>
+      <NeedsSomebody />
+      <Shown answered={fleet}>{(value) => <LiveFleet fleet={value} group={group} />}</Shown>
+    </>
+  );
+}
+
+function LiveFleet({ fleet, group }: { readonly fleet: DashboardFleet; readonly group: string }) {
+  const [shown, setShown] = useState(fleet);
+  useEffect(() => setShown(fleet), [fleet]);
+  const isFollowed = useNews('nodes', (news) => setShown((before) => withNews(before, news)));
+  return (
+    <>
+      <Facts fleet={shown} />
+      {isFollowed ? null : (
+        <p class="bad" role="alert">
+          What is new does not come in any more; it is tried again.
+        </p>
+      )}
+      <GroupChoice labels={fleet.labels} group={group} />
+      <Legend />
+      <HeatMap fleet={shown} />
+      <NodeList fleet={shown} />
+    </>
+  );
+}
+
+function Facts({ fleet }: { readonly fleet: DashboardFleet }) {
+  const { state, node } = fleet.columns;
+  const count = useMemo(
+    () => (wanted: string) => countText(state.filter((each) => each === wanted).length),
+    [state],
+  );
+  return (
+    <dl class="facts">
+      <Fact name="Nodes" more={<ReadSoFar />}>
+        {countText(node.length)}
+      </Fact>
+      <Fact name="Silent">{count('silent')}</Fact>
+      <Fact name="Above their threshold">{count('pressure')}</Fact>
+      <Fact name="Paused">{count('paused')}</Fact>
+      <Freed name="Freed today" what="day" />
+      <Freed name="Freed this month" what="month" />
+    </dl>
+  );
+}
+
+function ReadSoFar() {
+  const progress = useAnswer<DashboardProgress>('/api/progress', 5_000);
+  if (progress.kind !== 'answered') return null;
+  const { isCaughtUp, problem } = progress.value;
+  if (problem !== null) return <span class="bad">{problem}</span>;
+  return <>{isCaughtUp ? 'all that is new is read' : 'reading what is newest …'}</>;
+}
+
+function Freed({ name, what }: { readonly name: string; readonly what: 'day' | 'month' }) {
+  const from = beginningOf(what, Date.now());
+  const freed = useAnswer<DashboardFreed>(`/api/freed?from=${from}`, 30_000);
+  if (freed.kind !== 'answered') return <Fact name={name}>…</Fact>;
+  const { knownSinceMs, objects } = freed.value;
+  const isAll = knownSinceMs !== null && knownSinceMs <= from;
+  return (
+    <Fact
+      name={name}
+      more={
+        <>
+          {countText(objects)} objects
+          {isAll || knownSinceMs === null ? (
+            ''
+          ) : (
+            <>
+              ; known since <Time ms={knownSinceMs} />
+            </>
+          )}
+        </>
+      }
+    >
+      {freedText(freed.value)}
+    </Fact>
+  );
+}
+
+/** The problems that `fleetgc status` tells, the worst first. */
+function NeedsSomebody() {
+  const status = useAnswer<DashboardStatus>('/api/status', 15_000);
+  if (status.kind !== 'answered' || status.value.status === null) return null;
+  const { problems, readAtMs } = status.value.status;
+  return (
+    <section aria-labelledby="problems">
+      <h2 id="problems">What needs somebody</h2>
+      {problems.length === 0 ? (
+        <p>
+          Nothing, as of <Time ms={readAtMs} />.
+        </p>
+      ) : (
+        <ul class="problems">
+          {problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function GroupChoice({ labels, group }: { readonly labels: readonly string[]; readonly group: string }) {
+  return (
+    <div class="controls">
+      <label>
+        Grouped by
+        <select
+          value={group}
+          onChange={(event) => go(`/fleet?${new URLSearchParams({ group: event.currentTarget.value })}`)}
+        >
+          <option value="cluster">cluster</option>
+          <option value="pool">pool</option>
+          <option value="policy">policy</option>
+          {labels.map((label) => (
+            <option key={label} value={`label:${label}`}>
+              label {label}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+const USES = ['below 50 %', '50 % to 69 %', '70 % to 79 %', '80 % to 89 %', '90 % and more'];
+
+function Legend() {
+  return (
+    <ul class="legend" aria-label="What the colours mean">
+      {USES.map((text, step) => (
+        <li key={text}>
+          <i class={`use-${step}`} />
+          {text}
+        </li>
+      ))}
+      <li>
+        <i class="unknown" />
+        cannot be read
+      </li>
+      <li>
+        <i class="silent" />
+        silent
+      </li>
+      <li>
+        <i class="marked" />
+        above its threshold, or has a warning
+      </li>
+    </ul>
+  );
+}

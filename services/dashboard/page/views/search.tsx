@@ -1,0 +1,92 @@
+import { useState } from 'preact/hooks';
+import type { DashboardSearch, Found } from '../../../../schemas/reports/dashboard.ts';
+import { addressOfKey, go } from '../addresses.ts';
+import { useAnswer } from '../asking.ts';
+import { Shown } from '../parts.tsx';
+
+/** As the API wants it. */
+const LEAST_LENGTH = 2;
+
+export function SearchView({ query }: { readonly query: URLSearchParams }) {
+  const asked = query.get('q')?.trim() ?? '';
+  const [text, setText] = useState(asked);
+  return (
+    <>
+      <h1>Search</h1>
+      <form
+        class="controls"
+        onSubmit={(event) => {
+          event.preventDefault();
+          go(`/search?${new URLSearchParams({ q: text })}`);
+        }}
+      >
+        <label>
+          Node, image, pod, policy, or the id of an event
+          <input
+            type="search"
+            value={text}
+            minLength={LEAST_LENGTH}
+            maxLength={300}
+            required
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Search</button>
+      </form>
+      {asked.length >= LEAST_LENGTH ? <Results asked={asked} /> : null}
+    </>
+  );
+}
+
+function Results({ asked }: { readonly asked: string }) {
+  const answered = useAnswer<DashboardSearch>(`/api/search?${new URLSearchParams({ q: asked })}`, null);
+  return (
+    <Shown answered={answered}>
+      {({ found, isAll }) => (
+        <>
+          <p role="status">
+            {found.length === 0
+              ? 'Nothing is called so, of what was read.'
+              : `${found.length} found${isAll ? '' : ', and there is more: write more of the name'}.`}
+          </p>
+          {found.length === 0 ? null : <FoundTable found={found} />}
+        </>
+      )}
+    </Shown>
+  );
+}
+
+const KINDS: Readonly<Record<Found['kind'], string>> = {
+  node: 'node',
+  policy: 'policy',
+  image: 'image',
+  pod: 'pod',
+  event: 'event',
+};
+
+function FoundTable({ found }: { readonly found: readonly Found[] }) {
+  return (
+    <div class="table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Kind</th>
+            <th scope="col">Name</th>
+            <th scope="col">Id</th>
+            <th scope="col">Told last by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.map(({ kind, name, id, node }) => (
+            <tr key={`${kind} ${id} ${name}`}>
+              <td>{KINDS[kind]}</td>
+              <td>{name}</td>
+              <td>{id === name ? '' : id}</td>
+              <td>{node === null ? '' : <a href={addressOfKey(node)}>{node}</a>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,243 @@
+import type { Logger } from 'pino';
+import { setsOfEntries } from '../../../packages/policy/policy-reading.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
+import { DAY_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
+import { runEvery, runTogether } from '../../../packages/process/loops.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import type { DashboardProgress } from '../../../schemas/reports/dashboard.ts';
+import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
+import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import { readReportingNodes } from '../../fleet-status/reporting-nodes.ts';
+import { Fleet } from './fleet.ts';
+import { followedFrom, followTopic, oldestMs, type ReadingNeeds, readBackAll } from './follow-log.ts';
+import { PROJECT, PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
+import { Projector } from './projector.ts';
+import type { ActivityRow } from './rows.ts';
+import type { ProjectedLog } from './standing.ts';
+import { Standing } from './standing.ts';
+import { Store } from './store.ts';
+import { openTables } from './tables.ts';
+
+/** Somebody looks: what comes is shown within a second. */
+const FLUSH_MS = 1_000;
+const POLICIES_MS = 15_000;
+const STATUS_MS = 30_000;
+const PRUNE_MS = MINUTE_MS;
+const HISTORY_IDLE_MS = MINUTE_MS;
+
+export interface ProjectionSettings {
+  readonly from: ProjectedLog;
+  readonly roots: TrustRoots | null;
+  /** The file. */
+  readonly path: string;
+  readonly historyMs: number;
+  readonly mostBytes: number;
+  readonly logger: Logger;
+  readonly sources: { readonly now: () => number; readonly wait: Sleep };
+}
+
+/** So many lines of activity and names are a fraction of the space that a projection may have. */
+const MOST_ACTIVITY = 500_000;
+const MOST_NAMES = 500_000;
+
+const NO_POLICIES = setsOfEntries([]).node;
+
+/** What is told as it happens. */
+export interface News {
+  readonly onActivity: (rows: readonly ActivityRow[]) => void;
+}
+
+/** Follows a log into tables of its own, the newest first, and the past behind it. */
+export class Projection implements Disposable {
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly #settings: ProjectionSettings;
+  readonly #projector: Projector;
+  readonly #reading: ReadingNeeds;
+  readonly #caughtUp = new Set<ProjectedTopic>();
+  /** Before them there is nothing to read. */
+  readonly #oldestMs = new Map<ProjectedTopic, number>();
+  readonly #startedMs: number;
+  readonly #readers = new Set<News>();
+  readonly #standing: Standing;
+  #told: { readonly atMs: number; readonly nodes: FleetNodes } | null = null;
+
+  /** Throws `STATE_UNREADABLE` or `STATE_UNWRITABLE`. */
+  constructor(settings: ProjectionSettings) {
+    const { from, path, historyMs, mostBytes, sources } = settings;
+    const { db } = openTables(path, from.name);
+    this.#settings = settings;
+    this.store = new Store(db, {
+      historyMs,
+      mostBytes,
+      mostActivity: MOST_ACTIVITY,
+      mostNames: MOST_NAMES,
+    });
+    this.fleet = new Fleet(db, NO_POLICIES);
+    this.#projector = new Projector({
+      store: this.store,
+      fleet: this.fleet,
+      onActivity: (rows) => {
+        for (const { onActivity } of this.#readers) onActivity(rows);
+      },
+    });
+    this.#reading = {
+      log: from.log,
+      store: this.store,
+      projector: this.#projector,
+      now: sources.now,
+    };
+    this.#standing = new Standing({
+      ...settings,
+      fleet: this.fleet,
+      nodes: () => this.nodes(),
+      beforeOtherPolicies: () => this.#projector.flush(),
+    });
+    this.#startedMs = this.#now();
+  }
+
+  /** Follows until `signal` aborts. Rejects with what no retry mends. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { wait: sleep } = this.#settings.sources;
+    this.store.prune(this.#now());
+    await this.#standing.readPolicies(signal);
+    const every = (ms: number, work: () => Promise<void> | void) => (ending: AbortSignal) =>
+      runEvery(ms, work, { sleep, signal: ending });
+    await runTogether(
+      [
+        ...PROJECTED_TOPICS.map((topic) => (ending: AbortSignal) => this.#follow(topic, ending)),
+        every(FLUSH_MS, () => this.#projector.flush()),
+        every(POLICIES_MS, () => this.#standing.readPolicies(signal)),
+        every(STATUS_MS, () => this.#readStatus(signal)),
+        every(PRUNE_MS, () => this.#prune()),
+        (ending) => this.#recallNodes(ending),
+        (ending) => this.#readHistory(ending),
+      ],
+      signal,
+    ).catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+    this.#projector.flush();
+  }
+
+  /** Every node, by the functions of `fleetgc nodes`; made at most once a second. */
+  nodes(): FleetNodes {
+    const nowMs = this.#now();
+    if (this.#told === null || nowMs - this.#told.atMs >= FLUSH_MS)
+      this.#told = { atMs: nowMs, nodes: this.fleet.told(nowMs) };
+    return this.#told.nodes;
+  }
+
+  get policies(): PolicySet {
+    return this.fleet.policies;
+  }
+
+  /** As `fleetgc status` told it last; `null` before, and of an archive. */
+  get status(): FleetStatus | null {
+    return this.#standing.status;
+  }
+
+  progress(): DashboardProgress {
+    const nowMs = this.#now();
+    return {
+      nowMs,
+      isCaughtUp: PROJECTED_TOPICS.every((topic) => this.#caughtUp.has(topic)),
+      nodes: this.fleet.size,
+      unreadable: this.#projector.unreadable,
+      problem: this.#standing.problem,
+      topics: PROJECTED_TOPICS.map((topic) => ({
+        topic: TOPICS[topic].name,
+        sinceMs: this.knownSinceMs(topic),
+        wantedSinceMs: this.#wantedSinceMs(topic, nowMs),
+      })),
+    };
+  }
+
+  /** Since when nothing of a topic is missing; `null` where nothing is sure yet. */
+  knownSinceMs(topic: ProjectedTopic): number | null {
+    return this.#caughtUp.has(topic) ? (this.store.covered(topic).at(-1)?.fromMs ?? null) : null;
+  }
+
+  subscribe(news: News): Disposable {
+    this.#readers.add(news);
+    return { [Symbol.dispose]: () => void this.#readers.delete(news) };
+  }
+
+  [Symbol.dispose](): void {
+    this.store[Symbol.dispose]();
+  }
+
+  /** An archive stands still: its time is that of its last record. */
+  #now(): number {
+    const { from, sources } = this.#settings;
+    return from.kind === 'archive' ? from.endMs : sources.now();
+  }
+
+  async #follow(topic: ProjectedTopic, signal: AbortSignal): Promise<void> {
+    const onCaughtUp = (): void => void this.#caughtUp.add(topic);
+    if (this.#settings.from.kind === 'archive') return onCaughtUp();
+    const fromMs = followedFrom(topic, this.store, this.#now());
+    await followTopic(topic, this.#reading, { fromMs, onCaughtUp }, signal);
+  }
+
+  /** Nodes that fell silent before this began are not heard again: they are looked for as `fleetgc nodes` does. */
+  async #recallNodes(signal: AbortSignal): Promise<void> {
+    const { from, sources } = this.#settings;
+    while (!signal.aborted && !this.#caughtUp.has('diskStats')) await sources.wait(FLUSH_MS, signal);
+    if (signal.aborted) return;
+    const { nodes, unreadable } = await readReportingNodes(
+      {
+        log: from.log,
+        nowMs: this.#now(),
+        onProgress: () => undefined,
+        isKnown: (key) => this.fleet.has(key),
+      },
+      signal,
+    );
+    this.fleet.unreadable += unreadable;
+    for (const node of nodes.values()) {
+      this.fleet.recalled(node);
+      const { stats, track, offset } = node;
+      this.#projector.put(PROJECT.diskStats(stats, { timestampMs: track.last.loggedAtMs, offset }));
+    }
+  }
+
+  async #readHistory(signal: AbortSignal): Promise<void> {
+    const { wait } = this.#settings.sources;
+    for (const topic of PROJECTED_TOPICS)
+      this.#oldestMs.set(topic, (await oldestMs(topic, this.#reading, signal)) ?? this.#startedMs);
+    const rangeOf = (topic: ProjectedTopic) => ({
+      sinceMs: this.#wantedSinceMs(topic, this.#now()),
+      beforeMs: this.#startedMs + 1,
+    });
+    while (!signal.aborted) {
+      const topics = PROJECTED_TOPICS.filter((topic) => this.#caughtUp.has(topic));
+      const isMore = await readBackAll(topics, this.#reading, rangeOf, signal);
+      if (!isMore) await wait(topics.length < PROJECTED_TOPICS.length ? FLUSH_MS : HISTORY_IDLE_MS, signal);
+    }
+  }
+
+  /** What the log has deleted, or never had, is not looked for. */
+  #wantedSinceMs(topic: ProjectedTopic, nowMs: number): number {
+    const { from, historyMs } = this.#settings;
+    const { retentionMs } = TOPICS[topic];
+    const keptMs = from.kind === 'archive' ? historyMs : retentionMs;
+    return Math.max(
+      nowMs - Math.min(historyMs, keptMs),
+      this.store.keepsSinceMs(topic),
+      this.#oldestMs.get(topic) ?? 0,
+    );
+  }
+
+  async #readStatus(signal: AbortSignal): Promise<void> {
+    if (this.#caughtUp.has('diskStats')) await this.#standing.readStatus(this.#now(), signal);
+  }
+
+  #prune(): void {
+    const nowMs = this.#now();
+    this.store.prune(nowMs);
+    this.fleet.forgetBefore(nowMs - DAY_MS);
+  }
+}

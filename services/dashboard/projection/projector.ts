@@ -1,0 +1,87 @@
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import type { Fleet } from './fleet.ts';
+import { PROJECT, type ProjectedTopic } from './project.ts';
+import type { ActivityRow, Row } from './rows.ts';
+import type { Read, Store } from './store.ts';
+
+/** So many rows are written at once. */
+const ROWS_AT_ONCE = 2_000;
+/** Statistics carry two hours of the past: the curve of a node is stored this often, and its newest part is in them. */
+export const CURVE_EVERY_MS = 30 * MINUTE_MS;
+const MOST_REMEMBERED = 500_000;
+
+export interface ProjectorNeeds {
+  readonly store: Store;
+  readonly fleet: Fleet;
+  /** What was written of what is new. */
+  readonly onActivity: (rows: readonly ActivityRow[]) => void;
+}
+
+/** Takes records of the log into the store, and leaves out what it has just written. */
+export class Projector {
+  readonly #needs: ProjectorNeeds;
+  #rows: Row[] = [];
+  #news: ActivityRow[] = [];
+  /** By what was written, the time that it was written with. */
+  readonly #written = new Map<string, number>();
+  /** Records that are no events of their topics. */
+  unreadable = 0;
+
+  constructor(needs: ProjectorNeeds) {
+    this.#needs = needs;
+  }
+
+  /** `isNew`: it lies after everything that was there at the start. */
+  take(topic: ProjectedTopic, record: LogRecord, isNew: boolean): void {
+    const parsed = parseRecord(topic, record);
+    if (!parsed.ok) {
+      this.unreadable += 1;
+      if (topic === 'diskStats') this.#needs.fleet.unreadable += 1;
+      return;
+    }
+    const hasCurve =
+      topic !== 'diskStats' ||
+      !isNew ||
+      this.#isDue(`curve ${record.key}`, Math.floor(record.timestampMs / CURVE_EVERY_MS));
+    for (const row of rowsOf(topic, parsed.event, record))
+      if (hasCurve || row.table !== 'disks') this.#add(row, isNew);
+    if (this.#rows.length >= ROWS_AT_ONCE) this.flush();
+  }
+
+  /** Rows of what somebody else has read. */
+  put(rows: readonly Row[]): void {
+    this.#rows.push(...rows);
+  }
+
+  /** Writes down what was taken, and that it was read. */
+  flush(read: readonly Read[] = []): void {
+    const [rows, news] = [this.#rows, this.#news];
+    [this.#rows, this.#news] = [[], []];
+    if (rows.length > 0 || read.length > 0) this.#needs.store.apply(rows, read);
+    if (news.length > 0) this.#needs.onActivity(news);
+  }
+
+  #add(row: Row, isNew: boolean): void {
+    if (row.table === 'nodes') this.#needs.fleet.heard(row.stats, row.atMs);
+    if (row.table === 'names' && !this.#isDue(`${row.kind} ${row.id} ${row.name}`, row.seen)) return;
+    if (row.table === 'activity' && isNew) this.#news.push(row);
+    this.#rows.push(row);
+  }
+
+  #isDue(what: string, at: number): boolean {
+    const before = this.#written.get(what);
+    if (before !== undefined && before >= at) return false;
+    if (this.#written.size >= MOST_REMEMBERED) this.#written.clear();
+    this.#written.set(what, at);
+    return true;
+  }
+}
+
+const rowsOf = <Topic extends TopicId & ProjectedTopic>(
+  topic: Topic,
+  event: EventOf<Topic>,
+  record: LogRecord,
+): readonly Row[] => PROJECT[topic](event, record);

@@ -1,0 +1,86 @@
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
+import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
+import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
+
+/** So long one point of a disk's curve stands for. */
+export const SPAN_MS = 600_000;
+/** So exactly a name tells when it was seen last. */
+export const SEEN_MS = 3_600_000;
+
+/** Where a record lies, and since when by the log's clock. */
+interface Logged {
+  readonly atMs: number;
+  readonly offset: bigint;
+}
+
+/** The newest disk statistics of a node. */
+export interface NodeRow extends Logged {
+  readonly table: 'nodes';
+  readonly node: string;
+  readonly stats: DiskStats;
+}
+
+/** The least and the most that was used of a filesystem in one span, in thousandths of its capacity. */
+export interface DiskRow {
+  readonly table: 'disks';
+  readonly node: string;
+  readonly filesystem: FilesystemName;
+  /** Epoch milliseconds over `SPAN_MS`, rounded down. */
+  readonly span: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** An object that went, as its result says. */
+export interface RemovalRow {
+  readonly table: 'removals';
+  /** Of the result. */
+  readonly id: string;
+  readonly atMs: number;
+  readonly node: string;
+  readonly kind: ObjectKind;
+  readonly object: string;
+  readonly rule: string;
+  /** `null` where nobody could measure it. */
+  readonly freedBytes: bigint | null;
+  /** What the plan counted it with; `null` where nobody did. */
+  readonly estimatedBytes: bigint | null;
+}
+
+/** A line of what was decided and done. */
+export interface ActivityRow {
+  readonly table: 'activity';
+  /** Of the event. */
+  readonly id: string;
+  readonly atMs: number;
+  readonly node: string;
+  readonly what: ActivityKind;
+  /** In words, as far as the event says it itself. */
+  readonly text: string;
+  readonly rule: string | null;
+  readonly kind: ObjectKind | null;
+  readonly object: string | null;
+}
+
+/** A name that a node listed, and the node that listed it last. */
+export interface NameRow {
+  readonly table: 'names';
+  readonly kind: 'image' | 'pod';
+  readonly id: string;
+  readonly name: string;
+  /** Epoch milliseconds over `SEEN_MS`, rounded down. */
+  readonly seen: number;
+  readonly node: string;
+}
+
+/** The newest complete inventory of a node, by where it lies. */
+export interface InventoryRow extends Logged {
+  readonly table: 'inventories';
+  readonly node: string;
+  readonly partition: number;
+}
+
+export type Row = NodeRow | DiskRow | RemovalRow | ActivityRow | NameRow | InventoryRow;
+export type TableName = Row['table'];
+export type RowOf<Table extends TableName> = Extract<Row, { readonly table: Table }>;

@@ -1,0 +1,84 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type Span, withSpan } from './coverage.ts';
+import { PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
+import { type Kept, prune, type StoreBounds } from './prune.ts';
+import type { Row } from './rows.ts';
+import { RowWriter } from './written-rows.ts';
+
+/** What was read of a topic. */
+export interface Read {
+  readonly topic: ProjectedTopic;
+  readonly span: Span;
+}
+
+/** The projection on disk: rows go in, in any order and however often, and readers look at it. */
+export class Store implements Disposable {
+  /** For reading alone. */
+  readonly db: DatabaseSync;
+  readonly #writer: RowWriter;
+  readonly #bounds: StoreBounds;
+  readonly #covered: Map<ProjectedTopic, readonly Span[]>;
+  #kept: Kept = { sinceMs: 0, activitySinceMs: 0 };
+
+  constructor(db: DatabaseSync, bounds: StoreBounds) {
+    this.db = db;
+    this.#bounds = bounds;
+    this.#writer = new RowWriter(db);
+    this.#covered = new Map(PROJECTED_TOPICS.map((topic) => [topic, coveredOf(db, topic)]));
+  }
+
+  covered(topic: ProjectedTopic): readonly Span[] {
+    return this.#covered.get(topic) ?? [];
+  }
+
+  /** What is older of it would go at once. */
+  keepsSinceMs(topic: ProjectedTopic): number {
+    return topic === 'decisions' ? this.#kept.activitySinceMs : this.#kept.sinceMs;
+  }
+
+  /** All of it or nothing; what was read counts only with its rows. */
+  apply(rows: readonly Row[], read: readonly Read[] = []): void {
+    this.#transact(() => {
+      for (const row of rows) this.#writer.write(row);
+      for (const { topic, span } of read) this.#cover(topic, span);
+    });
+    for (const { topic } of read) this.#covered.set(topic, coveredOf(this.db, topic));
+  }
+
+  /** Lets go of what is too old, and of the oldest where there is too much. */
+  prune(nowMs: number): void {
+    this.#transact(() => {
+      this.#kept = prune(this.db, this.#bounds, nowMs);
+    });
+    for (const topic of PROJECTED_TOPICS) this.#covered.set(topic, coveredOf(this.db, topic));
+  }
+
+  [Symbol.dispose](): void {
+    this.db.close();
+  }
+
+  #cover(topic: ProjectedTopic, span: Span): void {
+    const covered = withSpan(coveredOf(this.db, topic), span);
+    this.db.prepare('DELETE FROM covered WHERE topic = ?').run(topic);
+    const insert = this.db.prepare('INSERT INTO covered VALUES (?, ?, ?)');
+    for (const { fromMs, toMs } of covered) insert.run(topic, fromMs, toMs);
+  }
+
+  #transact(work: () => void): void {
+    this.db.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.db.exec('COMMIT');
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec('ROLLBACK');
+      this.#writer.forget();
+      throw error;
+    }
+  }
+}
+
+const coveredOf = (db: DatabaseSync, topic: ProjectedTopic): readonly Span[] =>
+  db
+    .prepare('SELECT from_ms, to_ms FROM covered WHERE topic = ? ORDER BY from_ms')
+    .all(topic)
+    .map(({ from_ms, to_ms }) => ({ fromMs: Number(from_ms), toMs: Number(to_ms) }));

@@ -1,0 +1,107 @@
+import { rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+
+/** Marks the file as ours ("FGCD"). */
+const APPLICATION_ID = 0x46474344;
+/** Of the tables and of what is projected into them. Another one is made anew from the log. */
+export const PROJECTION_VERSION = 1;
+
+/** Nodes are named by a number in the table that has the most rows. */
+const TABLES = `
+  CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE covered (
+    topic TEXT NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,
+    PRIMARY KEY (topic, from_ms)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE node_numbers (number INTEGER PRIMARY KEY, node TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE nodes (
+    node TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL, stats BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE inventories (
+    node TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL, partition INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE disks (
+    number INTEGER NOT NULL, span INTEGER NOT NULL, filesystem TEXT NOT NULL,
+    least INTEGER NOT NULL, most INTEGER NOT NULL,
+    PRIMARY KEY (number, span, filesystem)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE removals (
+    id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
+    rule TEXT NOT NULL, freed_bytes INTEGER, estimated_bytes INTEGER
+  ) STRICT;
+  CREATE INDEX removals_by_time ON removals (at_ms);
+  CREATE INDEX removals_by_node ON removals (node, at_ms);
+  CREATE TABLE activity (
+    id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, node TEXT NOT NULL, what TEXT NOT NULL, text TEXT NOT NULL,
+    rule TEXT, kind TEXT, object TEXT
+  ) STRICT;
+  CREATE INDEX activity_by_time ON activity (at_ms, id);
+  CREATE INDEX activity_by_node ON activity (node, at_ms, id);
+  CREATE TABLE names (
+    kind TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, seen INTEGER NOT NULL, node TEXT NOT NULL,
+    PRIMARY KEY (kind, id, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX names_by_age ON names (seen);
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${PROJECTION_VERSION};
+`;
+
+/** What was opened: `isNew` where nothing of the log is in it. */
+export interface OpenedTables {
+  readonly db: DatabaseSync;
+  readonly isNew: boolean;
+}
+
+/**
+ * Opens the projection of a log, or makes it anew where there is none, where it is of another version, or of another log. Throws
+ * `STATE_UNREADABLE` for a file that is something else, and `STATE_UNWRITABLE`.
+ */
+export function openTables(path: string, logName: string): OpenedTables {
+  const db = openedOwn(path);
+  if (isOf(db, logName)) return { db, isNew: false };
+  db.close();
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+  const made = openedOwn(path);
+  made.exec(TABLES);
+  made.prepare('INSERT INTO about VALUES (?, ?)').run('log', logName);
+  return { db: made, isNew: true };
+}
+
+/** What is lost with the power is read from the log again; the file stays whole. */
+function openedOwn(path: string): DatabaseSync {
+  try {
+    const db = new DatabaseSync(path, { timeout: 1_000 });
+    if (!isOwnOrEmpty(db)) {
+      db.close();
+      throw new FleetGcError(
+        'STATE_UNREADABLE',
+        `${path} is an SQLite database of something else. Nothing was written to it; name another file with --projection.`,
+      );
+    }
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;');
+    return db;
+  } catch (cause) {
+    if (cause instanceof FleetGcError) throw cause;
+    const text = cause instanceof Error ? cause.message : String(cause);
+    throw new FleetGcError(
+      'STATE_UNWRITABLE',
+      `the projection ${path} cannot be opened (${text}): name a file that this user may write with --projection; it can be deleted at any time, and is then made anew`,
+      { cause },
+    );
+  }
+}
+
+const pragma = (db: DatabaseSync, name: string): number =>
+  Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+
+function isOwnOrEmpty(db: DatabaseSync): boolean {
+  const application = pragma(db, 'application_id');
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  return application === APPLICATION_ID || (application === 0 && tables.length === 0);
+}
+
+const isOf = (db: DatabaseSync, logName: string): boolean =>
+  pragma(db, 'application_id') === APPLICATION_ID &&
+  pragma(db, 'user_version') === PROJECTION_VERSION &&
+  db.prepare("SELECT value FROM about WHERE name = 'log'").get()?.value === logName;

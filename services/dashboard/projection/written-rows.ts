@@ -1,0 +1,125 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { zstdCompressSync } from 'node:zlib';
+import type { Row, RowOf, TableName } from './rows.ts';
+
+interface Written<Table extends TableName> {
+  /** Of two rows of one key the newest or the widest stays, so that neither order nor repetition matters. */
+  readonly sql: string;
+  readonly values: (row: RowOf<Table>, numberOf: (node: string) => number) => SQLInputValue[];
+}
+
+const NEWER = (table: string): string =>
+  `WHERE (excluded.at_ms, excluded.offset) > (${table}.at_ms, ${table}.offset)`;
+
+const WRITTEN: { readonly [Table in TableName]: Written<Table> } = {
+  nodes: {
+    sql: `INSERT INTO nodes VALUES (?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
+      SET at_ms = excluded.at_ms, offset = excluded.offset, stats = excluded.stats ${NEWER('nodes')}`,
+    values: ({ node, atMs, offset, stats }) => [node, atMs, offset, zstdCompressSync(JSON.stringify(stats))],
+  },
+  inventories: {
+    sql: `INSERT INTO inventories VALUES (?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
+      SET at_ms = excluded.at_ms, offset = excluded.offset, partition = excluded.partition ${NEWER('inventories')}`,
+    values: ({ node, atMs, offset, partition }) => [node, atMs, offset, partition],
+  },
+  disks: {
+    sql: `INSERT INTO disks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET least = min(least, excluded.least), most = max(most, excluded.most)`,
+    values: ({ node, span, filesystem, least, most }, numberOf) => [
+      numberOf(node),
+      span,
+      filesystem,
+      least,
+      most,
+    ],
+  },
+  removals: {
+    sql: 'INSERT INTO removals VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at_ms = min(at_ms, excluded.at_ms)',
+    values: ({ id, atMs, node, kind, object, rule, freedBytes, estimatedBytes }) => [
+      id,
+      atMs,
+      node,
+      kind,
+      object,
+      rule,
+      freedBytes,
+      estimatedBytes,
+    ],
+  },
+  activity: {
+    sql: 'INSERT INTO activity VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at_ms = min(at_ms, excluded.at_ms)',
+    values: ({ id, atMs, node, what, text, rule, kind, object }) => [
+      id,
+      atMs,
+      node,
+      what,
+      text,
+      rule,
+      kind,
+      object,
+    ],
+  },
+  names: {
+    sql: `INSERT INTO names VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET seen = excluded.seen, node = excluded.node WHERE (excluded.seen, excluded.node) > (names.seen, names.node)`,
+    values: ({ kind, id, name, seen, node }) => [kind, id, name, seen, node],
+  },
+};
+
+/** Writes rows into their tables. */
+export class RowWriter {
+  readonly #statements = new Map<TableName, StatementSync>();
+  readonly #numbers = new Map<string, number>();
+  readonly #db: DatabaseSync;
+  readonly #addNumber: StatementSync;
+  readonly #findNumber: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#addNumber = db.prepare('INSERT INTO node_numbers (node) VALUES (?) ON CONFLICT DO NOTHING');
+    this.#findNumber = db.prepare('SELECT number FROM node_numbers WHERE node = ?');
+  }
+
+  write(row: Row): void {
+    switch (row.table) {
+      case 'nodes':
+        this.#run('nodes', row);
+        break;
+      case 'inventories':
+        this.#run('inventories', row);
+        break;
+      case 'disks':
+        this.#run('disks', row);
+        break;
+      case 'removals':
+        this.#run('removals', row);
+        break;
+      case 'activity':
+        this.#run('activity', row);
+        break;
+      case 'names':
+        this.#run('names', row);
+        break;
+    }
+  }
+
+  /** Numbers of a transaction that came to nothing are not there. */
+  forget(): void {
+    this.#numbers.clear();
+  }
+
+  #run<Table extends TableName>(table: Table, row: RowOf<Table>): void {
+    const statement = this.#statements.get(table) ?? this.#db.prepare(WRITTEN[table].sql);
+    this.#statements.set(table, statement);
+    statement.run(...WRITTEN[table].values(row, (node) => this.#numberOf(node)));
+  }
+
+  #numberOf(node: string): number {
+    const known = this.#numbers.get(node);
+    if (known !== undefined) return known;
+    this.#addNumber.run(node);
+    const number = Number(this.#findNumber.get(node)?.number);
+    this.#numbers.set(node, number);
+    return number;
+  }
+}

@@ -1,0 +1,244 @@
+import { request } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import {
+  DashboardActivity,
+  DashboardFleet,
+  DashboardFreed,
+  DashboardNode,
+  DashboardNodes,
+  DashboardProgress,
+  DashboardSearch,
+  DashboardSession,
+  DashboardStatus,
+} from '../../../schemas/reports/dashboard.ts';
+import { readTokens } from '../../../services/dashboard/access/people.ts';
+import { ROUTES } from '../../../services/dashboard/api/routes.ts';
+import { ownLog } from '../../cli/fleetgc.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { image, inventory } from '../../fixtures/inventory.ts';
+import { objectResult, removed } from '../../fixtures/results.ts';
+import { instant } from '../../fixtures/time.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { caughtUp, type Dashboard, dashboardOf } from './support/dashboard.ts';
+
+const TOKEN = 't'.repeat(40);
+const HOSTILE = '<script>alert(1)</script>"\'&\u202e\u0000';
+
+const takenAt = () => instant({ wallTimeMs: Date.now() });
+
+async function served(): Promise<Dashboard> {
+  const { log } = await ownLog();
+  await log.publish([
+    outgoing(
+      nodeOutput(
+        'diskStats',
+        diskStats({}, { takenAt: takenAt(), nodeLabels: { 'fleetgc.io/pool': HOSTILE } }),
+      ),
+    ),
+    outgoing(
+      nodeOutput(
+        'inventory',
+        inventory({ takenAt: takenAt(), images: [image('image-1', { repoTags: [HOSTILE] })] }),
+      ),
+    ),
+    outgoing(nodeOutput('results', objectResult({ result: removed(10) }))),
+  ]);
+  const dashboard = await dashboardOf(log);
+  await caughtUp(dashboard);
+  return dashboard;
+}
+
+const ANSWERS = {
+  '/api/session': DashboardSession,
+  '/api/progress': DashboardProgress,
+  '/api/fleet': DashboardFleet,
+  '/api/nodes': DashboardNodes,
+  '/api/status': DashboardStatus,
+  '/api/freed?from=0': DashboardFreed,
+  '/api/node?cluster=prod&node=web-1': DashboardNode,
+  '/api/activity': DashboardActivity,
+  '/api/search?q=web': DashboardSearch,
+} as const;
+
+test('every answer is as its schema says, and no route is left out', async () => {
+  const { json } = await served();
+  for (const [path, schema] of Object.entries(ANSWERS)) {
+    const answer = await json(path);
+    expect(schema.parse(answer), path).toEqual(answer);
+  }
+  expect(Object.keys(ANSWERS).map((path) => path.split('?')[0])).toEqual(ROUTES.map(({ path }) => path));
+});
+
+test('a hostile name stays the text that it is', async () => {
+  const { json } = await served();
+  expect(await json('/api/fleet?group=pool')).toMatchObject({ groups: [HOSTILE] });
+  expect(await json('/api/search?q=script')).toMatchObject({ found: [{ kind: 'image', name: HOSTILE }] });
+  expect(await json('/api/activity')).toMatchObject({ activity: [{ what: 'removed', name: HOSTILE }] });
+});
+
+test.each([
+  ['/api/freed', 400],
+  ['/api/freed?from=-1', 400],
+  ['/api/freed?from=1e3', 400],
+  ['/api/freed?from=99999999999999999999', 400],
+  ['/api/nodes?limit=0', 400],
+  ['/api/nodes?limit=1001', 400],
+  ['/api/nodes?after=a', 400],
+  ['/api/nodes?other=1', 400],
+  ['/api/activity?before=1', 400],
+  ['/api/activity?what=everything', 400],
+  ['/api/fleet?group=colour', 400],
+  [`/api/fleet?group=label:${'x'.repeat(400)}`, 400],
+  ['/api/search?q=a', 400],
+  [`/api/search?q=${'a'.repeat(301)}`, 400],
+  ["/api/search?q='%20OR%201=1%20--", 200],
+  ['/api/search?q=%25%25', 200],
+  ['/api/node?cluster=prod&node=..%2f..%2fetc', 400],
+  ['/api/node?cluster=prod&node=nobody', 404],
+  ['/api/none', 404],
+  ['/../../package.json', 404],
+  ['/page.js/..%2f..%2fpackage.json', 404],
+  ['/__proto__', 404],
+  [`/${'x'.repeat(5_000)}`, 400],
+  ['/%zz', 404],
+  ['/fleet', 200],
+  ['/node/prod/web-1', 200],
+  ['/', 200],
+])('%s is answered with %i', async (path, status) => {
+  const { get } = await served();
+  const answer = await get(path);
+  expect(answer.status).toBe(status);
+  expect(await answer.text()).not.toMatch(/at .*\.ts|node_modules|SQLITE/);
+});
+
+test('every answer says that nothing else may be loaded, framed or guessed', async () => {
+  const { get } = await served();
+  for (const path of ['/', '/api/session', '/api/none', '/page.js']) {
+    const { headers } = await get(path);
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(headers.get('content-security-policy')).not.toMatch(/unsafe|data:|\*/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+  }
+});
+
+test('a file that is known is not sent again', async () => {
+  const { get } = await served();
+  const etag = (await get('/page.js')).headers.get('etag') ?? '';
+  expect(etag).not.toBe('');
+  expect((await get('/page.js', { 'if-none-match': etag })).status).toBe(304);
+});
+
+/** With headers that `fetch` does not let anybody set. */
+function statusOf(
+  { address }: Dashboard,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  method = 'GET',
+) {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const asking = request({ ...address, path, method, headers }, (response) => {
+    response.resume();
+    resolve(response.statusCode ?? 0);
+  });
+  asking.on('error', reject);
+  asking.end();
+  return promise;
+}
+
+describe('requests of other pages', () => {
+  test.each([
+    { headers: { host: 'evil.example' } },
+    { headers: { origin: 'https://evil.example' } },
+    { headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' } },
+  ])('get nothing: $headers', async ({ headers }) => {
+    const dashboard = await served();
+    for (const path of ['/', '/api/fleet', '/api/events', '/page.js'])
+      expect(await statusOf(dashboard, path, headers), path).toBe(403);
+  });
+
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('change nothing: %s', async (method) => {
+    const dashboard = await served();
+    expect(await statusOf(dashboard, '/api/fleet', {}, method)).toBe(403);
+    expect(await statusOf(dashboard, '/api/fleet', { origin: dashboard.url }, method)).toBe(405);
+  });
+});
+
+describe('where people sign in', () => {
+  const withTokens = async (): Promise<Dashboard> => {
+    const { log } = await ownLog();
+    return dashboardOf(log, { access: { tokens: readTokens('tokens', `viewer ann ${TOKEN}`) } });
+  };
+
+  test('nobody is told anything before, but the page on which to sign in, and probes', async () => {
+    const { get } = await withTokens();
+    for (const { path } of ROUTES) expect((await get(path)).status, path).toBe(401);
+    expect((await get('/api/events')).status).toBe(401);
+    expect((await get('/api/none')).status).toBe(401);
+    expect((await get('/')).status).toBe(200);
+    expect((await get('/livez')).status).toBe(200);
+  });
+
+  test('a token opens it, by a header or once for a session', async () => {
+    const { get, url } = await withTokens();
+    expect((await get('/api/session', { authorization: `Bearer ${TOKEN}` })).status).toBe(200);
+    const signedIn = await fetch(`${url}/sign-in`, { method: 'POST', body: TOKEN, headers: { origin: url } });
+    expect(signedIn.status).toBe(200);
+    const cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const session = await get('/api/session', { cookie });
+    expect(await session.json()).toEqual({ user: 'ann', role: 'viewer', by: 'token', version: '1.2.3' });
+    const out = await fetch(`${url}/sign-out`, { method: 'POST', headers: { origin: url } });
+    expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
+  });
+
+  test.each([
+    { body: 'wrong', headers: {}, status: 401 },
+    { body: 'x'.repeat(5_000), headers: {}, status: 413 },
+    { body: TOKEN, headers: { 'content-type': 'application/x-www-form-urlencoded' }, status: 415 },
+    { body: TOKEN, headers: { origin: 'https://evil.example' }, status: 403 },
+  ])('$status for a sign-in that is none', async ({ body, headers, status }) => {
+    const { url } = await withTokens();
+    const answer = await fetch(`${url}/sign-in`, {
+      method: 'POST',
+      body,
+      headers: { origin: url, ...headers },
+    });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('set-cookie')).toBeNull();
+  });
+});
+
+test('what is new is told as it happens', async () => {
+  const { log } = await ownLog();
+  const dashboard = await dashboardOf(log);
+  await caughtUp(dashboard);
+  const ending = new AbortController();
+  const events = await fetch(`${dashboard.url}/api/events`, { signal: ending.signal });
+  const heard = { text: '' };
+  void (async () => {
+    for await (const part of events.body ?? []) heard.text += Buffer.from(part).toString('utf8');
+  })().catch(() => undefined);
+  await waitUntil('the first event', 5_000, () => heard.text.includes('event: progress'));
+  await log.publish([
+    outgoing(nodeOutput('diskStats', diskStats({}, { takenAt: takenAt() }))),
+    outgoing(nodeOutput('results', objectResult())),
+  ]);
+  await waitUntil(
+    'what is new',
+    10_000,
+    () => heard.text.includes('event: nodes') && heard.text.includes('event: activity'),
+  );
+  expect(heard.text).toContain('"node":"web-1","used":90');
+  ending.abort();
+});
+
+test('a second process does not take the same file', async () => {
+  const { log, path } = await ownLog();
+  const projection = path.replace('event-log.db', 'projection.db');
+  await dashboardOf(log, { path: projection });
+  await expect(dashboardOf(log, { path: projection, isExpectedToFail: true })).rejects.toMatchObject({
+    code: 'STATE_IN_USE',
+  });
+});

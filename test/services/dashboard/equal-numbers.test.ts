@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import { AuditReport } from '../../../schemas/reports/audit-report.ts';
+import { DashboardFreed, DashboardNodes, DashboardStatus } from '../../../schemas/reports/dashboard.ts';
+import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
+import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import { inProcess, ownLog } from '../../cli/fleetgc.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { inventory } from '../../fixtures/inventory.ts';
+import { objectResult, refusedCommand, removed } from '../../fixtures/results.ts';
+import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { timedLog } from '../audit/support/timed-log.ts';
+import { caughtUp, dashboardOf } from './support/dashboard.ts';
+
+const statsOf = (node: string, atMs: number, over: Parameters<typeof diskStats>[1] = {}): OutgoingRecord =>
+  outgoing(
+    nodeOutput(
+      'diskStats',
+      diskStats({}, { id: `stats-${node}-${atMs}`, node, takenAt: instant({ wallTimeMs: atMs }), ...over }),
+    ),
+  );
+
+test('nodes are those of fleetgc nodes: those that are heard, silent, paused and misspelt', async () => {
+  const { log, path, publishAt } = await timedLog();
+  const nowMs = Date.now();
+  const policy = appliedPolicy({ name: 'default' });
+  await publishAt(nowMs - 10 * HOUR, outgoing({ topic: 'policies', key: 'default', event: policy }));
+  await publishAt(nowMs - 9 * HOUR, statsOf('gone', nowMs - 9 * HOUR));
+  await publishAt(nowMs - 40 * MINUTE, statsOf('brief', nowMs - 40 * MINUTE));
+  for (const [index, agoMs] of [3 * MINUTE, 2 * MINUTE, MINUTE, 1_000].entries())
+    await publishAt(
+      nowMs - agoMs,
+      statsOf('web-1', nowMs - agoMs, { nodeLabels: { disk: 'small' } }),
+      statsOf('twins', nowMs - agoMs, {
+        takenAt: instant({ wallTimeMs: nowMs, bootId: `6f1c2b5e-1111-4222-8333-94444444444${index % 2}` }),
+      }),
+      statsOf('far-1', nowMs - agoMs, { cluster: 'prodd' }),
+      statsOf('early', nowMs - agoMs, { takenAt: instant({ wallTimeMs: nowMs + HOUR }) }),
+    );
+  const ask = async (...args: string[]) => {
+    const { stdout } = await inProcess([...args, '-o', 'json', '--log', 'embedded', '--log-path', path]);
+    return JSON.parse(stdout);
+  };
+  await inProcess([
+    'pause',
+    '--nodes',
+    'web-1',
+    '--reason',
+    'upgrade',
+    '--log',
+    'embedded',
+    '--log-path',
+    path,
+    '--trust',
+    'off',
+  ]);
+  const dashboard = await dashboardOf(log);
+  await caughtUp(dashboard);
+
+  const told = await waitUntil('the silent nodes to be found', 20_000, async () => {
+    const { nodes } = DashboardNodes.parse(await dashboard.json('/api/nodes'));
+    return nodes.length === 6 && nodes;
+  });
+  const { nodes } = FleetNodes.parse(await ask('nodes'));
+  expect(nodes).toHaveLength(6);
+  expect(told).toEqual(nodes);
+  const page = DashboardNodes.parse(await dashboard.json('/api/nodes?limit=4'));
+  const rest = DashboardNodes.parse(await dashboard.json(`/api/nodes?limit=4&after=${page.after}`));
+  expect([...page.nodes, ...rest.nodes]).toEqual(nodes);
+  expect(rest.after).toBeNull();
+
+  const status = await waitUntil('the status', 60_000, async () => {
+    const answer = DashboardStatus.parse(await dashboard.json('/api/status'));
+    return answer.status;
+  });
+  const { problems, nodes: counts, warnings, policies, pauses } = FleetStatus.parse(await ask('status'));
+  expect(status).toMatchObject({ problems, nodes: counts, warnings, policies, pauses });
+});
+
+test('what was freed is what the report counts, for any time', async () => {
+  const { log, path, publishAt } = await timedLog();
+  const nowMs = Date.now();
+  const sizes = [10, null, 300, 7, null, 45];
+  for (const [index, bytes] of sizes.entries()) {
+    const atMs = nowMs - (sizes.length - index) * HOUR;
+    const result = objectResult({
+      id: `result-${index}`,
+      rule: index % 2 === 0 ? 'D11' : 'D10',
+      result: removed(bytes, bytes === null && index > 2 ? 20 : null),
+    });
+    // Any message may lie on the log twice.
+    await publishAt(atMs, outgoing(nodeOutput('results', result)), outgoing(nodeOutput('results', result)));
+    await publishAt(atMs, outgoing(nodeOutput('results', refusedCommand({ id: `refused-${index}` }))));
+  }
+  await publishAt(
+    nowMs - MINUTE,
+    outgoing(nodeOutput('inventory', inventory({ takenAt: instant({ wallTimeMs: nowMs }) }))),
+  );
+  const dashboard = await dashboardOf(log);
+  await caughtUp(dashboard);
+  for (const [fromAgo, toAgo] of [
+    [24, 0],
+    [5.5, 2.5],
+    [4, 1],
+  ] as const) {
+    const [from, to] = [nowMs - fromAgo * HOUR, nowMs - toAgo * HOUR];
+    const { stdout } = await inProcess([
+      ...['audit', 'report', '-o', 'json', '--log', 'embedded', '--log-path', path],
+      ...['--from', new Date(from).toISOString(), '--to', new Date(to).toISOString()],
+    ]);
+    const { bySpan: _spans, byRule, ...sums } = AuditReport.parse(JSON.parse(stdout)).removed;
+    const freed = DashboardFreed.parse(await dashboard.json(`/api/freed?from=${from}&to=${to}`));
+    expect(freed).toMatchObject(sums);
+    expect(freed.byRule.map(({ because: _words, ...rule }) => rule)).toEqual(byRule);
+  }
+});
+
+test('a dashboard that is started again, and one without its file, tell the same', async () => {
+  const { log, path } = await ownLog();
+  await log.publish([statsOf('web-1', Date.now()), outgoing(nodeOutput('results', objectResult()))]);
+  const projection = path.replace('event-log.db', 'projection.db');
+  const asked = async (file: string): Promise<unknown> => {
+    const dashboard = await dashboardOf(log, { path: file });
+    await caughtUp(dashboard);
+    const { nodes } = DashboardNodes.parse(await dashboard.json('/api/nodes'));
+    const told = {
+      nodes,
+      freed: await dashboard.json('/api/freed?from=0'),
+      activity: await dashboard.json('/api/activity'),
+    };
+    await dashboard.stop();
+    return { ...told, freed: { ...DashboardFreed.parse(told.freed), knownSinceMs: null } };
+  };
+  const first = await asked(projection);
+  expect(await asked(projection)).toEqual(first);
+  expect(await asked(path.replace('event-log.db', 'other.db'))).toEqual(first);
+});

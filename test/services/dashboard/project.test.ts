@@ -1,0 +1,310 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { nextGap, type Span, withSpan } from '../../../services/dashboard/projection/coverage.ts';
+import { PROJECT, PROJECTED_TOPICS } from '../../../services/dashboard/projection/project.ts';
+import type { Row } from '../../../services/dashboard/projection/rows.ts';
+import { Store } from '../../../services/dashboard/projection/store.ts';
+import { openTables } from '../../../services/dashboard/projection/tables.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { image, inventory } from '../../fixtures/inventory.ts';
+import { objectResult, pressureUnrelieved, refusedCommand, removed } from '../../fixtures/results.ts';
+import { DAY, HOUR, instant, MINUTE, NOW } from '../../fixtures/time.ts';
+import { recordOf } from '../../support/logs/log-record.ts';
+import { runs } from '../../support/property-runs.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const BOUNDS = { historyMs: 14 * DAY, mostBytes: 2 ** 30, mostActivity: 1_000, mostNames: 1_000 };
+
+function openStore(bounds = BOUNDS): Store {
+  return new Store(openTables(join(temporaryDirectory(), 'projection.db'), 'test').db, bounds);
+}
+
+const at = (minute: number) =>
+  instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: DAY + minute * MINUTE });
+
+function rowsOf(record: LogRecord): readonly Row[] {
+  const topic = PROJECTED_TOPICS.find((each) => each === topicIdOf(record.topic));
+  if (topic === undefined) throw new Error(`nothing is projected of ${record.topic}`);
+  const parsed = parseRecord(topic, record);
+  if (!parsed.ok) throw new Error(parsed.rejection.message);
+  switch (topic) {
+    case 'diskStats':
+      return parsed.event.type === 'fleetgc.node.disk-stats' ? PROJECT.diskStats(parsed.event, record) : [];
+    case 'inventory':
+      return parsed.event.type === 'fleetgc.node.inventory' ? PROJECT.inventory(parsed.event, record) : [];
+    default:
+      return parsed.event.type === 'fleetgc.node.object-result' ||
+        parsed.event.type === 'fleetgc.node.command-result' ||
+        parsed.event.type === 'fleetgc.node.pressure-unrelieved'
+        ? PROJECT.results(parsed.event, record)
+        : [];
+  }
+}
+
+/** A record of what a node may have published in this minute. */
+function recordIn(minute: number, kind: number): LogRecord {
+  const node = `web-${kind % 2}`;
+  const place = { offset: BigInt(minute), timestampMs: NOW + minute * MINUTE };
+  const available = String((minute * 37 + kind * 11) % 1000);
+  switch (kind % 5) {
+    case 0:
+    case 1:
+      return recordOf(
+        nodeOutput(
+          'diskStats',
+          diskStats(
+            { availableBytes: available },
+            { id: `stats-${minute}-${kind}`, node, takenAt: at(minute) },
+          ),
+        ),
+        place,
+      );
+    case 2:
+      return recordOf(
+        nodeOutput(
+          'inventory',
+          inventory({
+            id: `inventory-${minute}`,
+            node,
+            takenAt: at(minute),
+            images: [image(`image-${minute % 7}`)],
+          }),
+        ),
+        place,
+      );
+    case 3:
+      return recordOf(
+        nodeOutput(
+          'results',
+          objectResult({ id: `result-${minute}`, node, result: removed(minute % 3 === 0 ? null : minute) }),
+        ),
+        place,
+      );
+    default:
+      return recordOf(nodeOutput('results', refusedCommand({ id: `refused-${minute}`, node })), place);
+  }
+}
+
+/** All that is in a projection, but not by which numbers it calls nodes. */
+function contentOf({ db }: Store): unknown {
+  const all = (sql: string) => db.prepare(sql).all();
+  return {
+    nodes: all('SELECT * FROM nodes ORDER BY node'),
+    inventories: all('SELECT * FROM inventories ORDER BY node'),
+    disks: all(
+      'SELECT node, span, filesystem, least, most FROM disks JOIN node_numbers USING (number) ORDER BY node, span, filesystem',
+    ),
+    removals: all('SELECT * FROM removals ORDER BY id'),
+    activity: all('SELECT * FROM activity ORDER BY id'),
+    names: all('SELECT * FROM names ORDER BY kind, id, name'),
+  };
+}
+
+describe('a projection is the same', () => {
+  test('in whatever order its records come, however often, and in whatever portions', () => {
+    const record = fc.tuple(fc.nat(300), fc.nat(9)).map(([minute, kind]) => recordIn(minute, kind));
+    const history = fc.uniqueArray(record, {
+      minLength: 1,
+      maxLength: 25,
+      selector: ({ topic, key, offset }) => `${topic} ${key} ${offset}`,
+    });
+    fc.assert(
+      fc.property(
+        history.chain((records) =>
+          fc.tuple(
+            fc.constant(records),
+            fc.shuffledSubarray([...records, ...records], {
+              minLength: records.length * 2,
+              maxLength: records.length * 2,
+            }),
+            fc.integer({ min: 1, max: 5 }),
+          ),
+        ),
+        ([records, again, portion]) => {
+          using once = openStore();
+          once.apply(records.flatMap(rowsOf));
+          using other = openStore();
+          for (let from = 0; from < again.length; from += portion)
+            other.apply(again.slice(from, from + portion).flatMap(rowsOf));
+          expect(contentOf(other)).toEqual(contentOf(once));
+        },
+      ),
+      runs(60),
+    );
+  });
+
+  test('a failure in the middle leaves nothing of it', () => {
+    using store = openStore();
+    const rows = rowsOf(recordIn(1, 3));
+    const broken: Row = {
+      table: 'names',
+      kind: 'image',
+      id: 'i',
+      name: 'n',
+      seen: Number.NaN,
+      node: 'prod/web-1',
+    };
+    expect(() =>
+      store.apply([...rows, broken], [{ topic: 'results', span: { fromMs: 1, toMs: 2 } }]),
+    ).toThrow();
+    expect(contentOf(store)).toMatchObject({ removals: [], activity: [] });
+    expect(store.covered('results')).toEqual([]);
+  });
+});
+
+test('the curve of a disk is the two hours that its statistics carry, by the clock of the log', () => {
+  const history = {
+    availableBytes: [[DAY - HOUR, '200', '400', '300'] as [number, string, string, string]],
+    inodesFree: [],
+  };
+  const stats = diskStats(
+    { availableBytes: '100' },
+    { takenAt: at(0), history: { nodefs: history, imagefs: history, containerfs: history } },
+  );
+  const rows = PROJECT.diskStats(stats, { timestampMs: NOW + 5_000, offset: 1n }).filter(
+    ({ table }) => table === 'disks',
+  );
+  // One disk under three names is told once.
+  expect(rows).toEqual([
+    {
+      table: 'disks',
+      node: 'prod/web-1',
+      filesystem: 'imagefs',
+      span: (NOW - HOUR) / (10 * MINUTE),
+      least: 600,
+      most: 800,
+    },
+    {
+      table: 'disks',
+      node: 'prod/web-1',
+      filesystem: 'imagefs',
+      span: NOW / (10 * MINUTE),
+      least: 900,
+      most: 900,
+    },
+  ]);
+});
+
+test('what nobody could relieve is told once, whoever says it', () => {
+  const event = pressureUnrelieved();
+  const place = { timestampMs: NOW, offset: 1n };
+  expect(PROJECT.decisions(event, place)).toEqual(PROJECT.results(event, place));
+});
+
+describe('a projection stays within its bounds', () => {
+  test('by age: what is older goes, and counts as not read', () => {
+    using store = openStore({ ...BOUNDS, historyMs: HOUR });
+    store.apply(
+      [...rowsOf(recordIn(0, 3)), ...rowsOf(recordIn(59, 3)), ...rowsOf(recordIn(0, 0))],
+      [{ topic: 'results', span: { fromMs: NOW, toMs: NOW + HOUR } }],
+    );
+    store.prune(NOW + 90 * MINUTE);
+    expect(contentOf(store)).toMatchObject({ removals: [{ id: 'result-59' }] });
+    expect(store.covered('results')).toEqual([{ fromMs: NOW + 30 * MINUTE, toMs: NOW + HOUR }]);
+    expect(store.keepsSinceMs('results')).toBe(NOW + 30 * MINUTE);
+  });
+
+  test('by number: the newest lines stay, and older ones are not asked for again', () => {
+    using store = openStore({ ...BOUNDS, mostActivity: 3 });
+    store.apply([1, 2, 3, 4, 5].flatMap((minute) => rowsOf(recordIn(minute, 4))));
+    store.prune(NOW + HOUR);
+    expect(contentOf(store)).toMatchObject({
+      activity: [3, 4, 5].map((minute) => ({ id: `refused-${minute}` })),
+    });
+    expect(store.keepsSinceMs('decisions')).toBe(NOW + 2 * MINUTE);
+  });
+
+  test('by size: the oldest goes until there is room', () => {
+    using store = openStore({ ...BOUNDS, mostBytes: 300_000 });
+    store.apply(Array.from({ length: 3_000 }, (_, index) => recordIn(index * 6, 3)).flatMap(rowsOf));
+    const nowMs = NOW + 3_000 * 6 * MINUTE;
+    store.prune(nowMs);
+    const left = Number(store.db.prepare('SELECT count(*) AS left FROM removals').get()?.left);
+    expect(left).toBeGreaterThan(5);
+    expect(left).toBeLessThan(2_500);
+    expect(store.keepsSinceMs('results')).toBeGreaterThan(nowMs - BOUNDS.historyMs);
+  });
+});
+
+describe('the file of a projection', () => {
+  const path = () => join(temporaryDirectory(), 'projection.db');
+
+  test.each([
+    { what: 'another log', change: (file: string) => openTables(file, 'another').db.close() },
+    {
+      what: 'another version',
+      change: (file: string) => {
+        const db = new DatabaseSync(file);
+        db.exec('PRAGMA user_version = 9999');
+        db.close();
+      },
+    },
+  ])('of $what is made anew', ({ change }) => {
+    const file = path();
+    openTables(file, 'test').db.close();
+    expect(openTables(file, 'test')).toMatchObject({ isNew: false });
+    change(file);
+    expect(openTables(file, 'test')).toMatchObject({ isNew: true });
+  });
+
+  test('that is something else is left alone', () => {
+    const file = path();
+    const db = new DatabaseSync(file);
+    db.exec('CREATE TABLE mine (value TEXT)');
+    db.close();
+    expect(() => openTables(file, 'test')).toThrow(expect.objectContaining({ code: 'STATE_UNREADABLE' }));
+    expect(new DatabaseSync(file).prepare('SELECT name FROM sqlite_schema').all()).toEqual([
+      { name: 'mine' },
+    ]);
+  });
+});
+
+describe('what was read of a log', () => {
+  const spans = (...pairs: readonly (readonly [number, number])[]): readonly Span[] =>
+    pairs.map(([fromMs, toMs]) => ({ fromMs, toMs }));
+
+  test.each([
+    { covered: spans(), added: [10, 20], merged: spans([10, 20]) },
+    { covered: spans([10, 20]), added: [20, 30], merged: spans([10, 30]) },
+    { covered: spans([10, 20], [40, 50]), added: [15, 45], merged: spans([10, 50]) },
+    { covered: spans([40, 50]), added: [10, 20], merged: spans([10, 20], [40, 50]) },
+    { covered: spans([10, 50]), added: [20, 30], merged: spans([10, 50]) },
+  ] as const)('$covered and $added', ({ covered, added: [fromMs, toMs], merged }) => {
+    expect(withSpan(covered, { fromMs, toMs })).toEqual(merged);
+  });
+
+  test.each([
+    { covered: spans(), gap: { fromMs: 70, toMs: 100 } },
+    { covered: spans([60, 120]), gap: { fromMs: 30, toMs: 60 } },
+    { covered: spans([20, 50], [60, 120]), gap: { fromMs: 50, toMs: 60 } },
+    { covered: spans([10, 120]), gap: { fromMs: 0, toMs: 10 } },
+    { covered: spans([0, 120]), gap: null },
+    { covered: spans([20, 40]), gap: { fromMs: 70, toMs: 100 } },
+  ])('the newest that is missing beside $covered', ({ covered, gap }) => {
+    expect(nextGap(covered, { sinceMs: 0, beforeMs: 100, mostMs: 30 })).toEqual(gap);
+  });
+
+  test('all of it is read, a gap at a time', () => {
+    const span = fc
+      .tuple(fc.nat(500), fc.integer({ min: 1, max: 80 }))
+      .map(([fromMs, length]) => ({ fromMs, toMs: fromMs + length }));
+    fc.assert(
+      fc.property(fc.array(span, { maxLength: 8 }), (read) => {
+        let covered = read.reduce<readonly Span[]>(withSpan, []);
+        const range = { sinceMs: 100, beforeMs: 400, mostMs: 50 };
+        for (let gap = nextGap(covered, range); gap !== null; gap = nextGap(covered, range)) {
+          expect(gap.fromMs).toBeLessThan(gap.toMs);
+          covered = withSpan(covered, gap);
+        }
+        expect(covered.some(({ fromMs, toMs }) => fromMs <= 100 && toMs >= 400)).toBe(true);
+      }),
+      runs(200),
+    );
+  });
+});

@@ -1,0 +1,103 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { onTestFinished } from 'vitest';
+import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { Address } from '../../../../packages/process/options/options.ts';
+import { systemSources } from '../../../../packages/process/system-sources.ts';
+import { DashboardProgress } from '../../../../schemas/reports/dashboard.ts';
+import type { AccessSettings } from '../../../../services/dashboard/access/access.ts';
+import { runDashboard } from '../../../../services/dashboard/main.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { waitUntil } from '../../../support/wait-until.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export interface Dashboard {
+  readonly address: Address;
+  readonly url: string;
+  readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Response>;
+  readonly json: (path: string) => Promise<unknown>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface DashboardOptions {
+  readonly access?: Partial<AccessSettings>;
+  readonly now?: () => number;
+  readonly path?: string;
+  readonly isExpectedToFail?: boolean;
+  /** Where the page was built to; an empty one when not given. */
+  readonly pageDirectory?: string;
+}
+
+/** What a page would be, for tests that look at none. */
+function emptyPage(): string {
+  const directory = mkdtempSync(join(temporaryDirectory(), 'page-'));
+  for (const name of ['index.html', 'page.js', 'page.css', 'icon.svg'])
+    writeFileSync(join(directory, name), `the file ${name}\n`);
+  return directory;
+}
+
+/** A dashboard of this log in this process, on a port that the system gives, that ends with the test. */
+export async function dashboardOf(
+  log: EventLog,
+  {
+    access,
+    now = Date.now,
+    path,
+    isExpectedToFail = false,
+    pageDirectory = emptyPage(),
+  }: DashboardOptions = {},
+): Promise<Dashboard> {
+  const ending = new AbortController();
+  const serving = Promise.withResolvers<Address>();
+  const logger = pino({ level: 'silent' });
+  const ended = runDashboard(
+    {
+      access: {
+        address: { host: '127.0.0.1', port: 0 },
+        tokens: [],
+        trustedProxies: [],
+        userHeader: 'x-forwarded-user',
+        operators: [],
+        publicUrl: null,
+        ...access,
+      },
+      projection: {
+        from: { kind: 'embedded', log, name: 'test' },
+        roots: null,
+        path: path ?? join(temporaryDirectory(), 'projection.db'),
+        historyMs: 14 * DAY_MS,
+        mostBytes: 64 * 1024 * 1024,
+        logger,
+        sources: { now, wait: systemSources.wait },
+      },
+      pageDirectory,
+      version: '1.2.3',
+      logger,
+      onServing: serving.resolve,
+    },
+    ending.signal,
+  );
+  ended.catch(serving.reject);
+  const stop = async (): Promise<void> => {
+    ending.abort();
+    await ended;
+  };
+  if (!isExpectedToFail) onTestFinished(stop);
+  const address = await serving.promise;
+  const url = `http://127.0.0.1:${address.port}`;
+  const get = (asked: string, headers = {}): Promise<Response> => fetch(`${url}${asked}`, { headers });
+  return { address, url, get, json: async (asked) => (await get(asked)).json(), stop };
+}
+
+/** All that lies on the log is read. */
+export async function caughtUp({ json }: Pick<Dashboard, 'json'>): Promise<void> {
+  await waitUntil('the dashboard to have read the log', 20_000, async () => {
+    const { isCaughtUp, topics } = DashboardProgress.parse(await json('/api/progress'));
+    return (
+      isCaughtUp &&
+      topics.every(({ sinceMs, wantedSinceMs }) => (sinceMs ?? wantedSinceMs + 1) <= wantedSinceMs)
+    );
+  });
+}
