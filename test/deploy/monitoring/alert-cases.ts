@@ -39,6 +39,8 @@ const goesOn = (at: number, series: string): AlertCase => ({
 const lastDecision = (decider: string): string =>
   `fleetgc_last_decision_timestamp_seconds{decider="${decider}",instance="d"}`;
 const LAG = 'fleetgc_consumer_lag_messages{consumer="image-gc",topic="t",partition="1",instance="d"}';
+const build = (instance: string): string =>
+  `fleetgc_build_info{job="j",instance="${instance}",service="decide"}`;
 const NEWEST =
   'fleetgc_consumer_newest_message_timestamp_seconds{consumer="pressure",topic="gc.node.disk-stats"}';
 
@@ -71,9 +73,9 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     quiet: { [NEWEST]: '0+60x2000' },
   },
   FleetgcProcessGone: {
-    at: 40,
-    fires: { 'fleetgc_build_info{job="j",instance="n",service="node"}': '1+0x10 _x60' },
-    quiet: { 'fleetgc_build_info{job="j",instance="n",service="node"}': steady(1) },
+    at: 100,
+    fires: { [build('a')]: '1+0x60 _x60' },
+    quiet: { [build('a')]: '1+0x60 _x60', [build('b')]: '_x60 1+0x60' },
   },
   FleetgcConsumerNotJoined: gauge(10, 'fleetgc_consumer_joined{consumer="node",instance="n"}', 0, 1),
   FleetgcConsumerPaused: gauge(10, 'fleetgc_consumer_paused{consumer="node",instance="n"}', 1, 0),
