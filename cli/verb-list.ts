@@ -198,6 +198,11 @@ export const VERB_GROUPS = [
         'Check this node: runtime, kubelet, event log, rights, clock, keys, policy; changes nothing',
         () => import('./verbs/doctor/node.ts'),
       ),
+      task(
+        'doctor decide',
+        'Check what a decision service needs: event log, rights, clock, keys, policies; changes nothing',
+        () => import('./verbs/doctor/decide.ts'),
+      ),
       service(
         'dashboard',
         'Serve a page for the browser: every node, what is removed now and why, a search',

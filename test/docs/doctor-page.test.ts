@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { CheckOutcome } from '../../schemas/reports/doctor.ts';
+import { DECIDER_CHECKS } from '../../services/doctor/decider/decider-checks.ts';
 import { NODE_CHECKS } from '../../services/doctor/node/node-checks.ts';
 import { CHECK_BOUND_MS } from '../../services/doctor/run-checks.ts';
 import { textOf } from '../deploy/files.ts';
@@ -9,6 +10,10 @@ const page = textOf('docs/operating/doctor.md');
 
 test('the page has each check of a node, in the order in which they are told', () => {
   expect(tableRows(page, 'check').map(([id]) => id)).toEqual(Object.keys(NODE_CHECKS));
+});
+
+test('the page has each check of a decision service', () => {
+  expect(tableRows(page, 'check of services').map(([id]) => id)).toEqual(Object.keys(DECIDER_CHECKS));
 });
 
 test('the page has each outcome, and the bound of a check', () => {

@@ -14,23 +14,32 @@ export interface PolicyFacts extends Pick<StoredPolicies, 'unreadable' | 'lost'>
 
 const UNREADABLE = 'docs/operating/troubleshoot.md#a-record-of-gcpolicies-cannot-be-read says what to do.';
 
-export function policyFinding(facts: Looked<PolicyFacts>): Finding {
-  if (!facts.ok) return problem(facts.error.message, 'Nothing is removed while the policies cannot be read.');
-  const { selection, policies, unreadable, lost, areSignaturesMissing } = facts.value;
-  const unsigned = areSignaturesMissing
-    ? ' (its signature was not looked at: this login may not read gc.policy-versions)'
-    : '';
+/** What makes every node hold; `null` where nothing does. */
+export function unreadableFinding({
+  unreadable,
+  lost,
+}: Pick<StoredPolicies, 'unreadable' | 'lost'>): Finding | null {
   const [first] = unreadable;
   if (first !== undefined)
     return problem(
       `${counted(unreadable.length, 'record')} of gc.policies cannot be read: ${first.message}`,
       UNREADABLE,
     );
-  if (lost.length > 0)
-    return problem(
-      `gc.policies has lost ${lost.join(', ')}, which nobody deleted.`,
-      'Apply it again; until then nodes hold.',
-    );
+  if (lost.length === 0) return null;
+  return problem(
+    `gc.policies has lost ${lost.join(', ')}, which nobody deleted.`,
+    'Apply it again; until then nodes hold.',
+  );
+}
+
+export function policyFinding(facts: Looked<PolicyFacts>): Finding {
+  if (!facts.ok) return problem(facts.error.message, 'Nothing is removed while the policies cannot be read.');
+  const { selection, policies, unreadable, lost, areSignaturesMissing } = facts.value;
+  const unsigned = areSignaturesMissing
+    ? ' (its signature was not looked at: this login may not read gc.policy-versions)'
+    : '';
+  const wrong = unreadableFinding({ unreadable, lost });
+  if (wrong !== null) return wrong;
   switch (selection.kind) {
     case 'paused':
       return warning(

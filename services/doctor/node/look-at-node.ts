@@ -23,6 +23,7 @@ import { looked, lookedNow } from '../finding.ts';
 import type { PodFacts } from '../findings/kubelet.ts';
 import type { DirectoryFacts, StateFacts } from '../findings/machine.ts';
 import type { DiskFacts, RuntimeFacts } from '../findings/runtime.ts';
+import type { LogFacts } from '../log/look-at-log.ts';
 import { lockHolders } from './lock-holders.ts';
 import type { NodeFacts } from './node-facts.ts';
 
@@ -35,10 +36,7 @@ export type LookedAtOptions = NodeOptions &
     readonly log: 'kafka' | 'embedded';
   };
 
-type MachineFacts = Omit<
-  NodeFacts,
-  'version' | 'servers' | 'topics' | 'rights' | 'clock' | 'trust' | 'keys' | 'policy'
->;
+type MachineFacts = Omit<NodeFacts, 'version' | 'policy' | keyof LogFacts>;
 
 /** A look is over before somebody gives up. */
 const CALL_MS = 8_000;

@@ -1,13 +1,6 @@
 import { readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { type Finding, ok, skipped } from '../finding.ts';
-import {
-  clockFinding,
-  eventLogFinding,
-  NOT_REACHED,
-  rightsFinding,
-  topicsFinding,
-} from '../findings/event-log.ts';
 import { kubeletFinding, kubeletSettingsFinding } from '../findings/kubelet.ts';
 import {
   localFileFinding,
@@ -19,7 +12,8 @@ import {
   userFinding,
 } from '../findings/machine.ts';
 import { filesystemsFinding, imageLayersFinding, runtimeFinding } from '../findings/runtime.ts';
-import { keysFinding, policyFinding } from '../findings/steering.ts';
+import { policyFinding } from '../findings/steering.ts';
+import { logChecks, whereReached } from '../log/log-checks.ts';
 import type { Checks } from '../run-checks.ts';
 import type { NodeFacts } from './node-facts.ts';
 
@@ -66,42 +60,9 @@ export const NODE_CHECKS = {
     looksAt: 'the node’s own file',
     look: async ({ localRules, options }) => localFileFinding(options.localFile, await localRules),
   },
-  'event-log': {
-    looksAt: 'whether the event log answers this login',
-    look: async ({ servers }) => eventLogFinding(await servers),
-  },
-  topics: {
-    looksAt: 'the topics and their settings',
-    look: (facts) =>
-      whereReached(facts, async () => topicsFinding(await facts.topics, await knownRights(facts.rights))),
-  },
-  rights: {
-    looksAt: 'what this login may do with topics',
-    look: (facts) => whereReached(facts, async () => rightsFinding('node', await facts.rights)),
-  },
-  clock: {
-    looksAt: 'the clock of this machine',
-    look: (facts) => whereReached(facts, async () => clockFinding(await facts.clock)),
-  },
-  keys: { looksAt: 'signatures, roots and keys', look: keys },
+  ...logChecks('node'),
   policy: { looksAt: 'which policy or pause holds for this node', look: policy },
 } as const satisfies Checks<string, NodeFacts>;
-
-const whereReached = async (
-  { servers }: Pick<NodeFacts, 'servers'>,
-  look: () => Promise<Finding>,
-): Promise<Finding> => ((await servers).ok ? await look() : NOT_REACHED);
-
-async function knownRights(rights: NodeFacts['rights']) {
-  const found = await rights;
-  return found?.ok ? found.value : null;
-}
-
-async function keys(facts: NodeFacts): Promise<Finding> {
-  const trust = await facts.trust;
-  if (!trust.ok || trust.value === 'off') return keysFinding(trust, null);
-  return await whereReached(facts, async () => keysFinding(trust, await facts.keys));
-}
 
 async function policy(facts: NodeFacts): Promise<Finding> {
   const { policy: asked } = facts;

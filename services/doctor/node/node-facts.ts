@@ -1,16 +1,14 @@
-import type { OwnRights } from '../../../packages/event-log/access/own-rights.ts';
-import type { TopicDifference } from '../../../packages/event-log/port.ts';
 import type { LocalFileOption } from '../../node-executor/local/follow-local-rules.ts';
 import type { LocalRules } from '../../node-executor/local/local-file.ts';
 import type { Looked } from '../finding.ts';
-import type { ClockFacts } from '../findings/event-log.ts';
 import type { PodFacts } from '../findings/kubelet.ts';
 import type { DirectoryFacts, LockHolder, NameFacts, StateFacts } from '../findings/machine.ts';
 import type { DiskFacts, RuntimeFacts } from '../findings/runtime.ts';
-import type { KeyFacts, PolicyFacts } from '../findings/steering.ts';
+import type { PolicyFacts } from '../findings/steering.ts';
+import type { LogFacts } from '../log/look-at-log.ts';
 
 /** What somebody sees who looks at a node. All of it is looked at side by side, and once. */
-export interface NodeFacts {
+export interface NodeFacts extends LogFacts {
   /** Which program looks. */
   readonly version: string;
   /** `null` where the system has no users. */
@@ -30,14 +28,6 @@ export interface NodeFacts {
   readonly locks: Looked<readonly LockHolder[]>;
   /** `null`: there is no file. */
   readonly localRules: Promise<LocalRules | null>;
-  readonly servers: Promise<Looked<readonly string[]>>;
-  readonly topics: Promise<Looked<readonly TopicDifference[]>>;
-  /** `null`: the event log has no access rules. */
-  readonly rights: Promise<Looked<OwnRights>> | null;
-  readonly clock: Promise<Looked<ClockFacts>>;
-  readonly trust: Promise<Looked<'off' | 'warn' | 'required'>>;
-  /** `null` where no signatures are looked at. */
-  readonly keys: Promise<Looked<KeyFacts> | null>;
   /** `null` where nobody knows which node this is. */
   readonly policy: Promise<Looked<PolicyFacts>> | null;
   readonly options: NodeSettings;

@@ -14,6 +14,7 @@ import {
   rightsFinding,
   topicsFinding,
 } from '../../../services/doctor/findings/event-log.ts';
+import { policiesFinding, servicesFinding } from '../../../services/doctor/findings/fleet.ts';
 import { kubeletFinding, kubeletSettingsFinding } from '../../../services/doctor/findings/kubelet.ts';
 import {
   localFileFinding,
@@ -672,6 +673,73 @@ describe('what steers the node', () => {
       outcome: 'problem',
       says: /./,
       todo: /Nothing counts/,
+    },
+  ]);
+});
+
+describe('what decision services share', () => {
+  const group = (name: string, members: number) => ({
+    group: `fleetgc-${name}`,
+    members,
+    lag: new Map(),
+    waiting: [],
+  });
+  const policies = (over = {}) =>
+    policiesFinding(seen({ nodes: 1, clusters: 0, pauses: new Map(), unreadable: [], lost: [], ...over }));
+  const paused = new Map([['pause', { ...pauseRecord(), appliedAtMs: NOW }]]);
+  table([
+    {
+      name: 'all run',
+      finding: servicesFinding(seen([group('pressure', 2)])),
+      outcome: 'ok',
+      says: /^members: pressure 2$/,
+    },
+    {
+      name: 'one does not run',
+      finding: servicesFinding(seen([group('pressure', 2), group('image-gc', 0)])),
+      outcome: 'warning',
+      says: /image-gc 0/,
+      todo: /as image-gc: start fleetgc decide/,
+    },
+    {
+      name: 'groups hidden',
+      finding: servicesFinding(failed('LOG_UNAUTHORIZED')),
+      outcome: 'skipped',
+      says: /Nobody knows/,
+    },
+    {
+      name: 'policies',
+      finding: policies(),
+      outcome: 'ok',
+      says: /^1 policy for nodes, 0 for clusters, 0 pauses$/,
+    },
+    {
+      name: 'no policies',
+      finding: policies({ nodes: 0 }),
+      outcome: 'warning',
+      says: /0 policies/,
+      todo: /apply/,
+    },
+    {
+      name: 'a pause',
+      finding: policies({ pauses: paused }),
+      outcome: 'warning',
+      says: /1 pause/,
+      todo: /resume/,
+    },
+    {
+      name: 'an unreadable record',
+      finding: policies({ unreadable: [{ key: 'web', message: 'no JSON', hold: null }] }),
+      outcome: 'problem',
+      says: /no JSON/,
+      todo: /troubleshoot/,
+    },
+    {
+      name: 'policies that nobody can read',
+      finding: policiesFinding(failed('LOG_UNREACHABLE')),
+      outcome: 'problem',
+      says: /./,
+      todo: /Nothing is removed/,
     },
   ]);
 });

@@ -1,5 +1,5 @@
 import type { OwnRights } from '../../../packages/event-log/access/own-rights.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { EventLog, TopicDifference } from '../../../packages/event-log/port.ts';
 import {
   readPoliciesBy,
   readStoredPolicies,
@@ -10,49 +10,70 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { keyProblems } from '../../../packages/trust/key-problems.ts';
 import type { TrustChoice } from '../../../packages/trust/process-trust.ts';
 import { readKeys } from '../../../packages/trust/read-keys.ts';
-import { TOPICS } from '../../../schemas/events/topics.ts';
+import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
-import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import { type Looked, looked } from '../finding.ts';
 import { CLOCK_TOLERANCE_MS, type ClockFacts } from '../findings/event-log.ts';
-import type { NameFacts } from '../findings/machine.ts';
-import type { KeyFacts, PolicyFacts } from '../findings/steering.ts';
-import type { NodeFacts } from './node-facts.ts';
+import type { KeyFacts } from '../findings/steering.ts';
+
+/** Whose login is looked at. */
+export type LookedAtRole = 'node' | 'decider';
 
 /** How the event log is come by. */
 export interface LogAccess {
+  readonly role: LookedAtRole;
   /** Throws what is wrong with the settings, or with the file of an embedded log. */
-  readonly open: () => Promise<Pick<EventLog, 'servers' | 'checkTopics' | 'read'>>;
+  readonly open: () => Promise<OpenLog>;
   /** `null`: the log has no access rules. */
   readonly rights: (() => Promise<OwnRights>) | null;
-  /** As the node itself reads it. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
-  readonly trust: (name: NameFacts) => Promise<TrustChoice>;
+  /** As the process itself reads it. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
+  readonly trust: () => Promise<TrustChoice>;
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
 }
 
-type LogFacts = Pick<NodeFacts, 'servers' | 'topics' | 'rights' | 'clock' | 'trust' | 'keys' | 'policy'>;
-type OpenLog = Awaited<ReturnType<LogAccess['open']>>;
+type OpenLog = Pick<EventLog, 'servers' | 'checkTopics' | 'groups' | 'read'>;
+
+/** What somebody sees who looks at the event log with a login. */
+export interface LogFacts {
+  readonly servers: Promise<Looked<readonly string[]>>;
+  readonly topics: Promise<Looked<readonly TopicDifference[]>>;
+  /** `null`: the event log has no access rules. */
+  readonly rights: Promise<Looked<OwnRights>> | null;
+  readonly clock: Promise<Looked<ClockFacts>>;
+  readonly trust: Promise<Looked<'off' | 'warn' | 'required'>>;
+  /** `null` where no signatures are looked at. */
+  readonly keys: Promise<Looked<KeyFacts> | null>;
+}
+
+/** Looks further at the log that is looked at. */
+export type LookFurther = <T>(look: (log: OpenLog) => Promise<T>) => Promise<Looked<T>>;
+
+interface LookingAtLog {
+  readonly facts: LogFacts;
+  readonly further: LookFurther;
+  readonly policies: () => Promise<Looked<JudgedPolicies>>;
+}
 
 /** Begins to look at the event log; writes nothing there. */
-export function lookAtLog(access: LogAccess, name: Looked<NameFacts>): LogFacts {
+export function lookAtLog(access: LogAccess): LookingAtLog {
   const opened = looked(access.open);
-  const withLog = <T>(look: (log: OpenLog) => Promise<T>): Promise<Looked<T>> =>
-    looked(async () => await look(requireSeen(await opened)));
-  const choice = looked(() => access.trust(requireSeen(name)));
+  const further: LookFurther = (look) => looked(async () => await look(requireSeen(await opened)));
+  const choice = looked(access.trust);
   return {
-    servers: withLog((log) => log.servers()),
-    topics: withLog((log) => log.checkTopics()),
-    rights: access.rights && looked(access.rights),
-    clock: withLog((log) => clockFacts(log, access)),
-    trust: choice.then((found) => (found.ok ? { ok: true, value: found.value.kind } : found)),
-    keys: choice.then((found) =>
-      found.ok && found.value.kind !== 'off' ? withLog(keyFacts(found.value, access)) : null,
-    ),
-    policy: name.ok
-      ? withLog(async (log) => policyFacts(await policiesOf(log, await choice, access), name.value))
-      : null,
+    facts: {
+      servers: further((log) => log.servers()),
+      topics: further((log) => log.checkTopics()),
+      rights: access.rights && looked(access.rights),
+      clock: further((log) => clockFacts(log, access)),
+      trust: choice.then((found) => (found.ok ? { ok: true, value: found.value.kind } : found)),
+      keys: choice.then((found) =>
+        found.ok && found.value.kind !== 'off' ? further(keyFacts(found.value, access)) : null,
+      ),
+    },
+    further,
+    policies: () => further(async (log) => await policiesOf(log, await choice, access)),
   };
 }
 
@@ -61,15 +82,20 @@ function requireSeen<T>(found: Looked<T>): T {
   throw found.error;
 }
 
-/** Those that a node reads; what is on another topic it may not know. */
-const READ_BY_NODES = [TOPICS.observe.name, TOPICS.commands.name, TOPICS.policies.name, TOPICS.keys.name];
+/** Those that each reads, and on which something comes at any time. */
+const CLOCK_TOPICS = {
+  node: [TOPICS.observe.name, TOPICS.commands.name, TOPICS.policies.name, TOPICS.keys.name],
+  decider: [TOPICS.diskStats.name, TOPICS.results.name, TOPICS.policies.name, TOPICS.keys.name],
+} as const satisfies Record<LookedAtRole, readonly TopicName[]>;
 const YOUNG_MS = 10 * MINUTE_MS;
 
 /** A record that is far ahead of this clock, else one that is young by it. */
-async function clockFacts(log: OpenLog, { nowMs, signal }: LogAccess): Promise<ClockFacts> {
+async function clockFacts(log: OpenLog, { role, nowMs, signal }: LogAccess): Promise<ClockFacts> {
   const now = nowMs();
   for (const fromMs of [now + CLOCK_TOLERANCE_MS, now - YOUNG_MS]) {
-    const times = await Promise.all(READ_BY_NODES.map((topic) => firstSince(log, { topic, fromMs, signal })));
+    const times = await Promise.all(
+      CLOCK_TOPICS[role].map((topic) => firstSince(log, { topic, fromMs, signal })),
+    );
     const newestMs = Math.max(...times.flatMap((time) => time ?? []));
     if (Number.isFinite(newestMs)) return { nowMs: now, newestMs };
   }
@@ -77,7 +103,7 @@ async function clockFacts(log: OpenLog, { nowMs, signal }: LogAccess): Promise<C
 }
 
 interface Since {
-  readonly topic: (typeof READ_BY_NODES)[number];
+  readonly topic: TopicName;
   readonly fromMs: number;
   readonly signal: AbortSignal;
 }
@@ -107,7 +133,7 @@ const keyFacts =
     return { problems, keys: stored.ring.keys().length };
   };
 
-interface JudgedPolicies {
+export interface JudgedPolicies {
   readonly stored: StoredPolicies;
   readonly areSignaturesMissing: boolean;
 }
@@ -129,14 +155,3 @@ async function policiesOf(
 
 const rootsOf = (trust: Looked<TrustChoice>): TrustRoots | null =>
   trust.ok && trust.value.kind === 'required' ? trust.value.roots : null;
-
-const policyFacts = (
-  { stored, areSignaturesMissing }: JudgedPolicies,
-  { labels, ...name }: NameFacts,
-): PolicyFacts => ({
-  selection: selectPolicy(stored.sets.node, { ...name, nodeLabels: labels }),
-  policies: stored.sets.node.policies.length,
-  unreadable: stored.unreadable,
-  lost: stored.lost,
-  areSignaturesMissing,
-});

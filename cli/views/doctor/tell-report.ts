@@ -1,0 +1,17 @@
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { DoctorReport } from '../../../schemas/reports/doctor.ts';
+import { formatResult, type OutputFormat } from '../../framework/output.ts';
+import type { VerbContext } from '../../framework/verb.ts';
+import { doctorLines } from './doctor-lines.ts';
+
+/** Prints what was found. Throws `PROBLEM_FOUND` where something is wrong. */
+export async function tellReport(
+  report: DoctorReport,
+  output: OutputFormat,
+  { write }: Pick<VerbContext, 'write'>,
+): Promise<void> {
+  await write(`${formatResult(output, { value: report, lines: doctorLines(report) })}\n`);
+  const problems = report.checks.filter(({ outcome }) => outcome === 'problem').map(({ id }) => id);
+  if (problems.length > 0)
+    throw new FleetGcError('PROBLEM_FOUND', `something is wrong: ${problems.join(', ')}`);
+}
