@@ -4,6 +4,7 @@ import type { StateRole } from '../../../packages/machine/state-lock.ts';
 import type { LockHolder } from '../findings/machine.ts';
 
 const ROLES = ['agent', 'executor'] as const satisfies readonly StateRole[];
+const OWN_PROGRAM = /(^|\/)cli(\/main\.ts|\.mjs)$/;
 const MOST_COMMAND_CHARACTERS = 80;
 
 /**
@@ -44,7 +45,10 @@ function mayHaveOpen(pid: number, file: string): boolean {
 function commandOf(pid: number): string {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    return words.join(' ').trim().slice(0, MOST_COMMAND_CHARACTERS).toWellFormed();
+    // What Node.js gets of it says nothing to anybody.
+    const program = words.findIndex((word) => OWN_PROGRAM.test(word));
+    const told = program === -1 ? words : ['fleetgc', ...words.slice(program + 1)];
+    return told.join(' ').trim().slice(0, MOST_COMMAND_CHARACTERS).toWellFormed();
   } catch {
     return '';
   }
