@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { embeddedLog, readiness } from '../cli/service-options.ts';
 import { startVerb } from '../cli/service-process.ts';
-import { rows, told } from '../docs/told-metrics.ts';
+import { mostSeries, rows, told } from '../docs/told-metrics.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/toolchain/command.ts';
 import { ensurePromtool } from '../support/toolchain/promtool.ts';
 
 const CHECK_MS = 30_000;
-const SERVICES: readonly (readonly string[])[] = [
-  ['decide'],
-  ['simulate-node', '--cluster', 'test', '--node-name', 'node-1'],
-  ['audit', 'archive', '--follow', '--to', 'ARCHIVE'],
+/** With what the page of metrics calls them. */
+const SERVICES: readonly (readonly [called: string, words: readonly string[]])[] = [
+  ['decide', ['decide']],
+  ['node', ['simulate-node', '--cluster', 'test', '--node-name', 'node-1']],
+  ['audit archive', ['audit', 'archive', '--follow', '--to', 'ARCHIVE']],
 ];
 
 /** What promtool has to say of metrics; rejects with it where it is no small matter. */
@@ -23,7 +24,7 @@ async function checkMetrics(text: string): Promise<string> {
   return (await run('sh', ['-c', ...check], { usualMs: CHECK_MS })).output;
 }
 
-test.each(SERVICES)('promtool has nothing to say against the metrics of %s', async (...words) => {
+test.each(SERVICES)('promtool has nothing to say against the metrics of %s', async (called, words) => {
   const directory = join(temporaryDirectory(), 'archive');
   const args = words.map((word) => word.replace('ARCHIVE', directory));
   const running = startVerb(...args, ...(await embeddedLog()));
@@ -34,6 +35,7 @@ test.each(SERVICES)('promtool has nothing to say against the metrics of %s', asy
   expect(text).toContain('# TYPE fleetgc_process_cpu_seconds_total counter');
   expect(await checkMetrics(text)).toBe('');
   expect(untold(text)).toEqual([]);
+  expect(text.match(/^fleetgc_/gm)?.length).toBeLessThanOrEqual(mostSeries.get(called) ?? 0);
   expect(await running.terminate()).toBe(0);
 });
 

@@ -42,3 +42,8 @@ export const told: ReadonlyMap<string, readonly string[]> = new Map(
     return codeIn(of).map((metric) => [`${metric} ${label}`, codeIn(values)] as const);
   }),
 );
+
+/** How many series one process makes at most, by its verb. */
+export const mostSeries: ReadonlyMap<string, number> = new Map(
+  tableRows(page, 'process').map(([verb = '', series = '']) => [verb, Number(series.replaceAll(',', ''))]),
+);
