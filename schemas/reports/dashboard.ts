@@ -144,7 +144,7 @@ export type Activity = z.infer<typeof Activity>;
 export const DashboardActivity = z.object({ activity: z.array(Activity), before: z.string().nullable() });
 export type DashboardActivity = z.infer<typeof DashboardActivity>;
 
-/** When it began, and the least and the most thousandths of it that were used in ten minutes. */
+/** When ten minutes began, and the least and the most thousandths of the disk that were used in them; the last point is now. */
 const DiskPoint = z.tuple([EpochMs, z.int().min(0).max(1000), z.int().min(0).max(1000)]);
 
 export const DashboardNode = z.object({

@@ -11,6 +11,8 @@ const MOST_WAITING_BYTES = 1024 * 1024;
 /** Of one second; a burst of more is looked up. */
 const MOST_LINES = 200;
 const EVERY_MS = 1_000;
+/** What changed while somebody asked for the whole, and was not a reader yet, is told once more: so many seconds of it. */
+const TOLD_AGAIN = 3;
 /** Proxies close what is silent. */
 const BEAT_EVERY = 15;
 
@@ -21,6 +23,7 @@ export class NewsRoom implements Disposable {
   readonly #timer: NodeJS.Timeout;
   readonly #subscription: Disposable;
   #lines: ActivityRow[] = [];
+  #recent: readonly ReadonlySet<string>[] = [];
   #beats = 0;
 
   constructor(projection: Projection) {
@@ -36,6 +39,8 @@ export class NewsRoom implements Disposable {
     response.on('close', () => this.#readers.delete(response));
     response.write('retry: 3000\n\n');
     response.write(eventText('progress', this.#projection.progress()));
+    const recent = new Set(this.#recent.flatMap((keys) => [...keys]));
+    if (recent.size > 0) response.write(eventText('nodes', newsOf(this.#projection.nodesNow(), recent)));
     return true;
   }
 
@@ -51,12 +56,13 @@ export class NewsRoom implements Disposable {
 
   #tell(): void {
     const changed = this.#projection.fleet.takeChanged();
+    this.#recent = [...this.#recent, changed].slice(-TOLD_AGAIN);
     const lines = this.#lines;
     this.#lines = [];
     if (this.#readers.size === 0) return;
     this.#beats += 1;
     const texts = [
-      ...(changed.size > 0 ? [eventText('nodes', newsOf(this.#projection.nodes(), changed))] : []),
+      ...(changed.size > 0 ? [eventText('nodes', newsOf(this.#projection.nodesNow(), changed))] : []),
       ...(lines.length > 0
         ? [
             eventText('activity', {

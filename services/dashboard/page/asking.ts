@@ -26,8 +26,11 @@ export async function ask<Value>(path: string, signal?: AbortSignal): Promise<An
   return { kind: 'refused', status: response.status, problem: told.problem ?? response.statusText };
 }
 
-/** Asks now, and every `everyMs` again while the page is seen; what was answered stays until something else is. */
-export function useAnswer<Value>(path: string, everyMs: number | null): Answered<Value> {
+/**
+ * Asks now, every `everyMs` again while the page is seen, and when `again` is another; what was answered stays until something
+ * else is.
+ */
+export function useAnswer<Value>(path: string, everyMs: number | null, again = 0): Answered<Value> {
   const [answered, setAnswered] = useState<Answered<Value>>({ kind: 'waiting' });
   const asked = useRef('');
   useEffect(() => {
@@ -49,7 +52,7 @@ export function useAnswer<Value>(path: string, everyMs: number | null): Answered
       ending.abort();
       if (timer !== null) clearInterval(timer);
     };
-  }, [path, everyMs]);
+  }, [path, everyMs, again]);
   return answered;
 }
 
@@ -60,18 +63,28 @@ interface NewsOf {
   readonly progress: DashboardProgress;
 }
 
-/** Follows what is new of one kind; whether the stream is open. It opens again by itself. */
+/** Follows what is new of one kind; whether the stream is open. It opens again by itself, and then something may be missing. */
 export function useNews<Name extends keyof NewsOf>(
   name: Name,
   onNews: (news: NewsOf[Name]) => void,
+  onMissing: () => void,
 ): boolean {
   const [isOpen, setOpen] = useState(true);
   const listener = useRef(onNews);
   listener.current = onNews;
+  const missing = useRef(onMissing);
+  missing.current = onMissing;
   useEffect(() => {
     const source = new EventSource('/api/events');
-    source.onopen = () => setOpen(true);
-    source.onerror = () => setOpen(false);
+    let wasBroken = false;
+    source.onopen = () => {
+      setOpen(true);
+      if (wasBroken) missing.current();
+    };
+    source.onerror = () => {
+      setOpen(false);
+      wasBroken = true;
+    };
     source.addEventListener(name, (event) => listener.current(JSON.parse(event.data)));
     return () => source.close();
   }, [name]);

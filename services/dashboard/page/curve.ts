@@ -41,7 +41,10 @@ export function drawCurve(place: HTMLElement, { disks, removals, colours, width 
       width,
       height: HEIGHT,
       scales: { y: { range: [0, 100] } },
-      axes: [axis, { ...axis, values: (_, values) => values.map((value) => `${value} %`) }],
+      axes: [
+        { ...axis, values: timeTexts },
+        { ...axis, values: (_, values) => values.map((value) => `${value} %`) },
+      ],
       series: [
         {},
         ...disks.flatMap(({ filesystem }, index) =>
@@ -59,6 +62,15 @@ export function drawCurve(place: HTMLElement, { disks, removals, colours, width 
     place,
   );
 }
+
+/** In the reader's own form; a tick that begins a day says which. */
+const timeTexts = (_: uPlot, seconds: readonly number[]): string[] =>
+  seconds.map((at, index) => {
+    const time = new Date(at * 1000);
+    const isNewDay = index === 0 || time.getDate() !== new Date((seconds[index - 1] ?? at) * 1000).getDate();
+    const clock = time.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+    return isNewDay ? `${clock}\n${time.toLocaleDateString(undefined, { dateStyle: 'short' })}` : clock;
+  });
 
 const seriesOf = (filesystem: string, stroke: string): uPlot.Series[] => [
   { label: `${filesystem}, most`, stroke, width: 2 },

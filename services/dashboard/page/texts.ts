@@ -13,15 +13,17 @@ export const STATE_TEXT: Readonly<Record<NodeState, string>> = {
 
 export const usedText = (used: number | null): string => (used === null ? 'unknown' : `${used} %`);
 
-/** What was freed, and beside it what nobody could measure. */
-export function freedText(freed: {
-  readonly freedBytes: string;
+/** As it was measured. */
+export const freedText = ({ freedBytes }: { readonly freedBytes: string }): string =>
+  sizeText(BigInt(freedBytes));
+
+/** What nobody could measure, as it was estimated; `null` where all was measured. */
+export function unmeasuredText(freed: {
   readonly unmeasured: number;
   readonly estimatedBytes: string;
-}): string {
-  const measured = sizeText(BigInt(freed.freedBytes));
-  if (freed.unmeasured === 0) return measured;
-  return `${measured}, and about ${sizeText(BigInt(freed.estimatedBytes))} that nobody could measure`;
+}): string | null {
+  if (freed.unmeasured === 0) return null;
+  return `and about ${sizeText(BigInt(freed.estimatedBytes))} that nobody could measure`;
 }
 
 /** In which of five steps of use something is; from the last the disk is nearly full. */

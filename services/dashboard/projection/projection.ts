@@ -124,9 +124,14 @@ export class Projection implements Disposable {
 
   /** Every node, by the functions of `fleetgc nodes`; made at most once a second. */
   nodes(): FleetNodes {
+    const isFresh = this.#told !== null && this.#now() - this.#told.atMs < FLUSH_MS;
+    return isFresh && this.#told !== null ? this.#told.nodes : this.nodesNow();
+  }
+
+  /** The same as it is at this moment. */
+  nodesNow(): FleetNodes {
     const nowMs = this.#now();
-    if (this.#told === null || nowMs - this.#told.atMs >= FLUSH_MS)
-      this.#told = { atMs: nowMs, nodes: this.fleet.told(nowMs) };
+    this.#told = { atMs: nowMs, nodes: this.fleet.told(nowMs) };
     return this.#told.nodes;
   }
 

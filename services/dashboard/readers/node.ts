@@ -7,8 +7,8 @@ import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { DashboardNode } from '../../../schemas/reports/dashboard.ts';
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
-import { diskRows, disksOf } from '../projection/disk-rows.ts';
-import { SPAN_MS } from '../projection/rows.ts';
+import { diskRows, disksOf, readingRows } from '../projection/disk-rows.ts';
+import { type DiskRow, SPAN_MS } from '../projection/rows.ts';
 
 /** More marks than this would cover the curve. */
 const MOST_REMOVALS = 2_000;
@@ -50,9 +50,22 @@ function disksWithPoints({ db, node, stats }: NodeNeeds): DashboardNode['disks']
       (name) =>
         name !== filesystem && stats.filesystems[name]?.device === stats.filesystems[filesystem]?.device,
     ),
-    points: pointsOf([...stored, ...newest].filter((row) => row.filesystem === filesystem)),
+    points: [
+      ...pointsOf([...stored, ...newest].filter((row) => row.filesystem === filesystem)),
+      ...lastPoint(readingRows(key, stats.filesystems, node.heardMs), filesystem, node.heardMs),
+    ],
   }));
 }
+
+/** What it is now ends the curve: a span is dated by its beginning. */
+const lastPoint = (
+  readings: readonly DiskRow[],
+  filesystem: FilesystemName,
+  atMs: number,
+): DashboardNode['disks'][number]['points'] =>
+  readings
+    .filter((row) => row.filesystem === filesystem && atMs % SPAN_MS !== 0)
+    .map(({ least, most }) => [atMs, least, most]);
 
 interface SpanUse {
   readonly span: number;

@@ -1,4 +1,5 @@
 import { busyboxFile } from './busybox.ts';
+import { ensureChromium } from './chromium.ts';
 import { ensureCompose } from './compose.ts';
 import { ensureDocker } from './docker.ts';
 import { ensureApiServerImage } from './images/api-server-image.ts';
@@ -21,12 +22,13 @@ const PREPARE = {
   service: ensureServiceImage,
   compose: ensureCompose,
   promtool: ensurePromtool,
+  chromium: ensureChromium,
   kubectl: ensureKubectl,
   'kube-controller-manager': () => builtKubernetesProgram('kube-controller-manager'),
   'request-cleaner': builtRequestCleaner,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, kubectl, kube-controller-manager and its cleaner of certificate requests. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, kube-controller-manager and its cleaner of certificate requests. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -46,6 +48,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'service',
   'compose',
   'promtool',
+  'chromium',
   'kubectl',
   'kube-controller-manager',
   'request-cleaner',

@@ -9,7 +9,7 @@ import { go } from '../addresses.ts';
 import { useAnswer, useNews } from '../asking.ts';
 import { withNews } from '../fleet-news.ts';
 import { Fact, Shown, Time } from '../parts.tsx';
-import { beginningOf, countText, freedText } from '../texts.ts';
+import { beginningOf, countText, freedText, unmeasuredText } from '../texts.ts';
 import { HeatMap } from './heat-map-canvas.tsx';
 import { NodeList } from './node-list.tsx';
 
@@ -17,20 +17,35 @@ const MINUTE_MS = 60_000;
 
 export function FleetView({ query }: { readonly query: URLSearchParams }) {
   const group = query.get('group') ?? 'cluster';
-  const fleet = useAnswer<DashboardFleet>(`/api/fleet?${new URLSearchParams({ group })}`, 5 * MINUTE_MS);
+  const [again, setAgain] = useState(0);
+  const fleet = useAnswer<DashboardFleet>(
+    `/api/fleet?${new URLSearchParams({ group })}`,
+    5 * MINUTE_MS,
+    again,
+  );
   return (
     <>
       <h1>Fleet</h1>
       <NeedsSomebody />
-      <Shown answered={fleet}>{(value) => <LiveFleet fleet={value} group={group} />}</Shown>
+      <Shown answered={fleet}>
+        {(value) => (
+          <LiveFleet fleet={value} group={group} onMissing={() => setAgain((times) => times + 1)} />
+        )}
+      </Shown>
     </>
   );
 }
 
-function LiveFleet({ fleet, group }: { readonly fleet: DashboardFleet; readonly group: string }) {
+interface LiveFleetProps {
+  readonly fleet: DashboardFleet;
+  readonly group: string;
+  readonly onMissing: () => void;
+}
+
+function LiveFleet({ fleet, group, onMissing }: LiveFleetProps) {
   const [shown, setShown] = useState(fleet);
   useEffect(() => setShown(fleet), [fleet]);
-  const isFollowed = useNews('nodes', (news) => setShown((before) => withNews(before, news)));
+  const isFollowed = useNews('nodes', (news) => setShown((before) => withNews(before, news)), onMissing);
   return (
     <>
       <Facts fleet={shown} />
@@ -86,10 +101,10 @@ function Freed({ name, what }: { readonly name: string; readonly what: 'day' | '
       name={name}
       more={
         <>
-          {countText(objects)} objects
-          {isAll || knownSinceMs === null ? (
-            ''
-          ) : (
+          {[unmeasuredText(freed.value), `${countText(objects)} objects`]
+            .filter((text) => text !== null)
+            .join('; ')}
+          {isAll || knownSinceMs === null ? null : (
             <>
               ; known since <Time ms={knownSinceMs} />
             </>

@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { DashboardFleet } from '../../../../schemas/reports/dashboard.ts';
 import { go, nodeAddress } from '../addresses.ts';
-import { type Colours, layOut, nodeAt, paint } from '../heat-map.ts';
+import { layOut, nodeAt } from '../heat-map.ts';
+import { type Colours, paint } from '../paint-heat-map.ts';
 import { countText, STATE_TEXT, usedText } from '../texts.ts';
 import { themeColours, useTheme } from '../theme.ts';
 

@@ -12,28 +12,43 @@ const MOST_LINES = 300;
 export function LiveView({ query }: { readonly query: URLSearchParams }) {
   const what = query.get('what') ?? '';
   const asked = new URLSearchParams({ limit: '100', ...(isKind(what) && { what }) });
-  const first = useAnswer<DashboardActivity>(`/api/activity?${asked}`, null);
+  const [again, setAgain] = useState(0);
+  const first = useAnswer<DashboardActivity>(`/api/activity?${asked}`, null, again);
   return (
     <>
       <h1>Live</h1>
-      <Shown answered={first}>{({ activity }) => <Stream key={what} first={activity} what={what} />}</Shown>
+      <Shown answered={first}>
+        {({ activity }) => (
+          <Stream key={what} first={activity} what={what} onMissing={() => setAgain((times) => times + 1)} />
+        )}
+      </Shown>
     </>
   );
 }
 
 const isKind = (text: string): text is ActivityKind => Object.hasOwn(ACTIVITY_TEXT, text);
 
-function Stream({ first, what }: { readonly first: readonly Activity[]; readonly what: string }) {
+interface StreamProps {
+  readonly first: readonly Activity[];
+  readonly what: string;
+  readonly onMissing: () => void;
+}
+
+function Stream({ first, what, onMissing }: StreamProps) {
   const [lines, setLines] = useState(first);
   const [waiting, setWaiting] = useState<readonly Activity[]>([]);
   const [isPaused, setPaused] = useState(false);
   const [text, setText] = useState('');
-  useEffect(() => setLines(first), [first]);
-  const isFollowed = useNews('activity', ({ activity }) => {
-    const wanted = activity.filter((line) => what === '' || line.what === what);
-    if (isPaused) setWaiting((before) => newestFirst(before, wanted));
-    else setLines((before) => newestFirst(before, wanted));
-  });
+  useEffect(() => setLines((before) => newestFirst(before, first)), [first]);
+  const isFollowed = useNews(
+    'activity',
+    ({ activity }) => {
+      const wanted = activity.filter((line) => what === '' || line.what === what);
+      if (isPaused) setWaiting((before) => newestFirst(before, wanted));
+      else setLines((before) => newestFirst(before, wanted));
+    },
+    onMissing,
+  );
   const resume = (): void => {
     setLines((before) => newestFirst(before, waiting));
     setWaiting([]);

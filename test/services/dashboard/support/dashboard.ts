@@ -1,5 +1,5 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import type { EventLog } from '../../../../packages/event-log/port.ts';
@@ -24,30 +24,40 @@ export interface Dashboard {
 export interface DashboardOptions {
   readonly access?: Partial<AccessSettings>;
   readonly now?: () => number;
-  readonly path?: string;
-  readonly isExpectedToFail?: boolean;
+  readonly path: string;
   /** Where the page was built to; an empty one when not given. */
   readonly pageDirectory?: string;
 }
 
 /** What a page would be, for tests that look at none. */
-function emptyPage(): string {
-  const directory = mkdtempSync(join(temporaryDirectory(), 'page-'));
+function emptyPage(above: string): string {
+  const directory = mkdtempSync(join(above, 'page-'));
   for (const name of ['index.html', 'page.js', 'page.css', 'icon.svg'])
     writeFileSync(join(directory, name), `the file ${name}\n`);
   return directory;
 }
 
-/** A dashboard of this log in this process, on a port that the system gives, that ends with the test. */
+/** A dashboard of this log in this process that ends with the test. */
 export async function dashboardOf(
+  log: EventLog,
+  options: Partial<DashboardOptions> = {},
+): Promise<Dashboard> {
+  const path = options.path ?? join(temporaryDirectory(), 'projection.db');
+  const dashboard = await startDashboard(log, { ...options, path });
+  onTestFinished(dashboard.stop);
+  return dashboard;
+}
+
+/** The same until it is told to stop, on a port that the system gives. */
+export async function startDashboard(
   log: EventLog,
   {
     access,
     now = Date.now,
     path,
-    isExpectedToFail = false,
-    pageDirectory = emptyPage(),
-  }: DashboardOptions = {},
+
+    pageDirectory = emptyPage(dirname(path)),
+  }: DashboardOptions,
 ): Promise<Dashboard> {
   const ending = new AbortController();
   const serving = Promise.withResolvers<Address>();
@@ -66,7 +76,7 @@ export async function dashboardOf(
       projection: {
         from: { kind: 'embedded', log, name: 'test' },
         roots: null,
-        path: path ?? join(temporaryDirectory(), 'projection.db'),
+        path,
         historyMs: 14 * DAY_MS,
         mostBytes: 64 * 1024 * 1024,
         logger,
@@ -84,7 +94,6 @@ export async function dashboardOf(
     ending.abort();
     await ended;
   };
-  if (!isExpectedToFail) onTestFinished(stop);
   const address = await serving.promise;
   const url = `http://127.0.0.1:${address.port}`;
   const get = (asked: string, headers = {}): Promise<Response> => fetch(`${url}${asked}`, { headers });

@@ -1,0 +1,253 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { readTokens } from '../../../services/dashboard/access/people.ts';
+import { fleetgc, ownLog } from '../../cli/fleetgc.ts';
+import { diskStats } from '../../fixtures/disk-stats.ts';
+import { image, inventory } from '../../fixtures/inventory.ts';
+import { objectResult } from '../../fixtures/results.ts';
+import { instant } from '../../fixtures/time.ts';
+import { outgoing } from '../../support/logs/log-record.ts';
+import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { builtPage, openBrowser, openPage, suiteDirectory, violations } from './support/browser.ts';
+import { caughtUp, dashboardOf } from './support/dashboard.ts';
+
+const POLICY = `
+name: default
+mode: enforce
+imageGCHighThresholdPercent: 85
+imageGCLowThresholdPercent: 80
+evictionHard: {}
+`;
+
+const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>';
+const takenAt = () => instant({ wallTimeMs: Date.now() });
+
+const directory = suiteDirectory();
+let browser: Browser;
+let pageDirectory: string;
+
+beforeAll(async () => {
+  pageDirectory = await builtPage(directory);
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+describe('over the log of a simulated fleet', () => {
+  const processes: ChildProcess[] = [];
+  const log = join(directory, 'fleet.db');
+  let url = '';
+
+  /** As a user starts it; resolves once it has written this. */
+  async function start(args: readonly string[], says: RegExp): Promise<string> {
+    const child = spawn(
+      PROGRAM,
+      [...args, '--log', 'embedded', '--log-path', log, '--http-address', '127.0.0.1:0'],
+      {
+        env: PROGRAM_ENVIRONMENT,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    processes.push(child);
+    const said = { text: '' };
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said.text += text;
+    });
+    return await waitUntil(`${args[0]} to say ${says}`, 60_000, () => says.exec(said.text)?.[1] ?? null);
+  }
+
+  beforeAll(async () => {
+    const policy = join(directory, 'policy.yaml');
+    writeFileSync(policy, POLICY);
+    await fleetgc(['topics', 'create', '--log', 'embedded', '--log-path', log]);
+    await start(['decide'], /(policies in force)/);
+    await start(
+      [
+        'simulate-fleet',
+        '--nodes',
+        '20',
+        '--rate',
+        '10x',
+        '--duration',
+        '4h',
+        '--policy',
+        policy,
+        '--vanished-percent',
+        '0',
+      ],
+      /([1-9]\d*) removed/,
+    );
+    const projection = join(directory, 'projection.db');
+    const port = await start(['dashboard', '--projection', projection], /"port":(\d+)/);
+    url = `http://127.0.0.1:${port}`;
+    await waitUntil('it to be ready', 30_000, async () => (await fetch(`${url}/readyz`)).ok);
+    // What needs somebody is asked for once the nodes are there.
+    await waitUntil(
+      'its status',
+      60_000,
+      async () => !(await (await fetch(`${url}/api/status`)).text()).includes('"status":null'),
+    );
+  });
+  afterAll(async () => {
+    for (const child of processes) {
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    }
+  });
+
+  const text = (shown: string) => (page: Page) => page.getByText(shown).filter({ visible: true }).first();
+  const VIEWS = [
+    { view: 'Fleet', path: '/fleet', shows: text('Freed today') },
+    {
+      view: 'Fleet by policy',
+      path: '/fleet?group=policy',
+      shows: (page: Page) => page.getByRole('img', { name: /Disk use of 20 nodes/ }),
+    },
+    { view: 'Node', path: '/node/simulated/node-00003', shows: text('imageGCHighThresholdPercent') },
+    { view: 'Live', path: '/live', shows: text('removed') },
+    { view: 'Live, filtered', path: '/live?what=commanded', shows: text('a command was sent') },
+    { view: 'Search', path: '/search?q=node-0000', shows: text('10 found') },
+  ];
+
+  describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+    test.each(VIEWS)('$view is whole, and everybody can use it', async ({ path, shows }) => {
+      const { page, complaints } = await openPage(browser, { colorScheme });
+      await page.goto(`${url}${path}`);
+      await shows(page).waitFor();
+      expect(await violations(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test('what is new comes in by itself, and can be held still', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/live`);
+    const first = page.locator('tbody tr').first();
+    const before = await first.textContent();
+    await waitUntil('another first line', 60_000, async () => (await first.textContent()) !== before);
+    await page.getByRole('button', { name: 'Hold still' }).click();
+    const held = await first.textContent();
+    await page.getByRole('button', { name: /Go on \([1-9]\d* new\)/ }).waitFor({ timeout: 600_000 });
+    expect(await first.textContent()).toBe(held);
+    await page.getByRole('button', { name: /Go on/ }).click();
+    await waitUntil('what was held back', 10_000, async () => (await first.textContent()) !== held);
+  });
+
+  test('with the keyboard alone from the fleet to a node and back', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/fleet`);
+    const link = page.locator('tbody a').first();
+    await link.waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('To the content');
+    const name = await link.textContent();
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: `simulated/${name}` }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/node/simulated/${name}`);
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+  });
+
+  test('a stream that breaks is told, and comes back', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/live`);
+    await page.locator('tbody tr').first().waitFor();
+    await page.context().setOffline(true);
+    await page.route('**/api/events', (route) => route.abort());
+    await page.reload().catch(() => undefined);
+    await page.context().setOffline(false);
+    await page.goto(`${url}/live`);
+    await page.getByText('What is new does not come in any more').waitFor();
+    await page.unroute('**/api/events');
+    await page
+      .getByText('What is new does not come in any more')
+      .waitFor({ state: 'detached', timeout: 600_000 });
+  });
+});
+
+test('names that others chose stay text', async () => {
+  const { log } = await ownLog();
+  await log.publish([
+    outgoing(
+      nodeOutput(
+        'diskStats',
+        diskStats({}, { takenAt: takenAt(), nodeLabels: { [`x${HOSTILE}`]: HOSTILE } }),
+      ),
+    ),
+    outgoing(
+      nodeOutput(
+        'inventory',
+        inventory({ takenAt: takenAt(), images: [image('image-1', { repoTags: [HOSTILE] })] }),
+      ),
+    ),
+    outgoing(nodeOutput('results', objectResult())),
+  ]);
+  const dashboard = await dashboardOf(log, { pageDirectory });
+  await caughtUp(dashboard);
+  const { page, complaints } = await openPage(browser);
+  for (const path of ['/fleet', '/live', '/search?q=script', '/node/prod/web-1']) {
+    await page.goto(`${dashboard.url}${path}`);
+    await page.getByRole('table').first().waitFor();
+    expect(await page.locator('main script, main img[src]').count(), path).toBe(0);
+  }
+  await page.goto(`${dashboard.url}/search?q=script`);
+  await page.getByText(HOSTILE).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test('somebody signs in, and out again', async () => {
+  const token = 't'.repeat(40);
+  const { log } = await ownLog();
+  const tokens = readTokens('tokens', `operator ann ${token}`);
+  const dashboard = await dashboardOf(log, { pageDirectory, access: { tokens } });
+  const { page } = await openPage(browser);
+  await page.goto(`${dashboard.url}/fleet`);
+  await page.getByLabel('Your token').fill('x'.repeat(40));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('Nobody has this token.').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.getByLabel('Your token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('ann (operator)').waitFor();
+  expect(await page.evaluate('document.cookie')).toBe('');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Your token').waitFor();
+});
+
+test('ten thousand nodes are there at once, each can be reached, and what is new is shown', async () => {
+  const { log } = await ownLog();
+  const nodes = Array.from({ length: 10_000 }, (_, index) => `node-${String(index).padStart(5, '0')}`);
+  const statsOf = (node: string, availableBytes: string) =>
+    outgoing(
+      nodeOutput(
+        'diskStats',
+        diskStats({ availableBytes }, { id: `stats-${node}-${availableBytes}`, node, takenAt: takenAt() }),
+      ),
+    );
+  for (let from = 0; from < nodes.length; from += 500)
+    await log.publish(
+      nodes
+        .slice(from, from + 500)
+        .map((node, index) => statsOf(node, String(100 + ((from + index) % 90) * 10))),
+    );
+  const dashboard = await dashboardOf(log, { pageDirectory });
+  await caughtUp(dashboard);
+  const { page, complaints } = await openPage(browser);
+  await page.goto(`${dashboard.url}/fleet`);
+  const map = page.getByRole('img', { name: /Disk use of 10,000 nodes/ });
+  await map.waitFor();
+  await page.getByText('10,000 nodes, page 1 of 200').waitFor();
+  await page.getByLabel('Name has').fill('node-09999');
+  await page.getByText('1 nodes, page 1 of 1').waitFor();
+  await log.publish([statsOf('node-09999', '20')]);
+  await page.getByRole('cell', { name: '98 %' }).waitFor({ timeout: 600_000 });
+  await map.click({ position: { x: 5, y: 27 } });
+  await page.getByRole('heading', { name: 'prod/node-00000' }).waitFor();
+  expect(complaints).toEqual([]);
+});
