@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -97,6 +97,18 @@ test('installed in an empty folder it runs', async () => {
     env: environment,
   });
   expect(npx.stdout).toMatch(`fleetgc ${packageJson.version} (`);
+});
+
+test('where its Node.js was left out, and that of the system is too old, it says how to get it', async () => {
+  const old = join(folder, 'old');
+  mkdirSync(old);
+  writeFileSync(join(old, 'node'), '#!/bin/sh\n[ "$1" = --version ] && echo v20.1.0 && exit 0\nexit 1\n', {
+    mode: 0o755,
+  });
+  const env = { ...PROGRAM_ENVIRONMENT, PATH: `${old}:/usr/bin:/bin` };
+  await expect(run(join(empty, 'node_modules/.bin/fleetgc'), ['version'], { env })).rejects.toThrow(
+    'v20.1.0 is too old (needs 22.22 or newer); install fleetgc again without --omit=optional, which brings its own Node.js',
+  );
 });
 
 test('each library in it has its licence named, and its text passed on', () => {

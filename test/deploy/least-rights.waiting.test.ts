@@ -37,14 +37,13 @@ test.runIf(canTakeAway)(
       namespace: 'default',
       containers: { main: 'registry.example/web:1' },
     });
-    // The last that died of a pod that may come back stays.
+    // The last that died of a pod that may come back stays. Which it is nobody knows of two that were created in one millisecond.
     for (let crashes = 0; crashes < 2; crashes += 1) {
       node.kubelet.crashPod(uid);
       await node.kubelet.restartContainers(uid);
     }
-    const dead = [...node.runtime.containers.values()].find(({ state }) => state === 'exited');
-    const log = dead?.logFile ?? 'no container died';
-    writeFileSync(log, 'a line\n', { mode: 0o640 });
+    const dead = [...node.runtime.containers.values()].filter(({ state }) => state === 'exited');
+    for (const { logFile } of dead) writeFileSync(logFile ?? 'it has no log', 'a line\n', { mode: 0o640 });
     for (const directory of [node.podLogsDir, node.containerLogsDir]) chmodSync(directory, 0o700);
     chmodSync(node.endpoint.replace('unix://', ''), 0o600);
     const state = join(temporaryDirectory(), 'state');
@@ -70,14 +69,13 @@ test.runIf(canTakeAway)(
         output += text;
       });
 
-    expect(existsSync(log)).toBe(true);
-    const isThere = () => existsSync(log) || (dead !== undefined && node.runtime.containers.has(dead.id));
-    await waitUntil(
-      `container and log to go (${log})`,
-      BOUND_MS,
-      () => !isThere() || output.includes('fatal'),
-    );
-    expect(isThere(), output).toBe(false);
+    const kept = () =>
+      dead.filter(({ id, logFile }) => node.runtime.containers.has(id) || existsSync(logFile ?? ''));
+    expect(kept()).toHaveLength(2);
+    await waitUntil('one container and its log to go', BOUND_MS, () => {
+      if (kept().length < 2) return true;
+      throw new Error(output);
+    });
     expect(output).not.toMatch(/EACCES|EPERM|permission/i);
   },
 );

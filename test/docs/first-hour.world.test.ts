@@ -15,7 +15,7 @@ import { waitUntil } from '../support/wait-until.ts';
 import { startNewcomer } from './clusters/newcomer.ts';
 import { codeBlocks } from './markdown.ts';
 
-/** The policy of the page lets images grow two minutes old first. */
+/** The policy of the page lets images grow half a minute old first, and an agent looks once a minute. */
 const REMOVED_MS = 300_000;
 const SOON_MS = 60_000;
 const BOUND_MS = patiently(900_000);

@@ -27,6 +27,7 @@ const SECRET_OPTIONS = [
   'kubeletTokenFile',
   'rootKeyFile',
   'signingKeyFile',
+  'tokenFile',
 ];
 /** The same for commands that write a secret to stdout. */
 const SECRET_COMMANDS = ['keyCommand', 'rootKeyCommand', 'signingKeyCommand'];
@@ -272,6 +273,57 @@ describe('who gives a secret where it does not belong does not find it in the an
     const ended = await inProcess(['status', '--config', config, '--kafka-brokers', '127.0.0.1:9']);
     expect(ended.exitCode).toBe(2);
     expectNone(`${ended.stdout}${ended.stderr}`, [given]);
+  });
+});
+
+describe('who may look at the dashboard is known by a token that nobody is told', () => {
+  const fileOf = (line: (token: string) => string) => {
+    const { file, value } = secretIn(temporaryDirectory(), 'token');
+    writeFileSync(file, `${line(value)}\n`);
+    return { file, value };
+  };
+  const dashboard = async (token: Secret): Promise<readonly string[]> => {
+    const { path } = await ownLog();
+    const projection = join(temporaryDirectory(), 'projection.db');
+    return [
+      ...['dashboard', '--log', 'embedded', '--log-path', path, '--projection', projection],
+      ...['--token-file', token.file, ...TALKATIVE],
+    ];
+  };
+
+  test('while it serves', async () => {
+    const token = fileOf((value) => `viewer ann ${value}`);
+    const running = spawnVerb(...(await dashboard(token)));
+    const port = await waitUntil(
+      'it to serve',
+      BOUND_MS,
+      () => /"port":(\d+),"msg":"serving the page"/.exec(running.output.stderr)?.[1] ?? null,
+    );
+    const answers = await Promise.all(
+      ['/', '/api/session', '/readyz', '/elsewhere'].map(async (path) => {
+        const headers = { authorization: `Bearer ${token.value}` };
+        const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+        return JSON.stringify([...response.headers]) + (await response.text());
+      }),
+    );
+    expect(answers[1]).toContain('"ann"');
+    await running.terminate();
+    const said = [...answers, running.output.stdout, running.output.stderr].join('\n');
+    expectNone(said, [token]);
+  });
+
+  test.each([
+    {
+      name: 'a role that is none',
+      line: (value: string) => `guest ann ${value}`,
+      says: 'the role is viewer',
+    },
+    { name: 'no name', line: (value: string) => `viewer ${value}`, says: 'a line is ROLE NAME TOKEN' },
+  ])('when a line has $name', async ({ line, says }) => {
+    const token = fileOf(line);
+    const ended = await inProcess(await dashboard(token));
+    expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(says) });
+    expectNone(`${ended.stdout}${ended.stderr}`, [token]);
   });
 });
 
