@@ -213,6 +213,8 @@ const ROOMS = {
     'packages/policy',
     'packages/fleet-watch',
     'services/fleet-status',
+    // What would go next is what `fleetgc plan` says.
+    'services/plan',
   ],
 
   'sim/runtime': ['packages/process', 'packages/canonical', 'packages/cri', 'packages/machine'],

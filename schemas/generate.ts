@@ -50,6 +50,7 @@ import {
   DashboardSession,
   DashboardStatus,
 } from './reports/dashboard.ts';
+import { DashboardPlan } from './reports/dashboard-plan.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
 import { FleetStatus } from './reports/fleet-status.ts';
@@ -110,6 +111,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'dashboard-news': DashboardNews,
   'dashboard-node': DashboardNode,
   'dashboard-nodes': DashboardNodes,
+  'dashboard-plan': DashboardPlan,
   'dashboard-progress': DashboardProgress,
   'dashboard-search': DashboardSearch,
   'dashboard-session': DashboardSession,

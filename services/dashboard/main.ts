@@ -3,9 +3,11 @@ import { lockFile } from '../../packages/files/file-lock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { Address } from '../../packages/process/options/options.ts';
 import { Access, type AccessSettings, requireSignIn } from './access/access.ts';
+import { LogReaders } from './api/log-readers.ts';
 import { NewsRoom } from './api/news.ts';
 import { readPageFiles } from './api/page-files.ts';
 import { listen } from './api/serve.ts';
+import { keepFollowing } from './projection/keep-following.ts';
 import { Projection, type ProjectionSettings } from './projection/projection.ts';
 
 export interface DashboardSettings {
@@ -31,14 +33,17 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   const { address } = listening;
   const access = new Access({ ...accessSettings, address });
   const { now } = settings.projection.sources;
-  listening.serve({ access, tokens: accessSettings.tokens, projection, news, files, version, logger, now });
+  const { tokens } = accessSettings;
+  const logReaders = new LogReaders(signal);
+  listening.serve({ access, tokens, projection, logReaders, news, files, version, logger, now });
   logger.info({ host: address.host, port: address.port }, 'serving the page');
   if (access.isOpen)
     logger.info(
       'nobody has to sign in: the page is for this machine alone, until --token-file or --trusted-proxy is given',
     );
   onServing?.(address);
-  await projection.run(signal);
+  const { wait } = settings.projection.sources;
+  await keepFollowing(projection, { logger, wait }, signal);
 }
 
 const inUse =

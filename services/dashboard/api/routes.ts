@@ -5,21 +5,25 @@ import {
   type DashboardRole,
   type DashboardSession,
 } from '../../../schemas/reports/dashboard.ts';
+import { PlanTrigger } from '../../../schemas/reports/plan.ts';
 import { storedStats } from '../projection/fleet.ts';
 import type { Projection } from '../projection/projection.ts';
 import { readActivity } from '../readers/activity.ts';
 import { fleetColumns, type Grouping, pageOfNodes } from '../readers/fleet.ts';
 import { readFreed } from '../readers/freed.ts';
 import { readNode } from '../readers/node.ts';
+import { readPlan } from '../readers/plan.ts';
 import { search } from '../readers/search.ts';
+import type { LogReaders } from './log-readers.ts';
 
 /** What a reader may ask. */
 export interface Asked {
   readonly projection: Projection;
+  readonly logReaders: LogReaders;
   readonly session: DashboardSession;
 }
 
-/** A question of the page: `read` gets parameters that were checked, and answers `null` for what is not there. */
+/** A question of the page: `read` gets parameters that were checked, and answers `null` for what is not there, or `Refused`. */
 export interface Route {
   readonly path: string;
   readonly role: DashboardRole;
@@ -80,6 +84,16 @@ export const ROUTES: readonly Route[] = [
     if (node === undefined || stats === null) return null;
     return readNode({ db: projection.store.db, node, stats, policies: projection.policies });
   }),
+  route(
+    '/api/plan',
+    z.strictObject({ cluster: ClusterName, node: NodeName, trigger: PlanTrigger.default('periodic') }),
+    async ({ trigger, ...named }, { projection, logReaders }) => {
+      const place = projection.store.inventoryOf(nodeKey(named));
+      if (place === null) return null;
+      const { log, policies } = projection;
+      return await logReaders.read((signal) => readPlan({ log, place, policies, trigger }, signal));
+    },
+  ),
   route(
     '/api/activity',
     z.strictObject({

@@ -12,8 +12,10 @@ import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { TokenHolder } from '../access/people.ts';
 import type { Projection } from '../projection/projection.ts';
 import { type Answer, jsonAnswer, refusal, textAnswer } from './answer.ts';
+import type { LogReaders } from './log-readers.ts';
 import type { NewsRoom } from './news.ts';
 import { type PageFiles, pageFile } from './page-files.ts';
+import { Refused } from './refused.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { signIn, signOut } from './sign-in.ts';
 
@@ -22,6 +24,7 @@ export interface Served {
   readonly access: Access;
   readonly tokens: readonly TokenHolder[];
   readonly projection: Projection;
+  readonly logReaders: LogReaders;
   readonly news: NewsRoom;
   readonly files: PageFiles;
   readonly version: string;
@@ -119,7 +122,8 @@ async function answer(request: IncomingMessage, url: URL, served: Served): Promi
   if (objection !== null) return refusal(403, objection);
   if (!isReading) return await change(request, url, served);
   return (
-    pageFile(served.files, url.pathname, asking.headers['if-none-match']) ?? answerRoute(asking, url, served)
+    pageFile(served.files, url.pathname, asking.headers['if-none-match']) ??
+    (await answerRoute(asking, url, served))
   );
 }
 
@@ -147,8 +151,8 @@ function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
   return access.identify(asking, now()) === null ? refusal(401, 'sign in first') : null;
 }
 
-function answerRoute(asking: Asking, url: URL, served: Served): Answer {
-  const { access, projection, version, now } = served;
+async function answerRoute(asking: Asking, url: URL, served: Served): Promise<Answer> {
+  const { access, projection, logReaders, version, now } = served;
   const route = ROUTE_OF.get(url.pathname);
   const person = access.identify(asking, now());
   if (person === null) return refusal(401, 'sign in first');
@@ -157,7 +161,8 @@ function answerRoute(asking: Asking, url: URL, served: Served): Answer {
   const given = route.params.safeParse(Object.fromEntries(url.searchParams));
   if (!given.success) return refusal(400, z.prettifyError(given.error));
   const session = { user: person.name, role: person.role, by: person.by, version };
-  const value = route.read(Object.fromEntries(url.searchParams), { projection, session });
+  const value = await route.read(Object.fromEntries(url.searchParams), { projection, logReaders, session });
+  if (value instanceof Refused) return refusal(value.status, value.problem);
   return value === null ? refusal(404, 'nothing of that name is known here') : jsonAnswer(200, value);
 }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
 import { type NodeTrack, track } from '../../../packages/fleet-watch/node-track.ts';
-import { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import { DiskStats, type DiskStatsHead } from '../../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
@@ -20,6 +20,8 @@ export function storedStats(db: DatabaseSync, node: string): DiskStats | null {
 const statsOf = (bytes: Uint8Array): DiskStats =>
   DiskStats.parse(JSON.parse(zstdDecompressSync(bytes).toString('utf8')));
 
+type SightedNode = Pick<DiskStatsHead, 'cluster' | 'node' | 'nodeInstance' | 'takenAt'>;
+
 /** What is known of all nodes, by the functions of `fleetgc nodes`. Of each no more is kept than is told. */
 export class Fleet {
   readonly #db: DatabaseSync;
@@ -37,14 +39,22 @@ export class Fleet {
 
   /** Takes disk statistics in the order of the log, of each node; what is older than what is known says nothing. */
   heard(stats: DiskStats, loggedAtMs: number): void {
+    const now = this.sighted(stats, loggedAtMs);
+    if (now === null) return;
     const key = nodeKey(stats);
-    const before = this.#tracks.get(key) ?? null;
-    if (before !== null && loggedAtMs < before.last.loggedAtMs) return;
-    const { nodeInstance, takenAt } = stats;
-    const now = track(before, { nodeInstance, takenAt, loggedAtMs });
-    this.#tracks.set(key, now);
     this.#known.set(key, knownNode({ stats, track: now }, this.#policies));
     this.#changed.add(key);
+  }
+
+  /** A node was heard, of which more follows. `null` for what is older than what is known. */
+  sighted(head: SightedNode, loggedAtMs: number): NodeTrack | null {
+    const key = nodeKey(head);
+    const before = this.#tracks.get(key) ?? null;
+    if (before !== null && loggedAtMs < before.last.loggedAtMs) return null;
+    const { nodeInstance, takenAt } = head;
+    const now = track(before, { nodeInstance, takenAt, loggedAtMs });
+    this.#tracks.set(key, now);
+    return now;
   }
 
   /** What other policies make of nodes that were heard already. */
@@ -90,6 +100,13 @@ export class Fleet {
         this.#known.delete(key);
         this.#tracks.delete(key);
       }
+  }
+
+  clear(): void {
+    this.#known.clear();
+    this.#tracks.clear();
+    this.#changed.clear();
+    this.unreadable = 0;
   }
 
   told(nowMs: number): FleetNodes {

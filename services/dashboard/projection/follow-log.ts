@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import pMap from 'p-map';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { firstRecord, readPartition } from '../../../packages/pipeline/read-log.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
@@ -23,6 +23,8 @@ interface Reading {
   readonly sampleMs: number;
   /** What is followed counts as read up to so long ago. */
   readonly behindMs: number;
+  /** Of what is older at the start, records tell no more than that somebody was heard: something newer of each follows. */
+  readonly wholeMs: number;
 }
 
 /**
@@ -35,19 +37,28 @@ const READINGS: Readonly<Record<ProjectedTopic, Reading>> = {
     spanMs: 100 * MINUTE_MS,
     sampleMs: 1.5 * MINUTE_MS,
     behindMs: CURVE_EVERY_MS,
+    wholeMs: 1.2 * MINUTE_MS,
   },
   inventory: {
     firstMs: 6 * MINUTE_MS,
     spanMs: HOUR_MS,
     sampleMs: 6 * MINUTE_MS,
     behindMs: CLOCKS_DIFFER_MS,
+    wholeMs: Number.POSITIVE_INFINITY,
   },
-  results: { firstMs: HOUR_MS, spanMs: HOUR_MS, sampleMs: HOUR_MS, behindMs: CLOCKS_DIFFER_MS },
+  results: {
+    firstMs: HOUR_MS,
+    spanMs: HOUR_MS,
+    sampleMs: HOUR_MS,
+    behindMs: CLOCKS_DIFFER_MS,
+    wholeMs: Number.POSITIVE_INFINITY,
+  },
   decisions: {
     firstMs: 15 * MINUTE_MS,
     spanMs: HOUR_MS,
     sampleMs: HOUR_MS,
     behindMs: CLOCKS_DIFFER_MS,
+    wholeMs: Number.POSITIVE_INFINITY,
   },
 };
 
@@ -76,14 +87,33 @@ export async function followTopic(
 ): Promise<void> {
   const request = { topic: TOPICS[topic].name, from: { timestampMs: fromMs }, to: 'forever' } as const;
   const startedMs = now();
+  const wholeSinceMs = startedMs - READINGS[topic].wholeMs;
+  const breathe = breathing();
   for await (const event of log.read(request, signal)) {
-    if (event.kind === 'record') projector.take(topic, event.record, event.record.timestampMs >= startedMs);
-    else {
+    if (event.kind === 'record') {
+      const { record } = event;
+      if (record.timestampMs < wholeSinceMs) projector.takeSighting(record);
+      else projector.take(topic, record, record.timestampMs >= startedMs);
+      await breathe(record);
+    } else {
       const toMs = now() - READINGS[topic].behindMs;
       projector.flush(toMs > fromMs ? [{ topic, span: { fromMs, toMs } }] : []);
       onCaughtUp();
     }
   }
+}
+
+/** Whoever asks meanwhile is answered: of so many bytes each reader of the log lets others have their turn. */
+const BREATHES_EVERY_BYTES = 512 * 1024;
+
+function breathing(): (record: LogRecord) => Promise<void> {
+  let bytes = 0;
+  return async ({ value }) => {
+    bytes += value?.length ?? 0;
+    if (bytes < BREATHES_EVERY_BYTES) return;
+    bytes = 0;
+    await setImmediate();
+  };
 }
 
 /** When the oldest record of a topic was written that is still there; `null` where there is none. */
@@ -124,9 +154,12 @@ async function readSpan(
   range: Span,
   signal: AbortSignal,
 ): Promise<void> {
+  const breathe = breathing();
   const read = async (partition: number): Promise<void> => {
-    for await (const { record } of readPartition(log, { topics: [topic], partition, range }, signal))
+    for await (const { record } of readPartition(log, { topics: [topic], partition, range }, signal)) {
       projector.take(topic, record, false);
+      await breathe(record);
+    }
   };
   await pMap(PARTITIONS, read, { concurrency: PARTITIONS_AT_ONCE });
 }

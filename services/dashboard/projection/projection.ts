@@ -9,14 +9,13 @@ import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { DashboardProgress } from '../../../schemas/reports/dashboard.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
-import { readReportingNodes } from '../../fleet-status/reporting-nodes.ts';
 import { Fleet } from './fleet.ts';
 import { followedFrom, followTopic, oldestMs, type ReadingNeeds, readBackAll } from './follow-log.ts';
-import { PROJECT, PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
-import { Projector } from './projector.ts';
-import type { ActivityRow } from './rows.ts';
-import type { ProjectedLog } from './standing.ts';
-import { Standing } from './standing.ts';
+import { PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
+import { Projector, type ProjectorNeeds } from './projector.ts';
+import { recallNodes } from './recall-nodes.ts';
+import { isSameLog } from './same-log.ts';
+import { type ProjectedLog, Standing } from './standing.ts';
 import { Store } from './store.ts';
 import { openTables } from './tables.ts';
 
@@ -38,16 +37,7 @@ export interface ProjectionSettings {
   readonly sources: { readonly now: () => number; readonly wait: Sleep };
 }
 
-/** So many lines of activity and names are a fraction of the space that a projection may have. */
-const MOST_ACTIVITY = 500_000;
-const MOST_NAMES = 500_000;
-
-const NO_POLICIES = setsOfEntries([]).node;
-
-/** What is told as it happens. */
-export interface News {
-  readonly onActivity: (rows: readonly ActivityRow[]) => void;
-}
+type News = Pick<ProjectorNeeds, 'onActivity'>;
 
 /** Follows a log into tables of its own, the newest first, and the past behind it. */
 export class Projection implements Disposable {
@@ -59,7 +49,7 @@ export class Projection implements Disposable {
   readonly #caughtUp = new Set<ProjectedTopic>();
   /** Before them there is nothing to read. */
   readonly #oldestMs = new Map<ProjectedTopic, number>();
-  readonly #startedMs: number;
+  #startedMs: number;
   readonly #readers = new Set<News>();
   readonly #standing: Standing;
   #told: { readonly atMs: number; readonly nodes: FleetNodes } | null = null;
@@ -69,13 +59,8 @@ export class Projection implements Disposable {
     const { from, path, historyMs, mostBytes, sources } = settings;
     const { db } = openTables(path, from.name);
     this.#settings = settings;
-    this.store = new Store(db, {
-      historyMs,
-      mostBytes,
-      mostActivity: MOST_ACTIVITY,
-      mostNames: MOST_NAMES,
-    });
-    this.fleet = new Fleet(db, NO_POLICIES);
+    this.store = new Store(db, { historyMs, mostBytes });
+    this.fleet = new Fleet(db, setsOfEntries([]).node);
     this.#projector = new Projector({
       store: this.store,
       fleet: this.fleet,
@@ -101,7 +86,9 @@ export class Projection implements Disposable {
   /** Follows until `signal` aborts. Rejects with what no retry mends. */
   async run(signal: AbortSignal): Promise<void> {
     const { wait: sleep } = this.#settings.sources;
-    this.store.prune(this.#now());
+    this.#startedMs = this.#now();
+    this.#caughtUp.clear();
+    this.store.prune(this.#startedMs);
     await this.#standing.readPolicies(signal);
     const every = (ms: number, work: () => Promise<void> | void) => (ending: AbortSignal) =>
       runEvery(ms, work, { sleep, signal: ending });
@@ -110,9 +97,11 @@ export class Projection implements Disposable {
         ...PROJECTED_TOPICS.map((topic) => (ending: AbortSignal) => this.#follow(topic, ending)),
         every(FLUSH_MS, () => this.#projector.flush()),
         every(POLICIES_MS, () => this.#standing.readPolicies(signal)),
-        every(STATUS_MS, () => this.#readStatus(signal)),
         every(PRUNE_MS, () => this.#prune()),
-        (ending) => this.#recallNodes(ending),
+        async (ending) => {
+          await this.#recallNodes(ending);
+          await every(STATUS_MS, () => this.#standing.readStatus(this.#now(), ending))(ending);
+        },
         (ending) => this.#readHistory(ending),
       ],
       signal,
@@ -122,17 +111,37 @@ export class Projection implements Disposable {
     this.#projector.flush();
   }
 
+  /** Whether what is known lies on the log; an archive stands still. */
+  async isOfThisLog(signal: AbortSignal): Promise<boolean> {
+    const { kind, log } = this.#settings.from;
+    if (kind === 'archive') return true;
+    return await isSameLog(log, this.store.newestInventory(), { nowMs: this.#now(), signal });
+  }
+
+  /** Forgets all that was read, while nothing runs. */
+  beginAnew(): void {
+    this.#projector.clear();
+    this.fleet.clear();
+    this.store.clear();
+    this.#told = null;
+  }
+
   /** Every node, by the functions of `fleetgc nodes`; made at most once a second. */
   nodes(): FleetNodes {
-    const isFresh = this.#told !== null && this.#now() - this.#told.atMs < FLUSH_MS;
-    return isFresh && this.#told !== null ? this.#told.nodes : this.nodesNow();
+    const told = this.#told;
+    return told !== null && this.#now() - told.atMs < FLUSH_MS ? told.nodes : this.nodesNow();
   }
 
   /** The same as it is at this moment. */
   nodesNow(): FleetNodes {
-    const nowMs = this.#now();
-    this.#told = { atMs: nowMs, nodes: this.fleet.told(nowMs) };
-    return this.#told.nodes;
+    const atMs = this.#now();
+    const nodes = this.fleet.told(atMs);
+    this.#told = { atMs, nodes };
+    return nodes;
+  }
+
+  get log(): ProjectedLog['log'] {
+    return this.#settings.from.log;
   }
 
   get policies(): PolicySet {
@@ -158,6 +167,10 @@ export class Projection implements Disposable {
         wantedSinceMs: this.#wantedSinceMs(topic, nowMs),
       })),
     };
+  }
+
+  async #untilCaughtUp(topic: ProjectedTopic, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#caughtUp.has(topic)) await this.#settings.sources.wait(FLUSH_MS, signal);
   }
 
   /** Since when nothing of a topic is missing; `null` where nothing is sure yet. */
@@ -189,28 +202,17 @@ export class Projection implements Disposable {
 
   /** Nodes that fell silent before this began are not heard again: they are looked for as `fleetgc nodes` does. */
   async #recallNodes(signal: AbortSignal): Promise<void> {
-    const { from, sources } = this.#settings;
-    while (!signal.aborted && !this.#caughtUp.has('diskStats')) await sources.wait(FLUSH_MS, signal);
+    await this.#untilCaughtUp('diskStats', signal);
     if (signal.aborted) return;
-    const { nodes, unreadable } = await readReportingNodes(
-      {
-        log: from.log,
-        nowMs: this.#now(),
-        onProgress: () => undefined,
-        isKnown: (key) => this.fleet.has(key),
-      },
-      signal,
-    );
-    this.fleet.unreadable += unreadable;
-    for (const node of nodes.values()) {
-      this.fleet.recalled(node);
-      const { stats, track, offset } = node;
-      this.#projector.put(PROJECT.diskStats(stats, { timestampMs: track.last.loggedAtMs, offset }));
-    }
+    const { log } = this;
+    const needs = { log, fleet: this.fleet, projector: this.#projector, nowMs: this.#now() };
+    await recallNodes(needs, signal);
   }
 
   async #readHistory(signal: AbortSignal): Promise<void> {
     const { wait } = this.#settings.sources;
+    for (const topic of PROJECTED_TOPICS) await this.#untilCaughtUp(topic, signal);
+    if (signal.aborted) return;
     for (const topic of PROJECTED_TOPICS)
       this.#oldestMs.set(topic, (await oldestMs(topic, this.#reading, signal)) ?? this.#startedMs);
     const rangeOf = (topic: ProjectedTopic) => ({
@@ -218,9 +220,8 @@ export class Projection implements Disposable {
       beforeMs: this.#startedMs + 1,
     });
     while (!signal.aborted) {
-      const topics = PROJECTED_TOPICS.filter((topic) => this.#caughtUp.has(topic));
-      const isMore = await readBackAll(topics, this.#reading, rangeOf, signal);
-      if (!isMore) await wait(topics.length < PROJECTED_TOPICS.length ? FLUSH_MS : HISTORY_IDLE_MS, signal);
+      const isMore = await readBackAll(PROJECTED_TOPICS, this.#reading, rangeOf, signal);
+      if (!isMore) await wait(HISTORY_IDLE_MS, signal);
     }
   }
 
@@ -234,10 +235,6 @@ export class Projection implements Disposable {
       this.store.keepsSinceMs(topic),
       this.#oldestMs.get(topic) ?? 0,
     );
-  }
-
-  async #readStatus(signal: AbortSignal): Promise<void> {
-    if (this.#caughtUp.has('diskStats')) await this.#standing.readStatus(this.#now(), signal);
   }
 
   #prune(): void {

@@ -1,9 +1,13 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Span, withSpan } from './coverage.ts';
 import { PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
 import { type Kept, prune, type StoreBounds } from './prune.ts';
 import type { Row } from './rows.ts';
 import { RowWriter } from './written-rows.ts';
+
+/** So many lines of activity and names are a fraction of the space that a projection may have. */
+const MOST_ACTIVITY = 500_000;
+const MOST_NAMES = 500_000;
 
 /** What was read of a topic. */
 export interface Read {
@@ -20,9 +24,9 @@ export class Store implements Disposable {
   readonly #covered: Map<ProjectedTopic, readonly Span[]>;
   #kept: Kept = { sinceMs: 0, activitySinceMs: 0 };
 
-  constructor(db: DatabaseSync, bounds: StoreBounds) {
+  constructor(db: DatabaseSync, bounds: Pick<StoreBounds, 'historyMs' | 'mostBytes'> & Partial<StoreBounds>) {
     this.db = db;
-    this.#bounds = bounds;
+    this.#bounds = { mostActivity: MOST_ACTIVITY, mostNames: MOST_NAMES, ...bounds };
     this.#writer = new RowWriter(db);
     this.#covered = new Map(PROJECTED_TOPICS.map((topic) => [topic, coveredOf(db, topic)]));
   }
@@ -53,6 +57,25 @@ export class Store implements Disposable {
     for (const topic of PROJECTED_TOPICS) this.#covered.set(topic, coveredOf(this.db, topic));
   }
 
+  /** Lets go of everything: what it was made of is not there any more. */
+  clear(): void {
+    this.#transact(() => {
+      for (const { name } of this.db.prepare(FILLED).all()) this.db.exec(`DELETE FROM "${name}"`);
+    });
+    this.#writer.forget();
+    for (const topic of PROJECTED_TOPICS) this.#covered.set(topic, []);
+  }
+
+  /** Where the newest inventory of a node lies; `null` where none is known. */
+  inventoryOf(node: string): InventoryPlace | null {
+    return placeOf(this.db.prepare(`${PLACES} WHERE node = ?`).get(node));
+  }
+
+  /** The same of all nodes. */
+  newestInventory(): InventoryPlace | null {
+    return placeOf(this.db.prepare(`${PLACES} ORDER BY at_ms DESC LIMIT 1`).get());
+  }
+
   [Symbol.dispose](): void {
     this.db.close();
   }
@@ -76,6 +99,29 @@ export class Store implements Disposable {
     }
   }
 }
+
+/** All tables but the one that says what the file is. */
+const FILLED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'about'";
+
+const PLACES = 'SELECT node, at_ms, CAST(offset AS TEXT) AS offset, partition FROM inventories';
+
+/** Where an inventory lies on the log, and when it came. */
+export interface InventoryPlace {
+  readonly node: string;
+  readonly atMs: number;
+  readonly offset: bigint;
+  readonly partition: number;
+}
+
+const placeOf = (row: ReturnType<StatementSync['get']>): InventoryPlace | null =>
+  row === undefined
+    ? null
+    : {
+        node: String(row.node),
+        atMs: Number(row.at_ms),
+        offset: BigInt(String(row.offset)),
+        partition: Number(row.partition),
+      };
 
 const coveredOf = (db: DatabaseSync, topic: ProjectedTopic): readonly Span[] =>
   db

@@ -18,6 +18,7 @@ import {
   DashboardSession,
   DashboardStatus,
 } from '../../../schemas/reports/dashboard.ts';
+import { DashboardPlan } from '../../../schemas/reports/dashboard-plan.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
 import { ROUTES } from '../../../services/dashboard/api/routes.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
@@ -82,6 +83,7 @@ const ANSWERS = {
   '/api/status': DashboardStatus,
   '/api/freed?from=0': DashboardFreed,
   '/api/node?cluster=prod&node=web-1': DashboardNode,
+  '/api/plan?cluster=prod&node=web-1': DashboardPlan,
   '/api/activity': DashboardActivity,
   '/api/search?q=web': DashboardSearch,
 } as const;
@@ -121,6 +123,8 @@ test.each([
   ['/api/search?q=%25%25', 200],
   ['/api/node?cluster=prod&node=..%2f..%2fetc', 400],
   ['/api/node?cluster=prod&node=nobody', 404],
+  ['/api/plan?cluster=prod&node=nobody', 404],
+  ['/api/plan?cluster=prod&node=web-1&trigger=now', 400],
   ['/api/none', 404],
   ['/../../package.json', 404],
   ['/page.js/..%2f..%2fpackage.json', 404],

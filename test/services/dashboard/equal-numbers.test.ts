@@ -1,14 +1,19 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { InventoryImage } from '../../../schemas/events/inventory.ts';
 import { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { DashboardFreed, DashboardNodes, DashboardStatus } from '../../../schemas/reports/dashboard.ts';
+import { DashboardPlan } from '../../../schemas/reports/dashboard-plan.ts';
 import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import { Plan } from '../../../schemas/reports/plan.ts';
 import { inProcess, ownLog } from '../../cli/fleetgc.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
-import { inventory } from '../../fixtures/inventory.ts';
+import { image, inventory } from '../../fixtures/inventory.ts';
 import { objectResult, refusedCommand, removed } from '../../fixtures/results.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -118,6 +123,51 @@ test('what was freed is what the report counts, for any time', async () => {
     expect(freed.byRule.map(({ because: _words, ...rule }) => rule)).toEqual(byRule);
   }
 });
+
+test.each(['periodic', 'forced', 'eviction:imagefs.available'])(
+  'what would go next (%s) is what fleetgc plan says of the newest inventory, with the policy that is applied',
+  async (trigger) => {
+    const { log, path, run } = await ownLog();
+    const [policyFile, inventoryFile] = ['policy.yaml', 'inventory.json'].map((name) =>
+      join(dirname(path), name),
+    );
+    if (policyFile === undefined || inventoryFile === undefined) throw new Error('no files');
+    writeFileSync(
+      policyFile,
+      'name: default\nmode: enforce\nimageMaximumGCAge: 48h\nkeep:\n  images: ["*/platform*"]\n',
+    );
+    expect(await run('policy', 'apply', policyFile, '--trust', 'off')).toMatchObject({ exitCode: 0 });
+    const takenAt = instant({ wallTimeMs: Date.now() });
+    const imageOf = (number: number): InventoryImage =>
+      image(`image-${number}`, {
+        repoTags: [`registry.example/${number === 3 ? 'platform' : 'app'}:${number}`],
+        sizeBytes: 1_000 * number,
+        firstDetectedMs: takenAt.wallTimeMs - number * 24 * HOUR,
+        lastUsedMs: takenAt.wallTimeMs - number * 24 * HOUR,
+      });
+    const newest = inventory({ id: 'newest', takenAt, images: [1, 2, 3, 4, 5].map(imageOf) });
+    await log.publish([
+      statsOf('web-1', takenAt.wallTimeMs),
+      outgoing(nodeOutput('inventory', inventory({ id: 'older', takenAt, images: [imageOf(9)] }))),
+      outgoing(nodeOutput('inventory', newest)),
+    ]);
+    writeFileSync(inventoryFile, JSON.stringify(newest));
+    const dashboard = await dashboardOf(log);
+    await caughtUp(dashboard);
+    const asked = new URLSearchParams({ cluster: newest.cluster, node: newest.node, trigger });
+    const { plan, removeCount, keepCount, keptBecause } = DashboardPlan.parse(
+      await dashboard.json(`/api/plan?${asked}`),
+    );
+    const { stdout } = await inProcess([
+      ...['plan', '--inventory', inventoryFile, '--policy', policyFile, '--trigger', trigger, '-o', 'json'],
+    ]);
+    expect(plan).toEqual(Plan.parse(JSON.parse(stdout)));
+    expect(plan.inventory.id).toBe('newest');
+    expect(removeCount).toBeGreaterThan(0);
+    expect([removeCount, keepCount]).toEqual([plan.remove.length, plan.keep.length]);
+    expect(keptBecause.reduce((sum, { objects }) => sum + objects, 0)).toBe(keepCount);
+  },
+);
 
 test('a dashboard that is started again, and one without its file, tell the same', async () => {
   const { log, path } = await ownLog();

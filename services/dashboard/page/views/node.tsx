@@ -7,6 +7,7 @@ import { Fact, Shown, Time } from '../parts.tsx';
 import { usedText } from '../texts.ts';
 import { themeColours, useTheme } from '../theme.ts';
 import { ActivityTable } from './activity-table.tsx';
+import { NodePlan } from './node-plan.tsx';
 
 const EVERY_MS = 30_000;
 
@@ -37,7 +38,12 @@ export function NodeView({ cluster, node }: Named) {
       <Shown answered={done}>
         {({ activity }) => <ActivityTable activity={activity} isOfOneNode={true} />}
       </Shown>
-      {told.kind === 'answered' ? <Settings {...told.value} /> : null}
+      {told.kind === 'answered' ? (
+        <>
+          <NodePlan cluster={cluster} node={node} />
+          <Settings {...told.value} />
+        </>
+      ) : null}
     </>
   );
 }

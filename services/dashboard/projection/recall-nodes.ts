@@ -1,0 +1,30 @@
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import { readReportingNodes } from '../../fleet-status/reporting-nodes.ts';
+import type { Fleet } from './fleet.ts';
+import { PROJECT } from './project.ts';
+import type { Projector } from './projector.ts';
+
+interface RecallNeeds {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly fleet: Fleet;
+  readonly projector: Projector;
+  readonly nowMs: number;
+}
+
+/** Nodes that fell silent are not heard again: they are looked for as `fleetgc nodes` does. */
+export async function recallNodes(
+  { log, fleet, projector, nowMs }: RecallNeeds,
+  signal: AbortSignal,
+): Promise<void> {
+  const isKnown = (key: string): boolean => fleet.has(key);
+  const { nodes, unreadable } = await readReportingNodes(
+    { log, nowMs, onProgress: () => undefined, isKnown },
+    signal,
+  );
+  fleet.unreadable += unreadable;
+  for (const node of nodes.values()) {
+    fleet.recalled(node);
+    const { stats, track, offset } = node;
+    projector.put(PROJECT.diskStats(stats, { timestampMs: track.last.loggedAtMs, offset }));
+  }
+}
