@@ -5,9 +5,12 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 /** Marks the file as ours ("FGCD"). */
 const APPLICATION_ID = 0x46474344;
 /** Of the tables and of what is projected into them. Another one is made anew from the log. */
-export const PROJECTION_VERSION = 1;
+export const PROJECTION_VERSION = 2;
 
-/** Nodes are named by a number in the table that has the most rows. */
+/**
+ * Nodes are named by a number in the table that has the most rows. An id is that of its node alone: a node that took the id of another's
+ * event would else hide it.
+ */
 const TABLES = `
   CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE covered (
@@ -27,14 +30,16 @@ const TABLES = `
     PRIMARY KEY (number, span, filesystem)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE removals (
-    id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
-    rule TEXT NOT NULL, freed_bytes INTEGER, estimated_bytes INTEGER
+    id TEXT NOT NULL, at_ms INTEGER NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
+    rule TEXT NOT NULL, freed_bytes INTEGER, estimated_bytes INTEGER,
+    PRIMARY KEY (id, node)
   ) STRICT;
   CREATE INDEX removals_by_time ON removals (at_ms);
   CREATE INDEX removals_by_node ON removals (node, at_ms);
   CREATE TABLE activity (
-    id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, node TEXT NOT NULL, what TEXT NOT NULL, text TEXT NOT NULL,
-    rule TEXT, kind TEXT, object TEXT
+    id TEXT NOT NULL, at_ms INTEGER NOT NULL, node TEXT NOT NULL, what TEXT NOT NULL, text TEXT NOT NULL,
+    rule TEXT, kind TEXT, object TEXT,
+    PRIMARY KEY (id, node)
   ) STRICT;
   CREATE INDEX activity_by_time ON activity (at_ms, id);
   CREATE INDEX activity_by_node ON activity (node, at_ms, id);

@@ -52,8 +52,8 @@ const namesLike = (db: DatabaseSync, text: string): readonly (readonly Found[])[
 
 const eventsOf = (db: DatabaseSync, query: string): readonly Found[] =>
   db
-    .prepare('SELECT id, node, what FROM activity WHERE id = ?')
-    .all(query)
+    .prepare('SELECT id, node, what FROM activity WHERE id = ? ORDER BY node LIMIT ?')
+    .all(query, MOST_OF_A_KIND + 1)
     .map(({ id, node, what }) => ({
       kind: 'event',
       id: String(id),

@@ -100,8 +100,8 @@ function contentOf({ db }: Store): unknown {
     disks: all(
       'SELECT node, span, filesystem, least, most FROM disks JOIN node_numbers USING (number) ORDER BY node, span, filesystem',
     ),
-    removals: all('SELECT * FROM removals ORDER BY id'),
-    activity: all('SELECT * FROM activity ORDER BY id'),
+    removals: all('SELECT * FROM removals ORDER BY id, node'),
+    activity: all('SELECT * FROM activity ORDER BY id, node'),
     names: all('SELECT * FROM names ORDER BY kind, id, name'),
   };
 }
@@ -137,6 +137,18 @@ describe('a projection is the same', () => {
       ),
       runs(60),
     );
+  });
+
+  test('though a node takes the ids of another', () => {
+    using store = openStore();
+    store.apply([8, 3].map((kind) => recordIn(5, kind)).flatMap(rowsOf));
+    expect(contentOf(store)).toMatchObject({
+      removals: [
+        { id: 'result-5', node: 'prod/web-0' },
+        { id: 'result-5', node: 'prod/web-1' },
+      ],
+      activity: [{ node: 'prod/web-0' }, { node: 'prod/web-1' }],
+    });
   });
 
   test('a failure in the middle leaves nothing of it', () => {
