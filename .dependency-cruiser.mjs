@@ -93,7 +93,13 @@ const ROOMS = {
   ],
   // What is printed for others to apply; it reads discovery as the agent does.
   'services/cluster-access': ['packages/kube-api', 'services/cluster-agent'],
-  'services/cluster-holds': ['packages/process', 'packages/text', 'packages/event-log', 'packages/pipeline'],
+  'services/cluster-holds': [
+    'packages/process',
+    'packages/text',
+    'packages/event-log',
+    'packages/pipeline',
+    'packages/policy',
+  ],
   'services/cluster-leftovers': [
     'packages/process',
     'packages/kube-api',
@@ -212,6 +218,9 @@ const ROOMS = {
     'packages/pipeline',
     'packages/policy',
     'packages/fleet-watch',
+    'packages/trust',
+    'services/cluster-holds',
+    'services/dead-letters',
     'services/fleet-status',
     // What would go next is what `fleetgc plan` says.
     'services/plan',
@@ -319,6 +328,7 @@ const ROOMS = {
     'packages/service',
     'packages/trust',
     'services/cluster',
+    'services/dashboard',
     'services/deciders',
     'services/node',
     'services/node-executor',

@@ -50,6 +50,7 @@ import {
   DashboardSession,
   DashboardStatus,
 } from './reports/dashboard.ts';
+import { DASHBOARD_ACTIONS, DashboardActionDone, DashboardPauses } from './reports/dashboard-actions.ts';
 import { DashboardPlan } from './reports/dashboard-plan.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
@@ -105,12 +106,19 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'cluster-leftovers': ClusterLeftovers,
   'cluster-plan': ClusterPlan,
   'cluster-simulation': ClusterSimulation,
+  'dashboard-action-approve': DASHBOARD_ACTIONS.approve,
+  'dashboard-action-done': DashboardActionDone,
+  'dashboard-action-pause': DASHBOARD_ACTIONS.pause,
+  'dashboard-action-redrive': DASHBOARD_ACTIONS.redrive,
+  'dashboard-action-resume': DASHBOARD_ACTIONS.resume,
+  'dashboard-action-withdraw': DASHBOARD_ACTIONS.withdraw,
   'dashboard-activity': DashboardActivity,
   'dashboard-fleet': DashboardFleet,
   'dashboard-freed': DashboardFreed,
   'dashboard-news': DashboardNews,
   'dashboard-node': DashboardNode,
   'dashboard-nodes': DashboardNodes,
+  'dashboard-pauses': DashboardPauses,
   'dashboard-plan': DashboardPlan,
   'dashboard-progress': DashboardProgress,
   'dashboard-search': DashboardSearch,

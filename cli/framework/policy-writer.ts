@@ -12,12 +12,12 @@ import type { VerbContext } from './verb.ts';
 
 /** What a verb writes policies, pauses and deletions with. Throws `KEY_UNUSABLE` where nobody would believe its key. */
 export async function openPolicyWriter(
-  log: EventLog,
+  log: Pick<EventLog, 'read' | 'publish'>,
   choice: TrustChoice,
   { signal, logger }: Pick<VerbContext, 'signal' | 'logger'>,
+  publication = operatorPublication(),
 ): Promise<PolicyWriter> {
   if (choice.kind === 'warn' && choice.signing === null) logger.warn(NOT_SIGNED);
-  const publication = operatorPublication();
   return { log, publication, signer: await signerFor(log, choice, signal) };
 }
 
@@ -31,13 +31,19 @@ export const unsignedWriter = (log: PolicyWriter['log']): PolicyWriter => ({
   signer: UNSIGNED_STATE,
 });
 
-async function signerFor(log: EventLog, choice: TrustChoice, signal: AbortSignal): Promise<StateSigner> {
+async function signerFor(
+  log: Pick<EventLog, 'read'>,
+  choice: TrustChoice,
+  signal: AbortSignal,
+): Promise<StateSigner> {
   if (choice.kind === 'off' || choice.signing === null) return UNSIGNED_STATE;
   const { roots, signing } = choice;
   const { key } = signing;
   const nowMs = Date.now();
   const stored = await readKeys(log, roots, signal);
-  const problem = ownKeyProblems(stored.ring, { key, role: null }, nowMs)[0];
+  // A verb may be called with a key for pauses alone, too; what it says decides then.
+  const role = signing.role === 'operator' ? null : signing.role;
+  const problem = ownKeyProblems(stored.ring, { key, role }, nowMs)[0];
   if (problem !== undefined) throw new FleetGcError('KEY_UNUSABLE', problem);
   const trust = new RequiredTrust({ ring: () => stored.ring, problem: () => null, nowMs: () => nowMs });
   const highest = await highestGenerations(log, stored.ring, signal);

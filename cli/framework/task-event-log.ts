@@ -102,8 +102,8 @@ export function requireEventLogFile(settings: EventLogOptions): void {
 }
 
 /** What the envelopes of an operator's records say. */
-export const operatorPublication = (): Publication => ({
-  source: serviceSource('cli'),
+export const operatorPublication = (program = 'cli'): Publication => ({
+  source: serviceSource(program),
   nowMs: Date.now(),
   trace: newTrace(randomTraceIds),
 });

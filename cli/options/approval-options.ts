@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { optionText } from '../../packages/policy/ending-commands.ts';
 import { WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
-import { ApprovalRecord, ApprovedKind, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
+import { ApprovedKind, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
+import { doingOptions } from './doing-options.ts';
 import type { EventLogChoice } from './event-log-options.ts';
 
 const SHORTEST_MS = 60_000;
@@ -35,16 +36,7 @@ export const approvalOptions = {
     }).prefault('1h'),
     { commandLineOnly: true, placeholder: 'DURATION', description: 'How long it is in force: 1m to 720h.' },
   ),
-  reason: withMeta(ApprovalRecord.shape.reason.prefault(''), {
-    commandLineOnly: true,
-    placeholder: 'TEXT',
-    description: 'Why, for whoever looks at it later.',
-  }),
-  by: withMeta(ApprovalRecord.shape.by.optional(), {
-    commandLineOnly: true,
-    placeholder: 'NAME',
-    description: 'Who approves; USER of the environment when not given. What proves it is the signature.',
-  }),
+  ...doingOptions,
 };
 
 /** The same command for this log, to be typed in a shell. */

@@ -35,6 +35,7 @@ export const principalOptions = {
   operatorPrincipal: principals(
     'Logins of people who create topics, write policies and pauses, and put dead letters back.',
   ),
+  dashboardPrincipal: principals('Logins of dashboards with --allow-actions.'),
   archiverPrincipal: principals('Logins of archivers (audit archive).'),
   readerPrincipal: principals('Logins of those who only look (audit, status, nodes, dashboards).'),
 } as const satisfies Record<`${Role}Principal`, unknown>;
@@ -49,6 +50,7 @@ export const principalsOf = (options: PrincipalChoice): Readonly<Record<Role, re
   cluster: options.clusterPrincipal,
   decider: options.deciderPrincipal,
   operator: options.operatorPrincipal,
+  dashboard: options.dashboardPrincipal,
   archiver: options.archiverPrincipal,
   reader: options.readerPrincipal,
 });

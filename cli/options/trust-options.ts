@@ -86,6 +86,10 @@ const learning = (): Pick<Trusting, 'seen' | 'learnsFrom'> => ({
 export const readOperatorTrust = (given: Given, signal: AbortSignal): Promise<TrustChoice> =>
   signingTrust(given, { role: 'operator', subject: null, facts: 'off', ...learning() }, signal);
 
+/** Of a dashboard from which people act. Throws as `readOperatorTrust`. */
+export const readDashboardTrust = (given: Given, signal: AbortSignal): Promise<TrustChoice> =>
+  signingTrust(given, { role: 'dashboard', subject: null, facts: 'off', ...learning() }, signal);
+
 /** Of who sends orders. Throws as `readOperatorTrust`. */
 export async function readDeciderTrust(given: GivenFacts, signal: AbortSignal): Promise<TrustChoice> {
   const facts = factsTrust(given);

@@ -1,23 +1,24 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { approvalOf, endedApprovals } from '../../packages/policy/approvals.ts';
+import type { Doing } from '../../packages/pipeline/doing.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
-import { deleteKeys, type PolicyWriter, writeApproval } from '../../packages/policy/write-policies.ts';
-import { DAY_MS } from '../../packages/process/durations.ts';
-import { FleetGcError } from '../../packages/process/errors.ts';
+import { deleteKeys, type PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
-import { counted } from '../../packages/text/counted.ts';
 import { printableLine } from '../../packages/text/printable.ts';
-import { timeText } from '../../packages/text/time-text.ts';
-import { approvedName } from '../../schemas/policy/approval.ts';
 import { durationText } from '../../schemas/policy/value-text.ts';
-import { type ApprovalRequest, approvedText, heldByName } from '../../services/cluster-holds/approving.ts';
-import { widthOf } from '../../services/cluster-holds/holds.ts';
-import { readHolds } from '../../services/cluster-holds/read-holds.ts';
+import {
+  approvalOfHeld,
+  approvalsNamed,
+  approvalText,
+  approve,
+  type Withdrawing,
+} from '../../services/cluster-holds/approve-held.ts';
+import { approvedText } from '../../services/cluster-holds/approving.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { approvalOptions } from '../options/approval-options.ts';
+import { doing } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
 
@@ -51,30 +52,18 @@ export const verb = defineVerb({
     { cluster, what: name, as, objects, for: forMs, reason, by, dryRun, withdraw, ...options },
     context,
   ) => {
-    const { signal, logger, environment, print } = context;
+    const { signal, logger, print } = context;
     const trust = await readOperatorTrust(options, signal);
     await using log = await openTaskEventLog({ options, context });
     const writer = await openPolicyWriter(log, trust, context);
     const stored = await readStoredPolicies(log, signal);
     const request = { cluster, name, as: as ?? null, objects: objects ?? null };
-    if (withdraw) return await endApprovals({ request, stored, writer, dryRun, print, logger });
-    const nowMs = Date.now();
-    const [found] = await readHolds(log, { cluster, fromMs: nowMs - DAY_MS }, signal);
-    const what = heldByName(found, request);
-    const approval = approvalOf({
-      cluster,
-      clusterInstance: found?.clusterInstance ?? '',
-      what,
-      forMs,
-      by: by ?? environment.USER ?? '',
-      reason,
-      nowMs,
-    });
-    const words = `${approvedText(what)} in cluster ${cluster}, ${counted(widthOf(what), 'object')}, until ${timeText(approval.untilMs)}`;
-    if (dryRun) return print(printableLine(`would be approved: ${words}`));
-    await writeApproval(writer, approval);
-    await deleteKeys(writer, endedApprovals(stored, cluster, nowMs));
-    print(printableLine(`approved: ${words}`));
+    const own = doing({ by, reason }, context);
+    if (withdraw) return await endApprovals({ request, stored, writer, dryRun, own, print, logger });
+    const approval = await approvalOfHeld(log, { request, forMs, doing: own, nowMs: Date.now() }, signal);
+    if (dryRun) return print(printableLine(`would be approved: ${approvalText(approval)}`));
+    await approve(writer, stored, approval);
+    print(printableLine(`approved: ${approvalText(approval)}`));
     logger.info(
       `It is in force for ${durationText(forMs)}. What goes, goes as soon as its agent has read this.`,
     );
@@ -82,33 +71,21 @@ export const verb = defineVerb({
 });
 
 interface Ending {
-  readonly request: ApprovalRequest;
+  readonly request: Withdrawing;
   readonly stored: StoredPolicies;
   readonly writer: PolicyWriter;
   readonly dryRun: boolean;
+  readonly own: Doing;
   readonly print: (line: string) => void;
   readonly logger: Logger;
 }
 
 /** Throws `NOT_FOUND` where nothing of that name is approved. */
-async function endApprovals({ request, stored, writer, dryRun, print, logger }: Ending): Promise<void> {
-  const { cluster, name, as } = request;
-  const found = [...stored.approvals].filter(
-    ([, each]) =>
-      each.cluster === cluster && approvedName(each.what) === name && (as === null || each.what.kind === as),
-  );
-  if (found.length === 0)
-    throw new FleetGcError(
-      'NOT_FOUND',
-      `nothing of the name ${name} is approved in cluster ${cluster}. fleetgc held lists what is`,
-    );
+async function endApprovals({ request, stored, writer, dryRun, own, print, logger }: Ending): Promise<void> {
+  const found = approvalsNamed(stored, request);
   const verb = dryRun ? 'would be withdrawn' : 'withdrawn';
-  if (!dryRun)
-    await deleteKeys(
-      writer,
-      found.map(([key]) => key),
-    );
-  for (const [, { what }] of found)
-    print(printableLine(`${verb}: ${approvedText(what)} in cluster ${cluster}`));
+  if (!dryRun) await deleteKeys(writer, [...found.keys()], own);
+  for (const { what } of found.values())
+    print(printableLine(`${verb}: ${approvedText(what)} in cluster ${request.cluster}`));
   if (!dryRun) logger.info('What is being removed at this moment still goes.');
 }

@@ -17,6 +17,7 @@ import { auditLogOptions } from '../options/audit-log-options.ts';
 import { forAsking, LogSize, readEventLogSettings } from '../options/event-log-options.ts';
 import { LongDuration } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
+import { actingOptions, actingPort } from '../run/acting-port.ts';
 
 const Url = withMeta(
   z
@@ -58,13 +59,14 @@ const options = z.object({
   publicUrl: withMeta(Url.optional(), {
     description: 'The address by which people find the page, when it is not where it is served.',
   }),
+  ...actingOptions,
   ...readingTrustOptions,
   ...auditLogOptions,
 });
 
 export const verb = defineVerb({
   help: [
-    'Serves a page for the browser, and the JSON API behind it, over what it reads of the log: every node at once, one node with its disks and what was removed there, what is decided and removed now, and a search. It follows the log into a file of its own, the newest first and the past behind it, and writes nothing to the log. Any number of replicas can run, each with a file of its own.',
+    'Serves a page for the browser, and the JSON API behind it, over what it reads of the log: every node at once, one node with its disks and what was removed there, what is decided and removed now, and a search. It follows the log into a file of its own, the newest first and the past behind it. It writes nothing to the log unless --allow-actions is given. Any number of replicas can run, each with a file of its own.',
     'Without --token-file and --trusted-proxy nobody has to sign in, and it serves its own machine alone. Its numbers are those of fleetgc nodes, status and audit report.',
   ],
   examples: [
@@ -72,6 +74,7 @@ export const verb = defineVerb({
     'fleetgc dashboard --kafka-brokers kafka:9092',
     'fleetgc dashboard --log archive --archive /srv/fleetgc-archive',
     'fleetgc dashboard --http-address 0.0.0.0:9660 --token-file tokens --public-url https://gc.example',
+    'fleetgc dashboard --token-file tokens --allow-actions --trust required --trust-roots roots.yaml --signing-key-file dashboard.pem',
   ],
   options,
   run: async (given, context) => {
@@ -84,6 +87,7 @@ export const verb = defineVerb({
       operators: given.operators,
       publicUrl: given.publicUrl ?? null,
     };
+    const acting = await actingPort(given, context);
     await using from = await openLog(rest, context);
     await runDashboard(
       {
@@ -97,6 +101,7 @@ export const verb = defineVerb({
           logger: context.logger,
           sources: systemSources,
         },
+        acting,
         pageDirectory: null,
         version: PRODUCT_VERSION,
         logger: context.logger,

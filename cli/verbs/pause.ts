@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import { longestCommandLifetimeMs } from '../../packages/policy/pauses.ts';
+import { pauseTakesHold } from '../../packages/policy/pauses.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { writePause } from '../../packages/policy/write-policies.ts';
-import { withMeta } from '../../packages/process/options/options.ts';
-import { PauseRecord } from '../../schemas/policy/policy.ts';
-import { durationText } from '../../schemas/policy/value-text.ts';
 import { warnUnlessSelected } from '../../services/fleet-status/warn-unless-selected.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
+import { doing, doingOptions } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, resumeOnEventLog, toPauseSelector } from '../options/pause-options.ts';
 import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
@@ -25,25 +23,19 @@ export const verb = defineVerb({
   ],
   options: z.object({
     ...pauseSelectorOptions,
-    reason: withMeta(PauseRecord.shape.reason.prefault(''), {
-      commandLineOnly: true,
-      placeholder: 'TEXT',
-      description: 'Why, for whoever looks at the list of policies.',
-    }),
+    ...doingOptions,
     ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ cluster, nodeName, pool, reason, ...options }, context) => {
+  run: async ({ cluster, nodeName, pool, reason, by, ...options }, context) => {
     const selector = toPauseSelector({ cluster, nodeName, pool });
     const trust = await readOperatorTrust(options, context.signal);
     await using log = await openTaskEventLog({ options, context });
-    await writePause(await openPolicyWriter(log, trust, context), selector, reason);
+    await writePause(await openPolicyWriter(log, trust, context), selector, doing({ by, reason }, context));
     context.print(`paused: ${selectorText(selector)}`);
-    const lifetimeMs = longestCommandLifetimeMs(await readStoredPolicies(log, context.signal));
+    const stored = await readStoredPolicies(log, context.signal);
     context.logger.info(
-      lifetimeMs === 0
-        ? `No policy says "mode: enforce", so nothing was being removed. fleetgc status says how many nodes it is for. This undoes it: ${resumeOnEventLog(selector, options)}`
-        : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends; fleetgc status says how many nodes it is for. This undoes it: ${resumeOnEventLog(selector, options)}`,
+      `${pauseTakesHold(stored)} fleetgc status says how many nodes it is for. This undoes it: ${resumeOnEventLog(selector, options)}`,
     );
     await warnUnlessSelected(selector, { log, logger: context.logger }, context.signal);
   },

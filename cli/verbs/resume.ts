@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type NotHeld, otherPaused, pausesToEnd, pauseText } from '../../packages/policy/pauses.ts';
+import { type EndedPauses, endPauses } from '../../packages/policy/end-pauses.ts';
+import { pauseText, type ResumeRequest } from '../../packages/policy/pauses.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
-import { deleteKeys, deleteUnheld, type PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
@@ -11,6 +11,7 @@ import { warnUnlessSelected } from '../../services/fleet-status/warn-unless-sele
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
+import { doing, doingOptions } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, toPauseSelector } from '../options/pause-options.ts';
 import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
@@ -24,10 +25,11 @@ export const verb = defineVerb({
       commandLineOnly: true,
       description: 'End every pause.',
     }),
+    ...doingOptions,
     ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ cluster, nodeName, pool, all, ...options }, context) => {
+  run: async ({ cluster, nodeName, pool, all, by, reason, ...options }, context) => {
     if (all && (cluster ?? nodeName ?? pool) !== undefined)
       throw new FleetGcError('USAGE', '--all ends every pause; leave --cluster, --node-name and --pool out');
     const trust = await readOperatorTrust(options, context.signal);
@@ -35,33 +37,25 @@ export const verb = defineVerb({
     const writer = await openPolicyWriter(log, trust, context);
     const stored = await readStoredPolicies(log, context.signal);
     const selector = toPauseSelector({ cluster, nodeName, pool });
-    const ending = pausesToEnd(stored, all ? { kind: 'all' } : { kind: 'one', selector });
-    if (ending.kind === 'not-held')
-      return await endUnheld(ending, selector, { writer, logger: context.logger });
-    const { pauses } = ending;
-    await deleteKeys(writer, [...pauses.keys()]);
+    const request: ResumeRequest = all ? { kind: 'all' } : { kind: 'one', selector };
+    const ended = await endPauses(writer, stored, request, doing({ by, reason }, context));
+    if (ended.kind === 'not-held') return tellUnheld(ended, selector, context.logger);
+    const { pauses } = ended;
     for (const pause of pauses) context.print(`resumed: ${pauseText(pause)}`);
     if (pauses.size === 0) context.logger.info(NONE_HELD);
     if (!all) await warnUnlessSelected(selector, { log, logger: context.logger }, context.signal);
   },
 });
 
-interface Ending {
-  readonly writer: PolicyWriter;
-  readonly logger: Logger;
-}
-
 /** Throws `NOT_FOUND` where something else is paused. */
-async function endUnheld(
-  { notStored, others }: NotHeld,
+function tellUnheld(
+  { isWritten, error }: Extract<EndedPauses, { kind: 'not-held' }>,
   selector: NodeSelector,
-  { writer, logger }: Ending,
-): Promise<void> {
-  if (notStored !== null) {
-    await deleteUnheld(writer, [notStored]);
-    logger.info(endWritten(selector));
-  } else if (others.size === 0) logger.info('Nothing is paused.');
-  if (others.size > 0) throw otherPaused(selector, others);
+  logger: Logger,
+): void {
+  if (isWritten) logger.info(endWritten(selector));
+  else if (error === null) logger.info('Nothing is paused.');
+  if (error !== null) throw error;
 }
 
 const NONE_HELD =

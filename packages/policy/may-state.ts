@@ -1,3 +1,4 @@
+import type { KeyRole } from '../../schemas/keys/key-statement.ts';
 import { clusterOfApprovalKey, isApprovalKey } from '../../schemas/policy/approval.ts';
 import {
   isPauseKey,
@@ -12,12 +13,42 @@ import type { Principal } from '../trust/trust.ts';
 export function objectionToStating(principal: Principal, event: PolicyTopicRecord): string | null {
   if (principal.kind === 'unauthenticated') return null;
   const { role, clusters } = principal;
-  if (role !== 'operator' && role !== 'pauser') return `the key of a ${role} signed it, who may not say this`;
-  if (role === 'pauser' && event.type !== 'fleetgc.pause')
-    return 'a key that may only pause signed it, and it is no pause';
+  const objection = objectionToRole(role, event);
+  if (objection !== null) return objection;
   return clusters.length === 0 || staysWithin(event, clusters)
     ? null
     : `its key is for the clusters ${clusters.join(', ')} alone. A policy of such a key is called ${clusters[0]}.SOMETHING, without another dot, and selects these clusters alone`;
+}
+
+function objectionToRole(role: KeyRole, event: PolicyTopicRecord): string | null {
+  switch (role) {
+    case 'operator':
+      return null;
+    case 'pauser':
+      return event.type === 'fleetgc.pause'
+        ? null
+        : 'a key that may only pause signed it, and it is no pause';
+    case 'dashboard':
+      return isAct(event)
+        ? null
+        : 'the key of a dashboard signed it, and it is no pause, no approval and no end of one';
+    default:
+      return `the key of a ${role} signed it, who may not say this`;
+  }
+}
+
+/** What people do with what others have set: nothing that says what may be removed. */
+function isAct(event: PolicyTopicRecord): boolean {
+  switch (event.type) {
+    case 'fleetgc.pause':
+    case 'fleetgc.approval':
+      return true;
+    case 'fleetgc.policy-deletion':
+      return selectorOfPauseKey(event.key) !== null || clusterOfApprovalKey(event.key) !== null;
+    case 'fleetgc.policy':
+    case 'fleetgc.cluster-policy':
+      return false;
+  }
 }
 
 function staysWithin(event: PolicyTopicRecord, clusters: readonly string[]): boolean {

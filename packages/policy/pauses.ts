@@ -1,4 +1,5 @@
 import { isPauseKey, type NodeSelector, pauseKey } from '../../schemas/policy/policy.ts';
+import { durationText } from '../../schemas/policy/value-text.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { selectorText } from './selector-text.ts';
 import type { StoredPolicies } from './stored-policies.ts';
@@ -55,8 +56,16 @@ const allPauses = ({ pauses, unreadable }: Pick<StoredPolicies, 'pauses' | 'unre
 export const pauseText = ([key, selector]: readonly [string, NodeSelector | null]): string =>
   selector === null ? `what the unreadable record ${JSON.stringify(key)} selects` : selectorText(selector);
 
+/** What follows from a pause, in a sentence. */
+export function pauseTakesHold(stored: Pick<StoredPolicies, 'policies'>): string {
+  const lifetimeMs = longestCommandLifetimeMs(stored);
+  return lifetimeMs === 0
+    ? 'No policy says "mode: enforce", so nothing was being removed.'
+    : `Nodes stop as soon as they read this, and within ${durationText(lifetimeMs)} at the latest; a removal that has begun ends.`;
+}
+
 /** The longest that a command sent before a pause may still be carried out; 0 when no policy could have sent one. */
-export const longestCommandLifetimeMs = ({ policies }: Pick<StoredPolicies, 'policies'>): number =>
+const longestCommandLifetimeMs = ({ policies }: Pick<StoredPolicies, 'policies'>): number =>
   Math.max(
     0,
     ...[...policies.values()]

@@ -8,6 +8,7 @@ import {
 } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
+import { type Doing, NOBODY_SAYS, said } from '../pipeline/doing.ts';
 import { parseJson } from '../pipeline/parse/parse-record.ts';
 import { keyOf } from '../pipeline/parse/record-key.ts';
 import { type Publication, toRecord } from '../pipeline/publisher.ts';
@@ -74,17 +75,32 @@ function readable(record: OutgoingRecord): OutgoingRecord {
 }
 
 /** Deletes what stands under these keys, readable or not. */
-export const deleteKeys = (writer: PolicyWriter, keys: readonly string[]): Promise<void> =>
-  publishDeletions(writer, keys, true);
+export const deleteKeys = (
+  writer: PolicyWriter,
+  keys: readonly string[],
+  doing: Doing = NOBODY_SAYS,
+): Promise<void> => publishDeletions(writer, keys, { wasHeld: true, doing });
 
 /** Deletes what the topic says nothing of, for whoever remembers it of another topic of this name. */
-export const deleteUnheld = (writer: PolicyWriter, keys: readonly string[]): Promise<void> =>
-  publishDeletions(writer, keys, false);
+export const deleteUnheld = (
+  writer: PolicyWriter,
+  keys: readonly string[],
+  doing: Doing = NOBODY_SAYS,
+): Promise<void> => publishDeletions(writer, keys, { wasHeld: false, doing });
 
-function publishDeletions(writer: PolicyWriter, keys: readonly string[], wasHeld: boolean): Promise<void> {
+interface Deleting {
+  readonly wasHeld: boolean;
+  readonly doing: Doing;
+}
+
+function publishDeletions(
+  writer: PolicyWriter,
+  keys: readonly string[],
+  { wasHeld, doing }: Deleting,
+): Promise<void> {
   const states = keys.map((key): StateToWrite => {
     const id = deriveId('deletion', key, String(writer.publication.nowMs));
-    return { key, event: { type: 'fleetgc.policy-deletion', version: 1, id, key, wasHeld } };
+    return { key, event: { type: 'fleetgc.policy-deletion', version: 1, id, key, wasHeld, ...said(doing) } };
   });
   return writeStates(writer, states);
 }
@@ -94,13 +110,15 @@ export const writeApproval = (writer: PolicyWriter, event: ApprovalRecord): Prom
   writeStates(writer, [{ key: approvalKey(event), event }]);
 
 /** A pause of the nodes that the selector selects; pausing them again replaces the reason. */
-export function writePause(writer: PolicyWriter, selector: NodeSelector, reason: string): Promise<void> {
+export function writePause(writer: PolicyWriter, selector: NodeSelector, doing: Doing): Promise<void> {
+  const { reason } = doing;
   const key = pauseKey(selector);
   const event: PauseRecord = {
     type: 'fleetgc.pause',
     version: 1,
     id: deriveId('pause', key, reason),
     selector,
+    ...said(doing),
     reason,
   };
   return writeStates(writer, [{ key, event }]);

@@ -70,6 +70,8 @@ type Signers = Needed | 'unsigned';
 
 const ORDER = { roles: ['decider'], good: 'now', generation: 'none' } as const;
 const FACT = { roles: ['node'], good: 'then', generation: 'none' } as const;
+/** Which of them may say what: `packages/policy/may-state.ts`. */
+const STATERS = ['operator', 'pauser', 'dashboard'] as const satisfies readonly KeyRole[];
 const CLUSTER_FACT = { roles: ['cluster'], good: 'then', generation: 'none' } as const;
 
 const SIGNERS: Readonly<Record<TopicId, Signers>> = {
@@ -87,9 +89,9 @@ const SIGNERS: Readonly<Record<TopicId, Signers>> = {
   clusterResults: CLUSTER_FACT,
   clusterDecisions: 'unsigned',
   clusterCensus: CLUSTER_FACT,
-  policies: { roles: ['operator', 'pauser'], good: 'then', generation: 'needed' },
+  policies: { roles: STATERS, good: 'then', generation: 'needed' },
   // Which sets of policies there were is told by deciders, what the policies were and of which generation by who wrote them.
-  policyVersions: { roles: ['operator', 'pauser', 'decider'], good: 'then', generation: 'optional' },
+  policyVersions: { roles: [...STATERS, 'decider'], good: 'then', generation: 'optional' },
   keys: { roles: ['root'], good: 'then', generation: 'needed' },
   heads: { roles: ['archiver', 'decider'], good: 'then', generation: 'none' },
   deadLetters: 'unsigned',

@@ -50,5 +50,8 @@ export const DeadLetterRedrive = z.object({
   deadLetterId: EventId,
   /** As in the dead letter. */
   key: z.string().nullable(),
+  /** As whoever did it calls themselves, and why. */
+  by: z.string().optional(),
+  reason: z.string().optional(),
 });
 export type DeadLetterRedrive = z.infer<typeof DeadLetterRedrive>;

@@ -16,7 +16,16 @@ const LAST_TIME_MS = 8_640_000_000_000_000;
 const EpochMs = z.int().nonnegative().max(LAST_TIME_MS);
 
 /** What a key may sign. `root`: statements about keys, as a successor of the root that signed it. */
-export const KeyRole = z.enum(['root', 'operator', 'pauser', 'decider', 'archiver', 'node', 'cluster']);
+export const KeyRole = z.enum([
+  'root',
+  'operator',
+  'pauser',
+  'dashboard',
+  'decider',
+  'archiver',
+  'node',
+  'cluster',
+]);
 export type KeyRole = z.infer<typeof KeyRole>;
 
 const PlainText = z

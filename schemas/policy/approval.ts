@@ -15,7 +15,8 @@ const whole = <Text extends z.ZodType<string>>(text: Text): Text =>
 
 /** As `kindName` writes it: `apps/ReplicaSet`. */
 const KindText = whole(z.string().min(1).max(700));
-const WrittenText = whole(z.string().max(MAX_TEXT_LENGTH));
+/** A name or a reason, as somebody wrote it. */
+export const WrittenText = whole(z.string().max(MAX_TEXT_LENGTH));
 const Width = z.int().positive();
 
 /** What an approval lets go, as people saw it. What is wider by now, or was not there then, stays held (cluster S7). */

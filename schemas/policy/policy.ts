@@ -3,7 +3,7 @@ import { HALF_A_CHARACTER } from '../events/broken-texts.ts';
 import { Uint64 } from '../events/filesystem.ts';
 import type { SubjectKind } from '../events/identity.ts';
 import { compareText } from '../events/text-order.ts';
-import { ApprovalRecord } from './approval.ts';
+import { ApprovalRecord, WrittenText } from './approval.ts';
 import { ClusterPolicyRecord } from './cluster-policy.ts';
 import { EvictionThreshold } from './eviction.ts';
 import { Globs } from './glob.ts';
@@ -178,6 +178,8 @@ export const PauseRecord = z.strictObject({
   id: z.string().min(1),
   selector: NodeSelector,
   reason: z.string().refine((text) => text.isWellFormed(), { error: HALF_A_CHARACTER }),
+  /** As whoever paused calls themselves; what proves it is the signature. */
+  by: WrittenText.optional(),
 });
 export type PauseRecord = z.infer<typeof PauseRecord>;
 
@@ -193,6 +195,9 @@ export const PolicyDeletion = z.strictObject({
   key: z.string().min(1),
   /** False where the topic said nothing of the key when this was written: on this topic it ends nothing. */
   wasHeld: z.boolean(),
+  /** As whoever did it calls themselves, and why. */
+  by: WrittenText.optional(),
+  reason: WrittenText.optional(),
 });
 export type PolicyDeletion = z.infer<typeof PolicyDeletion>;
 

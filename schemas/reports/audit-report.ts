@@ -101,9 +101,11 @@ export type PolicyDeletion = z.infer<typeof PolicyDeletion>;
 
 /** A pause that held in the time of the report, or a part of it. */
 export const Pause = z.object({
-  /** These two are `null` where nothing of the pause is left but that it ended. */
+  /** These three are `null` where nothing of the pause is left but that it ended. */
   selector: NodeSelector.nullable(),
   reason: PauseRecord.shape.reason.nullable(),
+  /** As whoever paused calls themselves; empty where nobody said it. */
+  by: z.string().nullable(),
   /** `null`: before anything is known. */
   begun: Moment.nullable(),
   /** `null`: it still held at the end. */

@@ -24,6 +24,11 @@ export const DashboardSession = z.object({
   /** By what they are known: nobody has to sign in where the page is served to its own machine alone. */
   by: z.enum(['token', 'proxy', 'loopback']),
   version: z.string(),
+  /** Whether they may act from the page; else why not, in a sentence. */
+  actions: z.discriminatedUnion('allowed', [
+    z.object({ allowed: z.literal(true) }),
+    z.object({ allowed: z.literal(false), why: z.string() }),
+  ]),
 });
 export type DashboardSession = z.infer<typeof DashboardSession>;
 

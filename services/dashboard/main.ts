@@ -2,7 +2,8 @@ import type { Logger } from 'pino';
 import { lockFile } from '../../packages/files/file-lock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { Address } from '../../packages/process/options/options.ts';
-import { Access, type AccessSettings, requireSignIn } from './access/access.ts';
+import { Access, type AccessSettings, requireNames, requireSignIn } from './access/access.ts';
+import { type ActingPort, ActionDesk } from './actions/desk.ts';
 import { LogReaders } from './api/log-readers.ts';
 import { NewsRoom } from './api/news.ts';
 import { readPageFiles } from './api/page-files.ts';
@@ -15,6 +16,8 @@ export interface DashboardSettings {
   readonly projection: ProjectionSettings;
   /** Where the page was built to; `null`: where `npm run build` puts it. */
   readonly pageDirectory: string | null;
+  /** With what people act from the page; `null`: nobody may, and nothing is ever written. */
+  readonly acting: ActingPort | null;
   readonly version: string;
   readonly logger: Logger;
   /** Told once it is served. */
@@ -25,6 +28,7 @@ export interface DashboardSettings {
 export async function runDashboard(settings: DashboardSettings, signal: AbortSignal): Promise<void> {
   const { access: accessSettings, version, logger, onServing } = settings;
   requireSignIn(accessSettings);
+  if (settings.acting !== null) requireNames(accessSettings);
   const files = readPageFiles(settings.pageDirectory);
   using _lock = lockFile(`${settings.projection.path}.lock`, inUse(settings.projection.path));
   using projection = new Projection(settings.projection);
@@ -33,9 +37,18 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   const { address } = listening;
   const access = new Access({ ...accessSettings, address });
   const { now } = settings.projection.sources;
+  await using desk =
+    settings.acting &&
+    new ActionDesk({
+      port: settings.acting,
+      nodes: () => projection.nodes().nodes,
+      onDone: () => projection.standing.readPolicies(signal),
+      logger,
+      now,
+    });
   const { tokens } = accessSettings;
   const logReaders = new LogReaders(signal);
-  listening.serve({ access, tokens, projection, logReaders, news, files, version, logger, now });
+  listening.serve({ access, tokens, projection, logReaders, news, desk, files, version, logger, now });
   logger.info({ host: address.host, port: address.port }, 'serving the page');
   if (access.isOpen)
     logger.info(

@@ -53,8 +53,10 @@ const GOES_BACK: Readonly<Record<TopicId, boolean>> = {
   deadLetters: false,
 };
 
+export const goesBack = (topic: TopicId): boolean => GOES_BACK[topic];
+
 const REDRIVABLE: ReadonlyMap<string, TopicName> = new Map(
-  TOPIC_NAMES.filter((name) => GOES_BACK[topicIdOf(name)]).map((name) => [name, name]),
+  TOPIC_NAMES.filter((name) => goesBack(topicIdOf(name))).map((name) => [name, name]),
 );
 
 /** What would go back, by the letter alone: whoever may write dead letters may write anything into one. */

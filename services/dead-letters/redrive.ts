@@ -1,5 +1,6 @@
 import { deriveId } from '../../packages/canonical/ids.ts';
 import type { EventLog, Headers, LogRecord, OutgoingRecord } from '../../packages/event-log/port.ts';
+import { type Doing, said } from '../../packages/pipeline/doing.ts';
 import { keyOf } from '../../packages/pipeline/parse/record-key.ts';
 import { type Publication, toRecord } from '../../packages/pipeline/publisher.ts';
 import type { DeadLetter, DeadLetterRedrive } from '../../schemas/events/dead-letter.ts';
@@ -73,6 +74,7 @@ function byPosition({ at: a }: Redrive, { at: b }: Redrive): number {
 interface RedriveNeeds {
   readonly log: Pick<EventLog, 'publish'>;
   readonly publication: Publication;
+  readonly doing: Doing;
   readonly signal: AbortSignal;
   /** Called between batches with the number of messages put back so far. */
   readonly onProgress: (count: number) => void;
@@ -84,28 +86,46 @@ interface RedriveNeeds {
  */
 export async function redrive(
   redrives: readonly Redrive[],
-  { log, publication, signal, onProgress }: RedriveNeeds,
+  { log, publication, doing, signal, onProgress }: RedriveNeeds,
 ): Promise<number> {
   let count = 0;
   for (let start = 0; start < redrives.length && !signal.aborted; start += BATCH_SIZE) {
     const batch = redrives.slice(start, start + BATCH_SIZE);
     await log.publish(batch.map(({ record }) => record));
-    await log.publish(batch.flatMap(({ letters }) => letters).map((letter) => mark(letter, publication)));
+    const letters = batch.flatMap((each) => each.letters);
+    await log.publish(letters.map((letter) => mark(letter, { publication, doing })));
     count += batch.length;
     if (count < redrives.length) onProgress(count);
   }
   return count;
 }
 
-function mark(letter: DeadLetter, publication: Publication) {
+function mark(letter: DeadLetter, { publication, doing }: Pick<RedriveNeeds, 'publication' | 'doing'>) {
   const event: DeadLetterRedrive = {
     type: 'fleetgc.dead-letter-redrive',
     version: 1,
     id: deriveId('redrive', letter.id),
     deadLetterId: letter.id,
     key: letter.key,
+    ...said(doing),
   };
   return toRecord({ topic: 'deadLetters', key: keyOf('deadLetters', event), event }, publication);
+}
+
+/** What is to be done with the chosen letters, each compared with what lies on the log. */
+export interface ComparedRedrive extends ComparedOriginals {
+  /** Their messages were put back before. */
+  readonly done: readonly DeadLetter[];
+}
+
+export async function compareChosen(
+  chosen: readonly StoredLetter[],
+  { log, again }: { readonly log: Pick<EventLog, 'read'>; readonly again: boolean },
+  signal: AbortSignal,
+): Promise<ComparedRedrive> {
+  const { redrives, done, refused } = planRedrive(chosen, again);
+  const compared = await compareOriginals(redrives, log, signal);
+  return { confirmed: compared.confirmed, done, refused: [...refused, ...compared.refused] };
 }
 
 /** Positions so near to each other are read in one go, with what lies between them. */

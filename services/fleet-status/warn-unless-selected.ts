@@ -15,10 +15,11 @@ export async function warnUnlessSelected(
   signal: AbortSignal,
 ): Promise<void> {
   if (await selectsNone(selector, { log, nowMs: Date.now() }, signal))
-    logger.warn(
-      `No node that was heard in the last day is meant by ${selectorText(selector)}: are the names right?`,
-    );
+    logger.warn(selectsNobodyText(selector));
 }
+
+export const selectsNobodyText = (selector: NodeSelector): string =>
+  `No node that was heard in the last day is meant by ${selectorText(selector)}: are the names right?`;
 
 /** Ends at the first node that is selected, and after 5 s; never rejects, since what was asked for is done already. */
 async function selectsNone(

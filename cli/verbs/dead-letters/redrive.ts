@@ -3,15 +3,11 @@ import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { filterLetters, findLetter, readStoredLetters } from '../../../services/dead-letters/letters.ts';
-import {
-  compareOriginals,
-  planRedrive,
-  type RedrivePlan,
-  redrive,
-} from '../../../services/dead-letters/redrive.ts';
+import { type ComparedRedrive, compareChosen, redrive } from '../../../services/dead-letters/redrive.ts';
 import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';
+import { doing, doingOptions } from '../../options/doing-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 
 export const verb = defineVerb({
@@ -42,9 +38,13 @@ export const verb = defineVerb({
       commandLineOnly: true,
       description: 'Say what would be put back, and change nothing.',
     }),
+    ...doingOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ ids = [], all, again, dryRun, topic, cause, group, key, since, ...options }, context) => {
+  run: async (
+    { ids = [], all, again, dryRun, by, reason, topic, cause, group, key, since, ...options },
+    context,
+  ) => {
     const { logger, print, signal } = context;
     const filter = { topic, cause, group, key, since };
     requireChoice(
@@ -57,16 +57,15 @@ export const verb = defineVerb({
     const chosen = all
       ? filterLetters(letters, toLetterFilter(filter, again))
       : ids.map((id) => findLetter(letters, id));
-    const plan = planRedrive([...new Set(chosen)], again);
-    const compared = await compareOriginals(plan.redrives, log, signal);
-    const refused = [...plan.refused, ...compared.refused];
-    reportAside(plan.done, refused, logger);
-    const total = compared.confirmed.length;
+    const compared = await compareChosen([...new Set(chosen)], { log, again }, signal);
+    const { confirmed, refused } = compared;
+    reportAside(compared, logger);
+    const total = confirmed.length;
     if (dryRun) print(`${messages(total)} would be put back`);
     else {
       const onProgress = (count: number): void => logger.info(`${count} of ${messages(total)} put back`);
-      const needs = { log, publication: operatorPublication(), signal, onProgress };
-      print(`${messages(await redrive(compared.confirmed, needs))} put back`);
+      const own = { publication: operatorPublication(), doing: doing({ by, reason }, context) };
+      print(`${messages(await redrive(confirmed, { log, ...own, signal, onProgress }))} put back`);
     }
     if (refused.length > 0) throw refusal(refused.length);
   },
@@ -88,7 +87,7 @@ function requireChoice(ids: readonly string[], all: boolean, conditions: boolean
     throw new FleetGcError('USAGE', 'give either ids, or --all with conditions');
 }
 
-function reportAside(done: RedrivePlan['done'], refused: RedrivePlan['refused'], logger: Logger): void {
+function reportAside({ done, refused }: ComparedRedrive, logger: Logger): void {
   if (done.length > 0)
     logger.info(`${done.length} put back before and left alone now; --again puts them back once more`);
   for (const { letter, reason } of refused) logger.warn(`${letter.id} is not put back: ${reason}`);

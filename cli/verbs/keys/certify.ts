@@ -13,7 +13,7 @@ import { LongDuration } from '../../options/time-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'Roles: decider signs orders and commands. operator signs policies, pauses and deletions. pauser signs pauses alone. archiver signs heads of archives. node signs what nodes report. root certifies keys, as the successor of this root.',
+    'Roles: decider signs orders and commands. operator signs policies, pauses and deletions. pauser signs pauses alone. dashboard signs pauses, approvals and their ends, and no policy. archiver signs heads of archives. node signs what nodes report. root certifies keys, as the successor of this root.',
     'Certifying a key anew replaces what was said of it before: another time, other clusters, another role.',
   ],
   examples: [

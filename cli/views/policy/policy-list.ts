@@ -53,8 +53,8 @@ const ofKind = <Kind extends SubjectKind>(
     isPolicyFor(kind, record),
   );
 
-export const pauseLine = ({ selector, reason, appliedAtMs }: StoredPause): string =>
-  `paused: ${selectorText(selector)}, since ${timeText(appliedAtMs)}${reason === '' ? '' : ` (${reason})`}`;
+export const pauseLine = ({ selector, reason, by = '', appliedAtMs }: StoredPause): string =>
+  `paused: ${selectorText(selector)}, since ${timeText(appliedAtMs)}${by === '' ? '' : ` by ${by}`}${reason === '' ? '' : ` (${reason})`}`;
 
 const policyTable = (policies: readonly StoredFor<'node'>[]): readonly string[] =>
   tableLines(

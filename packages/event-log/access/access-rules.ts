@@ -3,9 +3,9 @@ import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
 /**
  * Who comes to the brokers, each with a login of its own. `cluster`: agent and executor of one.
- * `reader` writes nothing, `archiver` nothing but heads.
+ * `reader` writes nothing, `archiver` nothing but heads; `dashboard` is one with actions.
  */
-export const ROLES = ['node', 'cluster', 'decider', 'operator', 'archiver', 'reader'] as const;
+export const ROLES = ['node', 'cluster', 'decider', 'operator', 'dashboard', 'archiver', 'reader'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Kafka's own names. Reading and writing a topic, and reading a group, let one describe it too. */
@@ -25,19 +25,22 @@ export interface Right {
 type Access = Readonly<Record<'readers' | 'writers', readonly Role[]>>;
 
 /** Who looks at the whole log. */
-const ONLOOKERS = ['operator', 'archiver', 'reader'] as const satisfies readonly Role[];
+const ONLOOKERS = ['operator', 'dashboard', 'archiver', 'reader'] as const satisfies readonly Role[];
 
-/** Who reads and who writes which topic. An operator writes facts of nodes and clusters only to put dead letters back, and never an order. */
+/** Who pauses, resumes, approves, and puts dead letters back. */
+const PEOPLE = ['operator', 'dashboard'] as const satisfies readonly Role[];
+
+/** Who reads and who writes which topic. People write facts of nodes and clusters only to put dead letters back, and never an order. */
 const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
-  diskStats: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
-  inventory: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
+  diskStats: { readers: ['decider', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
+  inventory: { readers: ['decider', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
   observe: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
   commands: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
-  results: { readers: ['decider', ...ONLOOKERS], writers: ['node', 'operator'] },
+  results: { readers: ['decider', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
   decisions: { readers: ONLOOKERS, writers: ['decider'] },
-  clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
-  clusterPods: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
-  clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', 'operator'] },
+  clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
+  clusterPods: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
+  clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
   // Nobody puts results of clusters and what is reported of them back: nobody reads them who keeps dead letters.
   clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster'] },
@@ -45,11 +48,11 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   clusterRemoved: { readers: ONLOOKERS, writers: ['cluster'] },
   clusterDecisions: { readers: ONLOOKERS, writers: ['decider'] },
   clusterCensus: { readers: ONLOOKERS, writers: ['cluster'] },
-  policies: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
+  policies: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: PEOPLE },
   keys: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
-  policyVersions: { readers: ['decider', ...ONLOOKERS], writers: ['decider', 'operator'] },
-  deadLetters: { readers: ONLOOKERS, writers: ['node', 'cluster', 'decider', 'operator'] },
+  policyVersions: { readers: ['decider', ...ONLOOKERS], writers: ['decider', ...PEOPLE] },
+  deadLetters: { readers: ONLOOKERS, writers: ['node', 'cluster', 'decider', ...PEOPLE] },
 };
 
 /** What else a role may do, on each topic and on each group of the deciders. */
@@ -59,6 +62,7 @@ const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], read
   decider: { topic: [], group: ['Read'] },
   // Creates the topics, compares their settings, and asks how far the deciders are.
   operator: { topic: ['Create', 'DescribeConfigs'], group: ['Describe'] },
+  dashboard: { topic: ['DescribeConfigs'], group: ['Describe'] },
   archiver: { topic: [], group: [] },
   reader: { topic: ['DescribeConfigs'], group: ['Describe'] },
 };

@@ -24,6 +24,7 @@ export const pausesIn = (range: TimeRange, { pauses }: Pick<PolicyEvidence, 'pau
     .map(({ state, begun, ended }) => ({
       selector: state?.selector ?? null,
       reason: state?.reason ?? null,
+      by: state === null ? null : (state.by ?? ''),
       begun,
       ended,
     }))

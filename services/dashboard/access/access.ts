@@ -44,6 +44,15 @@ export function requireSignIn(settings: AccessSettings): void {
   proxyList(settings.trustedProxies);
 }
 
+/** Throws `CONFIG_INVALID` where whoever acts would have no name: whoever has a login on this machine could. */
+export function requireNames(settings: AccessSettings): void {
+  if (isOpen(settings))
+    throw new FleetGcError(
+      'CONFIG_INVALID',
+      '--allow-actions needs --token-file or --trusted-proxy: every action says who did it, and every user of this machine could act',
+    );
+}
+
 /** Says of each request whether it may be looked at, and whose it is. */
 export class Access {
   readonly #settings: AccessSettings;
@@ -86,6 +95,23 @@ export class Access {
     if (headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate')
       return 'other pages may not ask';
     return null;
+  }
+
+  /**
+   * The same for what changes something: it has to come from the very page that is served, and not only from one of its addresses. A
+   * program says the origin too.
+   */
+  objectionToActing(asking: Asking): string | null {
+    const { headers } = asking;
+    const { origin } = headers;
+    const isOwn =
+      origin !== undefined &&
+      (origin === this.#settings.publicUrl?.origin || origin === `http://${headers.host?.toLowerCase()}`);
+    const site = headers['sec-fetch-site'];
+    return (
+      this.objection(asking) ??
+      (isOwn && (site === undefined || site === 'same-origin') ? null : 'other pages may not ask')
+    );
   }
 
   /** Who asks; `null`: somebody has to sign in. */

@@ -5,6 +5,7 @@ import {
   type DashboardRole,
   type DashboardSession,
 } from '../../../schemas/reports/dashboard.ts';
+import type { DashboardPauses } from '../../../schemas/reports/dashboard-actions.ts';
 import { PlanTrigger } from '../../../schemas/reports/plan.ts';
 import { storedStats } from '../projection/fleet.ts';
 import type { Projection } from '../projection/projection.ts';
@@ -12,6 +13,7 @@ import { readActivity } from '../readers/activity.ts';
 import { fleetColumns, type Grouping, pageOfNodes } from '../readers/fleet.ts';
 import { readFreed } from '../readers/freed.ts';
 import { readNode } from '../readers/node.ts';
+import { readPauses } from '../readers/pauses.ts';
 import { readPlan } from '../readers/plan.ts';
 import { search } from '../readers/search.ts';
 import type { LogReaders } from './log-readers.ts';
@@ -58,6 +60,16 @@ const Group = z.union([
   z.templateLiteral(['label:', z.string().min(1).max(317)]),
 ]);
 
+/** Of all, or of a node that is known. */
+function pausesOf(
+  { node: key }: { readonly node: string | null },
+  { projection }: Asked,
+): DashboardPauses | null {
+  if (key === null) return readPauses(projection.standing.pauses, null);
+  const node = projection.nodes().nodes.find((each) => nodeKey(each) === key);
+  return node === undefined ? null : readPauses(projection.standing.pauses, node);
+}
+
 /** Every question, in the order of the page. */
 export const ROUTES: readonly Route[] = [
   route('/api/session', none, (_, { session }) => session),
@@ -84,6 +96,7 @@ export const ROUTES: readonly Route[] = [
     if (node === undefined || stats === null) return null;
     return readNode({ db: projection.store.db, node, stats, policies: projection.policies });
   }),
+  route('/api/pauses', z.strictObject({ node: NodeKey.nullable().default(null) }), pausesOf),
   route(
     '/api/plan',
     z.strictObject({ cluster: ClusterName, node: NodeName, trigger: PlanTrigger.default('periodic') }),

@@ -10,7 +10,9 @@ import type { Access, Asking } from '../access/access.ts';
 import { mayDo } from '../access/access.ts';
 import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { TokenHolder } from '../access/people.ts';
+import type { ActionDesk } from '../actions/desk.ts';
 import type { Projection } from '../projection/projection.ts';
+import { ACTION_PATHS, act, mayAct } from './act.ts';
 import { type Answer, jsonAnswer, refusal, textAnswer } from './answer.ts';
 import type { LogReaders } from './log-readers.ts';
 import type { NewsRoom } from './news.ts';
@@ -26,6 +28,8 @@ export interface Served {
   readonly projection: Projection;
   readonly logReaders: LogReaders;
   readonly news: NewsRoom;
+  /** `null` without `--allow-actions`. */
+  readonly desk: ActionDesk | null;
   readonly files: PageFiles;
   readonly version: string;
   readonly logger: Logger;
@@ -135,6 +139,11 @@ const PROBES: Readonly<Record<string, (served: Served) => Answer>> = {
 async function change(request: IncomingMessage, { pathname }: URL, served: Served): Promise<Answer> {
   if (request.method === 'POST' && pathname === '/sign-in') return await signIn(request, served);
   if (request.method === 'POST' && pathname === '/sign-out') return signOut();
+  if (pathname.startsWith(ACTION_PATHS))
+    return await act(request, askingOf(request), {
+      name: pathname.slice(ACTION_PATHS.length),
+      needs: served,
+    });
   return refusal(405, 'only GET and HEAD');
 }
 
@@ -152,7 +161,7 @@ function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
 }
 
 async function answerRoute(asking: Asking, url: URL, served: Served): Promise<Answer> {
-  const { access, projection, logReaders, version, now } = served;
+  const { access, projection, logReaders, desk, version, now } = served;
   const route = ROUTE_OF.get(url.pathname);
   const person = access.identify(asking, now());
   if (person === null) return refusal(401, 'sign in first');
@@ -160,7 +169,8 @@ async function answerRoute(asking: Asking, url: URL, served: Served): Promise<An
   if (!mayDo(person.role, route.role)) return refusal(403, `this needs the role ${route.role}`);
   const given = route.params.safeParse(Object.fromEntries(url.searchParams));
   if (!given.success) return refusal(400, z.prettifyError(given.error));
-  const session = { user: person.name, role: person.role, by: person.by, version };
+  const { name: user, role, by } = person;
+  const session = { user, role, by, version, actions: mayAct(person, desk) };
   const value = await route.read(Object.fromEntries(url.searchParams), { projection, logReaders, session });
   if (value instanceof Refused) return refusal(value.status, value.problem);
   return value === null ? refusal(404, 'nothing of that name is known here') : jsonAnswer(200, value);

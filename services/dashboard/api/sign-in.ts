@@ -3,6 +3,7 @@ import type { Access } from '../access/access.ts';
 import { holderOfToken, type TokenHolder } from '../access/people.ts';
 import { ENDED_SESSION, sessionCookie } from '../access/session-cookie.ts';
 import { type Answer, jsonAnswer, refusal } from './answer.ts';
+import { readBody } from './body.ts';
 
 const MOST_BODY_BYTES = 4_096;
 
@@ -19,7 +20,7 @@ export async function signIn(
 ): Promise<Answer> {
   if (!/^text\/plain\b/.test(request.headers['content-type'] ?? ''))
     return refusal(415, 'the token is sent as text/plain');
-  const token = await readBody(request);
+  const token = await readBody(request, MOST_BODY_BYTES);
   if (token === null) return refusal(413, 'a token is not that long');
   const holder = holderOfToken(tokens, token.trim());
   if (holder === null) return refusal(401, 'nobody has this token');
@@ -34,16 +35,4 @@ export async function signIn(
 export function signOut(): Answer {
   const answer = jsonAnswer(200, {});
   return { ...answer, headers: { ...answer.headers, 'set-cookie': ENDED_SESSION } };
-}
-
-/** `null` for more than is read. */
-async function readBody(request: IncomingMessage): Promise<string | null> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of request) {
-    bytes += part.length;
-    if (bytes > MOST_BODY_BYTES) return null;
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }

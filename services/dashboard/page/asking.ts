@@ -15,9 +15,13 @@ interface Problem {
   readonly problem?: string;
 }
 
-/** Asks the API once; an answer of it is what its schema says, and is not looked through again here. */
-export async function ask<Value>(path: string, signal?: AbortSignal): Promise<Answered<Value>> {
-  const response = await fetch(path, { headers: { accept: 'application/json' }, ...(signal && { signal }) });
+/** Asks the API once. */
+export const ask = <Value>(path: string, signal?: AbortSignal): Promise<Answered<Value>> =>
+  askedOf<Value>(path, { headers: { accept: 'application/json' }, ...(signal && { signal }) });
+
+/** What the API answers; it is what its schema says, and is not looked through again here. */
+export async function askedOf<Value>(path: string, request: RequestInit): Promise<Answered<Value>> {
+  const response = await fetch(path, request);
   if (response.ok) {
     const value: Value = await response.json();
     return { kind: 'answered', value };

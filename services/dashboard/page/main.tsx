@@ -4,6 +4,7 @@ import type { DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import { onLink, useView, type View } from './addresses.ts';
 import { useAnswer } from './asking.ts';
 import { Shown } from './parts.tsx';
+import { SessionContext } from './session.ts';
 import { FleetView } from './views/fleet.tsx';
 import { LiveView } from './views/live.tsx';
 import { NodeView } from './views/node.tsx';
@@ -19,7 +20,7 @@ function Page() {
   }, []);
   if (session.kind === 'refused' && session.status === 401) return <SignIn />;
   return (
-    <>
+    <SessionContext.Provider value={session.kind === 'answered' ? session.value : null}>
       <a class="skip" href="#content">
         To the content
       </a>
@@ -31,7 +32,7 @@ function Page() {
       <main id="content" tabIndex={-1}>
         <Shown answered={session}>{() => <Content view={view} />}</Shown>
       </main>
-    </>
+    </SessionContext.Provider>
   );
 }
 

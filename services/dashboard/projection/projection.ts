@@ -43,6 +43,7 @@ type News = Pick<ProjectorNeeds, 'onActivity'>;
 export class Projection implements Disposable {
   readonly store: Store;
   readonly fleet: Fleet;
+  readonly standing: Standing;
   readonly #settings: ProjectionSettings;
   readonly #projector: Projector;
   readonly #reading: ReadingNeeds;
@@ -51,7 +52,6 @@ export class Projection implements Disposable {
   readonly #oldestMs = new Map<ProjectedTopic, number>();
   #startedMs: number;
   readonly #readers = new Set<News>();
-  readonly #standing: Standing;
   #told: { readonly atMs: number; readonly nodes: FleetNodes } | null = null;
 
   /** Throws `STATE_UNREADABLE` or `STATE_UNWRITABLE`. */
@@ -74,7 +74,7 @@ export class Projection implements Disposable {
       projector: this.#projector,
       now: sources.now,
     };
-    this.#standing = new Standing({
+    this.standing = new Standing({
       ...settings,
       fleet: this.fleet,
       nodes: () => this.nodes(),
@@ -89,18 +89,18 @@ export class Projection implements Disposable {
     this.#startedMs = this.#now();
     this.#caughtUp.clear();
     this.store.prune(this.#startedMs);
-    await this.#standing.readPolicies(signal);
+    await this.standing.readPolicies(signal);
     const every = (ms: number, work: () => Promise<void> | void) => (ending: AbortSignal) =>
       runEvery(ms, work, { sleep, signal: ending });
     await runTogether(
       [
         ...PROJECTED_TOPICS.map((topic) => (ending: AbortSignal) => this.#follow(topic, ending)),
         every(FLUSH_MS, () => this.#projector.flush()),
-        every(POLICIES_MS, () => this.#standing.readPolicies(signal)),
+        every(POLICIES_MS, () => this.standing.readPolicies(signal)),
         every(PRUNE_MS, () => this.#prune()),
         async (ending) => {
           await this.#recallNodes(ending);
-          await every(STATUS_MS, () => this.#standing.readStatus(this.#now(), ending))(ending);
+          await every(STATUS_MS, () => this.standing.readStatus(this.#now(), ending))(ending);
         },
         (ending) => this.#readHistory(ending),
       ],
@@ -150,7 +150,7 @@ export class Projection implements Disposable {
 
   /** As `fleetgc status` told it last; `null` before, and of an archive. */
   get status(): FleetStatus | null {
-    return this.#standing.status;
+    return this.standing.status;
   }
 
   progress(): DashboardProgress {
@@ -160,7 +160,7 @@ export class Projection implements Disposable {
       isCaughtUp: PROJECTED_TOPICS.every((topic) => this.#caughtUp.has(topic)),
       nodes: this.fleet.size,
       unreadable: this.#projector.unreadable,
-      problem: this.#standing.problem,
+      problem: this.standing.problem,
       topics: PROJECTED_TOPICS.map((topic) => ({
         topic: TOPICS[topic].name,
         sinceMs: this.knownSinceMs(topic),

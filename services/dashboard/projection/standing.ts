@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EventLog } from '../../../packages/event-log/port.ts';
-import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
+import { readPoliciesBy, type StoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
@@ -35,6 +35,7 @@ export class Standing {
   readonly #needs: StandingNeeds;
   #problem: string | null = null;
   #status: FleetStatus | null = null;
+  #pauses: StoredPolicies['pauses'] = new Map();
 
   constructor(needs: StandingNeeds) {
     this.#needs = needs;
@@ -50,10 +51,15 @@ export class Standing {
     return this.#status;
   }
 
+  get pauses(): StoredPolicies['pauses'] {
+    return this.#pauses;
+  }
+
   async readPolicies(signal: AbortSignal): Promise<void> {
     const { from, roots, fleet, beforeOtherPolicies } = this.#needs;
     await this.#asking(async () => {
-      const { sets } = await readPoliciesBy(roots, from.log, signal);
+      const { sets, pauses } = await readPoliciesBy(roots, from.log, signal);
+      this.#pauses = pauses;
       if (sets.node.hash === fleet.policies.hash) return;
       beforeOtherPolicies();
       await fleet.decidedBy(sets.node, () => setImmediate());

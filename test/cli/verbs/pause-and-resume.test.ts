@@ -31,7 +31,7 @@ test('pause says what stands still and by when', async () => {
   expect(await own.run('pause')).toEqual({
     exitCode: 0,
     stdout: 'paused: all nodes\n',
-    stderr: `Nodes stop as soon as they read this, and within 1m30s at the latest; a removal that has begun ends; fleetgc status says how many nodes it is for. This undoes it: fleetgc resume --log embedded --log-path ${own.path}\n`,
+    stderr: `Nodes stop as soon as they read this, and within 1m30s at the latest; a removal that has begun ends. fleetgc status says how many nodes it is for. This undoes it: fleetgc resume --log embedded --log-path ${own.path}\n`,
   });
 });
 

@@ -26,6 +26,7 @@ export const PRINCIPALS: Readonly<Record<Role, string>> = {
   cluster: 'User:clusters',
   decider: 'User:deciders',
   operator: 'User:operators',
+  dashboard: 'User:dashboards',
   archiver: 'User:archivers',
   reader: 'User:readers',
 };
@@ -48,13 +49,16 @@ const scram = (username: string, mechanism: ScramUser['mechanism']): ScramUser =
 const ADMINISTRATOR = scram('administrator', 'SCRAM-SHA-512');
 const CLUSTERS = scram('clusters', 'SCRAM-SHA-512');
 const OPERATORS = scram('operators', 'SCRAM-SHA-512');
+const DASHBOARDS = scram('dashboards', 'SCRAM-SHA-256');
 const READERS = scram('readers', 'SCRAM-SHA-256');
 const STRANGER = scram('stranger', 'SCRAM-SHA-512');
 
 /** A broker, and for each role a login of another kind. */
 export async function startGuardedFleet(): Promise<GuardedFleet> {
   await using stack = new AsyncDisposableStack();
-  const broker = stack.use(await startGuardedBroker(ADMINISTRATOR, [CLUSTERS, OPERATORS, READERS, STRANGER]));
+  const broker = stack.use(
+    await startGuardedBroker(ADMINISTRATOR, [CLUSTERS, OPERATORS, DASHBOARDS, READERS, STRANGER]),
+  );
   const { folder, signer } = broker;
   const tokenServer = stack.use(
     await startTokenServer({
@@ -96,6 +100,7 @@ export async function startGuardedFleet(): Promise<GuardedFleet> {
       FLEETGC_KAFKA_PASSWORD_FILE: file('deciders-secret', 'deciders-secret\n'),
     },
     operator: withPassword(OPERATORS),
+    dashboard: withPassword(DASHBOARDS),
     archiver: {
       ...commonOf(broker),
       FLEETGC_KAFKA_SASL_MECHANISM: 'oauthbearer',

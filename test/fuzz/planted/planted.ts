@@ -130,8 +130,8 @@ export const PLANTED: readonly ReadingBug[] = [
     edits: [
       {
         file: 'packages/policy/may-state.ts',
-        old: "if (role !== 'operator' && role !== 'pauser') return",
-        now: "if (role === 'node') return",
+        old: 'default:\n      return `the key of',
+        now: "default:\n      if (role !== 'node') return null;\n      return `the key of",
       },
     ],
   },

@@ -6,6 +6,7 @@ import { createPolicyReading, setsOfEntries } from '../../../packages/policy/pol
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { type Principal, TRUST_OFF } from '../../../packages/trust/trust.ts';
+import type { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import {
   type ApprovalRecord,
   approvalKey,
@@ -84,8 +85,8 @@ test('[cluster S7] it holds in its cluster alone, and until its time', () => {
   ]).toEqual([0, 0]);
 });
 
-test('operators may approve, of some clusters only there, and no other key may', () => {
-  const by = (role: 'operator' | 'pauser' | 'decider', clusters: string[]): Principal => ({
+test('operators and dashboards may approve, of some clusters only there, and no other key may', () => {
+  const by = (role: KeyRole, clusters: string[]): Principal => ({
     kind: 'key',
     keyId: '0'.repeat(32),
     role,
@@ -97,6 +98,8 @@ test('operators may approve, of some clusters only there, and no other key may',
   expect(mayApprove(by('operator', []))).toEqual([true, true]);
   expect(mayApprove(by('operator', [CLUSTER.cluster]))).toEqual([true, true]);
   expect(mayApprove(by('operator', ['another']))).toEqual([false, false]);
+  expect(mayApprove(by('dashboard', []))).toEqual([true, true]);
+  expect(mayApprove(by('dashboard', ['another']))).toEqual([false, false]);
   expect(mayApprove(by('pauser', []))).toEqual([false, false]);
   expect(mayApprove(by('decider', []))).toEqual([false, false]);
 });

@@ -79,7 +79,7 @@ test('what somebody put there with the highest number of all is replaced by what
 test('pauses and deletions have versions too, which come first', async () => {
   const { log, published } = recorder();
   const writer = { signer: UNSIGNED_STATE, log, publication: PUBLICATION };
-  await writePause(writer, EVERY_NODE, 'disks are moved');
+  await writePause(writer, EVERY_NODE, { by: 'ann', reason: 'disks are moved' });
   await deleteKeys(writer, ['a']);
   const hash = expect.stringMatching(/^gc.policy-versions [0-9a-f]{64}$/);
   expect(published).toEqual([

@@ -404,7 +404,7 @@ test('no role but the one that may sign a topic is believed on it', () => {
   const may: Partial<Record<TopicId, readonly KeyRole[]>> = {
     observe: ['decider'],
     commands: ['decider'],
-    policies: ['operator', 'pauser'],
+    policies: ['operator', 'pauser', 'dashboard'],
     keys: ['root'],
     diskStats: ['node'],
     inventory: ['node'],

@@ -18,6 +18,7 @@ import {
   DashboardSession,
   DashboardStatus,
 } from '../../../schemas/reports/dashboard.ts';
+import { DashboardPauses } from '../../../schemas/reports/dashboard-actions.ts';
 import { DashboardPlan } from '../../../schemas/reports/dashboard-plan.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
 import { ROUTES } from '../../../services/dashboard/api/routes.ts';
@@ -83,6 +84,7 @@ const ANSWERS = {
   '/api/status': DashboardStatus,
   '/api/freed?from=0': DashboardFreed,
   '/api/node?cluster=prod&node=web-1': DashboardNode,
+  '/api/pauses': DashboardPauses,
   '/api/plan?cluster=prod&node=web-1': DashboardPlan,
   '/api/activity': DashboardActivity,
   '/api/search?q=web': DashboardSearch,
@@ -216,7 +218,13 @@ describe('where people sign in', () => {
     expect(signedIn.status).toBe(200);
     const cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
     const session = await get('/api/session', { cookie });
-    expect(await session.json()).toEqual({ user: 'ann', role: 'viewer', by: 'token', version: '1.2.3' });
+    expect(await session.json()).toEqual({
+      user: 'ann',
+      role: 'viewer',
+      by: 'token',
+      version: '1.2.3',
+      actions: { allowed: false, why: expect.stringContaining('without --allow-actions') },
+    });
     const out = await fetch(`${url}/sign-out`, { method: 'POST', headers: { origin: url } });
     expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
   });

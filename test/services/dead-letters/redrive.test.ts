@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import { NOBODY_SAYS } from '../../../packages/pipeline/doing.ts';
 import type { DeadLetter } from '../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { StoredLetter } from '../../../services/dead-letters/letters.ts';
@@ -51,7 +52,7 @@ test('a message that could not be put back is not marked as put back', async () 
   const { signal } = new AbortController();
 
   await expect(
-    redrive(redrives, { log, publication: PUBLICATION, signal, onProgress: () => {} }),
+    redrive(redrives, { log, publication: PUBLICATION, doing: NOBODY_SAYS, signal, onProgress: () => {} }),
   ).rejects.toThrow('not acknowledged');
   expect(published).toEqual([]);
 });
@@ -66,6 +67,7 @@ test('stopped in between, what went back is marked and the rest stays open', asy
   const count = await redrive(redrives, {
     log,
     publication: PUBLICATION,
+    doing: { by: 'ann', reason: 'mended' },
     signal: stopping.signal,
     onProgress: () => stopping.abort(),
   });

@@ -60,22 +60,23 @@ export const pausesPart = (report: AuditReport): ReportPart => ({
         ]
       : []),
   ],
-  table: table(['From', 'To', 'Nodes', 'Reason'], report.pauses.map(pauseCells)),
+  table: table(['From', 'To', 'Nodes', 'Who', 'Reason'], report.pauses.map(pauseCells)),
   bars: [],
 });
 
-const pauseCells = ({ selector, reason, begun, ended }: Pause): readonly Cell[] => [
+const pauseCells = ({ selector, reason, by, begun, ended }: Pause): readonly Cell[] => [
   begun === null ? 'before' : momentText(begun),
   ended === null ? 'still holds' : momentText(ended),
   selector === null ? UNKNOWN : { name: selectorText(selector) },
-  reasonCell(reason),
+  saidCell(by),
+  saidCell(reason),
 ];
 
 const UNKNOWN = 'not known any more';
 
-const reasonCell = (reason: string | null): Cell => {
-  if (reason === null) return UNKNOWN;
-  return reason === '' ? 'none given' : { name: reason };
+const saidCell = (text: string | null): Cell => {
+  if (text === null) return UNKNOWN;
+  return text === '' ? 'none given' : { name: text };
 };
 
 const isAbout = ({ begun, ended }: Pause): boolean => begun?.exact === false || ended?.exact === false;

@@ -5,6 +5,7 @@ import type {
   DashboardProgress,
   DashboardStatus,
 } from '../../../../schemas/reports/dashboard.ts';
+import { FleetPauses } from '../actions/pauses.tsx';
 import { go } from '../addresses.ts';
 import { useAnswer, useNews } from '../asking.ts';
 import { withNews } from '../fleet-news.ts';
@@ -27,6 +28,7 @@ export function FleetView({ query }: { readonly query: URLSearchParams }) {
     <>
       <h1>Fleet</h1>
       <NeedsSomebody />
+      <FleetPauses />
       <Shown answered={fleet}>
         {(value) => (
           <LiveFleet fleet={value} group={group} onMissing={() => setAgain((times) => times + 1)} />

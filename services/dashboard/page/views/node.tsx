@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import type { DashboardActivity, DashboardNode } from '../../../../schemas/reports/dashboard.ts';
+import { NodePauses } from '../actions/pauses.tsx';
 import { useAnswer } from '../asking.ts';
 import { type CurveColours, drawCurve } from '../curve.ts';
 import { Fact, Shown, Time } from '../parts.tsx';
@@ -34,6 +35,7 @@ export function NodeView({ cluster, node }: Named) {
           </>
         )}
       </Shown>
+      <NodePauses cluster={cluster} node={node} />
       <h2>What was decided and done</h2>
       <Shown answered={done}>
         {({ activity }) => <ActivityTable activity={activity} isOfOneNode={true} />}

@@ -73,7 +73,9 @@ test('markdown says what people ask, and what looks like markup stays text', asy
     `| \`evil\\|'\\u{1b}[2J<script>\` | \`prod/web-1\` | 2.0 MB | unused, and least recently used | ${timeText(T + 1_000)} | 1m |`,
   );
   expect(stdout).toContain(`| ${timeText(T + 3_000)} | deleted | \`old\` |  |  |  |`);
-  expect(stdout).toContain(`| ${timeText(T + 2_000)} | still holds | \`all nodes\` | \`a\\|b\` |`);
+  expect(stdout).toContain(
+    `| ${timeText(T + 2_000)} | still holds | \`all nodes\` | none given | \`a\\|b\` |`,
+  );
 });
 
 test('html is one file with plots, without scripts, and what looks like markup stays text', async () => {

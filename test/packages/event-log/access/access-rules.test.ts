@@ -9,7 +9,15 @@ import {
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { groupOf, SERVICES_FOR } from '../../../../services/fleet-status/group-progress.ts';
 
-const NOBODY = { node: [], cluster: [], decider: [], operator: [], archiver: [], reader: [] };
+const NOBODY = {
+  node: [],
+  cluster: [],
+  decider: [],
+  operator: [],
+  dashboard: [],
+  archiver: [],
+  reader: [],
+};
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
 
 const may = (role: Role, operation: string, name: string): boolean =>
@@ -25,9 +33,12 @@ test('the groups are those that the deciders join', () => {
   expect(DECIDER_GROUPS).toEqual(services.map(groupOf));
 });
 
-test.each(['operator', 'reader'] as const)('%s may ask how far each decider is, as status does', (role) => {
-  for (const group of DECIDER_GROUPS) expect(may(role, 'Describe', group)).toBe(true);
-});
+test.each(['operator', 'dashboard', 'reader'] as const)(
+  '%s may ask how far each decider is, as status does',
+  (role) => {
+    for (const group of DECIDER_GROUPS) expect(may(role, 'Describe', group)).toBe(true);
+  },
+);
 
 test.each<{ role: Role; writes: readonly TopicId[] }>([
   { role: 'node', writes: ['diskStats', 'inventory', 'results', 'deadLetters'] },
@@ -63,6 +74,21 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'policies',
       'policyVersions',
       'keys',
+      'deadLetters',
+      'diskStats',
+      'inventory',
+      'results',
+      'clusterOwnership',
+      'clusterPods',
+      'clusterExpiry',
+    ],
+  },
+  // All that an operator writes but keys; which states of `gc.policies` are its own says the role of its key.
+  {
+    role: 'dashboard',
+    writes: [
+      'policies',
+      'policyVersions',
       'deadLetters',
       'diskStats',
       'inventory',

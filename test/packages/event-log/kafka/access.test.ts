@@ -9,6 +9,7 @@ const wanted = accessRules({
   cluster: [],
   decider: [],
   operator: [],
+  dashboard: [],
   archiver: [],
   reader: [],
 });

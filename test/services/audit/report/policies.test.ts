@@ -28,6 +28,7 @@ const PAUSE: PauseRecord = {
   id: 'pause-1',
   selector: { ...EVERY_NODE, clusters: ['prod'] },
   reason: 'disks are moved',
+  by: 'ann',
 };
 const KEY = pauseKey(PAUSE.selector);
 
@@ -98,7 +99,7 @@ const stepRecord = (minute: number, what: Step[1]) => {
 };
 
 const at = (minute: number, exact = true) => ({ atMs: T + minute * MINUTE, exact });
-const told = { selector: PAUSE.selector, reason: PAUSE.reason };
+const told = { selector: PAUSE.selector, reason: PAUSE.reason, by: 'ann' };
 
 test.each<{ name: string; steps: readonly Step[]; pauses: readonly object[] }>([
   {
@@ -146,7 +147,7 @@ test.each<{ name: string; steps: readonly Step[]; pauses: readonly object[] }>([
   {
     name: 'of which only the end is left',
     steps: [[1, deleted(KEY)]],
-    pauses: [{ selector: null, reason: null, begun: null, ended: at(1) }],
+    pauses: [{ selector: null, reason: null, by: null, begun: null, ended: at(1) }],
   },
   {
     name: 'of which only decisions tell',

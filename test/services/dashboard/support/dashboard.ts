@@ -7,6 +7,7 @@ import type { Address } from '../../../../packages/process/options/options.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
 import { DashboardProgress } from '../../../../schemas/reports/dashboard.ts';
 import type { AccessSettings } from '../../../../services/dashboard/access/access.ts';
+import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
 import { runDashboard } from '../../../../services/dashboard/main.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
@@ -25,6 +26,7 @@ export interface DashboardOptions {
   readonly access?: Partial<AccessSettings>;
   readonly now?: () => number;
   readonly path: string;
+  readonly acting?: ActingPort;
   /** Where the page was built to; an empty one when not given. */
   readonly pageDirectory?: string;
 }
@@ -51,13 +53,7 @@ export async function dashboardOf(
 /** The same until it is told to stop, on a port that the system gives. */
 export async function startDashboard(
   log: EventLog,
-  {
-    access,
-    now = Date.now,
-    path,
-
-    pageDirectory = emptyPage(dirname(path)),
-  }: DashboardOptions,
+  { access, now = Date.now, path, acting, pageDirectory = emptyPage(dirname(path)) }: DashboardOptions,
 ): Promise<Dashboard> {
   const ending = new AbortController();
   const serving = Promise.withResolvers<Address>();
@@ -82,6 +78,7 @@ export async function startDashboard(
         logger,
         sources: { now, wait: systemSources.wait },
       },
+      acting: acting ?? null,
       pageDirectory,
       version: '1.2.3',
       logger,

@@ -1,0 +1,22 @@
+import type { Doing } from '../../packages/pipeline/doing.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
+import { WrittenText } from '../../schemas/policy/approval.ts';
+
+/** Who does it, and why, for whoever looks at it later. */
+export const doingOptions = {
+  reason: withMeta(WrittenText.prefault(''), {
+    commandLineOnly: true,
+    placeholder: 'TEXT',
+    description: 'Why, for whoever looks at it later.',
+  }),
+  by: withMeta(WrittenText.optional(), {
+    commandLineOnly: true,
+    placeholder: 'NAME',
+    description: 'Who does it; USER of the environment when not given. What proves it is the signature.',
+  }),
+};
+
+export const doing = (
+  { by, reason }: { readonly by: string | undefined; readonly reason: string },
+  { environment }: { readonly environment: Readonly<Record<string, string | undefined>> },
+): Doing => ({ by: by ?? environment.USER ?? '', reason });

@@ -1,0 +1,72 @@
+import type { EventLog } from '../../packages/event-log/port.ts';
+import type { Doing } from '../../packages/pipeline/doing.ts';
+import { approvalOf, endedApprovals } from '../../packages/policy/approvals.ts';
+import type { StoredApproval, StoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { deleteKeys, type PolicyWriter, writeApproval } from '../../packages/policy/write-policies.ts';
+import { DAY_MS } from '../../packages/process/durations.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { counted } from '../../packages/text/counted.ts';
+import { timeText } from '../../packages/text/time-text.ts';
+import { type ApprovalRecord, approvedName } from '../../schemas/policy/approval.ts';
+import { type ApprovalRequest, approvedText, heldByName } from './approving.ts';
+import { widthOf } from './holds.ts';
+import { readHolds } from './read-holds.ts';
+
+interface Approving {
+  readonly request: ApprovalRequest;
+  readonly forMs: number;
+  readonly doing: Doing;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+/** The approval of what is held by that name now; nothing is written. Throws `NOT_FOUND`, `AMBIGUOUS` and `HOLD_GREW`. */
+export async function approvalOfHeld(
+  log: Pick<EventLog, 'read'>,
+  { request, forMs, doing, nowMs }: Approving,
+  signal: AbortSignal,
+): Promise<ApprovalRecord> {
+  const { cluster } = request;
+  const [found] = await readHolds(log, { cluster, fromMs: nowMs - DAY_MS }, signal);
+  const what = heldByName(found, request);
+  return approvalOf({
+    cluster,
+    clusterInstance: found?.clusterInstance ?? '',
+    what,
+    forMs,
+    ...doing,
+    nowMs,
+  });
+}
+
+/** Puts it into force, and lets go of those of its cluster that ended long ago. Throws as `writeStates`. */
+export async function approve(
+  writer: PolicyWriter,
+  stored: Pick<StoredPolicies, 'approvals'>,
+  approval: ApprovalRecord,
+): Promise<void> {
+  await writeApproval(writer, approval);
+  await deleteKeys(writer, endedApprovals(stored, approval.cluster, approval.approvedAtMs));
+}
+
+/** In words: what it lets go, where, how much, and until when. */
+export const approvalText = ({ what, cluster, untilMs }: ApprovalRecord): string =>
+  `${approvedText(what)} in cluster ${cluster}, ${counted(widthOf(what), 'object')}, until ${timeText(untilMs)}`;
+
+export type Withdrawing = Pick<ApprovalRequest, 'cluster' | 'name' | 'as'>;
+
+/** Approvals of that name, by record key. Throws `NOT_FOUND` where there is none. */
+export function approvalsNamed(
+  { approvals }: Pick<StoredPolicies, 'approvals'>,
+  { cluster, name, as }: Withdrawing,
+): ReadonlyMap<string, StoredApproval> {
+  const found = [...approvals].filter(
+    ([, each]) =>
+      each.cluster === cluster && approvedName(each.what) === name && (as === null || each.what.kind === as),
+  );
+  if (found.length > 0) return new Map(found);
+  throw new FleetGcError(
+    'NOT_FOUND',
+    `nothing of the name ${name} is approved in cluster ${cluster}. fleetgc held lists what is`,
+  );
+}

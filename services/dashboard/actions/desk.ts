@@ -1,0 +1,120 @@
+import type { Logger } from 'pino';
+import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { PolicyWriter } from '../../../packages/policy/write-policies.ts';
+import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
+import { LinkedController } from '../../../packages/process/linked-controller.ts';
+import type { DashboardActionDone, DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
+import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
+import type { Identified } from '../access/access.ts';
+import { DoneOnce } from './done-once.ts';
+import { type ActingLog, onlyActs } from './only-acts.ts';
+import { ACTIONS } from './perform.ts';
+import { RateBound } from './rate-bound.ts';
+
+/** Opened for one action, as a verb opens it. */
+export interface ActingPort {
+  readonly openLog: (signal: AbortSignal) => Promise<EventLog>;
+  /** With the key of this moment. Throws `KEY_UNUSABLE`. */
+  readonly openWriter: (log: ActingLog, signal: AbortSignal) => Promise<PolicyWriter>;
+}
+
+export interface DeskNeeds {
+  readonly port: ActingPort;
+  readonly nodes: () => readonly FleetNode[];
+  /** So that the page sees at once what was done. */
+  readonly onDone: () => Promise<void>;
+  readonly logger: Logger;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Somebody waits for the answer. */
+const LONGEST_MS = 60_000;
+
+/** What somebody wants done, once it was checked. */
+export interface AskedFor {
+  readonly person: Identified;
+  readonly name: DashboardActionName;
+  readonly asked: { readonly id: string };
+}
+
+/** How whoever acts is called on the log. */
+export const actorText = ({ name, by }: Identified): string => `${name} (dashboard, ${by})`;
+
+/** Does what people ask for from the page, one thing after the other. */
+export class ActionDesk implements AsyncDisposable {
+  readonly #needs: DeskNeeds;
+  readonly #ending = new AbortController();
+  readonly #once = new DoneOnce();
+  readonly #rate = new RateBound();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(needs: DeskNeeds) {
+    this.#needs = needs;
+  }
+
+  /** Whether whoever asks has not asked for too much lately. */
+  admits({ name }: Pick<Identified, 'name'>): boolean {
+    return this.#rate.admits(name, this.#needs.now());
+  }
+
+  /** `null`: its id was for something else. Rejects with a `FleetGcError` that says what is wrong. */
+  do({ person, name, asked }: AskedFor): Promise<DashboardActionDone> | null {
+    const id = JSON.stringify([person.name, person.by, asked.id]);
+    return this.#once.once(id, JSON.stringify([name, asked]), () => {
+      const done = this.#last.then(() => this.#perform({ person, name, asked }));
+      this.#last = done.catch(() => undefined);
+      return done;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    await this.#last;
+  }
+
+  async #perform({ person, name, asked }: AskedFor): Promise<DashboardActionDone> {
+    const { nodes, onDone, logger, now } = this.#needs;
+    using bounded = new LinkedController(this.#ending.signal, AbortSignal.timeout(LONGEST_MS));
+    const { signal } = bounded;
+    const by = actorText(person);
+    try {
+      await using opened = await this.#open(signal);
+      const acting = { ...opened, by, nodes: nodes(), nowMs: now() };
+      const done = await ACTIONS[name].perform(asked, acting, signal);
+      logger.info({ action: name, by, id: asked.id }, done.text);
+      await onDone().catch((error) =>
+        logger.warn({ err: toFleetGcError(error) }, 'what was done is seen a little later'),
+      );
+      return done;
+    } catch (thrown) {
+      const error = toFleetGcError(thrown);
+      logger.warn({ action: name, by, id: asked.id, err: error }, 'an action was not done');
+      throw error;
+    }
+  }
+
+  /** Why it could not be opened may name files and commands of this machine: that stays in the log of the dashboard. */
+  async #open(signal: AbortSignal): Promise<AsyncDisposable & Opened> {
+    const { port, logger } = this.#needs;
+    let log: EventLog | null = null;
+    try {
+      log = await port.openLog(signal);
+      const own = onlyActs(log);
+      const opened = { log: own, writer: await port.openWriter(own, signal) };
+      const close = log[Symbol.asyncDispose].bind(log);
+      return { ...opened, [Symbol.asyncDispose]: close };
+    } catch (thrown) {
+      await log?.[Symbol.asyncDispose]();
+      logger.warn({ err: toFleetGcError(thrown) }, 'nobody can act from the page now');
+      throw new FleetGcError('LOG_UNREACHABLE', CANNOT_ACT, { cause: thrown });
+    }
+  }
+}
+
+interface Opened {
+  readonly log: ActingLog;
+  readonly writer: PolicyWriter;
+}
+
+const CANNOT_ACT = 'the dashboard cannot act now; its own log says why. Nothing was written';

@@ -1,0 +1,154 @@
+import type { z } from 'zod';
+import type { Doing } from '../../../packages/pipeline/doing.ts';
+import { endPauses } from '../../../packages/policy/end-pauses.ts';
+import { pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
+import { selectorText } from '../../../packages/policy/selector-text.ts';
+import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { deleteKeys, type PolicyWriter, writePause } from '../../../packages/policy/write-policies.ts';
+import { counted } from '../../../packages/text/counted.ts';
+import { selects } from '../../../schemas/policy/policy-selection.ts';
+import { durationText } from '../../../schemas/policy/value-text.ts';
+import {
+  DASHBOARD_ACTIONS,
+  type DashboardAction,
+  type DashboardActionDone,
+  type DashboardActionName,
+} from '../../../schemas/reports/dashboard-actions.ts';
+import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
+import { approvalOfHeld, approvalsNamed, approvalText, approve } from '../../cluster-holds/approve-held.ts';
+import { approvedText } from '../../cluster-holds/approving.ts';
+import { findLetter, readStoredLetters } from '../../dead-letters/letters.ts';
+import { compareChosen, redrive } from '../../dead-letters/redrive.ts';
+import { selectsNobodyText } from '../../fleet-status/warn-unless-selected.ts';
+import type { ActingLog } from './only-acts.ts';
+
+/** What an action is done with. */
+export interface Acting {
+  readonly log: ActingLog;
+  readonly writer: PolicyWriter;
+  /** As the page calls whoever does it; what they said is beside it. */
+  readonly by: string;
+  /** Those that were heard lately. */
+  readonly nodes: readonly FleetNode[];
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+type Perform<Asked> = (asked: Asked, acting: Acting, signal: AbortSignal) => Promise<DashboardActionDone>;
+
+/** An action of the page: `perform` gets what was checked by `schema`. */
+export interface Action {
+  readonly schema: z.ZodType<{ readonly id: string }>;
+  readonly perform: Perform<unknown>;
+}
+
+const action = <Schema extends z.ZodType<{ readonly id: string }>>(
+  schema: Schema,
+  perform: Perform<z.infer<Schema>>,
+): Action => ({
+  schema,
+  perform: (asked, acting, signal) => perform(schema.parse(asked), acting, signal),
+});
+
+const doingOf = ({ reason }: Pick<Doing, 'reason'>, { by }: Acting): Doing => ({ by, reason });
+
+async function pause(
+  { selector, reason }: DashboardAction<'pause'>,
+  acting: Acting,
+  signal: AbortSignal,
+): Promise<DashboardActionDone> {
+  await writePause(acting.writer, selector, doingOf({ reason }, acting));
+  const { nodes } = acting;
+  const isForNobody = nodes.length > 0 && !nodes.some((node) => selects(selector, node));
+  return {
+    text: `paused: ${selectorText(selector)}`,
+    notes: [
+      pauseTakesHold(await readStoredPolicies(acting.log, signal)),
+      ...(isForNobody ? [selectsNobodyText(selector)] : []),
+    ],
+  };
+}
+
+async function resume(
+  { selector, reason }: DashboardAction<'resume'>,
+  acting: Acting,
+  signal: AbortSignal,
+): Promise<DashboardActionDone> {
+  const stored = await readStoredPolicies(acting.log, signal);
+  const request = selector === null ? ({ kind: 'all' } as const) : ({ kind: 'one', selector } as const);
+  const ended = await endPauses(acting.writer, stored, request, doingOf({ reason }, acting));
+  if (ended.kind === 'ended')
+    return {
+      text: ended.pauses.size === 0 ? 'nothing is paused' : 'resumed',
+      notes: [...ended.pauses].map(pauseText),
+    };
+  if (ended.error !== null) throw ended.error;
+  return {
+    text: 'nothing is paused',
+    notes: ended.isWritten ? ['The end of this pause was written all the same.'] : [],
+  };
+}
+
+async function approveHeld(
+  { cluster, name, as, objects, forMs, reason }: DashboardAction<'approve'>,
+  acting: Acting,
+  signal: AbortSignal,
+): Promise<DashboardActionDone> {
+  const { log, writer, nowMs } = acting;
+  const stored = await readStoredPolicies(log, signal);
+  const request = { cluster, name, as, objects };
+  const approving = { request, forMs, doing: doingOf({ reason }, acting), nowMs };
+  const approval = await approvalOfHeld(log, approving, signal);
+  await approve(writer, stored, approval);
+  return {
+    text: `approved: ${approvalText(approval)}`,
+    notes: [`It is in force for ${durationText(forMs)}. What goes, goes as soon as its agent has read this.`],
+  };
+}
+
+async function withdraw(
+  { cluster, name, as, reason }: DashboardAction<'withdraw'>,
+  acting: Acting,
+  signal: AbortSignal,
+): Promise<DashboardActionDone> {
+  const found = approvalsNamed(await readStoredPolicies(acting.log, signal), { cluster, name, as });
+  await deleteKeys(acting.writer, [...found.keys()], doingOf({ reason }, acting));
+  return {
+    text: `withdrawn: ${[...found.values()].map(({ what }) => approvedText(what)).join('; ')} in cluster ${cluster}`,
+    notes: ['What is being removed at this moment still goes.'],
+  };
+}
+
+async function redriveLetters(
+  { letters: ids, again, reason }: DashboardAction<'redrive'>,
+  acting: Acting,
+  signal: AbortSignal,
+): Promise<DashboardActionDone> {
+  const { log, writer } = acting;
+  const { letters } = await readStoredLetters(log, 'earliest', signal);
+  const chosen = new Set(ids.map((id) => findLetter(letters, id)));
+  const { confirmed, done, refused } = await compareChosen([...chosen], { log, again }, signal);
+  const count = await redrive(confirmed, {
+    log,
+    publication: writer.publication,
+    doing: doingOf({ reason }, acting),
+    signal,
+    onProgress: () => undefined,
+  });
+  return {
+    text: `${counted(count, 'message')} put back`,
+    notes: [
+      ...(done.length === 0 ? [] : [`${done.length} put back before and left alone now`]),
+      ...refused.map(({ letter, reason: why }) => `${letter.id} is not put back: ${why}`),
+    ],
+  };
+}
+
+/** Each by the functions of its verb. */
+export const ACTIONS: Readonly<Record<DashboardActionName, Action>> = {
+  pause: action(DASHBOARD_ACTIONS.pause, pause),
+  resume: action(DASHBOARD_ACTIONS.resume, resume),
+  approve: action(DASHBOARD_ACTIONS.approve, approveHeld),
+  withdraw: action(DASHBOARD_ACTIONS.withdraw, withdraw),
+  redrive: action(DASHBOARD_ACTIONS.redrive, redriveLetters),
+};

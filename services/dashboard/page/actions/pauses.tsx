@@ -1,0 +1,163 @@
+import { useState } from 'preact/hooks';
+import type { DashboardPauses } from '../../../../schemas/reports/dashboard-actions.ts';
+import { useAnswer } from '../asking.ts';
+import { Shown, Time } from '../parts.tsx';
+import type { About } from './acting.ts';
+import { ActionButton, ActionsNote } from './action-button.tsx';
+
+const EVERY_MS = 15_000;
+
+type Pause = DashboardPauses['pauses'][number];
+type PausedSelector = About<'pause'>['selector'];
+
+const NOBODY = { clusters: [], nodeNames: [], pools: [], nodeLabels: {} } satisfies PausedSelector;
+
+/** What is paused in the fleet, and what may be. */
+export function FleetPauses() {
+  const [again, setAgain] = useState(0);
+  const onDone = (): void => setAgain((times) => times + 1);
+  return (
+    <section aria-labelledby="pauses">
+      <h2 id="pauses">What is paused</h2>
+      <PauseList path="/api/pauses" again={again} onDone={onDone} nothing="Nothing is paused." />
+      <div class="buttons">
+        <PauseNodes onDone={onDone} />
+      </div>
+      <ActionsNote />
+    </section>
+  );
+}
+
+/** The pauses that hold one node. */
+export function NodePauses({ cluster, node }: { readonly cluster: string; readonly node: string }) {
+  const [again, setAgain] = useState(0);
+  const onDone = (): void => setAgain((times) => times + 1);
+  const key = `${cluster}/${node}`;
+  return (
+    <section aria-labelledby="pauses">
+      <h2 id="pauses">Its pauses</h2>
+      <PauseList
+        path={`/api/pauses?${new URLSearchParams({ node: key })}`}
+        again={again}
+        onDone={onDone}
+        nothing="It is not paused."
+      />
+      <div class="buttons">
+        <ActionButton
+          action="pause"
+          label="Pause this node"
+          title={`Pause ${key}`}
+          about={{ selector: { ...NOBODY, clusters: [cluster], nodeNames: [node] } }}
+          onDone={onDone}
+        >
+          <p>Nothing is removed there until somebody resumes it. Decisions are still made and recorded.</p>
+        </ActionButton>
+      </div>
+      <ActionsNote />
+    </section>
+  );
+}
+
+interface PauseListProps {
+  readonly path: string;
+  readonly again: number;
+  readonly onDone: () => void;
+  readonly nothing: string;
+}
+
+function PauseList({ path, again, onDone, nothing }: PauseListProps) {
+  const answered = useAnswer<DashboardPauses>(path, EVERY_MS, again);
+  return (
+    <Shown answered={answered}>
+      {({ pauses }) =>
+        pauses.length === 0 ? <p>{nothing}</p> : <PauseTable pauses={pauses} onDone={onDone} />
+      }
+    </Shown>
+  );
+}
+
+function PauseTable({ pauses, onDone }: { readonly pauses: readonly Pause[]; readonly onDone: () => void }) {
+  return (
+    <div class="table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Paused</th>
+            <th scope="col">Since</th>
+            <th scope="col">By</th>
+            <th scope="col">Why</th>
+            <th scope="col">Action</th>
+          </tr>
+        </thead>
+        <tbody>
+          {pauses.map((pause) => (
+            <tr key={pause.text}>
+              <th scope="row">{pause.text}</th>
+              <td>
+                <Time ms={pause.sinceMs} />
+              </td>
+              <td>{pause.by ?? 'unknown'}</td>
+              <td>{pause.reason}</td>
+              <td>
+                <ActionButton
+                  action="resume"
+                  label="Resume"
+                  title={`Resume ${pause.text}`}
+                  about={{ selector: pause.selector }}
+                  onDone={onDone}
+                >
+                  <p>What policies let go is removed again there: {pause.text}.</p>
+                </ActionButton>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const FIELDS = [
+  { field: 'clusters', name: 'Only these clusters' },
+  { field: 'nodeNames', name: 'Only nodes whose name matches' },
+  { field: 'pools', name: 'Only nodes of these pools' },
+] as const;
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+/** As the verb has it: without any of these the whole fleet. */
+function PauseNodes({ onDone }: { readonly onDone: () => void }) {
+  const [texts, setTexts] = useState({ clusters: '', nodeNames: '', pools: '' });
+  const isAll = Object.values(texts).every((text) => listOf(text).length === 0);
+  const selector = {
+    clusters: listOf(texts.clusters),
+    nodeNames: listOf(texts.nodeNames),
+    pools: listOf(texts.pools),
+    nodeLabels: {},
+  };
+  return (
+    <ActionButton action="pause" label="Pause …" title="Pause nodes" about={{ selector }} onDone={onDone}>
+      <p>Nothing is removed there until somebody resumes it. Decisions are still made and recorded.</p>
+      {FIELDS.map(({ field, name }) => (
+        <label key={field}>
+          {name} (names with commas between them)
+          <input
+            value={texts[field]}
+            maxLength={2_000}
+            onInput={(event) => {
+              const { value } = event.currentTarget;
+              setTexts((before) => ({ ...before, [field]: value }));
+            }}
+          />
+        </label>
+      ))}
+      <p role="status">
+        {isAll ? 'This pauses the whole fleet.' : 'This pauses the nodes that match all of this.'}
+      </p>
+    </ActionButton>
+  );
+}

@@ -1,0 +1,26 @@
+import type { EventLog } from '../../../../packages/event-log/port.ts';
+import { newTrace } from '../../../../packages/process/trace.ts';
+import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
+import { UNSIGNED_STATE } from '../../../../packages/trust/state-signer.ts';
+import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
+
+/** Acts on this log without keys; `opened` counts how often. */
+export function actingOn(log: EventLog): ActingPort & { readonly opened: () => number } {
+  let opened = 0;
+  return {
+    opened: () => opened,
+    openLog: async () => {
+      opened += 1;
+      return { ...log, [Symbol.asyncDispose]: async () => undefined };
+    },
+    openWriter: async (own) => ({
+      log: own,
+      publication: {
+        source: '/fleetgc/dashboard',
+        nowMs: Date.now(),
+        trace: newTrace(randomTraceIds),
+      },
+      signer: UNSIGNED_STATE,
+    }),
+  };
+}
