@@ -129,14 +129,14 @@ export class Projection implements Disposable {
   /** Every node, by the functions of `fleetgc nodes`; made at most once a second. */
   nodes(): FleetNodes {
     const told = this.#told;
-    return told !== null && this.#now() - told.atMs < FLUSH_MS ? told.nodes : this.nodesNow();
+    const { now } = this.#settings.sources;
+    return told !== null && now() - told.atMs < FLUSH_MS ? told.nodes : this.nodesNow();
   }
 
   /** The same as it is at this moment. */
   nodesNow(): FleetNodes {
-    const atMs = this.#now();
-    const nodes = this.fleet.told(atMs);
-    this.#told = { atMs, nodes };
+    const nodes = this.fleet.told(this.#now());
+    this.#told = { atMs: this.#settings.sources.now(), nodes };
     return nodes;
   }
 

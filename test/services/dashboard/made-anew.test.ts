@@ -1,34 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { recreatedTopic } from '../../../packages/event-log/topic-differences.ts';
-import { DashboardFreed, DashboardNodes } from '../../../schemas/reports/dashboard.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
-import { diskStats } from '../../fixtures/disk-stats.ts';
-import { inventory } from '../../fixtures/inventory.ts';
-import { objectResult } from '../../fixtures/results.ts';
-import { instant } from '../../fixtures/time.ts';
-import { outgoing } from '../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { waitUntil } from '../../support/wait-until.ts';
-import { caughtUp, type Dashboard, dashboardOf } from './support/dashboard.ts';
-
-/** What a node tells, as a log has it after a while. */
-async function tell(log: EventLog, node: string): Promise<void> {
-  const takenAt = instant({ wallTimeMs: Date.now() });
-  await log.publish([
-    outgoing(nodeOutput('diskStats', diskStats({}, { id: `stats-${node}`, node, takenAt }))),
-    outgoing(nodeOutput('inventory', inventory({ id: `inventory-${node}`, node, takenAt }))),
-    outgoing(nodeOutput('results', objectResult({ id: `result-${node}`, node }))),
-  ]);
-}
-
-async function toldBy(dashboard: Dashboard): Promise<unknown> {
-  const { nodes } = DashboardNodes.parse(await dashboard.json('/api/nodes'));
-  const { objects } = DashboardFreed.parse(await dashboard.json('/api/freed?from=0'));
-  return { nodes: nodes.map(({ node }) => node), objects };
-}
+import { caughtUp, dashboardOf } from './support/dashboard.ts';
+import { tell, toldBy, untilTold } from './support/telling.ts';
 
 test('what was made of topics that are not there any more goes when the dashboard is started again', async () => {
   const [before, after] = [await ownLog(), await ownLog()];
@@ -53,12 +30,7 @@ test('topics that are made anew while they are followed are followed anew, witho
   expect(await toldBy(dashboard)).toEqual({ nodes: ['old-1'], objects: 1 });
   await tell(after.log, 'new-1');
   recreating.abort();
-  await waitUntil('the new log to be followed', 20_000, async () => {
-    const { nodes } = DashboardNodes.parse(await dashboard.json('/api/nodes'));
-    return nodes.some(({ node }) => node === 'new-1');
-  });
-  await caughtUp(dashboard);
-  expect(await toldBy(dashboard)).toEqual({ nodes: ['new-1'], objects: 1 });
+  await untilTold(dashboard, 'new-1');
 });
 
 /** A log whose topics are made anew when `recreated` aborts, as an adapter tells it. */

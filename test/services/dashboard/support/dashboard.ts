@@ -9,6 +9,7 @@ import { DashboardProgress } from '../../../../schemas/reports/dashboard.ts';
 import type { AccessSettings } from '../../../../services/dashboard/access/access.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
 import { runDashboard } from '../../../../services/dashboard/main.ts';
+import type { ProjectedLog } from '../../../../services/dashboard/projection/standing.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
@@ -27,6 +28,8 @@ export interface DashboardOptions {
   readonly now?: () => number;
   readonly path: string;
   readonly acting?: ActingPort;
+  /** What the log is told to be; an embedded one when not given. */
+  readonly from?: ProjectedLog;
   /** Where the page was built to; an empty one when not given. */
   readonly pageDirectory?: string;
 }
@@ -53,7 +56,14 @@ export async function dashboardOf(
 /** The same until it is told to stop, on a port that the system gives. */
 export async function startDashboard(
   log: EventLog,
-  { access, now = Date.now, path, acting, pageDirectory = emptyPage(dirname(path)) }: DashboardOptions,
+  {
+    access,
+    now = Date.now,
+    path,
+    acting,
+    from = { kind: 'embedded', log, name: 'test' },
+    pageDirectory = emptyPage(dirname(path)),
+  }: DashboardOptions,
 ): Promise<Dashboard> {
   const ending = new AbortController();
   const serving = Promise.withResolvers<Address>();
@@ -70,7 +80,7 @@ export async function startDashboard(
         ...access,
       },
       projection: {
-        from: { kind: 'embedded', log, name: 'test' },
+        from,
         roots: null,
         path,
         historyMs: 14 * DAY_MS,
