@@ -219,7 +219,9 @@ const ROOMS = {
     'packages/policy',
     'packages/fleet-watch',
     'packages/trust',
+    'services/audit',
     'services/cluster-holds',
+    'services/cluster-plan',
     'services/dead-letters',
     'services/fleet-status',
     // What would go next is what `fleetgc plan` says.
@@ -557,14 +559,16 @@ export default {
       name: 'a-projected-event-is-a-pure-function',
       comment: 'What an event says as rows: no clock, randomness, I/O or logger.',
       severity: 'error',
-      from: { path: '^services/dashboard/projection/(project|disk-rows|rows|coverage)\\.ts$' },
+      from: {
+        path: '^services/dashboard/projection/(project|project-clusters|disk-rows|rows|cluster-rows|coverage)\\.ts$',
+      },
       to: {
         path: IN_ROOMS,
         pathNot: [
           '^schemas/',
           '^packages/(decision|text)/',
           '^packages/event-log/port\\.ts$',
-          '^services/dashboard/projection/(disk-rows|rows)\\.ts$',
+          '^services/dashboard/projection/(project-clusters|disk-rows|rows|cluster-rows)\\.ts$',
         ],
       },
     },

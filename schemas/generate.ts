@@ -51,6 +51,15 @@ import {
   DashboardStatus,
 } from './reports/dashboard.ts';
 import { DASHBOARD_ACTIONS, DashboardActionDone, DashboardPauses } from './reports/dashboard-actions.ts';
+import {
+  DashboardCluster,
+  DashboardClusterObjects,
+  DashboardClusterOutcomes,
+  DashboardClusters,
+  DashboardHeld,
+  DashboardObjectLife,
+  DashboardOwnerGraph,
+} from './reports/dashboard-clusters.ts';
 import { DashboardPlan } from './reports/dashboard-plan.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
@@ -113,6 +122,13 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'dashboard-action-resume': DASHBOARD_ACTIONS.resume,
   'dashboard-action-withdraw': DASHBOARD_ACTIONS.withdraw,
   'dashboard-activity': DashboardActivity,
+  'dashboard-cluster': DashboardCluster,
+  'dashboard-cluster-objects': DashboardClusterObjects,
+  'dashboard-cluster-outcomes': DashboardClusterOutcomes,
+  'dashboard-clusters': DashboardClusters,
+  'dashboard-held': DashboardHeld,
+  'dashboard-object-life': DashboardObjectLife,
+  'dashboard-owner-graph': DashboardOwnerGraph,
   'dashboard-fleet': DashboardFleet,
   'dashboard-freed': DashboardFreed,
   'dashboard-news': DashboardNews,

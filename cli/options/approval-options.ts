@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { optionText } from '../../packages/policy/ending-commands.ts';
+import { onEmbeddedLog } from '../../packages/policy/ending-commands.ts';
 import { WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { ApprovedKind, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
@@ -43,7 +43,4 @@ export const approvalOptions = {
 export const onEventLog = (
   command: string,
   { log, logPath }: Pick<EventLogChoice, 'log' | 'logPath'>,
-): string =>
-  [command, ...(log === 'embedded' ? ['--log embedded', ...optionText('--log-path', [logPath])] : [])].join(
-    ' ',
-  );
+): string => (log === 'embedded' ? onEmbeddedLog(command, logPath) : command);

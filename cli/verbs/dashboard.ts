@@ -129,8 +129,11 @@ async function openLog(choice: LogChoice, context: VerbContext): Promise<Project
   );
   requireEventLogFile(settings);
   const log = await openEventLog(settings, { logger: context.logger, ...systemSources });
-  const name = settings.kind === 'embedded' ? settings.path : settings.brokers.join(',');
-  return { kind, log, name: `${kind} ${name}`, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() };
+  const closing = { log, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() };
+  if (settings.kind === 'kafka')
+    return { kind: 'kafka', name: `kafka ${settings.brokers.join(',')}`, ...closing };
+  const { path } = settings;
+  return { kind: 'embedded', name: `embedded ${path}`, path, ...closing };
 }
 
 async function openArchive(

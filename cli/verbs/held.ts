@@ -2,17 +2,16 @@ import { z } from 'zod';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
-import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
-import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
+import { approvalsNow, heldList, policyFinder } from '../../services/cluster-holds/held-list.ts';
 import { readHolds } from '../../services/cluster-holds/read-holds.ts';
 import { formatResult, outputOptions } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
+import { onEventLog } from '../options/approval-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { LongDuration } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
-import { approvalsNow } from '../views/cluster/approval-line.ts';
-import { heldLines, heldValue } from '../views/cluster/held-lines.ts';
+import { heldLines } from '../views/cluster/held-lines.ts';
 import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
@@ -49,18 +48,18 @@ export const verb = defineVerb({
     const approvals = approvalsNow(stored.approvals.values(), nowMs).filter(
       (each) => cluster === undefined || each.cluster === cluster,
     );
-    const policies = { ...stored.sets.cluster, pauses: [] };
-    const policyOf = (name: string): ClusterPolicy | null => {
-      const selected = selectPolicy(policies, { cluster: name });
-      return selected.kind === 'policy' ? selected.record.policy : null;
+    const told = {
+      clusters,
+      approvals,
+      policyOf: policyFinder(stored.sets.cluster),
+      onLog: (command: string) => onEventLog(command, options),
     };
-    const told = { clusters, approvals, policyOf };
     if (output === 'table' && clusters.every(({ holds }) => holds.length === 0))
       logger.info(
         clusters.length === 0 ? 'Nothing was told of such a cluster in that time.' : 'Nothing is held.',
       );
-    const lines = output === 'table' ? heldLines(told, options) : [];
+    const lines = output === 'table' ? heldLines(told) : [];
     if (output !== 'table' || lines.length > 0)
-      await context.write(`${formatResult(output, { value: heldValue(told, options), lines })}\n`);
+      await context.write(`${formatResult(output, { value: heldList(told), lines })}\n`);
   },
 });

@@ -14,5 +14,9 @@ export const resumeCommand = ({ clusters, nodeNames, pools }: NodeSelector): str
 export const deleteCommand = (names: readonly string[]): string =>
   ['fleetgc policy delete', ...names.map(shellWord)].join(' ');
 
+/** The same command for an event log in a file. */
+export const onEmbeddedLog = (command: string, path: string): string =>
+  [command, '--log embedded', ...optionText('--log-path', [path])].join(' ');
+
 export const optionText = (flag: string, values: readonly string[]): readonly string[] =>
   values.length === 0 ? [] : [flag, shellWord(values.join(','))];

@@ -7,6 +7,8 @@ import { MAX_CANDIDATE_FINALIZERS, ReferenceState, UnsyncedKind } from './owners
 export const MAX_CENSUS_ENTRIES = 50;
 /** Of what holds an owner back so many are named. */
 export const MAX_CENSUS_BLOCKERS = 5;
+/** Kinds of which it is told how many objects there are. */
+export const MAX_CENSUS_KINDS = 50;
 const MAX_KINDS = 5_000;
 
 export const CensusObject = z.object(
@@ -63,6 +65,13 @@ export const CensusFindings = z.object({
 });
 export type CensusFindings = z.infer<typeof CensusFindings>;
 
+/** How many objects of a kind there are. */
+export const CensusKind = z.object({
+  ...ClusterObject.pick({ group: true, kind: true }).shape,
+  objects: z.int().positive(),
+});
+export type CensusKind = z.infer<typeof CensusKind>;
+
 /** Fact: how one cluster stands. Nobody decides on it. */
 export const Census = z.object({
   type: z.literal('fleetgc.cluster.census'),
@@ -72,6 +81,8 @@ export const Census = z.object({
   session: z.uuid(),
   takenAt: ClusterInstant,
   totals: z.object({ kinds: z.int().nonnegative(), objects: z.int().nonnegative() }),
+  /** Those of which there are most, these first. Not there where the agent is of an older release. */
+  kinds: z.array(CensusKind).max(MAX_CENSUS_KINDS).optional(),
   findings: CensusFindings,
 });
 export type Census = z.infer<typeof Census>;

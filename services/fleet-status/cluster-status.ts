@@ -9,6 +9,9 @@ import type { ReportingCluster } from './reporting-clusters.ts';
 /** Agents tell how their cluster stands at least every ten minutes. */
 const SILENT_AFTER_MS = 20 * MINUTE_MS;
 
+/** Whether a cluster counts as silent that was heard last at `heardMs`. */
+export const isSilentCluster = (heardMs: number, nowMs: number): boolean => nowMs - heardMs > SILENT_AFTER_MS;
+
 /** How a cluster stands; `stored` is `null` where the policies cannot be read. */
 export function clusterStatus(
   reporting: ReportingCluster,
@@ -21,7 +24,7 @@ export function clusterStatus(
     cluster,
     clusterInstance,
     heardMs,
-    isSilent: nowMs - heardMs > SILENT_AFTER_MS,
+    isSilent: isSilentCluster(heardMs, nowMs),
     objects: census?.totals.objects ?? null,
     ...selectionOf(cluster, stored),
     held: holds.reduce((sum, { objects }) => sum + objects, 0),

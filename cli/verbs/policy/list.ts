@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
 import type { PolicyList } from '../../../schemas/reports/policy-list.ts';
+import { approvalsNow } from '../../../services/cluster-holds/held-list.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
-import { approvalsNow } from '../../views/cluster/approval-line.ts';
 import { inOrderOfPrecedence, listLines } from '../../views/policy/policy-list.ts';
 import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
 

@@ -11,12 +11,13 @@ import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { isPolicyFor, type PolicyRecordOf } from '../../../schemas/policy/policy.ts';
+import { approvalsNow } from '../../../services/cluster-holds/held-list.ts';
 import { formatResult, outputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
-import { approvalLine, approvalsNow } from '../../views/cluster/approval-line.ts';
+import { approvalLine } from '../../views/cluster/approval-line.ts';
 
 const yamlOf = (record: PolicyRecordOf<SubjectKind>): string =>
   isPolicyFor('cluster', record) ? writtenClusterYaml(record.policy) : writtenYaml(record.policy);

@@ -11,7 +11,3 @@ export const approvalLine = ({ cluster, what, untilMs, by, reason }: StoredAppro
     ...(by === '' ? [] : [`by ${by}`]),
     ...(reason === '' ? [] : [reason]),
   ].join(', ');
-
-/** Those that have not ended by this clock, epoch milliseconds. */
-export const approvalsNow = (approvals: Iterable<StoredApproval>, nowMs: number): readonly StoredApproval[] =>
-  [...approvals].filter(({ untilMs }) => nowMs < untilMs);

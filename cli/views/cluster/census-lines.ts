@@ -1,19 +1,25 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import type { Census, CensusFindings, CensusObject } from '../../../schemas/events/census.ts';
+import type { Census, CensusFindings, CensusKind, CensusObject } from '../../../schemas/events/census.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ReferenceState } from '../../../schemas/events/ownership.ts';
 import { nameOf } from './object-text.ts';
 import { unreadLines } from './unread-lines.ts';
 
 /** How a cluster stands, for people. */
-export const censusLines = ({ cluster, takenAt, totals, findings }: Census): readonly string[] =>
+export const censusLines = ({ cluster, takenAt, totals, kinds = [], findings }: Census): readonly string[] =>
   [
     `${cluster} at ${timeText(takenAt.serverMs)}: ${counted(totals.objects, 'object')} of ${counted(totals.kinds, 'kind')}`,
+    ...(kinds.length === 0 ? [] : [`Most objects: ${kinds.slice(0, MOST_KINDS).map(kindText).join(', ')}`]),
     ...findingLines(findings),
     ...unreadLines({ unreadKinds: findings.unsyncedKinds, failedGroups: findings.failedGroups }),
   ].map(printableLine);
+
+/** Of the others JSON tells. */
+const MOST_KINDS = 5;
+
+const kindText = (kind: CensusKind): string => `${kind.objects} ${kindName(kind)}`;
 
 function findingLines(findings: CensusFindings): readonly string[] {
   const { stuckFinalizers, waitingOwners, badReferences, missingOwners } = findings;

@@ -27,7 +27,7 @@ export class CensusTaker {
   /** `null` where there is no news. */
   take(graph: ClusterGraph, takenAt: ClusterInstant): Census | null {
     const { identity, newId, nowMs } = this.#options;
-    const findings = takeCensus(graph, takenAt.serverMs);
+    const { findings, kinds } = takeCensus(graph, takenAt.serverMs);
     const fingerprint = fingerprintOf(findings);
     const told = this.#told;
     if (told !== null && told.fingerprint === fingerprint && nowMs() - told.atMs < AGAIN_AFTER_MS)
@@ -42,6 +42,7 @@ export class CensusTaker {
       session: identity.session,
       takenAt,
       totals: { kinds: graph.kinds.watched.length, objects: graph.index.size },
+      kinds,
       findings,
     };
   }

@@ -2,12 +2,15 @@ import { blocks, type GraphObject, isDeletingWith } from '../../../packages/owne
 import { DANGLING, type StatedReference } from '../../../packages/owner-graph/reference-states.ts';
 import {
   type CensusFindings,
+  type CensusKind,
   type CensusObject,
   MAX_CENSUS_BLOCKERS,
   MAX_CENSUS_ENTRIES,
+  MAX_CENSUS_KINDS,
 } from '../../../schemas/events/census.ts';
 import { FOREGROUND, kindName, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { ReferenceState } from '../../../schemas/events/ownership.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type { ClusterGraph } from '../cluster-graph.ts';
 
 /** What is being deleted for so long is not about to go. */
@@ -17,12 +20,34 @@ const MAX_REASON_LENGTH = 500;
 /** References that call for a look, whoever decides what follows from them. */
 const BAD: ReadonlySet<ReferenceState> = new Set([...DANGLING, 'scope', 'unresolved']);
 
-/** Goes through all that is known of a cluster once. `serverMs`: what the clock of the API server shows at least. */
-export function takeCensus(graph: ClusterGraph, serverMs: number): CensusFindings {
-  const census = new FindingsOf(graph, serverMs);
-  for (const object of graph.index.objects()) census.look(object);
-  return census.findings();
+/** What was found, and the kinds of which there are most objects. */
+export interface TakenCensus {
+  readonly findings: CensusFindings;
+  readonly kinds: CensusKind[];
 }
+
+/** Goes through all that is known of a cluster once. `serverMs`: what the clock of the API server shows at least. */
+export function takeCensus(graph: ClusterGraph, serverMs: number): TakenCensus {
+  const census = new FindingsOf(graph, serverMs);
+  const counts = new Map<string, CensusKind>();
+  for (const object of graph.index.objects()) {
+    census.look(object);
+    count(counts, object.kind);
+  }
+  return { findings: census.findings(), kinds: mostOf(counts) };
+}
+
+function count(counts: Map<string, CensusKind>, { group, kind }: GraphObject['kind']): void {
+  const name = kindName({ group, kind });
+  counts.set(name, { group, kind, objects: (counts.get(name)?.objects ?? 0) + 1 });
+}
+
+/** Of two with as many objects the one that comes first by name. */
+const mostOf = (counts: ReadonlyMap<string, CensusKind>): CensusKind[] =>
+  [...counts]
+    .toSorted(([a, { objects: ofA }], [b, { objects: ofB }]) => ofB - ofA || compareText(a, b))
+    .slice(0, MAX_CENSUS_KINDS)
+    .map(([, counted]) => counted);
 
 class FindingsOf {
   readonly #graph: ClusterGraph;

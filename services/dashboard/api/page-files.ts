@@ -39,7 +39,7 @@ export function readPageFiles(directory: string | null): PageFiles {
 }
 
 /** A view of the page has the page as its answer, whatever it is about. */
-const VIEWS = /^\/(fleet|node\/[^/]+\/[^/]+|live|search)?$/;
+const VIEWS = /^\/(fleet|node\/[^/]+\/[^/]+|live|clusters(\/[^/]+(\/object)?)?|search)?$/;
 
 export function pageFile(files: PageFiles, path: string, knownEtag: string | undefined): Answer | null {
   const name = VIEWS.test(path) ? 'index.html' : path.slice(1);

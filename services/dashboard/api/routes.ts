@@ -1,14 +1,9 @@
 import { z } from 'zod';
 import { ClusterName, NodeName, nodeKey } from '../../../schemas/events/identity.ts';
-import {
-  ActivityKind,
-  type DashboardRole,
-  type DashboardSession,
-} from '../../../schemas/reports/dashboard.ts';
+import { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import type { DashboardPauses } from '../../../schemas/reports/dashboard-actions.ts';
 import { PlanTrigger } from '../../../schemas/reports/plan.ts';
 import { storedStats } from '../projection/fleet.ts';
-import type { Projection } from '../projection/projection.ts';
 import { readActivity } from '../readers/activity.ts';
 import { fleetColumns, type Grouping, pageOfNodes } from '../readers/fleet.ts';
 import { readFreed } from '../readers/freed.ts';
@@ -16,42 +11,9 @@ import { readNode } from '../readers/node.ts';
 import { readPauses } from '../readers/pauses.ts';
 import { readPlan } from '../readers/plan.ts';
 import { search } from '../readers/search.ts';
-import type { LogReaders } from './log-readers.ts';
+import { CLUSTER_ROUTES } from './cluster-routes.ts';
+import { type Asked, EpochMs, type Route, route, whole } from './route.ts';
 
-/** What a reader may ask. */
-export interface Asked {
-  readonly projection: Projection;
-  readonly logReaders: LogReaders;
-  readonly session: DashboardSession;
-}
-
-/** A question of the page: `read` gets parameters that were checked, and answers `null` for what is not there, or `Refused`. */
-export interface Route {
-  readonly path: string;
-  readonly role: DashboardRole;
-  readonly params: z.ZodType;
-  readonly read: (given: unknown, asked: Asked) => unknown;
-}
-
-const route = <Params extends z.ZodType>(
-  path: string,
-  params: Params,
-  read: (given: z.infer<Params>, asked: Asked) => unknown,
-): Route => ({
-  path,
-  role: 'viewer',
-  params,
-  read: (given, asked) => read(params.parse(given), asked),
-});
-
-const whole = (least: number, most: number) =>
-  z
-    .string()
-    .regex(/^[0-9]{1,16}$/)
-    .transform(Number)
-    .refine((number) => number >= least && number <= most);
-
-const EpochMs = whole(0, Number.MAX_SAFE_INTEGER);
 const NodeKey = z.string().regex(/^[^/]{1,253}\/[^/]{1,253}$/);
 const none = z.strictObject({});
 
@@ -103,7 +65,8 @@ export const ROUTES: readonly Route[] = [
     async ({ trigger, ...named }, { projection, logReaders }) => {
       const place = projection.store.inventoryOf(nodeKey(named));
       if (place === null) return null;
-      const { log, policies } = projection;
+      const { policies, source } = projection;
+      const { log } = source.from;
       return await logReaders.read((signal) => readPlan({ log, place, policies, trigger }, signal));
     },
   ),
@@ -125,4 +88,5 @@ export const ROUTES: readonly Route[] = [
   route('/api/search', z.strictObject({ q: z.string().trim().min(2).max(300) }), ({ q }, { projection }) =>
     search({ db: projection.store.db, nodes: projection.nodes().nodes, policies: projection.policies }, q),
   ),
+  ...CLUSTER_ROUTES,
 ];

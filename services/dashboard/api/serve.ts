@@ -18,7 +18,8 @@ import type { LogReaders } from './log-readers.ts';
 import type { NewsRoom } from './news.ts';
 import { type PageFiles, pageFile } from './page-files.ts';
 import { Refused } from './refused.ts';
-import { ROUTES, type Route } from './routes.ts';
+import type { Route } from './route.ts';
+import { ROUTES } from './routes.ts';
 import { signIn, signOut } from './sign-in.ts';
 
 /** What requests are answered from. */

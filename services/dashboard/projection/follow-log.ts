@@ -2,11 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import pMap from 'p-map';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { firstRecord, readPartition } from '../../../packages/pipeline/read-log.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
 import { nextGap, type Span } from './coverage.ts';
 import type { ProjectedTopic } from './project.ts';
 import { CURVE_EVERY_MS, type Projector } from './projector.ts';
+import type { ProjectedLog } from './standing.ts';
 import type { Store } from './store.ts';
 
 /** Clocks of brokers differ: what was read is told to be read up to so long before. */
@@ -25,6 +26,8 @@ interface Reading {
   readonly behindMs: number;
   /** Of what is older at the start, records tell no more than that somebody was heard: something newer of each follows. */
   readonly wholeMs: number;
+  /** No more of its past is read than this. */
+  readonly longestMs?: number;
 }
 
 /**
@@ -60,7 +63,36 @@ const READINGS: Readonly<Record<ProjectedTopic, Reading>> = {
     behindMs: CLOCKS_DIFFER_MS,
     wholeMs: Number.POSITIVE_INFINITY,
   },
+  // Agents tell how their cluster stands, and each candidate, within ten minutes.
+  clusterCensus: {
+    firstMs: 25 * MINUTE_MS,
+    spanMs: 6 * HOUR_MS,
+    sampleMs: 6 * HOUR_MS,
+    behindMs: CLOCKS_DIFFER_MS,
+    wholeMs: Number.POSITIVE_INFINITY,
+  },
+  clusterOwnership: {
+    firstMs: 15 * MINUTE_MS,
+    spanMs: HOUR_MS,
+    sampleMs: HOUR_MS,
+    behindMs: CLOCKS_DIFFER_MS,
+    wholeMs: Number.POSITIVE_INFINITY,
+    longestMs: 3 * DAY_MS,
+  },
+  clusterResults: {
+    firstMs: HOUR_MS,
+    spanMs: HOUR_MS,
+    sampleMs: HOUR_MS,
+    behindMs: CLOCKS_DIFFER_MS,
+    wholeMs: Number.POSITIVE_INFINITY,
+  },
 };
+
+/** How far back there is something to read of a topic, and more than what is told again and again. */
+export function longestMs(topic: ProjectedTopic, kind: ProjectedLog['kind']): number {
+  const longest = READINGS[topic].longestMs ?? Number.POSITIVE_INFINITY;
+  return kind === 'archive' ? longest : Math.min(longest, TOPICS[topic].retentionMs);
+}
 
 export interface ReadingNeeds {
   readonly log: Pick<EventLog, 'read'>;

@@ -8,6 +8,7 @@ import type { CommandResult, ObjectResult, PressureUnrelieved } from '../../../s
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import { diskRows, readingRows } from './disk-rows.ts';
+import { PROJECT_CLUSTERS } from './project-clusters.ts';
 import { type ActivityRow, type NameRow, type Row, SEEN_MS } from './rows.ts';
 
 /** What is projected. */
@@ -16,6 +17,9 @@ export const PROJECTED_TOPICS = [
   'decisions',
   'inventory',
   'diskStats',
+  'clusterCensus',
+  'clusterOwnership',
+  'clusterResults',
 ] as const satisfies TopicId[];
 export type ProjectedTopic = (typeof PROJECTED_TOPICS)[number];
 
@@ -62,6 +66,7 @@ export const PROJECT: { readonly [Id in ProjectedTopic]: Projector<Id> } = {
         return [];
     }
   },
+  ...PROJECT_CLUSTERS,
 };
 
 type Said = Pick<ActivityRow, 'what' | 'text'> & Partial<Pick<ActivityRow, 'rule' | 'kind' | 'object'>>;

@@ -10,12 +10,19 @@ import type { DashboardProgress } from '../../../schemas/reports/dashboard.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { Fleet } from './fleet.ts';
-import { followedFrom, followTopic, oldestMs, type ReadingNeeds, readBackAll } from './follow-log.ts';
+import {
+  followedFrom,
+  followTopic,
+  longestMs,
+  oldestMs,
+  type ReadingNeeds,
+  readBackAll,
+} from './follow-log.ts';
 import { PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
 import { Projector, type ProjectorNeeds } from './projector.ts';
 import { recallNodes } from './recall-nodes.ts';
 import { isSameLog } from './same-log.ts';
-import { type ProjectedLog, Standing } from './standing.ts';
+import { type LogSource, type ProjectedLog, Standing } from './standing.ts';
 import { Store } from './store.ts';
 import { openTables } from './tables.ts';
 
@@ -140,8 +147,8 @@ export class Projection implements Disposable {
     return nodes;
   }
 
-  get log(): ProjectedLog['log'] {
-    return this.#settings.from.log;
+  get source(): LogSource {
+    return { ...this.#settings, nowMs: this.#now() };
   }
 
   get policies(): PolicySet {
@@ -204,7 +211,7 @@ export class Projection implements Disposable {
   async #recallNodes(signal: AbortSignal): Promise<void> {
     await this.#untilCaughtUp('diskStats', signal);
     if (signal.aborted) return;
-    const { log } = this;
+    const { log } = this.#settings.from;
     const needs = { log, fleet: this.fleet, projector: this.#projector, nowMs: this.#now() };
     await recallNodes(needs, signal);
   }
@@ -228,10 +235,8 @@ export class Projection implements Disposable {
   /** What the log has deleted, or never had, is not looked for. */
   #wantedSinceMs(topic: ProjectedTopic, nowMs: number): number {
     const { from, historyMs } = this.#settings;
-    const { retentionMs } = TOPICS[topic];
-    const keptMs = from.kind === 'archive' ? historyMs : retentionMs;
     return Math.max(
-      nowMs - Math.min(historyMs, keptMs),
+      nowMs - Math.min(historyMs, longestMs(topic, from.kind)),
       this.store.keepsSinceMs(topic),
       this.#oldestMs.get(topic) ?? 0,
     );

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
+import { FINE_STEP_MS } from './cluster-rows.ts';
 import { SEEN_MS, SPAN_MS } from './rows.ts';
 
 /** How much of the past a projection may hold. */
@@ -16,7 +17,20 @@ const DATED = [
   { table: 'activity', column: 'at_ms', unitMs: 1 },
   { table: 'disks', column: 'span', unitMs: SPAN_MS },
   { table: 'names', column: 'seen', unitMs: SEEN_MS },
+  { table: 'censuses', column: 'at_ms', unitMs: 1 },
+  { table: 'census_points', column: 'at_ms', unitMs: 1 },
+  { table: 'cluster_outcomes', column: 'at_ms', unitMs: 1 },
+  { table: 'cluster_objects', column: 'at_ms', unitMs: 1 },
+  { table: 'cluster_settled', column: 'at_ms', unitMs: 1 },
+  { table: 'cluster_owners', column: 'at_ms', unitMs: 1 },
+  { table: 'cluster_deeds', column: 'at_ms', unitMs: 1 },
 ] as const;
+
+/** What has a row for each object of clusters: a large cluster may tell of very many. */
+const OF_OBJECTS = ['cluster_objects', 'cluster_settled', 'cluster_owners', 'cluster_deeds'] as const;
+const MOST_OBJECTS = 500_000;
+/** Finer points of the counts of clusters are kept for a day. */
+const FINE_MS = 24 * HOUR_MS;
 
 /** Nodes are listed for a day after they were heard last. */
 const NODES_MS = 24 * HOUR_MS;
@@ -34,6 +48,8 @@ export interface Kept {
 export function prune(db: DatabaseSync, bounds: StoreBounds, nowMs: number): Kept {
   db.prepare('DELETE FROM nodes WHERE at_ms < ?').run(nowMs - NODES_MS);
   db.prepare('DELETE FROM inventories WHERE at_ms < ?').run(nowMs - NODES_MS);
+  db.prepare('DELETE FROM census_points WHERE step_ms = ? AND at_ms < ?').run(FINE_STEP_MS, nowMs - FINE_MS);
+  for (const table of OF_OBJECTS) keepNewest(db, { table, column: 'at_ms', most: MOST_OBJECTS });
   keepNewest(db, { table: 'names', column: 'seen', most: bounds.mostNames });
   const droppedMs = keepNewest(db, { table: 'activity', column: 'at_ms', most: bounds.mostActivity });
   let historyMs = bounds.historyMs;

@@ -2,6 +2,7 @@ import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
+import type { ClusterRow } from './cluster-rows.ts';
 
 /** So long one point of a disk's curve stands for. */
 export const SPAN_MS = 600_000;
@@ -81,6 +82,6 @@ export interface InventoryRow extends Logged {
   readonly partition: number;
 }
 
-export type Row = NodeRow | DiskRow | RemovalRow | ActivityRow | NameRow | InventoryRow;
+export type Row = NodeRow | DiskRow | RemovalRow | ActivityRow | NameRow | InventoryRow | ClusterRow;
 export type TableName = Row['table'];
 export type RowOf<Table extends TableName> = Extract<Row, { readonly table: Table }>;

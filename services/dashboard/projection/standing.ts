@@ -11,7 +11,8 @@ import type { Fleet } from './fleet.ts';
 
 /** What is read: a log that lives can be asked how it is, and an archive cannot. */
 export type ProjectedLog =
-  | { readonly kind: 'kafka' | 'embedded'; readonly log: EventLog; readonly name: string }
+  | { readonly kind: 'kafka'; readonly log: EventLog; readonly name: string }
+  | { readonly kind: 'embedded'; readonly log: EventLog; readonly name: string; readonly path: string }
   | {
       readonly kind: 'archive';
       readonly log: Pick<EventLog, 'read'>;
@@ -19,6 +20,13 @@ export type ProjectedLog =
       /** When its last record was written. */
       readonly endMs: number;
     };
+
+/** A log and who is believed on it; an archive stands still at its end. */
+export interface LogSource {
+  readonly from: ProjectedLog;
+  readonly roots: TrustRoots | null;
+  readonly nowMs: number;
+}
 
 export interface StandingNeeds {
   readonly from: ProjectedLog;

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { CLUSTER_TABLES } from './cluster-tables.ts';
 
 /** Marks the file as ours ("FGCD"). */
 const APPLICATION_ID = 0x46474344;
@@ -48,6 +49,7 @@ const TABLES = `
     PRIMARY KEY (kind, id, name)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX names_by_age ON names (seen);
+  ${CLUSTER_TABLES}
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${PROJECTION_VERSION};
 `;

@@ -1,6 +1,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { zstdCompressSync } from 'node:zlib';
+import type { ClusterRow } from './cluster-rows.ts';
 import type { Row, RowOf, TableName } from './rows.ts';
+import { writtenOfCluster } from './written-cluster-rows.ts';
 
 interface Written<Table extends TableName> {
   /** Of two rows of one key the newest or the widest stays, so that neither order nor repetition matters. */
@@ -11,7 +13,7 @@ interface Written<Table extends TableName> {
 const NEWER = (table: string): string =>
   `WHERE (excluded.at_ms, excluded.offset) > (${table}.at_ms, ${table}.offset)`;
 
-const WRITTEN: { readonly [Table in TableName]: Written<Table> } = {
+const WRITTEN: { readonly [Table in Exclude<TableName, ClusterRow['table']>]: Written<Table> } = {
   nodes: {
     sql: `INSERT INTO nodes VALUES (?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
       SET at_ms = excluded.at_ms, offset = excluded.offset, stats = excluded.stats ${NEWER('nodes')}`,
@@ -100,6 +102,10 @@ export class RowWriter {
       case 'names':
         this.#run('names', row);
         break;
+      default: {
+        const { sql, values } = writtenOfCluster(row);
+        this.#prepared(row.table, sql).run(...values);
+      }
     }
   }
 
@@ -108,10 +114,15 @@ export class RowWriter {
     this.#numbers.clear();
   }
 
-  #run<Table extends TableName>(table: Table, row: RowOf<Table>): void {
-    const statement = this.#statements.get(table) ?? this.#db.prepare(WRITTEN[table].sql);
+  #run<Table extends keyof typeof WRITTEN>(table: Table, row: RowOf<Table>): void {
+    const { sql, values } = WRITTEN[table];
+    this.#prepared(table, sql).run(...values(row, (node) => this.#numberOf(node)));
+  }
+
+  #prepared(table: TableName, sql: string): StatementSync {
+    const statement = this.#statements.get(table) ?? this.#db.prepare(sql);
     this.#statements.set(table, statement);
-    statement.run(...WRITTEN[table].values(row, (node) => this.#numberOf(node)));
+    return statement;
   }
 
   #numberOf(node: string): number {

@@ -20,7 +20,7 @@ const now = (): number => Number(end) + Math.floor(performance.now() - startedMs
 await using log = await openEmbeddedLog({ path, maxBytes: LOG_MAX_BYTES, leavesRetention: true }, logContext);
 const ending = new AbortController();
 using projection = new Projection({
-  from: { kind: 'embedded', log, name: 'bench' },
+  from: { kind: 'embedded', path: 'bench', log, name: 'bench' },
   roots: null,
   path: join(directory, 'projection.db'),
   historyMs: 14 * DAY_MS,

@@ -755,6 +755,23 @@ describe('the census', () => {
     });
   });
 
+  test('counts the objects of each kind, the most first, and tells nothing anew because one came', async () => {
+    const { censuses, cluster, pass } = await agentOf((made) => {
+      for (let index = 0; index < 3; index++) made.put({ resource: 'secrets', name: `s${index}` });
+      made.put({ resource: 'configmaps', name: 'c' });
+    });
+    await pass(10);
+    const told = [
+      { group: '', kind: 'Secret', objects: 3 },
+      { group: '', kind: 'ConfigMap', objects: 1 },
+      { group: '', kind: 'Namespace', objects: 1 },
+    ];
+    expect(censuses.map(({ kinds }) => kinds)).toEqual([told]);
+    cluster.put({ resource: 'configmaps', name: 'd' });
+    await pass(120);
+    expect(censuses).toHaveLength(1);
+  });
+
   test('is told once, again when something is found, and every ten minutes', async () => {
     const { censuses, cluster, pass } = await agentOf((made) =>
       made.put({ resource: 'configmaps', name: 'o' }),

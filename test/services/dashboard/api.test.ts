@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
 import {
   DashboardActivity,
@@ -19,12 +19,24 @@ import {
   DashboardStatus,
 } from '../../../schemas/reports/dashboard.ts';
 import { DashboardPauses } from '../../../schemas/reports/dashboard-actions.ts';
+import {
+  DashboardCluster,
+  DashboardClusterObjects,
+  DashboardClusterOutcomes,
+  DashboardClusters,
+  DashboardHeld,
+  DashboardObjectLife,
+  DashboardOwnerGraph,
+} from '../../../schemas/reports/dashboard-clusters.ts';
 import { DashboardPlan } from '../../../schemas/reports/dashboard-plan.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
 import { ROUTES } from '../../../services/dashboard/api/routes.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
+import { fullCensus } from '../../fixtures/census.ts';
+import { clusterObjectResults } from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
+import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { objectResult, removed } from '../../fixtures/results.ts';
 import { instant } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -69,6 +81,16 @@ async function startShared(): Promise<Dashboard> {
       ),
     ),
     outgoing(nodeOutput('results', objectResult({ result: removed(10) }))),
+    outgoing(clusterOutput('clusterCensus', fullCensus({ name: HOSTILE }))),
+    outgoing(
+      clusterOutput(
+        'clusterOwnership',
+        ownership({
+          candidates: [candidate({ object: { name: HOSTILE }, references: [owner('o', { name: HOSTILE })] })],
+        }),
+      ),
+    ),
+    outgoing(clusterOutput('clusterResults', clusterObjectResults())),
   ]);
   const dashboard = await startDashboard(log, { path: join(directory, 'projection.db') });
   suite.defer(dashboard.stop);
@@ -88,6 +110,13 @@ const ANSWERS = {
   '/api/plan?cluster=prod&node=web-1': DashboardPlan,
   '/api/activity': DashboardActivity,
   '/api/search?q=web': DashboardSearch,
+  '/api/clusters?since=0,1': DashboardClusters,
+  '/api/cluster?cluster=c1': DashboardCluster,
+  '/api/cluster/outcomes?cluster=c1&from=0': DashboardClusterOutcomes,
+  '/api/cluster/held?cluster=c1': DashboardHeld,
+  '/api/cluster/objects?cluster=c1&q=x': DashboardClusterObjects,
+  '/api/cluster/graph?cluster=c1&uid=x': DashboardOwnerGraph,
+  '/api/cluster/life?cluster=c1&uid=x': DashboardObjectLife,
 } as const;
 
 test('every answer is as its schema says, and no route is left out', async () => {
@@ -104,6 +133,12 @@ test('a hostile name stays the text that it is', async () => {
   expect(await json('/api/fleet?group=pool')).toMatchObject({ groups: [HOSTILE] });
   expect(await json('/api/search?q=script')).toMatchObject({ found: [{ kind: 'image', name: HOSTILE }] });
   expect(await json('/api/activity')).toMatchObject({ activity: [{ what: 'removed', name: HOSTILE }] });
+  expect(await json('/api/cluster/graph?cluster=c1&uid=o')).toMatchObject({
+    objects: [
+      { uid: 'o', name: HOSTILE },
+      { uid: 'x', name: HOSTILE },
+    ],
+  });
 });
 
 test.each([
@@ -127,6 +162,25 @@ test.each([
   ['/api/node?cluster=prod&node=nobody', 404],
   ['/api/plan?cluster=prod&node=nobody', 404],
   ['/api/plan?cluster=prod&node=web-1&trigger=now', 400],
+  ['/api/clusters?since=a', 400],
+  ['/api/clusters?since=1,2,3,4,5', 400],
+  ['/api/clusters?limit=501', 400],
+  ['/api/clusters?after=a/b', 400],
+  ['/api/cluster', 400],
+  ['/api/cluster?cluster=..', 400],
+  ['/api/cluster?cluster=nobody', 404],
+  ['/api/cluster/outcomes?cluster=c1', 400],
+  ['/api/cluster/outcomes?cluster=nobody&from=0', 200],
+  ['/api/cluster/held?cluster=nobody', 200],
+  ['/api/cluster/graph?cluster=c1&uid=a%2fb', 400],
+  ['/api/cluster/graph?cluster=c1&uid=nobody', 404],
+  [`/api/cluster/life?cluster=c1&uid=${'x'.repeat(129)}`, 400],
+  ['/api/cluster/life?cluster=c1&uid=%20', 400],
+  ["/api/cluster/objects?cluster=c1&q='%20OR%201=1%20--", 200],
+  ['/clusters', 200],
+  ['/clusters/prod', 200],
+  ['/clusters/prod/object?uid=x', 200],
+  ['/clusters/prod/other', 404],
   ['/api/none', 404],
   ['/../../package.json', 404],
   ['/page.js/..%2f..%2fpackage.json', 404],

@@ -61,7 +61,7 @@ export async function startDashboard(
     now = Date.now,
     path,
     acting,
-    from = { kind: 'embedded', log, name: 'test' },
+    from = { kind: 'embedded', log, name: 'test', path: 'test.db' },
     pageDirectory = emptyPage(dirname(path)),
   }: DashboardOptions,
 ): Promise<Dashboard> {

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
+import type { Projection } from '../projection/projection.ts';
+import type { LogReaders } from './log-readers.ts';
+
+/** What a reader may ask. */
+export interface Asked {
+  readonly projection: Projection;
+  readonly logReaders: LogReaders;
+  readonly session: DashboardSession;
+}
+
+/** A question of the page: `read` gets parameters that were checked, and answers `null` for what is not there, or `Refused`. */
+export interface Route {
+  readonly path: string;
+  readonly role: DashboardRole;
+  readonly params: z.ZodType;
+  readonly read: (given: unknown, asked: Asked) => unknown;
+}
+
+export const route = <Params extends z.ZodType>(
+  path: string,
+  params: Params,
+  read: (given: z.infer<Params>, asked: Asked) => unknown,
+): Route => ({
+  path,
+  role: 'viewer',
+  params,
+  read: (given, asked) => read(params.parse(given), asked),
+});
+
+export const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,16}$/)
+    .transform(Number)
+    .refine((number) => number >= least && number <= most);
+
+export const EpochMs = whole(0, Number.MAX_SAFE_INTEGER);
