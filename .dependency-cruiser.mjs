@@ -228,6 +228,22 @@ const ROOMS = {
     'services/plan',
   ],
 
+  // It tells what lies on the log, and writes nothing there.
+  'services/notices': [
+    'packages/process',
+    'packages/text',
+    'packages/canonical',
+    'packages/event-log',
+    'packages/pipeline',
+    'packages/trust',
+    'packages/policy',
+    'packages/service',
+    'packages/fleet-watch',
+    'packages/kube-api',
+    'services/cluster-holds',
+    'services/dead-letters',
+  ],
+
   'sim/runtime': ['packages/process', 'packages/canonical', 'packages/cri', 'packages/machine'],
   'sim/kubelet': ['packages/process', 'packages/canonical', 'packages/kubelet', 'sim/runtime'],
   'sim/node': ['packages/cri', 'packages/machine', 'sim/runtime', 'sim/kubelet'],
@@ -362,6 +378,7 @@ const ROOMS = {
     'services/doctor',
     'services/fleet-status',
     'services/node',
+    'services/notices',
     'services/plan',
     'sim',
     'sim/fleet-run',
@@ -569,6 +586,27 @@ export default {
           '^packages/(decision|text)/',
           '^packages/event-log/port\\.ts$',
           '^services/dashboard/projection/(project-clusters|disk-rows|rows|cluster-rows)\\.ts$',
+        ],
+      },
+    },
+    {
+      name: 'what-is-told-is-a-pure-function',
+      comment:
+        'What an event has people told, and who wants to hear of it: no clock, randomness, I/O or logger.',
+      severity: 'error',
+      from: {
+        path: '^services/notices/(decide|notice|matching|told/.*|delivery/(pace|attempts|message))\\.ts$',
+      },
+      to: {
+        path: IN_ROOMS,
+        pathNot: [
+          '^schemas/',
+          '^packages/(text|canonical)/',
+          '^packages/policy/selector-text\\.ts$',
+          '^packages/process/(durations|backoff)\\.ts$',
+          '^services/notices/(notice|matching|told/.*|delivery/(pace|attempts|message))\\.ts$',
+          '^services/cluster-holds/(holds|held-objects)\\.ts$',
+          '^services/dead-letters/letters\\.ts$',
         ],
       },
     },

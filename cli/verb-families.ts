@@ -15,6 +15,7 @@ export const VERB_FAMILIES: Readonly<Record<VerbFamily, string>> = {
   keys: 'Make, certify, revoke and list keys',
   doctor: 'Check what stands in the way, and say what to do',
   audit: 'Ask the event log what was decided and done, and why',
+  notify: 'Tell people what happens, by a rule file',
   'dead-letters': 'Look at messages that could not be processed, and put them back',
 };
 

@@ -208,6 +208,21 @@ export const VERB_GROUPS = [
         'Serve a page for the browser: every node, what is removed now and why, a search',
         () => import('./verbs/dashboard.ts'),
       ),
+      service(
+        'notify',
+        'Tell people what happens: webhooks, chats, Kubernetes Events on nodes',
+        () => import('./verbs/notify.ts'),
+      ),
+      task(
+        'notify check',
+        'Check a rule file of notices, and the files that it names',
+        () => import('./verbs/notify/check.ts'),
+      ),
+      task(
+        'notify rbac',
+        'Print the account and the rights that Events on nodes need',
+        () => import('./verbs/notify/rbac.ts'),
+      ),
     ],
   },
   ...ASKING_VERBS,

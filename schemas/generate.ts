@@ -25,6 +25,8 @@ import {
 } from './events/result.ts';
 import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
 import { TrustRoots } from './keys/trust-roots.ts';
+import { NoticeEvent } from './notices/notice.ts';
+import { NoticeRules } from './notices/notice-rules.ts';
 import { ApprovalRecord } from './policy/approval.ts';
 import { ClusterPolicyRecord } from './policy/cluster-policy.ts';
 import { ClusterPolicyFile } from './policy/cluster-policy-file.ts';
@@ -141,6 +143,8 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'dashboard-session': DashboardSession,
   'dashboard-status': DashboardStatus,
   held: HeldList,
+  notice: NoticeEvent,
+  'notice-rules': NoticeRules,
   plan: Plan,
   'plan-line': PlanLine,
   'plan-request': PlanRequest,

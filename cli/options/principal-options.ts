@@ -38,6 +38,7 @@ export const principalOptions = {
   dashboardPrincipal: principals('Logins of dashboards with --allow-actions.'),
   archiverPrincipal: principals('Logins of archivers (audit archive).'),
   readerPrincipal: principals('Logins of those who only look (audit, status, nodes, dashboards).'),
+  notifierPrincipal: principals('Logins of those who tell people what happens (notify).'),
 } as const satisfies Record<`${Role}Principal`, unknown>;
 
 const PrincipalChoice = z.object(principalOptions);
@@ -53,4 +54,5 @@ export const principalsOf = (options: PrincipalChoice): Readonly<Record<Role, re
   dashboard: options.dashboardPrincipal,
   archiver: options.archiverPrincipal,
   reader: options.readerPrincipal,
+  notifier: options.notifierPrincipal,
 });

@@ -58,6 +58,14 @@ export const deciderTrustOptions = {
   ),
 };
 
+/** For what tells of what lies on the log, and signs nothing. */
+export const onlookerTrustOptions = {
+  ...trustOptions,
+  ...factsOption(
+    'what nodes and clusters report counts only with the signature of a key of role node or cluster',
+  ),
+};
+
 /** For what reads its own facts again. */
 export const clusterTrustOptions = {
   ...signingOptions,
@@ -96,11 +104,22 @@ export async function readDeciderTrust(given: GivenFacts, signal: AbortSignal): 
   return await signingTrust(given, { role: 'decider', subject: null, facts, ...learning() }, signal);
 }
 
+/** Of who acts on nothing and signs nothing. Throws `CONFIG_INVALID`. */
+export const readOnlookerTrust = (
+  given: GivenToNobodyWhoSigns & Pick<GivenFacts, 'trustFacts'>,
+): TrustChoice =>
+  trustChoice(given, {
+    signing: null,
+    facts: factsTrust(given),
+    seen: new SeenGenerations(),
+    learnsFrom: null,
+  });
+
 interface GivenFacts extends Given {
   readonly trustFacts: FactsTrust;
 }
 
-function factsTrust(given: GivenFacts): FactsTrust {
+function factsTrust(given: GivenToNobodyWhoSigns & Pick<GivenFacts, 'trustFacts'>): FactsTrust {
   const { trust = given.log === 'embedded' ? 'off' : undefined, trustFacts: facts } = given;
   if (facts !== 'off' && trust === 'off')
     throw configError([`--trust-facts ${facts} has no effect with --trust off`]);

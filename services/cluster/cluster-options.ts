@@ -1,9 +1,7 @@
 import { z } from 'zod';
+import { IN_CLUSTER } from '../../packages/kube-api/open-connection.ts';
 import { FilePath, Text, WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
-
-/** In place of a file: the service account of the pod in which this process runs. */
-export const IN_CLUSTER = 'in-cluster';
 
 /** In place of a namespace: without a Lease. */
 export const NO_LEASE = 'none';

@@ -1,13 +1,10 @@
-import { inClusterAccess } from '../../packages/kube-api/access.ts';
-import { type ApiConnection, apiConnection } from '../../packages/kube-api/connection.ts';
-import { kubeconfigAccess } from '../../packages/kube-api/kubeconfig.ts';
+import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { readClusterInstance } from '../../packages/kube-api/list.ts';
-import { ServerClock } from '../../packages/kube-api/server-clock.ts';
+import { IN_CLUSTER, openConnection } from '../../packages/kube-api/open-connection.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { ClusterIdentity } from '../../schemas/events/identity.ts';
-import { type ApiServerOptions, type ClusterOptions, IN_CLUSTER } from './cluster-options.ts';
+import type { ApiServerOptions, ClusterOptions } from './cluster-options.ts';
 
 /** An API server that has said whose it is. */
 export interface OpenApiServer extends Disposable {
@@ -41,23 +38,12 @@ export async function openApiServer(
   { kubeconfig, context }: ApiServerOptions,
   { environment, sources, signal }: Opening,
 ): Promise<OpenApiServer> {
-  const surrounding = { environment, sources };
-  const access =
-    kubeconfig === IN_CLUSTER
-      ? inClusterAccess(surrounding)
-      : kubeconfigAccess(kubeconfig, context ?? null, surrounding);
+  const opened = openConnection({ kubeconfig, context }, { environment, sources });
   using opening = new DisposableStack();
-  const connection = opening.use(
-    apiConnection({
-      access,
-      clock: new ServerClock(),
-      nowMs: sources.monotonicNow,
-      userAgent: `fleetgc/${PRODUCT_VERSION}`,
-    }),
-  );
+  const connection = opening.use(opened.connection);
   const clusterInstance = await firstAnswer(connection, kubeconfig, signal);
   const open = opening.move();
-  return { clusterInstance, server: access.server, connection, [Symbol.dispose]: () => open.dispose() };
+  return { clusterInstance, server: opened.server, connection, [Symbol.dispose]: () => open.dispose() };
 }
 
 async function firstAnswer(

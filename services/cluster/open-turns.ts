@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import { inClusterNamespace } from '../../packages/kube-api/access.ts';
+import { IN_CLUSTER } from '../../packages/kube-api/open-connection.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import { IN_CLUSTER, NO_LEASE, type TurnOptions } from './cluster-options.ts';
+import { NO_LEASE, type TurnOptions } from './cluster-options.ts';
 import type { OpenCluster } from './open-cluster.ts';
 import { Turns } from './turns.ts';
 

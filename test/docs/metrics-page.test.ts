@@ -18,6 +18,7 @@ import { tellWatchEnds } from '../../services/cluster-agent/agent-metrics.ts';
 import { createExecutorMetrics as clusterExecutorMetrics } from '../../services/cluster-executor/metrics.ts';
 import { agentMetrics } from '../../services/node-agent/agent-metrics.ts';
 import { createExecutorMetrics } from '../../services/node-executor/metrics.ts';
+import { laneMetrics } from '../../services/notices/notice-metrics.ts';
 import { textOf } from '../deploy/files.ts';
 import { metricsInCode } from '../deploy/metrics-in-code.ts';
 import { SILENT } from '../exhaustive/silent.ts';
@@ -32,6 +33,7 @@ async function valuesInCode(): Promise<ReadonlyMap<string, readonly string[]>> {
   clusterExecutorMetrics(metrics);
   agentMetrics(metrics);
   tellWatchEnds(metrics, SILENT);
+  laneMetrics(metrics, 'pager');
   consumerMetrics(metrics, 'node', [TOPICS.commands.name]);
   for (const decider of AnyDeciderName.options) decisionMetrics(metrics, decider, () => 0);
   const now = () => 0;
@@ -73,7 +75,7 @@ test('the metrics are those that the code has, with their types', () => {
 });
 
 test('the labels of counts have the values that the code has', async () => {
-  const inCode = [...(await valuesInCode())].filter(([of]) => !/ (consumer|topic)$/.test(of));
+  const inCode = [...(await valuesInCode())].filter(([of]) => !/ (consumer|topic|receiver)$/.test(of));
   expect(inCode.length).toBeGreaterThan(20);
   for (const [of, values] of inCode) expect([of, told.get(of)?.toSorted()]).toEqual([of, values.toSorted()]);
 });
@@ -104,7 +106,7 @@ test('so have those that are there once they occurred', () => {
 });
 
 test('every label of a metric has its values', () => {
-  const without = ['topic', 'partition', 'rule', 'key_id', 'service', 'version', 'node_version'];
+  const without = ['topic', 'partition', 'rule', 'receiver', 'key_id', 'service', 'version', 'node_version'];
   const labels = rows.flatMap(({ name, labels }) =>
     labels.map((label) => ({ label, of: `${name} ${label}` })),
   );
@@ -133,7 +135,16 @@ test('a metric makes as many series as its labels have values', () => {
     ({ name, labels }) =>
       !NOT_A_PRODUCT.includes(name) && !labels.some((label) => ['rule', 'partition'].includes(label)),
   );
-  const perProcess = ['consumer', 'decider', 'topic', 'key_id', 'service', 'version', 'node_version'];
+  const perProcess = [
+    'consumer',
+    'receiver',
+    'decider',
+    'topic',
+    'key_id',
+    'service',
+    'version',
+    'node_version',
+  ];
   const archived = (name: string): number =>
     name.startsWith('fleetgc_archive') ? Object.keys(TOPICS).length : 1;
   for (const { name, type, labels, series } of bounded.filter(

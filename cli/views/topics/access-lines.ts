@@ -10,13 +10,13 @@ export interface ReportedRule extends AccessRule {
 
 /** For machines: one rule of Kafka each. */
 export const accessValue = (rules: readonly ReportedRule[]) =>
-  rules.map(({ principal, resource: { type, name }, operation, state }) => ({
+  rules.map(({ principal, resource: { type, name, pattern }, operation, state }) => ({
     principal,
     permission: 'Allow',
     operation,
     resourceType: type,
     resourceName: name,
-    patternType: 'literal',
+    patternType: pattern,
     host: '*',
     state,
   }));
@@ -28,12 +28,14 @@ export const accessLines = (rules: readonly ReportedRule[]): readonly string[] =
     groups(rules, ({ principal, resource: { type, name }, state }) => [principal, type, name, state]).map(
       ({ first: { principal, resource, state }, members }) => [
         principal,
-        `${resource.type} ${resource.name}`,
+        `${resource.type} ${shownName(resource)}`,
         members.map(({ operation }) => operation).join(', '),
         state,
       ],
     ),
   );
+
+const shownName = ({ name, pattern }: Resource): string => (pattern === 'prefixed' ? `${name}*` : name);
 
 /** Commands of Kafka's own tool: one for all resources on which a principal may do the same. */
 export function aclCommands(rules: readonly AccessRule[], servers: readonly string[]): readonly string[] {
@@ -49,10 +51,11 @@ export function aclCommands(rules: readonly AccessRule[], servers: readonly stri
   return groups(perResource, ({ principal, resource, operations }) => [
     principal,
     resource.type,
+    resource.pattern,
     operations,
   ]).map(
-    ({ first: { principal, operations }, members }) =>
-      `${start} --allow-principal ${quoted(principal)} ${operations} ${members.map(({ resource }) => named(resource)).join(' ')}`,
+    ({ first: { principal, resource, operations }, members }) =>
+      `${start} --allow-principal ${quoted(principal)} ${operations}${resource.pattern === 'prefixed' ? ' --resource-pattern-type prefixed' : ''} ${members.map((member) => named(member.resource)).join(' ')}`,
   );
 }
 

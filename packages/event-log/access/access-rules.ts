@@ -3,18 +3,29 @@ import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
 /**
  * Who comes to the brokers, each with a login of its own. `cluster`: agent and executor of one.
- * `reader` writes nothing, `archiver` nothing but heads; `dashboard` is one with actions.
+ * `reader` and `notifier` write nothing, `archiver` nothing but heads; `dashboard` is one with actions.
  */
-export const ROLES = ['node', 'cluster', 'decider', 'operator', 'dashboard', 'archiver', 'reader'] as const;
+export const ROLES = [
+  'node',
+  'cluster',
+  'decider',
+  'operator',
+  'dashboard',
+  'archiver',
+  'reader',
+  'notifier',
+] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Kafka's own names. Reading and writing a topic, and reading a group, let one describe it too. */
 export type Operation = 'Read' | 'Write' | 'Create' | 'Describe' | 'DescribeConfigs';
 
-/** Nothing is asked for on the cluster, on transactions, or on names by prefix. */
+/** Nothing is asked for on the cluster or on transactions, and by prefix on the groups of notifiers alone. */
 export interface Resource {
   readonly type: 'topic' | 'group';
   readonly name: string;
+  /** `prefixed`: all that begin with the name. */
+  readonly pattern: 'literal' | 'prefixed';
 }
 
 export interface Right {
@@ -32,27 +43,27 @@ const PEOPLE = ['operator', 'dashboard'] as const satisfies readonly Role[];
 
 /** Who reads and who writes which topic. People write facts of nodes and clusters only to put dead letters back, and never an order. */
 const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
-  diskStats: { readers: ['decider', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
+  diskStats: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
   inventory: { readers: ['decider', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
-  observe: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
+  observe: { readers: ['node', 'notifier', ...ONLOOKERS], writers: ['decider'] },
   commands: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
-  results: { readers: ['decider', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
-  decisions: { readers: ONLOOKERS, writers: ['decider'] },
+  results: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
+  decisions: { readers: ['notifier', ...ONLOOKERS], writers: ['decider'] },
   clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
   clusterPods: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
   clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
   // Nobody puts results of clusters and what is reported of them back: nobody reads them who keeps dead letters.
-  clusterResults: { readers: ['cluster', ...ONLOOKERS], writers: ['cluster'] },
+  clusterResults: { readers: ['cluster', 'notifier', ...ONLOOKERS], writers: ['cluster'] },
   // Only people read what objects were.
   clusterRemoved: { readers: ONLOOKERS, writers: ['cluster'] },
-  clusterDecisions: { readers: ONLOOKERS, writers: ['decider'] },
-  clusterCensus: { readers: ONLOOKERS, writers: ['cluster'] },
-  policies: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: PEOPLE },
-  keys: { readers: ['node', 'cluster', 'decider', ...ONLOOKERS], writers: ['operator'] },
+  clusterDecisions: { readers: ['notifier', ...ONLOOKERS], writers: ['decider'] },
+  clusterCensus: { readers: ['notifier', ...ONLOOKERS], writers: ['cluster'] },
+  policies: { readers: ['node', 'cluster', 'decider', 'notifier', ...ONLOOKERS], writers: PEOPLE },
+  keys: { readers: ['node', 'cluster', 'decider', 'notifier', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
   policyVersions: { readers: ['decider', ...ONLOOKERS], writers: ['decider', ...PEOPLE] },
-  deadLetters: { readers: ONLOOKERS, writers: ['node', 'cluster', 'decider', ...PEOPLE] },
+  deadLetters: { readers: ['notifier', ...ONLOOKERS], writers: ['node', 'cluster', 'decider', ...PEOPLE] },
 };
 
 /** What else a role may do, on each topic and on each group of the deciders. */
@@ -65,11 +76,15 @@ const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], read
   dashboard: { topic: ['DescribeConfigs'], group: ['Describe'] },
   archiver: { topic: [], group: [] },
   reader: { topic: ['DescribeConfigs'], group: ['Describe'] },
+  notifier: { topic: [], group: [] },
 };
 
 /** The consumer groups of the deciders; nobody else joins one. */
 const groupOf = (name: AnyDeciderName): string => `fleetgc-${name}`;
 export const DECIDER_GROUPS: readonly string[] = AnyDeciderName.options.map(groupOf);
+
+/** What the groups of notifiers begin with: each receiver has its own. */
+export const NOTIFIER_GROUP_PREFIX = 'fleetgc-notify-';
 
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
 
@@ -86,11 +101,17 @@ export function rightsOf(role: Role): readonly Right[] {
       [...messagesOf(id, role), ...topic].map((operation) => right('topic', TOPICS[id].name, operation)),
     ),
     ...group.flatMap((operation) => DECIDER_GROUPS.map((name) => right('group', name, operation))),
+    ...(role === 'notifier' ? [ownGroups] : []),
   ];
 }
 
+const ownGroups: Right = {
+  resource: { type: 'group', name: NOTIFIER_GROUP_PREFIX, pattern: 'prefixed' },
+  operation: 'Read',
+};
+
 const right = (type: Resource['type'], name: string, operation: Operation): Right => ({
-  resource: { type, name },
+  resource: { type, name, pattern: 'literal' },
   operation,
 });
 
@@ -112,5 +133,5 @@ export function accessRules(principals: Principals): readonly AccessRule[] {
 }
 
 /** The same for rules that say the same. */
-export const ruleKey = ({ principal, resource: { type, name }, operation }: AccessRule): string =>
-  JSON.stringify([principal, type, name, operation]);
+export const ruleKey = ({ principal, resource: { type, name, pattern }, operation }: AccessRule): string =>
+  JSON.stringify([principal, type, name, pattern, operation]);

@@ -1,4 +1,9 @@
-import { DECIDER_GROUPS, type Role, rightsOf } from '../../../packages/event-log/access/access-rules.ts';
+import {
+  DECIDER_GROUPS,
+  NOTIFIER_GROUP_PREFIX,
+  type Role,
+  rightsOf,
+} from '../../../packages/event-log/access/access-rules.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { CLUSTER_OPERATIONS, GROUP_OPERATIONS, type Intruder, TOPIC_OPERATIONS } from './attempts.ts';
 
@@ -16,6 +21,8 @@ export type Login = Role | 'stranger';
 /** Belongs to Kafka itself. */
 const FOREIGN_TOPIC = '__consumer_offsets';
 const FOREIGN_GROUP = 'fleetgc-stranger';
+/** As a rule file may call a receiver. */
+const NOTIFIER_GROUP = `${NOTIFIER_GROUP_PREFIX}pager`;
 
 const rightsOfLogin = (who: Login) => (who === 'stranger' ? [] : rightsOf(who));
 
@@ -23,7 +30,8 @@ const rightsOfLogin = (who: Login) => (who === 'stranger' ? [] : rightsOf(who));
 const mayDo = (who: Login, operation: string, name: string): boolean =>
   rightsOfLogin(who).some(
     (right) =>
-      right.resource.name === name &&
+      (right.resource.name === name ||
+        (right.resource.pattern === 'prefixed' && name.startsWith(right.resource.name))) &&
       (right.operation === operation ||
         (operation === 'Describe' && ['Read', 'Write'].includes(right.operation))),
   );
@@ -37,7 +45,7 @@ export function attemptsOf(who: Login, intruder: Intruder): readonly Attempt[] {
       attempt: () => intruder.topic(operation, topic),
     })),
   );
-  const onGroups = [...DECIDER_GROUPS, FOREIGN_GROUP].flatMap((group) =>
+  const onGroups = [...DECIDER_GROUPS, NOTIFIER_GROUP, FOREIGN_GROUP].flatMap((group) =>
     GROUP_OPERATIONS.map((operation) => ({
       on: 'groups' as const,
       what: `${operation} ${group}`,

@@ -29,6 +29,7 @@ export const PRINCIPALS: Readonly<Record<Role, string>> = {
   dashboard: 'User:dashboards',
   archiver: 'User:archivers',
   reader: 'User:readers',
+  notifier: 'User:notifiers',
 };
 
 export interface GuardedFleet extends AsyncDisposable {
@@ -51,13 +52,14 @@ const CLUSTERS = scram('clusters', 'SCRAM-SHA-512');
 const OPERATORS = scram('operators', 'SCRAM-SHA-512');
 const DASHBOARDS = scram('dashboards', 'SCRAM-SHA-256');
 const READERS = scram('readers', 'SCRAM-SHA-256');
+const NOTIFIERS = scram('notifiers', 'SCRAM-SHA-512');
 const STRANGER = scram('stranger', 'SCRAM-SHA-512');
 
 /** A broker, and for each role a login of another kind. */
 export async function startGuardedFleet(): Promise<GuardedFleet> {
   await using stack = new AsyncDisposableStack();
   const broker = stack.use(
-    await startGuardedBroker(ADMINISTRATOR, [CLUSTERS, OPERATORS, DASHBOARDS, READERS, STRANGER]),
+    await startGuardedBroker(ADMINISTRATOR, [CLUSTERS, OPERATORS, DASHBOARDS, READERS, NOTIFIERS, STRANGER]),
   );
   const { folder, signer } = broker;
   const tokenServer = stack.use(
@@ -110,6 +112,7 @@ export async function startGuardedFleet(): Promise<GuardedFleet> {
       ),
     },
     reader: withPassword(READERS),
+    notifier: withPassword(NOTIFIERS),
     administrator: withPassword(ADMINISTRATOR),
     stranger: withPassword(STRANGER),
   };

@@ -80,6 +80,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   FleetgcConsumerNotJoined: gauge(10, 'fleetgc_consumer_joined{consumer="node",instance="n"}', 0, 1),
   FleetgcConsumerPaused: gauge(10, 'fleetgc_consumer_paused{consumer="node",instance="n"}', 1, 0),
   FleetgcDeadLetters: counter(15, 'fleetgc_dead_letters_total{cause="not-json",instance="n"}'),
+  FleetgcNoticesDropped: counter(15, 'fleetgc_notices_total{receiver="pager",outcome="too-old"}'),
   FleetgcDistrustedMessages: counter(
     15,
     'fleetgc_distrusted_messages_total{topic="gc.node.commands",cause="unsigned"}',

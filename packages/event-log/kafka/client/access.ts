@@ -33,6 +33,11 @@ const RESOURCES: Readonly<Record<Resource['type'], AclEntry['resourceType']>> = 
   group: AclResourceTypes.GROUP,
 };
 
+const PATTERNS: Readonly<Record<Resource['pattern'], AclEntry['resourcePatternType']>> = {
+  literal: ResourcePatternTypes.LITERAL,
+  prefixed: ResourcePatternTypes.PREFIXED,
+};
+
 /** From every host: where a login may come from is a matter of the network. */
 const ANY_HOST = '*';
 
@@ -43,7 +48,7 @@ const toEntry = ({ principal, resource, operation }: AccessRule): AclEntry => ({
   permissionType: AclPermissionTypes.ALLOW,
   resourceType: RESOURCES[resource.type],
   resourceName: resource.name,
-  resourcePatternType: ResourcePatternTypes.LITERAL,
+  resourcePatternType: PATTERNS[resource.pattern],
 });
 
 const entryKey = (entry: AclEntry): string =>

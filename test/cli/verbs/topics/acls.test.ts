@@ -12,7 +12,7 @@ const Rules = z.array(
     operation: z.string(),
     resourceType: z.enum(['topic', 'group']),
     resourceName: z.string(),
-    patternType: z.literal('literal'),
+    patternType: z.enum(['literal', 'prefixed']),
     host: z.literal('*'),
     state: z.string(),
   }),

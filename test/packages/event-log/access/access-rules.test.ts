@@ -7,7 +7,9 @@ import {
   rightsOf,
 } from '../../../../packages/event-log/access/access-rules.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
+import { NOTICE_KIND_NAMES, topicsOf } from '../../../../schemas/notices/notice.ts';
 import { groupOf, SERVICES_FOR } from '../../../../services/fleet-status/group-progress.ts';
+import { groupOf as groupOfReceiver } from '../../../../services/notices/listen.ts';
 
 const NOBODY = {
   node: [],
@@ -17,6 +19,7 @@ const NOBODY = {
   dashboard: [],
   archiver: [],
   reader: [],
+  notifier: [],
 };
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => id in TOPICS);
 
@@ -120,10 +123,26 @@ test('every topic has somebody who writes it and somebody who works with it', ()
     expect(ROLES.filter((role) => may(role, 'Write', TOPICS[id].name))).not.toEqual([]);
 });
 
-test('only deciders join groups, and none but their own', () => {
+test('a notifier reads what notices tell of and the keys, and writes nothing', () => {
+  const topics = [...topicsOf(NOTICE_KIND_NAMES), 'keys' as const].map((id) => TOPICS[id].name);
+  const read = rightsOf('notifier').filter(({ resource }) => resource.type === 'topic');
+  expect(read.map(({ resource }) => resource.name).toSorted()).toEqual(topics.toSorted());
+  expect(new Set(read.map(({ operation }) => operation))).toEqual(new Set(['Read']));
+});
+
+test('its groups are those that its receivers have, whatever they are called', () => {
+  expect(rightsOf('notifier').filter(({ resource }) => resource.type === 'group')).toEqual([
+    { resource: { type: 'group', name: 'fleetgc-notify-', pattern: 'prefixed' }, operation: 'Read' },
+  ]);
+  expect(groupOfReceiver('pager')).toBe('fleetgc-notify-pager');
+  expect(DECIDER_GROUPS.filter((name) => name.startsWith('fleetgc-notify-'))).toEqual([]);
+});
+
+test('only deciders and notifiers join groups, and none but their own', () => {
   const joined = ROLES.flatMap((role) =>
     rightsOf(role)
       .filter(({ resource, operation }) => resource.type === 'group' && operation === 'Read')
+      .filter(({ resource }) => resource.pattern === 'literal')
       .map(({ resource }) => `${role} ${resource.name}`),
   );
   expect(joined).toEqual(DECIDER_GROUPS.map((group) => `decider ${group}`));

@@ -12,6 +12,7 @@ const wanted = accessRules({
   dashboard: [],
   archiver: [],
   reader: [],
+  notifier: [],
 });
 
 const READ_COMMANDS: AclEntry = {

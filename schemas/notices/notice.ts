@@ -1,0 +1,208 @@
+import { z } from 'zod';
+import type { TopicId } from '../events/topics.ts';
+
+/** What differs by the kind of a notice. */
+interface NoticeKindRow {
+  /** Where its events lie. */
+  readonly topics: readonly TopicId[];
+  readonly severity: 'info' | 'warning';
+  /** Whether it also becomes an Event on its Node, where a receiver writes such. */
+  readonly isNodeEvent: boolean;
+  /** For people: what it tells of. */
+  readonly words: string;
+}
+
+/** The one table of what notices tell. */
+export const NOTICE_KINDS = {
+  pressure: {
+    topics: ['observe'],
+    severity: 'warning',
+    isNodeEvent: true,
+    words: 'A threshold was met on a node, and a reclaim began',
+  },
+  removed: {
+    topics: ['results'],
+    severity: 'info',
+    isNodeEvent: true,
+    words: 'Images, containers, sandboxes or logs were removed from a node',
+  },
+  failed: {
+    topics: ['results'],
+    severity: 'warning',
+    isNodeEvent: true,
+    words: 'Removals failed on a node, or a command ended above its target',
+  },
+  unrelieved: {
+    topics: ['results', 'decisions'],
+    severity: 'warning',
+    isNodeEvent: true,
+    words: 'A reclaim ended above its target',
+  },
+  distrusted: {
+    topics: ['results', 'clusterResults'],
+    severity: 'warning',
+    isNodeEvent: false,
+    words: 'An order reached a node or cluster that no key signed that may, or that was malformed',
+  },
+  silent: {
+    topics: ['diskStats'],
+    severity: 'warning',
+    isNodeEvent: false,
+    words: 'A node that was heard is not heard any more',
+  },
+  'heard-again': {
+    topics: ['diskStats'],
+    severity: 'info',
+    isNodeEvent: false,
+    words: 'A node that was told as silent is heard again',
+  },
+  'objects-removed': {
+    topics: ['clusterResults'],
+    severity: 'info',
+    isNodeEvent: false,
+    words: 'Objects of a Kubernetes cluster were removed',
+  },
+  'objects-failed': {
+    topics: ['clusterResults'],
+    severity: 'warning',
+    isNodeEvent: false,
+    words: 'Removals of objects of a Kubernetes cluster failed',
+  },
+  held: {
+    topics: ['clusterDecisions', 'clusterResults'],
+    severity: 'warning',
+    isNodeEvent: false,
+    words: 'Objects of a Kubernetes cluster wait for an approval',
+  },
+  stuck: {
+    topics: ['clusterCensus'],
+    severity: 'warning',
+    isNodeEvent: false,
+    words: 'An object of a Kubernetes cluster waits for finalizers of others',
+  },
+  paused: {
+    topics: ['policies'],
+    severity: 'warning',
+    isNodeEvent: false,
+
+    words: 'Somebody paused removals',
+  },
+  resumed: { topics: ['policies'], severity: 'info', isNodeEvent: false, words: 'Somebody ended a pause' },
+  approved: {
+    topics: ['policies'],
+    severity: 'info',
+    isNodeEvent: false,
+
+    words: 'Somebody approved what was held',
+  },
+  'approval-withdrawn': {
+    topics: ['policies'],
+    severity: 'info',
+    isNodeEvent: false,
+
+    words: 'Somebody withdrew an approval',
+  },
+  'policy-applied': {
+    topics: ['policies'],
+    severity: 'info',
+    isNodeEvent: false,
+
+    words: 'Somebody applied a policy',
+  },
+  'policy-deleted': {
+    topics: ['policies'],
+    severity: 'warning',
+    isNodeEvent: false,
+
+    words: 'Somebody deleted a policy',
+  },
+  'dead-letter': {
+    topics: ['deadLetters'],
+    severity: 'warning',
+    isNodeEvent: false,
+    words: 'A message could not be processed',
+  },
+  redriven: {
+    topics: ['deadLetters'],
+    severity: 'info',
+    isNodeEvent: false,
+    words: 'Somebody put a message back that could not be processed',
+  },
+} as const satisfies Readonly<Record<string, NoticeKindRow>>;
+
+export type NoticeKind = keyof typeof NOTICE_KINDS;
+const isNoticeKind = (name: string): name is NoticeKind => Object.hasOwn(NOTICE_KINDS, name);
+export const NOTICE_KIND_NAMES: NoticeKind[] = Object.keys(NOTICE_KINDS).filter(isNoticeKind);
+
+export const NoticeKind = z.enum(NOTICE_KIND_NAMES, {
+  error: `must be one of ${NOTICE_KIND_NAMES.join(', ')}`,
+});
+
+/** Topics on which such notices begin. */
+export const topicsOf = (kinds: readonly NoticeKind[]): readonly TopicId[] => [
+  ...new Set(kinds.flatMap((kind) => NOTICE_KINDS[kind].topics)),
+];
+
+/** Why a notice reached no receiver. */
+export const DropReason = z.enum([
+  /** It was older than the receiver wants to hear of when its turn came. */
+  'too-old',
+  /** The receiver says that it never takes it. */
+  'refused',
+  /** The receiver answered with errors as often as it was tried. */
+  'failed',
+  /** More waited than are kept. */
+  'queue-full',
+]);
+export type DropReason = z.infer<typeof DropReason>;
+
+/** In one message so many notices are told; of further ones it is told how many there are. */
+export const MOST_NOTICES_TOLD = 50;
+/** What of somebody else's text is longer is cut. */
+export const MAX_NOTICE_TEXT_LENGTH = 500;
+
+export const ToldNotice = z.object({
+  /** Equal where the same is told again. */
+  id: z.string(),
+  kind: NoticeKind,
+  severity: z.enum(['info', 'warning']),
+  /** When the event log took the event, or when a silence was seen. */
+  time: z.string(),
+  cluster: z.string().nullable(),
+  node: z.string().nullable(),
+  /** One sentence for people. Names in it are what others wrote. */
+  text: z.string().max(MAX_NOTICE_TEXT_LENGTH),
+  /** What of the event a program may go by: what it holds depends on the kind. */
+  facts: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+});
+export type ToldNotice = z.infer<typeof ToldNotice>;
+
+/** What the event of a webhook says: one notice, or several that came faster than the rule lets through. */
+export const NoticeData = z.object({
+  /** The rule of the rule file by which it is told. */
+  rule: z.string(),
+  notices: z.array(ToldNotice).min(1).max(MOST_NOTICES_TOLD),
+  /** Further ones of the same message, which are only counted. */
+  more: z.int().nonnegative(),
+  /** Notices for this receiver that never reached it, since the last message that did. */
+  dropped: z.partialRecord(DropReason, z.int().positive()),
+});
+export type NoticeData = z.infer<typeof NoticeData>;
+
+export const NOTICE_SOURCE = '/fleetgc/notify';
+export const NOTICE_TYPE_PREFIX = 'fleetgc.notice.';
+
+/** What a webhook gets: CloudEvents 1.0 in structured JSON. */
+export const NoticeEvent = z.object({
+  specversion: z.literal('1.0'),
+  id: z.string().min(1),
+  source: z.literal(NOTICE_SOURCE),
+  /** `fleetgc.notice.<kind>.v1`; `fleetgc.notice.digest.v1` for several notices. */
+  type: z.string().regex(/^fleetgc\.notice\.[a-z-]+\.v1$/),
+  /** `<cluster>/<node>` or `<cluster>`. */
+  subject: z.string().min(1).optional(),
+  time: z.string(),
+  datacontenttype: z.literal('application/json'),
+  data: NoticeData,
+});
+export type NoticeEvent = z.infer<typeof NoticeEvent>;

@@ -1,0 +1,114 @@
+import { CloudEvent, HTTP } from 'cloudevents';
+import { describe, expect, test } from 'vitest';
+import { MOST_NOTICES_TOLD, NoticeEvent } from '../../../schemas/notices/notice.ts';
+import { signatureOf } from '../../../services/notices/http/signature.ts';
+import { CLOUD_EVENT_TYPE, cloudEvent } from '../../../services/notices/receivers/cloud-event.ts';
+import { escaped, slackBody } from '../../../services/notices/receivers/slack-text.ts';
+import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
+
+const many = (count: number) =>
+  messageOf([noticeOf(0), ...Array.from({ length: count - 1 }, (_, index) => noticeOf(index + 1))]);
+
+describe('a CloudEvent', () => {
+  test('is one to the official SDK', () => {
+    const body = JSON.stringify(cloudEvent(messageOf([noticeOf(1)])));
+    const read = HTTP.toEvent({ headers: { 'content-type': CLOUD_EVENT_TYPE }, body });
+    if (!(read instanceof CloudEvent)) throw new Error('not one event');
+    expect(read.validate()).toBe(true);
+    expect(read).toMatchObject({
+      specversion: '1.0',
+      id: 'notice-1',
+      source: '/fleetgc/notify',
+      type: 'fleetgc.notice.removed.v1',
+      subject: 'prod/web-1',
+      time: '2026-01-01T00:00:00.000Z',
+      datacontenttype: 'application/json',
+      data: {
+        rule: 'all',
+        more: 0,
+        dropped: {},
+        notices: [{ id: 'notice-1', kind: 'removed', severity: 'info', cluster: 'prod', node: 'web-1' }],
+      },
+    });
+  });
+
+  test.each([1, 2, 214])('of %d notices is what its schema says', (count) => {
+    const event = cloudEvent(many(count));
+    expect(NoticeEvent.parse(event)).toEqual(event);
+  });
+
+  test('of many notices says how many more there are', () => {
+    const { type, subject, data } = cloudEvent(many(MOST_NOTICES_TOLD + 213));
+    expect(type).toBe('fleetgc.notice.digest.v1');
+    expect(subject).toBeUndefined();
+    expect(data.notices).toHaveLength(MOST_NOTICES_TOLD);
+    expect(data.more).toBe(213);
+  });
+
+  test('has the same id for the same notices, and another one for others', () => {
+    expect(cloudEvent(many(3)).id).toBe(cloudEvent(many(3)).id);
+    expect(cloudEvent(many(4)).id).not.toBe(cloudEvent(many(3)).id);
+  });
+
+  test('says what never came before it', () => {
+    const dropped = { 'too-old': 7, refused: 1 } as const;
+    expect(cloudEvent(messageOf([noticeOf(1)], dropped)).data.dropped).toEqual(dropped);
+  });
+});
+
+test('a signature is over the seconds and the body, and one more while a secret changes', () => {
+  // Made with: printf '1767225600.{}' | openssl dgst -sha256 -hmac 0123456789abcdef
+  expect(signatureOf('{}', ['0123456789abcdef'], AT_MS + 999)).toBe(
+    't=1767225600,v1=99902517b3069f78750aa0520b0493482454c2d30a579c7acc839f3363ca1b88',
+  );
+  const two = signatureOf('{}', ['0123456789abcdef', 'fedcba9876543210'], AT_MS);
+  expect(two.split(',v1=')).toHaveLength(3);
+});
+
+describe('the text for a chat', () => {
+  const textOf = (...args: Parameters<typeof messageOf>): string =>
+    JSON.parse(slackBody(messageOf(...args))).text;
+
+  test('says how urgent it is, and what it is about', () => {
+    expect(textOf([noticeOf(1)])).toBe('FleetGC notice, removed: prod/web-1: notice 1');
+    expect(textOf([noticeOf(1, { kind: 'silent' })])).toMatch(/^FleetGC warning, silent: /);
+  });
+
+  test('writes out ten notices and counts the others', () => {
+    const lines = JSON.parse(slackBody(many(223))).text.split('\n');
+    expect(lines).toHaveLength(11);
+    expect(lines.at(-1)).toBe('and 213 more');
+  });
+
+  test('says what never came before it', () => {
+    expect(textOf([noticeOf(1)], { 'too-old': 2, refused: 1 })).toContain(
+      '(3 notices before this could not be delivered and were dropped)',
+    );
+  });
+
+  test('has Slack make no markup and no previews of it', () => {
+    expect(JSON.parse(slackBody(messageOf([noticeOf(1)])))).toMatchObject({
+      mrkdwn: false,
+      unfurl_links: false,
+      unfurl_media: false,
+    });
+  });
+
+  const BREAK = '\u200b';
+  test.each([
+    ['<!channel>', '&lt;!channel&gt;'],
+    ['<@U123>', `&lt;@${BREAK}U123&gt;`],
+    ['<https://evil.example|click>', '&lt;https://evil.example|click&gt;'],
+    ['a & b &lt;', 'a &amp; b &amp;lt;'],
+    ['@channel x-@here', `@${BREAK}channel x-@${BREAK}here`],
+    ['nginx@sha256:0123', 'nginx@sha256:0123'],
+    ['[click](https://evil.example)', `[click]${BREAK}(https://evil.example)`],
+    [
+      '*bold* _it_ ~no~ `code`',
+      `*${BREAK}bold*${BREAK} _${BREAK}it_${BREAK} ~${BREAK}no~${BREAK} \`${BREAK}code\`${BREAK}`,
+    ],
+    ['my_image_name', 'my_image_name'],
+  ])('leaves %s text', (hostile, text) => {
+    expect(escaped(hostile)).toBe(text);
+  });
+});

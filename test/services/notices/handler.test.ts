@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { UNCOUNTED } from '../../../packages/event-log/port.ts';
+import { consumerMetrics } from '../../../packages/pipeline/consumer-metrics.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { KeyRing } from '../../../packages/trust/key-ring.ts';
+import { signRecord } from '../../../packages/trust/signature.ts';
+import { RequiredTrust, TRUST_OFF, type Trust } from '../../../packages/trust/trust.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import { noticesHandler } from '../../../services/notices/handler.ts';
+import { ToldOnce } from '../../../services/notices/memory.ts';
+import type { Notice } from '../../../services/notices/notice.ts';
+import { Silence } from '../../../services/notices/silence.ts';
+import { clusterDecision } from '../../fixtures/cluster.ts';
+import { decision } from '../../fixtures/outputs.ts';
+import { pauseRecord } from '../../fixtures/policy.ts';
+import { pressureUnrelieved, refusedCommand } from '../../fixtures/results.ts';
+import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
+import { NOW_MS, outgoing, recordOf } from '../../support/logs/log-record.ts';
+
+const RUNNING = new AbortController().signal;
+
+function handlerWith(trust: Trust = TRUST_OFF, onOffer: () => void = () => undefined) {
+  const offered: Notice[] = [];
+  const metrics = createMetrics();
+  const handle = noticesHandler({
+    trust,
+    told: new ToldOnce(),
+    silence: new Silence(),
+    counts: consumerMetrics(
+      metrics,
+      'notify-pager',
+      Object.values(TOPICS).map(({ name }) => name),
+    ),
+    sources: { now: () => NOW_MS, monotonicNow: () => 0 },
+    offer: async (notices) => {
+      onOffer();
+      offered.push(...notices);
+    },
+  });
+  return {
+    handle: (records: readonly LogRecord[], signal = RUNNING) => handle(records, signal, UNCOUNTED),
+    offered,
+    metrics,
+  };
+}
+
+const pause = { topic: 'policies', key: '!pause', event: pauseRecord() } as const;
+const kindsOf = (notices: readonly Notice[]): readonly string[] => notices.map(({ kind }) => kind);
+
+test('an event becomes what it tells, dated by the log', async () => {
+  const { handle, offered } = handlerWith();
+  await handle([recordOf(pause, { timestampMs: 77 })]);
+  expect(offered).toMatchObject([{ kind: 'paused', atMs: 77 }]);
+});
+
+describe('nobody is told', () => {
+  const [root, operator, decider, stranger] = [newKey(), newKey(), newKey(), newKey()];
+  const ring = new KeyRing(rootsOf(root));
+  ring.add(certified(root, operator, { role: 'operator' }));
+  ring.add(certified(root, decider));
+  const trust = new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => SIGNED_AT_MS });
+  const signedBy = (key = operator) =>
+    onLog(signRecord(outgoing(pause), { fleet: FLEET, key, generation: SIGNED_AT_MS }));
+
+  test('of what no key signed that may, or that was changed since', async () => {
+    const { handle, offered, metrics } = handlerWith(trust);
+    const changed = { ...signedBy(), value: Buffer.from(JSON.stringify(pauseRecord({ reason: 'forged' }))) };
+    await handle([onLog(outgoing(pause)), signedBy(stranger), signedBy(decider), changed]);
+    expect(offered).toEqual([]);
+    expect(await metrics.text()).toContain('topic="gc.policies",outcome="unsigned"} 1');
+    await handle([signedBy()]);
+    expect(kindsOf(offered)).toEqual(['paused']);
+  });
+
+  test('before it is known whose signature counts: the slice comes again', async () => {
+    const { handle, offered } = handlerWith({
+      authenticate: () => {
+        throw new FleetGcError('KEYS_UNREADABLE', 'the keys are being read');
+      },
+      objectionTo: () => null,
+    });
+    await expect(handle([signedBy()])).rejects.toThrow('the keys are being read');
+    expect(offered).toEqual([]);
+  });
+
+  test('of what is no event, or could not be read', async () => {
+    const { handle, offered, metrics } = handlerWith();
+    await handle([
+      recordOf(pause, { value: Buffer.from('{') }),
+      recordOf(pause, { key: 'other' }),
+      recordOf(pause, { unreadable: 'a batch is broken' }),
+    ]);
+    expect(offered).toEqual([]);
+    const text = await metrics.text();
+    for (const outcome of ['not-json', 'key-mismatch', 'unreadable-batch'])
+      expect(text).toContain(`topic="gc.policies",outcome="${outcome}"} 1`);
+  });
+
+  test('of a decision; of what lies beside it on its topic they are', async () => {
+    const { handle, offered } = handlerWith();
+    await handle([
+      recordOf(nodeOutput('decisions', decision())),
+      recordOf(nodeOutput('decisions', pressureUnrelieved())),
+    ]);
+    expect(kindsOf(offered)).toEqual(['unrelieved']);
+  });
+});
+
+describe('what the log tells again and again', () => {
+  const facts = { kind: 'Secret' };
+  const holds = (id: string) =>
+    recordOf(
+      {
+        topic: 'clusterDecisions',
+        key: 'c1',
+        event: clusterDecision({ id, verdicts: [{ position: 0, action: 'hold', rule: 'S2', facts }] }),
+      },
+      { timestampMs: NOW_MS },
+    );
+
+  test('is told once in a day', async () => {
+    const { handle, offered } = handlerWith();
+    await handle([holds('a'), holds('b')]);
+    await handle([holds('c')]);
+    await handle([{ ...holds('d'), timestampMs: NOW_MS + 86_400_000 }]);
+    expect(kindsOf(offered)).toEqual(['held', 'held']);
+  });
+
+  test('is told again where it was not delivered', async () => {
+    let isStopped = false;
+    const stop = new AbortController();
+    const { handle, offered } = handlerWith(TRUST_OFF, () => {
+      if (!isStopped) stop.abort();
+      isStopped = true;
+    });
+    await handle([holds('a')], stop.signal);
+    await handle([holds('a')]);
+    expect(kindsOf(offered)).toEqual(['held', 'held']);
+  });
+});
+
+test('what ended processes again and again is passed over, unread', async () => {
+  const { offered, metrics } = handlerWith();
+  const handle = noticesHandler({
+    trust: TRUST_OFF,
+    told: new ToldOnce(),
+    silence: new Silence(),
+    counts: consumerMetrics(metrics, 'notify-pager', [TOPICS.results.name]),
+    sources: { now: () => NOW_MS, monotonicNow: () => 0 },
+    offer: async (notices) => void offered.push(...notices),
+  });
+  const refused = refusedCommand({ result: { outcome: 'refused', reason: 'malformed', message: '' } });
+  await handle([recordOf(nodeOutput('results', refused))], RUNNING, { ...UNCOUNTED, deaths: 2 });
+  expect(offered).toEqual([]);
+  expect(await metrics.text()).toContain('topic="gc.node.results",outcome="process-died"} 1');
+});

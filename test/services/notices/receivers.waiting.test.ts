@@ -1,0 +1,206 @@
+import { createHmac } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { NoticeReceiver } from '../../../schemas/notices/notice-rules.ts';
+import { post } from '../../../services/notices/http/post.ts';
+import { readTarget } from '../../../services/notices/http/target.ts';
+import { slackReceiver, webhookReceiver } from '../../../services/notices/receivers/webhook.ts';
+import { SILENT } from '../../exhaustive/silent.ts';
+import { PAIR } from '../../fixtures/certificate.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { httpReceiver } from './support/http-receiver.ts';
+import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
+
+const RUNNING = new AbortController().signal;
+const MESSAGE = messageOf([noticeOf(1)]);
+const SECRET = '0123456789abcdef';
+const LONG_MS = 60_000;
+
+let directory = '';
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+const file = (name: string, text: string): string => {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+};
+const needs = { logger: SILENT, sources: { now: () => AT_MS }, timeoutMs: LONG_MS };
+type Webhook = Extract<NoticeReceiver, { readonly type: 'webhook' }>;
+const webhook = (over: Partial<Webhook>, timeoutMs = LONG_MS) =>
+  webhookReceiver({ name: 'pager', type: 'webhook', maxAge: 3_600_000, ...over }, { ...needs, timeoutMs });
+
+test('a webhook gets the event, its type, and a signature that its receiver can verify', async () => {
+  const receiver = await httpReceiver();
+  const secretFile = file('secret', `${SECRET}\n`);
+  expect(await webhook({ url: receiver.url, secretFile }).send(MESSAGE, RUNNING)).toEqual({
+    kind: 'delivered',
+  });
+  const [first] = receiver.received;
+  if (first === undefined) throw new Error('nothing came');
+  const { headers, body } = first;
+  expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
+  const [, seconds = '', signature = ''] =
+    /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['fleetgc-signature'])) ?? [];
+  expect(createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex')).toBe(signature);
+  expect(JSON.parse(body)).toMatchObject({ id: 'notice-1', data: { notices: [{ kind: 'removed' }] } });
+});
+
+test('a new secret counts from the next message on; one that cannot be read leaves the last one in force', async () => {
+  const receiver = await httpReceiver();
+  const secretFile = file('secret', SECRET);
+  const sending = webhook({ url: receiver.url, secretFile });
+  const signatureNow = async () => {
+    await sending.send(MESSAGE, RUNNING);
+    return String(receiver.received.at(-1)?.headers['fleetgc-signature']);
+  };
+  const first = await signatureNow();
+  file('secret', `${SECRET}\nfedcba9876543210\n`);
+  const both = await signatureNow();
+  expect(both.startsWith(`${first},v1=`)).toBe(true);
+  file('secret', 'short');
+  expect(await signatureNow()).toBe(both);
+});
+
+test('a chat gets the text form', async () => {
+  const receiver = await httpReceiver();
+  const urlFile = file('url', `${receiver.url}/T0/B0/secret\n`);
+  const sending = slackReceiver({ name: 'chat', type: 'slack', urlFile, maxAge: 3_600_000 }, needs);
+  expect(await sending.send(MESSAGE, RUNNING)).toEqual({ kind: 'delivered' });
+  expect(receiver.received[0]).toMatchObject({ path: '/in/T0/B0/secret' });
+  expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({
+    text: 'FleetGC notice, removed: prod/web-1: notice 1',
+  });
+});
+
+describe('a receiver', () => {
+  test.each([
+    [200, 'delivered', null],
+    [204, 'delivered', null],
+    [400, 'refused', null],
+    [413, 'refused', null],
+    [422, 'refused', null],
+    [401, 'failed', null],
+    [404, 'failed', null],
+    [500, 'failed', null],
+    [429, 'away', 7_000],
+    [503, 'away', 7_000],
+  ] as const)('that answers %d: %s', async (status, kind, retryAfterMs) => {
+    const receiver = await httpReceiver({ status, headers: { 'retry-after': '7' } });
+    const sent = await webhook({ url: receiver.url }).send(MESSAGE, RUNNING);
+    expect(sent.kind).toBe(kind);
+    if (retryAfterMs !== null) expect(sent).toMatchObject({ retryAfterMs });
+    expect(JSON.stringify(sent)).not.toContain('/in');
+  });
+
+  test('may say when to come back as a time', async () => {
+    const headers = { 'retry-after': new Date(AT_MS + 90_000).toUTCString() };
+    const receiver = await httpReceiver({ status: 503, headers });
+    expect(await webhook({ url: receiver.url }).send(MESSAGE, RUNNING)).toMatchObject({
+      retryAfterMs: 90_000,
+    });
+  });
+
+  test.each([301, 302, 303, 307, 308])('that redirects (%d) is not followed', async (status) => {
+    const elsewhere = await httpReceiver();
+    const receiver = await httpReceiver({ status, headers: { location: elsewhere.url } });
+    const sent = await webhook({ url: receiver.url }).send(MESSAGE, RUNNING);
+    expect(sent).toMatchObject({
+      kind: 'failed',
+      why: expect.stringContaining('redirects are not followed'),
+    });
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  test('that hangs is away when its time is over', async () => {
+    const receiver = await httpReceiver('hang');
+    const sent = await webhook({ url: receiver.url }, 50).send(MESSAGE, RUNNING);
+    expect(sent).toMatchObject({ kind: 'away', why: `localhost:${receiver.port}: no answer within 0.05 s` });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test('that hangs is left at once when the process is to stop', async () => {
+    const receiver = await httpReceiver('hang');
+    const stop = new AbortController();
+    const sending = webhook({ url: receiver.url }).send(MESSAGE, stop.signal);
+    stop.abort();
+    expect((await sending).kind).toBe('away');
+  });
+
+  test('that is not there is away', async () => {
+    const receiver = await httpReceiver();
+    await receiver.stop();
+    expect(await webhook({ url: receiver.url }).send(MESSAGE, RUNNING)).toMatchObject({ kind: 'away' });
+  });
+
+  test('is checked by the certificates of its caFile, and by no others', async () => {
+    const receiver = await httpReceiver({ status: 204 }, { key: PAIR.key, cert: PAIR.certificate });
+    const url = `https://127.0.0.1:${receiver.port}/`;
+    const caFile = file('ca.pem', PAIR.certificate);
+    expect(await webhook({ url, caFile }).send(MESSAGE, RUNNING)).toEqual({ kind: 'delivered' });
+    expect(await webhook({ url }).send(MESSAGE, RUNNING)).toMatchObject({
+      kind: 'away',
+      why: expect.stringContaining('CERT'),
+    });
+  });
+
+  test('whose answer never ends costs no more than its status', async () => {
+    const { createServer } = await import('node:http');
+    const server = createServer((_, response) => {
+      response.writeHead(200);
+      const write = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(65_536), write);
+      };
+      write();
+    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    server.listen(0, '127.0.0.1', resolve);
+    await promise;
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    expect(await webhook({ url: `http://localhost:${port}/` }).send(MESSAGE, RUNNING)).toEqual({
+      kind: 'delivered',
+    });
+    server.close();
+    server.closeAllConnections();
+  });
+});
+
+describe('an address', () => {
+  test('that is link-local is not connected to, however it got there', async () => {
+    for (const host of ['169.254.169.254', '[fe80::1]', '[::ffff:a9fe:a9fe]']) {
+      const target = { url: new URL(`http://${host}/`), shown: host, ca: null };
+      const answer = await post({ target, body: '{}', headers: {}, timeoutMs: LONG_MS }, RUNNING);
+      expect(answer.kind).toBe('refused-address');
+    }
+  });
+
+  test('is looked at as its name resolves: a name that leads to metadata of clouds is refused', async () => {
+    const target = readTarget({ name: 'pager', url: 'http://metadata.test/' });
+    const lookup = async () => [
+      { address: '127.0.0.1', family: 4 },
+      { address: '169.254.169.254', family: 4 },
+    ];
+    const answer = await post(
+      { target, body: '{}', headers: {}, timeoutMs: LONG_MS, resolve: lookup },
+      RUNNING,
+    );
+    expect(answer).toMatchObject({
+      kind: 'refused-address',
+      why: expect.stringContaining('metadata.test leads to 169.254.169.254'),
+    });
+  });
+
+  test('is the one that was checked: a name is resolved once for each connection', async () => {
+    const receiver = await httpReceiver();
+    const answers = ['127.0.0.1', '169.254.169.254'];
+    const resolve = async () => [{ address: answers.shift() ?? '169.254.169.254', family: 4 }];
+    const target = readTarget({ name: 'pager', url: `http://rebinding.test:${receiver.port}/` });
+    const posting = { target, body: '{}', headers: {}, timeoutMs: LONG_MS, resolve };
+    expect((await post(posting, RUNNING)).kind).toBe('answer');
+    expect((await post(posting, RUNNING)).kind).toBe('refused-address');
+    expect(receiver.received).toHaveLength(1);
+    expect(answers).toEqual([]);
+  });
+});
