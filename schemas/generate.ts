@@ -62,7 +62,15 @@ import {
   DashboardObjectLife,
   DashboardOwnerGraph,
 } from './reports/dashboard-clusters.ts';
+import {
+  DashboardHolders,
+  DashboardImages,
+  DashboardRepository,
+  DashboardReturned,
+} from './reports/dashboard-images.ts';
+import { DashboardLife, DashboardListed, DashboardObject } from './reports/dashboard-object.ts';
 import { DashboardPlan } from './reports/dashboard-plan.ts';
+import { DashboardReport } from './reports/dashboard-report.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
 import { FleetStatus } from './reports/fleet-status.ts';
@@ -133,12 +141,20 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'dashboard-owner-graph': DashboardOwnerGraph,
   'dashboard-fleet': DashboardFleet,
   'dashboard-freed': DashboardFreed,
+  'dashboard-holders': DashboardHolders,
+  'dashboard-images': DashboardImages,
+  'dashboard-life': DashboardLife,
+  'dashboard-listed': DashboardListed,
   'dashboard-news': DashboardNews,
   'dashboard-node': DashboardNode,
   'dashboard-nodes': DashboardNodes,
+  'dashboard-object': DashboardObject,
   'dashboard-pauses': DashboardPauses,
   'dashboard-plan': DashboardPlan,
   'dashboard-progress': DashboardProgress,
+  'dashboard-report': DashboardReport,
+  'dashboard-repository': DashboardRepository,
+  'dashboard-returned': DashboardReturned,
   'dashboard-search': DashboardSearch,
   'dashboard-session': DashboardSession,
   'dashboard-status': DashboardStatus,

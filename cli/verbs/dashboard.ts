@@ -18,6 +18,7 @@ import { forAsking, LogSize, readEventLogSettings } from '../options/event-log-o
 import { LongDuration } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
 import { actingOptions, actingPort } from '../run/acting-port.ts';
+import { DASHBOARD_WORDING } from '../views/audit/dashboard-wording.ts';
 
 const Url = withMeta(
   z
@@ -66,8 +67,8 @@ const options = z.object({
 
 export const verb = defineVerb({
   help: [
-    'Serves a page for the browser, and the JSON API behind it, over what it reads of the log: every node at once, one node with its disks and what was removed there, what is decided and removed now, and a search. It follows the log into a file of its own, the newest first and the past behind it. It writes nothing to the log unless --allow-actions is given. Any number of replicas can run, each with a file of its own.',
-    'Without --token-file and --trusted-proxy nobody has to sign in, and it serves its own machine alone. Its numbers are those of fleetgc nodes, status and audit report.',
+    'Serves a page for the browser, and the JSON API behind it, over what it reads of the log: every node at once, one node with its disks and what was removed there, what is decided and removed now, images by the space that they take, the life of one image, container or pod, the weekly report, and a search. It follows the log into a file of its own, the newest first and the past behind it. It writes nothing to the log unless --allow-actions is given. Any number of replicas can run, each with a file of its own.',
+    'Without --token-file and --trusted-proxy nobody has to sign in, and it serves its own machine alone. Its numbers are those of fleetgc nodes, status, plan, audit report and audit explain.',
   ],
   examples: [
     'fleetgc dashboard --log embedded --log-path ./fleetgc.db',
@@ -104,6 +105,7 @@ export const verb = defineVerb({
         acting,
         pageDirectory: null,
         version: PRODUCT_VERSION,
+        wording: DASHBOARD_WORDING,
         logger: context.logger,
       },
       context.signal,

@@ -10,6 +10,8 @@ import { readPageFiles } from './api/page-files.ts';
 import { listen } from './api/serve.ts';
 import { keepFollowing } from './projection/keep-following.ts';
 import { Projection, type ProjectionSettings } from './projection/projection.ts';
+import { Readings } from './readings.ts';
+import type { Wording } from './wording.ts';
 
 export interface DashboardSettings {
   readonly access: AccessSettings;
@@ -19,6 +21,7 @@ export interface DashboardSettings {
   /** With what people act from the page; `null`: nobody may, and nothing is ever written. */
   readonly acting: ActingPort | null;
   readonly version: string;
+  readonly wording: Wording;
   readonly logger: Logger;
   /** Told once it is served. */
   readonly onServing?: (address: Address) => void;
@@ -48,7 +51,9 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
     });
   const { tokens } = accessSettings;
   const logReaders = new LogReaders(signal);
-  listening.serve({ access, tokens, projection, logReaders, news, desk, files, version, logger, now });
+  using readings = new Readings(settings.wording, { now, logger });
+  const asked = { projection, news, logReaders, readings, desk };
+  listening.serve({ access, tokens, files, version, logger, now, ...asked });
   logger.info({ host: address.host, port: address.port }, 'serving the page');
   if (access.isOpen)
     logger.info(

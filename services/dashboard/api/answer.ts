@@ -1,3 +1,5 @@
+import type { GivenFile } from './given-file.ts';
+
 /** What a request is answered with. */
 export interface Answer {
   readonly status: number;
@@ -18,4 +20,15 @@ export const textAnswer = (status: number, text: string): Answer => ({
   status,
   headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
   body: Buffer.from(`${text}\n`),
+});
+
+/** To be kept, and never shown here, whatever it says. */
+export const fileAnswer = ({ name, contentType, text }: GivenFile): Answer => ({
+  status: 200,
+  headers: {
+    'content-type': contentType,
+    'content-disposition': `attachment; filename="${name}"`,
+    'cache-control': 'no-store',
+  },
+  body: Buffer.from(text),
 });

@@ -39,10 +39,20 @@ export function readPageFiles(directory: string | null): PageFiles {
 }
 
 /** A view of the page has the page as its answer, whatever it is about. */
-const VIEWS = /^\/(fleet|node\/[^/]+\/[^/]+|live|clusters(\/[^/]+(\/object)?)?|search)?$/;
+const VIEWS: readonly RegExp[] = [
+  /^\/$/,
+  /^\/fleet$/,
+  /^\/node\/[^/]+\/[^/]+$/,
+  /^\/live$/,
+  /^\/clusters(\/[^/]+(\/object)?)?$/,
+  /^\/search$/,
+  /^\/object\/[^/]+\/[^/]+$/,
+  /^\/images$/,
+  /^\/report$/,
+];
 
 export function pageFile(files: PageFiles, path: string, knownEtag: string | undefined): Answer | null {
-  const name = VIEWS.test(path) ? 'index.html' : path.slice(1);
+  const name = VIEWS.some((view) => view.test(path)) ? 'index.html' : path.slice(1);
   const file = files.get(name);
   if (file === undefined) return null;
   return knownEtag === file.etag ? { ...file, status: 304, body: Buffer.alloc(0) } : file;

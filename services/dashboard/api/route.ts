@@ -1,16 +1,21 @@
 import { z } from 'zod';
 import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import type { Projection } from '../projection/projection.ts';
+import type { Readings } from '../readings.ts';
 import type { LogReaders } from './log-readers.ts';
 
 /** What a reader may ask. */
 export interface Asked {
   readonly projection: Projection;
   readonly logReaders: LogReaders;
+  readonly readings: Readings;
   readonly session: DashboardSession;
 }
 
-/** A question of the page: `read` gets parameters that were checked, and answers `null` for what is not there, or `Refused`. */
+/**
+ * A question of the page: `read` gets parameters that were checked, and answers `null` for what is not there, `Refused`, or a
+ * `GivenFile`.
+ */
 export interface Route {
   readonly path: string;
   readonly role: DashboardRole;
@@ -37,3 +42,7 @@ export const whole = (least: number, most: number) =>
     .refine((number) => number >= least && number <= most);
 
 export const EpochMs = whole(0, Number.MAX_SAFE_INTEGER);
+export const NodeKey = z.string().regex(/^[^/]{1,253}\/[^/]{1,253}$/);
+/** Part of a name: any text. */
+export const Part = z.string().max(300).default('');
+export const none = z.strictObject({});

@@ -12,10 +12,10 @@ import { readPauses } from '../readers/pauses.ts';
 import { readPlan } from '../readers/plan.ts';
 import { search } from '../readers/search.ts';
 import { CLUSTER_ROUTES } from './cluster-routes.ts';
-import { type Asked, EpochMs, type Route, route, whole } from './route.ts';
-
-const NodeKey = z.string().regex(/^[^/]{1,253}\/[^/]{1,253}$/);
-const none = z.strictObject({});
+import { IMAGE_ROUTES } from './image-routes.ts';
+import { OBJECT_ROUTES } from './object-routes.ts';
+import { REPORT_ROUTES } from './report-routes.ts';
+import { type Asked, EpochMs, NodeKey, none, type Route, route, whole } from './route.ts';
 
 const Group = z.union([
   z.enum(['cluster', 'pool', 'policy']),
@@ -89,4 +89,7 @@ export const ROUTES: readonly Route[] = [
     search({ db: projection.store.db, nodes: projection.nodes().nodes, policies: projection.policies }, q),
   ),
   ...CLUSTER_ROUTES,
+  ...OBJECT_ROUTES,
+  ...IMAGE_ROUTES,
+  ...REPORT_ROUTES,
 ];

@@ -12,8 +12,10 @@ import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { TokenHolder } from '../access/people.ts';
 import type { ActionDesk } from '../actions/desk.ts';
 import type { Projection } from '../projection/projection.ts';
+import type { Readings } from '../readings.ts';
 import { ACTION_PATHS, act, mayAct } from './act.ts';
-import { type Answer, jsonAnswer, refusal, textAnswer } from './answer.ts';
+import { type Answer, fileAnswer, jsonAnswer, refusal, textAnswer } from './answer.ts';
+import { GivenFile } from './given-file.ts';
 import type { LogReaders } from './log-readers.ts';
 import type { NewsRoom } from './news.ts';
 import { type PageFiles, pageFile } from './page-files.ts';
@@ -28,6 +30,7 @@ export interface Served {
   readonly tokens: readonly TokenHolder[];
   readonly projection: Projection;
   readonly logReaders: LogReaders;
+  readonly readings: Readings;
   readonly news: NewsRoom;
   /** `null` without `--allow-actions`. */
   readonly desk: ActionDesk | null;
@@ -162,7 +165,7 @@ function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
 }
 
 async function answerRoute(asking: Asking, url: URL, served: Served): Promise<Answer> {
-  const { access, projection, logReaders, desk, version, now } = served;
+  const { access, projection, logReaders, readings, desk, version, now } = served;
   const route = ROUTE_OF.get(url.pathname);
   const person = access.identify(asking, now());
   if (person === null) return refusal(401, 'sign in first');
@@ -172,8 +175,10 @@ async function answerRoute(asking: Asking, url: URL, served: Served): Promise<An
   if (!given.success) return refusal(400, z.prettifyError(given.error));
   const { name: user, role, by } = person;
   const session = { user, role, by, version, actions: mayAct(person, desk) };
-  const value = await route.read(Object.fromEntries(url.searchParams), { projection, logReaders, session });
+  const asked = { projection, logReaders, readings, session };
+  const value = await route.read(Object.fromEntries(url.searchParams), asked);
   if (value instanceof Refused) return refusal(value.status, value.problem);
+  if (value instanceof GivenFile) return fileAnswer(value);
   return value === null ? refusal(404, 'nothing of that name is known here') : jsonAnswer(200, value);
 }
 

@@ -5,15 +5,35 @@ export type View =
   | { readonly view: 'fleet'; readonly query: URLSearchParams }
   | { readonly view: 'node'; readonly cluster: string; readonly node: string }
   | { readonly view: 'live'; readonly query: URLSearchParams }
+  | { readonly view: 'object'; readonly kind: string; readonly id: string; readonly query: URLSearchParams }
+  | { readonly view: 'images'; readonly query: URLSearchParams }
+  | { readonly view: 'report'; readonly query: URLSearchParams }
   | { readonly view: 'search'; readonly query: URLSearchParams };
 
+/** Views that have nothing but filters in their addresses. */
+const FILTERED = ['live', 'search', 'images', 'report'] as const;
+
 export function viewOf(address: URL): View {
-  const [view, cluster, node] = address.pathname.split('/').slice(1);
+  const [view, first, second] = address.pathname.split('/').slice(1).map(decoded);
   const query = address.searchParams;
-  if (view === 'node' && cluster && node)
-    return { view, cluster: decodeURIComponent(cluster), node: decodeURIComponent(node) };
-  return view === 'live' || view === 'search' ? { view, query } : { view: 'fleet', query };
+  if (view === 'node' && first && second) return { view, cluster: first, node: second };
+  if (view === 'object' && first && second) return { view, kind: first, id: second, query };
+  const filtered = FILTERED.find((each) => each === view);
+  return filtered === undefined ? { view: 'fleet', query } : { view: filtered, query };
 }
+
+/** An address may hold anything. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Of an object, and where its life is told: `node` is `<cluster>/<node>`. */
+export const objectAddress = (kind: string, id: string, node: string | null = null): string =>
+  `/object/${encodeURIComponent(kind)}/${encodeURIComponent(id)}${node === null ? '' : `?${new URLSearchParams({ node })}`}`;
 
 export const nodeAddress = (cluster: string, node: string): string =>
   `/node/${encodeURIComponent(cluster)}/${encodeURIComponent(node)}`;
@@ -22,6 +42,19 @@ export const nodeAddress = (cluster: string, node: string): string =>
 export function addressOfKey(key: string): string {
   const [cluster = '', node = ''] = key.split('/');
   return nodeAddress(cluster, node);
+}
+
+/** The same with other filters; `null` takes one away. */
+export function addressWith(
+  path: string,
+  query: URLSearchParams,
+  changes: Readonly<Record<string, string | null>>,
+): string {
+  const changed = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(changes))
+    if (value === null || value === '') changed.delete(name);
+    else changed.set(name, value);
+  return changed.size === 0 ? path : `${path}?${changed}`;
 }
 
 const CHANGED = 'fleetgc-address';

@@ -30,6 +30,12 @@ export async function askedOf<Value>(path: string, request: RequestInit): Promis
   return { kind: 'refused', status: response.status, problem: told.problem ?? response.statusText };
 }
 
+const noAnswer = (): Answered<never> => ({
+  kind: 'refused',
+  status: 0,
+  problem: 'the dashboard does not answer',
+});
+
 /**
  * Asks now, every `everyMs` again while the page is seen, and when `again` is another; what was answered stays until something
  * else is.
@@ -46,8 +52,7 @@ export function useAnswer<Value>(path: string, everyMs: number | null, again = 0
       ask<Value>(path, ending.signal)
         .then(setAnswered)
         .catch(() => {
-          if (!ending.signal.aborted)
-            setAnswered({ kind: 'refused', status: 0, problem: 'the dashboard does not answer' });
+          if (!ending.signal.aborted) setAnswered(noAnswer());
         });
     };
     look();
@@ -93,4 +98,48 @@ export function useNews<Name extends keyof NewsOf>(
     return () => source.close();
   }, [name]);
   return isOpen;
+}
+
+const READ_EVERY_MS = 1_000;
+/** What was read is kept for whoever still looks at it. */
+const KEPT_EVERY_MS = 60_000;
+
+/** How a reading of the log stands that may take minutes. */
+interface Standing {
+  readonly state: 'waiting' | 'reading' | 'read' | 'failed';
+}
+
+/** How soon; `null`: it has failed. */
+function askedAgainMs(answered: Answered<Standing>): number | null {
+  const state = answered.kind === 'answered' ? answered.value.state : 'waiting';
+  if (state === 'failed') return null;
+  return state === 'read' ? KEPT_EVERY_MS : READ_EVERY_MS;
+}
+
+/**
+ * Asks for a reading of the log until it is there, also while nobody sees the page. Whoever leaves says so, so that it ends where nobody
+ * else waits for it. `path` is `null` where nothing is asked.
+ */
+export function useReading<Value extends Standing>(path: string | null): Answered<Value> {
+  const [answered, setAnswered] = useState<Answered<Value>>({ kind: 'waiting' });
+  useEffect(() => {
+    setAnswered({ kind: 'waiting' });
+    if (path === null) return;
+    const ending = new AbortController();
+    let timer = 0;
+    const look = async (): Promise<void> => {
+      const now = await ask<Value>(path, ending.signal).catch(noAnswer);
+      if (ending.signal.aborted) return;
+      setAnswered(now);
+      const nextMs = askedAgainMs(now);
+      if (nextMs !== null) timer = setTimeout(look, nextMs);
+    };
+    void look();
+    return () => {
+      ending.abort();
+      clearTimeout(timer);
+      fetch(`${path}&leaving=1`, { keepalive: true }).catch(() => undefined);
+    };
+  }, [path]);
+  return answered;
 }

@@ -6,8 +6,11 @@ import { useAnswer } from './asking.ts';
 import { Shown } from './parts.tsx';
 import { SessionContext } from './session.ts';
 import { FleetView } from './views/fleet.tsx';
+import { ImagesView } from './views/images.tsx';
 import { LiveView } from './views/live.tsx';
 import { NodeView } from './views/node.tsx';
+import { ObjectView } from './views/object.tsx';
+import { ReportView } from './views/report.tsx';
 import { SearchView } from './views/search.tsx';
 import { SignIn, SignOut } from './views/sign-in.tsx';
 
@@ -39,7 +42,9 @@ function Page() {
 const VIEWS = [
   { view: 'fleet', name: 'Fleet' },
   { view: 'live', name: 'Live' },
+  { view: 'images', name: 'Images' },
   { view: 'search', name: 'Search' },
+  { view: 'report', name: 'Report' },
 ] as const;
 
 function Navigation({ view }: { readonly view: View }) {
@@ -66,6 +71,12 @@ function Content({ view }: { readonly view: View }) {
       return <NodeView cluster={view.cluster} node={view.node} />;
     case 'live':
       return <LiveView query={view.query} />;
+    case 'object':
+      return <ObjectView key={`${view.kind} ${view.id}`} kind={view.kind} id={view.id} query={view.query} />;
+    case 'images':
+      return <ImagesView query={view.query} />;
+    case 'report':
+      return <ReportView query={view.query} />;
     case 'search':
       return <SearchView query={view.query} />;
   }

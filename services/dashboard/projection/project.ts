@@ -8,6 +8,7 @@ import type { CommandResult, ObjectResult, PressureUnrelieved } from '../../../s
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import { diskRows, readingRows } from './disk-rows.ts';
+import { heldImages } from './held-rows.ts';
 import { PROJECT_CLUSTERS } from './project-clusters.ts';
 import { type ActivityRow, type NameRow, type Row, SEEN_MS } from './rows.ts';
 
@@ -47,6 +48,14 @@ export const PROJECT: { readonly [Id in ProjectedTopic]: Projector<Id> } = {
     return [
       ...readings,
       { table: 'inventories', node, atMs, offset, partition },
+      {
+        table: 'held',
+        node,
+        atMs,
+        offset,
+        takenMs: inventory.takenAt.wallTimeMs,
+        held: heldImages(inventory),
+      },
       ...namesOf(inventory, node, Math.floor(atMs / SEEN_MS)),
     ];
   },
@@ -117,6 +126,7 @@ function objectRows(event: ObjectResult, place: Place): readonly Row[] {
         ...named,
         freedBytes: isMeasured ? freed.bytes : null,
         estimatedBytes: isMeasured ? null : knownBytes(freed),
+        nodeMs: event.at.wallTimeMs,
       };
       return [removal, activityOf(event, place, { what: 'removed', text: '', ...named })];
     }

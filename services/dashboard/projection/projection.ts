@@ -18,6 +18,7 @@ import {
   type ReadingNeeds,
   readBackAll,
 } from './follow-log.ts';
+import { Held } from './held.ts';
 import { PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
 import { Projector, type ProjectorNeeds } from './projector.ts';
 import { recallNodes } from './recall-nodes.ts';
@@ -51,6 +52,7 @@ export class Projection implements Disposable {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly standing: Standing;
+  readonly held = new Held();
   readonly #settings: ProjectionSettings;
   readonly #projector: Projector;
   readonly #reading: ReadingNeeds;
@@ -71,16 +73,12 @@ export class Projection implements Disposable {
     this.#projector = new Projector({
       store: this.store,
       fleet: this.fleet,
+      held: this.held,
       onActivity: (rows) => {
         for (const { onActivity } of this.#readers) onActivity(rows);
       },
     });
-    this.#reading = {
-      log: from.log,
-      store: this.store,
-      projector: this.#projector,
-      now: sources.now,
-    };
+    this.#reading = { log: from.log, store: this.store, projector: this.#projector, now: sources.now };
     this.standing = new Standing({
       ...settings,
       fleet: this.fleet,
@@ -97,6 +95,7 @@ export class Projection implements Disposable {
     this.#caughtUp.clear();
     this.store.prune(this.#startedMs);
     await this.standing.readPolicies(signal);
+    await this.held.recall(this.store.db);
     const every = (ms: number, work: () => Promise<void> | void) => (ending: AbortSignal) =>
       runEvery(ms, work, { sleep, signal: ending });
     await runTogether(
@@ -129,6 +128,7 @@ export class Projection implements Disposable {
   beginAnew(): void {
     this.#projector.clear();
     this.fleet.clear();
+    this.held.clear();
     this.store.clear();
     this.#told = null;
   }
@@ -245,6 +245,6 @@ export class Projection implements Disposable {
   #prune(): void {
     const nowMs = this.#now();
     this.store.prune(nowMs);
-    this.fleet.forgetBefore(nowMs - DAY_MS);
+    for (const known of [this.fleet, this.held]) known.forgetBefore(nowMs - DAY_MS);
   }
 }

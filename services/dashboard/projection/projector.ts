@@ -4,6 +4,7 @@ import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { Fleet } from './fleet.ts';
+import type { Held } from './held.ts';
 import { PROJECT, type ProjectedTopic } from './project.ts';
 import type { ActivityRow, Row } from './rows.ts';
 import type { Read, Store } from './store.ts';
@@ -17,6 +18,7 @@ const MOST_REMEMBERED = 500_000;
 export interface ProjectorNeeds {
   readonly store: Store;
   readonly fleet: Fleet;
+  readonly held: Held;
   /** What was written of what is new. */
   readonly onActivity: (rows: readonly ActivityRow[]) => void;
 }
@@ -83,6 +85,7 @@ export class Projector {
 
   #add(row: Row, isNew: boolean): void {
     if (row.table === 'nodes') this.#needs.fleet.heard(row.stats, row.atMs);
+    if (row.table === 'held' && !this.#needs.held.heard(row)) return;
     if (row.table === 'names' && !this.#isDue(`${row.kind} ${row.id} ${row.name}`, row.seen)) return;
     if (row.table === 'activity' && isNew) this.#news.push(row);
     this.#rows.push(row);

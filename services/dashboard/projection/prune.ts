@@ -50,6 +50,7 @@ export function prune(db: DatabaseSync, bounds: StoreBounds, nowMs: number): Kep
   db.prepare('DELETE FROM inventories WHERE at_ms < ?').run(nowMs - NODES_MS);
   db.prepare('DELETE FROM census_points WHERE step_ms = ? AND at_ms < ?').run(FINE_STEP_MS, nowMs - FINE_MS);
   for (const table of OF_OBJECTS) keepNewest(db, { table, column: 'at_ms', most: MOST_OBJECTS });
+  db.prepare('DELETE FROM held WHERE at_ms < ?').run(nowMs - NODES_MS);
   keepNewest(db, { table: 'names', column: 'seen', most: bounds.mostNames });
   const droppedMs = keepNewest(db, { table: 'activity', column: 'at_ms', most: bounds.mostActivity });
   let historyMs = bounds.historyMs;

@@ -47,6 +47,8 @@ export interface RemovalRow {
   readonly freedBytes: bigint | null;
   /** What the plan counted it with; `null` where nobody did. */
   readonly estimatedBytes: bigint | null;
+  /** When it went, by the clock of the node. */
+  readonly nodeMs: number;
 }
 
 /** A line of what was decided and done. */
@@ -82,6 +84,62 @@ export interface InventoryRow extends Logged {
   readonly partition: number;
 }
 
-export type Row = NodeRow | DiskRow | RemovalRow | ActivityRow | NameRow | InventoryRow | ClusterRow;
+/** What images take. */
+export interface HeldSums {
+  /** Of all of them, layers that they have in common once. */
+  readonly bytes: number;
+  /** What no image has of it that somebody uses now. */
+  readonly unusedBytes: number;
+  /** What no image has of it that anybody was ever seen to use. */
+  readonly neverUsedBytes: number;
+}
+
+/** The same of a part of the images of a node; what is unused is told of what it has alone. */
+export interface HeldGroup extends HeldSums {
+  readonly name: string;
+  readonly images: number;
+  /** What no image of another group has. */
+  readonly aloneBytes: number;
+}
+
+export interface HeldImage {
+  readonly id: string;
+  readonly name: string;
+  readonly repository: string;
+  readonly sizeBytes: number;
+  readonly users: number;
+  /** By the clock of the node; `null`: nobody was ever seen to use it. */
+  readonly lastUsedMs: number | null;
+  readonly pinned: boolean;
+}
+
+/** The images of a node. */
+export interface HeldImages {
+  readonly images: readonly HeldImage[];
+  readonly sums: HeldSums;
+  readonly repositories: readonly HeldGroup[];
+  readonly namespaces: readonly HeldGroup[];
+  /** Whether the node tells of layers; else each image counts with its listed size. */
+  readonly hasLayers: boolean;
+}
+
+/** What the newest complete inventory of a node says of its images. */
+export interface HeldRow extends Logged {
+  readonly table: 'held';
+  readonly node: string;
+  /** By the clock of the node. */
+  readonly takenMs: number;
+  readonly held: HeldImages;
+}
+
+export type Row =
+  | HeldRow
+  | NodeRow
+  | DiskRow
+  | RemovalRow
+  | ActivityRow
+  | NameRow
+  | InventoryRow
+  | ClusterRow;
 export type TableName = Row['table'];
 export type RowOf<Table extends TableName> = Extract<Row, { readonly table: Table }>;

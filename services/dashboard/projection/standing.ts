@@ -6,6 +6,7 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import type { NameIndex } from '../../audit/names/name-index.ts';
 import { readStatus } from '../../fleet-status/fleet-status.ts';
 import type { Fleet } from './fleet.ts';
 
@@ -15,7 +16,8 @@ export type ProjectedLog =
   | { readonly kind: 'embedded'; readonly log: EventLog; readonly name: string; readonly path: string }
   | {
       readonly kind: 'archive';
-      readonly log: Pick<EventLog, 'read'>;
+      /** Of an archive that is indexed not all has to be read. */
+      readonly log: Pick<EventLog, 'read'> & { readonly index?: NameIndex };
       readonly name: string;
       /** When its last record was written. */
       readonly endMs: number;

@@ -6,7 +6,7 @@ import { CLUSTER_TABLES } from './cluster-tables.ts';
 /** Marks the file as ours ("FGCD"). */
 const APPLICATION_ID = 0x46474344;
 /** Of the tables and of what is projected into them. Another one is made anew from the log. */
-export const PROJECTION_VERSION = 2;
+export const PROJECTION_VERSION = 3;
 
 /**
  * Nodes are named by a number in the table that has the most rows. An id is that of its node alone: a node that took the id of another's
@@ -32,17 +32,22 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE removals (
     id TEXT NOT NULL, at_ms INTEGER NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
-    rule TEXT NOT NULL, freed_bytes INTEGER, estimated_bytes INTEGER,
+    rule TEXT NOT NULL, freed_bytes INTEGER, estimated_bytes INTEGER, node_ms INTEGER NOT NULL,
     PRIMARY KEY (id, node)
   ) STRICT;
   CREATE INDEX removals_by_time ON removals (at_ms);
   CREATE INDEX removals_by_node ON removals (node, at_ms);
+  CREATE INDEX removals_by_object ON removals (object, at_ms);
+  CREATE TABLE held (
+    node TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL, taken_ms INTEGER NOT NULL, images BLOB NOT NULL
+  ) STRICT;
   CREATE TABLE activity (
     id TEXT NOT NULL, at_ms INTEGER NOT NULL, node TEXT NOT NULL, what TEXT NOT NULL, text TEXT NOT NULL,
     rule TEXT, kind TEXT, object TEXT,
     PRIMARY KEY (id, node)
   ) STRICT;
   CREATE INDEX activity_by_time ON activity (at_ms, id);
+  CREATE INDEX activity_by_object ON activity (object, at_ms) WHERE object IS NOT NULL;
   CREATE INDEX activity_by_node ON activity (node, at_ms, id);
   CREATE TABLE names (
     kind TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, seen INTEGER NOT NULL, node TEXT NOT NULL,

@@ -10,6 +10,8 @@ interface Written<Table extends TableName> {
   readonly values: (row: RowOf<Table>, numberOf: (node: string) => number) => SQLInputValue[];
 }
 
+const packed = (value: object): Uint8Array => zstdCompressSync(JSON.stringify(value));
+
 const NEWER = (table: string): string =>
   `WHERE (excluded.at_ms, excluded.offset) > (${table}.at_ms, ${table}.offset)`;
 
@@ -17,12 +19,17 @@ const WRITTEN: { readonly [Table in Exclude<TableName, ClusterRow['table']>]: Wr
   nodes: {
     sql: `INSERT INTO nodes VALUES (?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
       SET at_ms = excluded.at_ms, offset = excluded.offset, stats = excluded.stats ${NEWER('nodes')}`,
-    values: ({ node, atMs, offset, stats }) => [node, atMs, offset, zstdCompressSync(JSON.stringify(stats))],
+    values: ({ node, atMs, offset, stats }) => [node, atMs, offset, packed(stats)],
   },
   inventories: {
     sql: `INSERT INTO inventories VALUES (?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
       SET at_ms = excluded.at_ms, offset = excluded.offset, partition = excluded.partition ${NEWER('inventories')}`,
     values: ({ node, atMs, offset, partition }) => [node, atMs, offset, partition],
+  },
+  held: {
+    sql: `INSERT INTO held VALUES (?, ?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
+      SET at_ms = excluded.at_ms, offset = excluded.offset, taken_ms = excluded.taken_ms, images = excluded.images ${NEWER('held')}`,
+    values: ({ node, atMs, offset, takenMs, held }) => [node, atMs, offset, takenMs, packed(held)],
   },
   disks: {
     sql: `INSERT INTO disks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
@@ -36,8 +43,8 @@ const WRITTEN: { readonly [Table in Exclude<TableName, ClusterRow['table']>]: Wr
     ],
   },
   removals: {
-    sql: 'INSERT INTO removals VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at_ms = min(at_ms, excluded.at_ms)',
-    values: ({ id, atMs, node, kind, object, rule, freedBytes, estimatedBytes }) => [
+    sql: 'INSERT INTO removals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at_ms = min(at_ms, excluded.at_ms)',
+    values: ({ id, atMs, node, kind, object, rule, freedBytes, estimatedBytes, nodeMs }) => [
       id,
       atMs,
       node,
@@ -46,6 +53,7 @@ const WRITTEN: { readonly [Table in Exclude<TableName, ClusterRow['table']>]: Wr
       rule,
       freedBytes,
       estimatedBytes,
+      nodeMs,
     ],
   },
   activity: {
@@ -89,6 +97,9 @@ export class RowWriter {
         break;
       case 'inventories':
         this.#run('inventories', row);
+        break;
+      case 'held':
+        this.#run('held', row);
         break;
       case 'disks':
         this.#run('disks', row);

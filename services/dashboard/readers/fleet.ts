@@ -18,7 +18,7 @@ export type Grouping = 'cluster' | 'pool' | 'policy' | `label:${string}`;
 
 const NONE = '(none)';
 
-const groupOf = (node: FleetNode, grouping: Grouping): string => {
+export const groupOf = (node: FleetNode, grouping: Grouping): string => {
   switch (grouping) {
     case 'cluster':
       return node.cluster;

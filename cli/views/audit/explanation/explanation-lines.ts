@@ -22,23 +22,37 @@ export function explanationLines(explanation: Explanation): readonly string[] {
 }
 
 function explainedLines(explained: Explained): readonly string[] {
+  const { sentences, entries } = toldLife(explained);
+  const hasParts = entries.some(({ of }) => of !== null);
+  const header = hasParts ? ['TIME', 'OF', 'WHAT', ''] : ['TIME', 'WHAT', ''];
+  const rows = entries.map(({ atMs, of, word, text }) =>
+    of === null ? [timeText(atMs), word, text] : [timeText(atMs), of, word, text],
+  );
+  return [...sentences, '', ...tableLines(header, rows)];
+}
+
+/** A life in words: sentences about all of it, and an entry for each thing that happened. */
+export interface ToldLife {
+  readonly sentences: string[];
+  readonly entries: {
+    readonly atMs: number;
+    /** What of it, where it has parts. */
+    readonly of: string | null;
+    readonly word: string;
+    readonly text: string;
+  }[];
+}
+
+export function toldLife(explained: Explained): ToldLife {
   const { subject, timeline, reading } = explained;
-  const parts = new Set(timeline.map(({ object }) => objectKey(object)));
-  const header = parts.size > 1 ? ['TIME', 'OF', 'WHAT', ''] : ['TIME', 'WHAT', ''];
-  const rows = timeline.map((entry) => {
+  const hasParts = new Set(timeline.map(({ object }) => objectKey(object))).size > 1;
+  const entries = timeline.map((entry) => {
     const { word, text } = entryText(entry);
-    const shown = `${text}${nodeTimeText(entry)}`;
-    return parts.size > 1
-      ? [timeText(entry.loggedAtMs), partText(entry, subject), word, shown]
-      : [timeText(entry.loggedAtMs), word, shown];
+    const of = hasParts ? printableLine(partText(entry, subject)) : null;
+    return { atMs: entry.loggedAtMs, of, word, text: printableLine(`${text}${nodeTimeText(entry)}`) };
   });
-  return [
-    headText(subject),
-    outcomeText(explained),
-    readingText(reading, timeline),
-    '',
-    ...tableLines(header, rows),
-  ];
+  const sentences = [headText(subject), outcomeText(explained), readingText(reading, timeline)];
+  return { sentences: sentences.map(printableLine), entries };
 }
 
 function headText({ kind, id, name, cluster, node }: Candidate): string {

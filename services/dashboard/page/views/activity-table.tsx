@@ -1,5 +1,5 @@
 import type { Activity, ActivityKind } from '../../../../schemas/reports/dashboard.ts';
-import { addressOfKey } from '../addresses.ts';
+import { addressOfKey, objectAddress } from '../addresses.ts';
 import { Time } from '../parts.tsx';
 
 export const ACTIVITY_TEXT: Readonly<Record<ActivityKind, string>> = {
@@ -47,7 +47,9 @@ export function ActivityTable({
                 </td>
               )}
               <td>{ACTIVITY_TEXT[line.what]}</td>
-              <td>{objectText(line)}</td>
+              <td>
+                <ObjectOf line={line} />
+              </td>
               <td>{whyText(line)}</td>
             </tr>
           ))}
@@ -57,8 +59,10 @@ export function ActivityTable({
   );
 }
 
-const objectText = ({ kind, name, object }: Activity): string =>
-  kind === null ? '' : `${kind} ${name ?? object ?? ''}`;
+const ObjectOf = ({ line: { kind, name, object, node } }: { readonly line: Activity }) =>
+  kind === null || object === null ? null : (
+    <a href={objectAddress(kind, object, node)}>{`${kind} ${name ?? object}`}</a>
+  );
 
 const whyText = ({ rule, because, text }: Activity): string =>
   [rule === null ? '' : `${because ?? ''} (${rule})`, text].filter((part) => part !== '').join('; ');

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import type { DashboardPlan } from '../../../../schemas/reports/dashboard-plan.ts';
 import type { PlannedObject } from '../../../../schemas/reports/plan.ts';
+import { objectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
 import { Shown, Time } from '../parts.tsx';
 import { countText } from '../texts.ts';
@@ -63,6 +64,7 @@ function PlanText({ told }: { readonly told: DashboardPlan }) {
       ) : null}
       <Objects
         caption={removeCount === 0 ? 'Nothing would go' : `Would go, in this order: ${goingText(told)}`}
+        on={nodeOf(plan)}
         objects={plan.remove}
         count={removeCount}
       />
@@ -71,6 +73,7 @@ function PlanText({ told }: { readonly told: DashboardPlan }) {
         <summary>All that stays</summary>
         <Objects
           caption={`Would stay: ${countText(keepCount)} objects`}
+          on={nodeOf(plan)}
           objects={plan.keep}
           count={keepCount}
         />
@@ -79,6 +82,8 @@ function PlanText({ told }: { readonly told: DashboardPlan }) {
     </>
   );
 }
+
+const nodeOf = ({ inventory: { cluster, node } }: DashboardPlan['plan']): string => `${cluster}/${node}`;
 
 const policyText = ({ policy }: DashboardPlan['plan']): string =>
   policy === null ? 'under no policy' : `under the policy ${policy.name} (${policy.mode})`;
@@ -98,10 +103,13 @@ function goingText({ plan, removeCount }: DashboardPlan): string {
 
 function Objects({
   caption,
+  on,
   objects,
   count,
 }: {
   readonly caption: string;
+  /** `<cluster>/<node>`. */
+  readonly on: string;
   readonly objects: readonly PlannedObject[];
   readonly count: number;
 }) {
@@ -127,7 +135,9 @@ function Objects({
             {shown.map((object) => (
               <tr key={`${object.kind} ${object.id}`}>
                 <td>{object.kind}</td>
-                <td>{object.name}</td>
+                <td>
+                  <a href={objectAddress(object.kind, object.id, on)}>{object.name}</a>
+                </td>
                 <td class="number">{object.sizeBytes === null ? '' : sizeText(BigInt(object.sizeBytes))}</td>
                 <td>
                   {object.because} ({object.rule})

@@ -8,6 +8,7 @@ import { Fact, Shown, Time } from '../parts.tsx';
 import { usedText } from '../texts.ts';
 import { themeColours, useTheme } from '../theme.ts';
 import { ActivityTable } from './activity-table.tsx';
+import { NodeListed } from './node-listed.tsx';
 import { NodePlan } from './node-plan.tsx';
 
 const EVERY_MS = 30_000;
@@ -42,6 +43,7 @@ export function NodeView({ cluster, node }: Named) {
       </Shown>
       {told.kind === 'answered' ? (
         <>
+          <NodeListed cluster={cluster} node={node} />
           <NodePlan cluster={cluster} node={node} />
           <Settings {...told.value} />
         </>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { DashboardSearch, Found } from '../../../../schemas/reports/dashboard.ts';
-import { addressOfKey, go } from '../addresses.ts';
+import { addressOfKey, go, objectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
 import { Shown } from '../parts.tsx';
 
@@ -64,6 +64,21 @@ const KINDS: Readonly<Record<Found['kind'], string>> = {
   event: 'event',
 };
 
+/** A link to its own page, where it has one. An image lies on many nodes, a pod on one. */
+function NameOf({ found: { kind, id, name, node } }: { readonly found: Found }) {
+  switch (kind) {
+    case 'node':
+      return <a href={addressOfKey(id)}>{name}</a>;
+    case 'image':
+      return <a href={objectAddress('image', id)}>{name}</a>;
+    case 'pod':
+      return <a href={objectAddress('pod', id, node)}>{name}</a>;
+    case 'policy':
+    case 'event':
+      return <>{name}</>;
+  }
+}
+
 function FoundTable({ found }: { readonly found: readonly Found[] }) {
   return (
     <div class="table">
@@ -80,7 +95,9 @@ function FoundTable({ found }: { readonly found: readonly Found[] }) {
           {found.map(({ kind, name, id, node }) => (
             <tr key={`${kind} ${id} ${name}`}>
               <td>{KINDS[kind]}</td>
-              <td>{name}</td>
+              <td>
+                <NameOf found={{ kind, id, name, node }} />
+              </td>
               <td>{id === name ? '' : id}</td>
               <td>{node === null ? '' : <a href={addressOfKey(node)}>{node}</a>}</td>
             </tr>

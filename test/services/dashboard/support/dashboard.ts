@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
+import { DASHBOARD_WORDING } from '../../../../cli/views/audit/dashboard-wording.ts';
 import type { EventLog } from '../../../../packages/event-log/port.ts';
 import type { Address } from '../../../../packages/process/options/options.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
@@ -91,6 +92,7 @@ export async function startDashboard(
       acting: acting ?? null,
       pageDirectory,
       version: '1.2.3',
+      wording: DASHBOARD_WORDING,
       logger,
       onServing: serving.resolve,
     },

@@ -1,0 +1,143 @@
+import type { Logger } from 'pino';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+
+/** More wait for nothing: whoever asks later is told so. */
+const MOST_WAITING = 8;
+/** Each may be as large as the fleet. */
+const MOST_KEPT = 3;
+const KEPT_MS = 600_000;
+/** A page that is not seen asks once a minute. */
+const LEFT_AFTER_MS = 90_000;
+/** Somebody else may look at the same, and asks within a second or two. */
+const LEFT_SOON_MS = 3_000;
+const LOOK_EVERY_MS = 1_000;
+
+/** How far a reading is, in parts of the log. */
+export interface ReadSoFar {
+  readonly done: number;
+  readonly of: number;
+  readonly records: number;
+}
+
+/** What became of a question. */
+export type Asked<Value> =
+  | { readonly state: 'waiting'; readonly ahead: number }
+  | ({ readonly state: 'reading' } & ReadSoFar)
+  | { readonly state: 'read'; readonly value: Value; readonly readAtMs: number }
+  | { readonly state: 'failed'; readonly problem: string };
+
+export type Read<Value> = (signal: AbortSignal, onProgress: (soFar: ReadSoFar) => void) => Promise<Value>;
+
+interface Reading<Value> {
+  readonly read: Read<Value>;
+  readonly ending: AbortController;
+  asked: Asked<Value>;
+  askedAtMs: number;
+}
+
+/** Readings of the log that may take minutes: one at a time, the same for all who ask the same, and none that nobody waits for. */
+export class LongReadings<Value> implements Disposable {
+  readonly #now: () => number;
+  readonly #logger: Logger;
+  readonly #readings = new Map<string, Reading<Value>>();
+  readonly #timer: NodeJS.Timeout;
+
+  /** `now`: epoch milliseconds. */
+  constructor({ now, logger }: { readonly now: () => number; readonly logger: Logger }) {
+    this.#now = now;
+    this.#logger = logger;
+    this.#timer = setInterval(() => this.endWhatNobodyWaitsFor(), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** How it stands, to be asked again and again; `null`: too many wait already. */
+  ask(question: string, read: Read<Value>): Asked<Value> | null {
+    const known = this.#readings.get(question);
+    if (known === undefined && this.#waiting().length >= MOST_WAITING) return null;
+    const reading = known ?? this.#add(question, read);
+    reading.askedAtMs = this.#now();
+    this.#goOn();
+    if (reading.asked.state === 'failed') this.#readings.delete(question);
+    return reading.asked.state === 'waiting'
+      ? { state: 'waiting', ahead: this.#ahead(reading) }
+      : reading.asked;
+  }
+
+  /** What was read; `null` while it was not. */
+  known(question: string): Value | null {
+    const asked = this.#readings.get(question)?.asked;
+    return asked?.state === 'read' ? asked.value : null;
+  }
+
+  /** Whoever asked does not wait any more. Where nobody else asks soon, it ends. */
+  leave(question: string): void {
+    const reading = this.#readings.get(question);
+    if (reading !== undefined)
+      reading.askedAtMs = Math.min(reading.askedAtMs, this.#now() - LEFT_AFTER_MS + LEFT_SOON_MS);
+  }
+
+  /** To be called again and again; the class does. */
+  endWhatNobodyWaitsFor(): void {
+    const nowMs = this.#now();
+    const read: string[] = [];
+    for (const [question, { asked, askedAtMs, ending }] of this.#readings) {
+      const keptMs = asked.state === 'read' ? KEPT_MS : LEFT_AFTER_MS;
+      if (nowMs - askedAtMs >= keptMs) {
+        this.#readings.delete(question);
+        ending.abort();
+      } else if (asked.state === 'read') read.push(question);
+    }
+    for (const question of read.slice(0, Math.max(0, read.length - MOST_KEPT)))
+      this.#readings.delete(question);
+    this.#goOn();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const { ending } of this.#readings.values()) ending.abort();
+    this.#readings.clear();
+  }
+
+  #waiting(): readonly Reading<Value>[] {
+    return [...this.#readings.values()].filter(({ asked }) => asked.state === 'waiting');
+  }
+
+  #ahead(reading: Reading<Value>): number {
+    return this.#waiting().indexOf(reading) + 1;
+  }
+
+  #add(question: string, read: Read<Value>): Reading<Value> {
+    const asked = { state: 'waiting', ahead: 0 } as const;
+    const reading = { read, ending: new AbortController(), asked, askedAtMs: this.#now() };
+    this.#readings.set(question, reading);
+    return reading;
+  }
+
+  #goOn(): void {
+    const isBusy = this.#readings.values().some(({ asked }) => asked.state === 'reading');
+    const [next] = this.#waiting();
+    if (!isBusy && next !== undefined) void this.#read(next);
+  }
+
+  async #read(reading: Reading<Value>): Promise<void> {
+    reading.asked = { state: 'reading', done: 0, of: 0, records: 0 };
+    const onProgress = (soFar: ReadSoFar): void => {
+      if (reading.asked.state === 'reading') reading.asked = { state: 'reading', ...soFar };
+    };
+    try {
+      const value = await reading.read(reading.ending.signal, onProgress);
+      reading.asked = { state: 'read', value, readAtMs: this.#now() };
+    } catch (thrown) {
+      reading.asked = { state: 'failed', problem: this.#problemOf(thrown, reading.ending.signal) };
+    }
+    this.#goOn();
+  }
+
+  /** In a sentence for whoever asked. */
+  #problemOf(thrown: unknown, { aborted }: AbortSignal): string {
+    const error = toFleetGcError(thrown);
+    if (aborted || error.code !== 'INTERNAL') return error.message;
+    this.#logger.error({ err: error }, 'the event log could not be read for the page');
+    return 'it could not be read; the log of the dashboard says why';
+  }
+}

@@ -1,0 +1,230 @@
+import { sizeText } from '../../../../packages/text/size-text.ts';
+import type { DashboardObject } from '../../../../schemas/reports/dashboard-object.ts';
+import { addressOfKey, addressWith, objectAddress } from '../addresses.ts';
+import { useAnswer } from '../asking.ts';
+import { Fact, Shown, Time } from '../parts.tsx';
+import { countText } from '../texts.ts';
+import { LastUsed } from './last-used.tsx';
+import { Life } from './life.tsx';
+import { OnNode } from './object-on-node.tsx';
+
+const EVERY_MS = 30_000;
+
+interface ObjectProps {
+  readonly kind: string;
+  readonly id: string;
+  readonly query: URLSearchParams;
+}
+
+/** One object on all nodes, and its life on the node that is chosen. */
+export function ObjectView({ kind, id, query }: ObjectProps) {
+  const after = query.get('after');
+  const asked = new URLSearchParams({ kind, id, ...(after !== null && { after }) });
+  const answered = useAnswer<DashboardObject>(`/api/object?${asked}`, EVERY_MS);
+  const chosen = query.get('node');
+  if (answered.kind === 'refused' && answered.status === 404)
+    return (
+      <>
+        <h1>
+          {kind} {id}
+        </h1>
+        {chosen === null ? (
+          <p role="alert">Nobody told of it, in what was read.</p>
+        ) : (
+          <InOneNode kind={kind} id={id} node={chosen} query={query} />
+        )}
+      </>
+    );
+  return (
+    <Shown answered={answered}>
+      {(told) => {
+        const [only, ...others] = told.told;
+        const node = chosen ?? (others.length === 0 ? (only ?? null) : null);
+        return (
+          <>
+            <h1>
+              {told.kind} {told.names[0] ?? told.id}
+            </h1>
+            <Facts told={told} />
+            {node === null ? (
+              <Choice told={told} />
+            ) : (
+              <InOneNode kind={kind} id={id} node={node} query={query} />
+            )}
+            {told.kind === 'image' ? <Holders told={told} query={query} /> : null}
+            <Went told={told} />
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
+
+function InOneNode({ kind, id, node, query }: ObjectProps & { readonly node: string }) {
+  return (
+    <>
+      <OnNode key={`on ${node}`} kind={kind} id={id} node={node} />
+      <Life key={`life ${node}`} kind={kind} id={id} node={node} query={query} />
+    </>
+  );
+}
+
+function Facts({ told }: { readonly told: DashboardObject }) {
+  const { kind, id, names, holders, went } = told;
+  const [last] = went.last;
+  return (
+    <>
+      <dl class="facts">
+        {kind === 'image' ? (
+          <Fact
+            name="Is on"
+            more={`${countText(holders.used)} use it${holders.pinned === 0 ? '' : `, ${countText(holders.pinned)} have it pinned`}`}
+          >
+            {countText(holders.nodes)} {holders.nodes === 1 ? 'node' : 'nodes'}
+          </Fact>
+        ) : null}
+        <Fact name="Went" more={kind === 'image' ? `${countText(went.back)} times it came back` : undefined}>
+          {countText(went.times)} {went.times === 1 ? 'time' : 'times'}
+        </Fact>
+        {last === undefined ? null : (
+          <Fact name="Went last" more={`from ${last.node}: ${last.because} (${last.rule})`}>
+            <Time ms={last.atMs} />
+          </Fact>
+        )}
+      </dl>
+      <p class="quiet">
+        {names.length > 1 ? <>Also called {names.slice(1).join(', ')}. </> : null}
+        Its id is <code>{id}</code>. {sinceText(told)}
+      </p>
+    </>
+  );
+}
+
+const sinceText = ({ knownSinceMs }: DashboardObject) =>
+  knownSinceMs === null ? (
+    'What went is not read yet.'
+  ) : (
+    <>
+      What went is known since <Time ms={knownSinceMs} />.
+    </>
+  );
+
+/** Several nodes tell of it. */
+const Choice = ({ told: { kind, id, told } }: { readonly told: DashboardObject }) => (
+  <section aria-labelledby="choice">
+    <h2 id="choice">Its life</h2>
+    <p>Choose a node: the event log is read for one at a time.</p>
+    <ul class="choices">
+      {told.map((node) => (
+        <li key={node}>
+          <a href={objectAddress(kind, id, node)}>{node}</a>
+        </li>
+      ))}
+    </ul>
+  </section>
+);
+
+function Holders({ told, query }: { readonly told: DashboardObject; readonly query: URLSearchParams }) {
+  const { kind, id, holders } = told;
+  const here = objectAddress(kind, id);
+  return (
+    <section aria-labelledby="holders">
+      <h2 id="holders">Where it is now</h2>
+      {holders.page.length === 0 ? (
+        <p class="quiet">No node lists it in its newest inventory.</p>
+      ) : (
+        <div class="table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Node</th>
+                <th scope="col" class="number">
+                  Size as listed
+                </th>
+                <th scope="col" class="number">
+                  Used by
+                </th>
+                <th scope="col">Used last</th>
+                <th scope="col">Pinned</th>
+                <th scope="col">Told</th>
+              </tr>
+            </thead>
+            <tbody>
+              {holders.page.map(({ node, sizeBytes, users, lastUsedMs, pinned, atMs }) => (
+                <tr key={node}>
+                  <th scope="row">
+                    <a href={objectAddress(kind, id, node)}>{node}</a>
+                  </th>
+                  <td class="number">{sizeText(BigInt(sizeBytes))}</td>
+                  <td class="number">{countText(users)}</td>
+                  <td>
+                    <LastUsed users={users} lastUsedMs={lastUsedMs} />
+                  </td>
+                  <td>{pinned ? 'yes' : 'no'}</td>
+                  <td>
+                    <Time ms={atMs} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <p class="pages">
+        {query.get('after') === null ? null : (
+          <a href={addressWith(here, query, { after: null })}>From the first</a>
+        )}
+        {holders.after === null ? null : (
+          <a href={addressWith(here, query, { after: holders.after })}>Next</a>
+        )}
+      </p>
+    </section>
+  );
+}
+
+function Went({ told: { went, kind, id } }: { readonly told: DashboardObject }) {
+  if (went.last.length === 0) return null;
+  return (
+    <section aria-labelledby="went">
+      <h2 id="went">When it went</h2>
+      <div class="table">
+        <table>
+          {went.last.length < went.times ? (
+            <caption>
+              The last {went.last.length} of {countText(went.times)} times
+            </caption>
+          ) : null}
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Node</th>
+              <th scope="col">Why</th>
+              <th scope="col" class="number">
+                Freed
+              </th>
+              <th scope="col">Came back</th>
+            </tr>
+          </thead>
+          <tbody>
+            {went.last.map(({ node, atMs, rule, because, freedBytes, isBack }) => (
+              <tr key={`${node} ${atMs}`}>
+                <td>
+                  <Time ms={atMs} />
+                </td>
+                <td>
+                  <a href={objectAddress(kind, id, node)}>{node}</a> (
+                  <a href={addressOfKey(node)}>the node</a>)
+                </td>
+                <td>
+                  {because} ({rule})
+                </td>
+                <td class="number">{freedBytes === null ? 'not measured' : sizeText(BigInt(freedBytes))}</td>
+                <td>{isBack ? 'yes' : 'no'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
