@@ -104,7 +104,8 @@ async function playActs(acts: Acts): Promise<Held | null> {
   const { context, directory, logPath, view, out } = acts;
   const settings = { ...EventLogSettings.parse({ logPath }), httpAddress: null };
   const logger = quiet(context.logger);
-  await using process = await openService('demo', settings, { kind: 'off' }, { logger });
+  const surrounding = { logger, environment: {} };
+  await using process = await openService('demo', settings, { kind: 'off' }, surrounding);
   const cluster = clusterPolicy();
   await apply(process.log, [...acts.written.map(toPolicyRecord), toClusterPolicyRecord(cluster)]);
   const policies = process.followPolicies(null);

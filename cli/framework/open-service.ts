@@ -5,12 +5,15 @@ import type { Address } from '../../packages/process/options/options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
+import type { TracingChoice } from '../../packages/tracing/port.ts';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { type EventLogChoice, readEventLogSettings } from '../options/event-log-options.ts';
+import { readTracing } from '../options/tracing-options.ts';
 import type { VerbContext } from './verb.ts';
 
 export interface ServiceOptions extends EventLogChoice {
   readonly httpAddress: Address | null;
+  readonly otlpEndpoint?: string | undefined;
 }
 
 /** Opens what every service verb runs in; `service` names it in metrics and to the brokers. */
@@ -18,21 +21,36 @@ export const openService = (
   service: string,
   options: ServiceOptions,
   trust: TrustChoice,
-  { logger }: Pick<VerbContext, 'logger'>,
+  { logger, environment }: Surrounding,
 ): Promise<ServiceProcess> =>
   openServiceOn({
     service,
     trust,
     eventLog: readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile }),
     httpAddress: options.httpAddress,
+    tracing: tracingOf(options, { logger, environment }),
     logger,
   });
+
+type Surrounding = Pick<VerbContext, 'logger' | 'environment'>;
+
+/** Where traces go, `null` where nobody asked for any; warns of what cannot be done. */
+export function tracingOf(
+  { otlpEndpoint }: Pick<ServiceOptions, 'otlpEndpoint'>,
+  { logger, environment }: Surrounding,
+): TracingChoice | null {
+  const { tracing, warnings } = readTracing(otlpEndpoint, environment);
+  for (const warning of warnings) logger.warn(warning);
+  return tracing;
+}
 
 export interface ServiceNeeds {
   readonly service: string;
   readonly eventLog: EventLogOptions;
   readonly trust: TrustChoice;
   readonly httpAddress: Address | null;
+  /** Nobody traces when not given. */
+  readonly tracing?: TracingChoice | null;
   readonly logger: Logger;
 }
 

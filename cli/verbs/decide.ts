@@ -6,6 +6,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb, type VerbTexts } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { tracingOptions } from '../options/tracing-options.ts';
 import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.ts';
 
 interface DeciderVerb extends VerbTexts {
@@ -20,7 +21,12 @@ interface DeciderVerb extends VerbTexts {
 export const deciderVerb = ({ service, deciders, httpPort, ...texts }: DeciderVerb) =>
   defineVerb({
     ...texts,
-    options: z.object({ ...httpOptions(httpPort), ...deciderTrustOptions, ...eventLogOptions('kafka') }),
+    options: z.object({
+      ...httpOptions(httpPort),
+      ...tracingOptions,
+      ...deciderTrustOptions,
+      ...eventLogOptions('kafka'),
+    }),
     run: async (options, context) => {
       const trust = await readDeciderTrust(options, context.signal);
       await using process = await openService(service, options, trust, context);

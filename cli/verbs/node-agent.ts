@@ -7,6 +7,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { tracingOptions } from '../options/tracing-options.ts';
 import { keptGenerations, readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
@@ -19,6 +20,7 @@ export const verb = defineVerb({
     ...containerdOptions,
     ...kubeletOptions,
     ...httpOptions(9642),
+    ...tracingOptions,
     ...signingOptions,
     ...eventLogOptions('kafka'),
   }),

@@ -12,6 +12,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { tracingOptions } from '../options/tracing-options.ts';
 import { keptGenerations, readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
@@ -25,6 +26,7 @@ export const verb = defineVerb({
     ...executorOptions,
     ...kubeletOptions,
     ...httpOptions(9643),
+    ...tracingOptions,
     ...signingOptions,
     ...eventLogOptions('kafka'),
   }),

@@ -4,12 +4,13 @@ import { FilePath, Switch, withMeta } from '../../packages/process/options/optio
 import { toExecutorOptions, wholeNodeOptions } from '../../services/node/node-options.ts';
 import { NODE_SHUTDOWN_LIMIT_MS } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';
-import { openServiceOn } from '../framework/open-service.ts';
+import { openServiceOn, tracingOf } from '../framework/open-service.ts';
 import { quieter } from '../framework/quieter.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
+import { tracingOptions } from '../options/tracing-options.ts';
 import { runPipeline } from '../run/run-pipeline.ts';
 import { policiesOf } from '../run/run-policies.ts';
 
@@ -41,11 +42,13 @@ export const verb = defineVerb({
     }),
     ...wholeNodeOptions,
     ...httpOptions(9647),
+    ...tracingOptions,
     logPath,
     logMaxSize,
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
-  run: async ({ policy: policyFiles = [], json, httpAddress, ...options }, { logger, print, signal }) => {
+  run: async ({ policy: policyFiles = [], json, httpAddress, ...options }, context) => {
+    const { logger, print, signal } = context;
     const path = options.logPath ?? join(options.stateDirectory, 'event-log.db');
     const written = policiesOf(policyFiles, { logger, consequence: 'nothing was started' });
     using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor']);
@@ -59,6 +62,7 @@ export const verb = defineVerb({
       },
       trust: { kind: 'off' },
       httpAddress,
+      tracing: tracingOf(options, context),
       logger: quieter(logger),
     });
     const executor = toExecutorOptions(options);

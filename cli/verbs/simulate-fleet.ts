@@ -18,6 +18,7 @@ import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { loadPolicyFiles, PolicyPaths, requireValid } from '../options/policy-files.ts';
+import { tracingOptions } from '../options/tracing-options.ts';
 import { readTrust, trustOptions } from '../options/trust-options.ts';
 
 /** A reclaim has five rounds. */
@@ -85,13 +86,17 @@ export const verb = defineVerb({
     slowRemovalPercent: share('3', 'Removals that take the runtime 5 s to 40 s.'),
     usedMeanwhilePercent: share('5', 'Commands for images of which a pod begins to use one meanwhile.'),
     ...httpOptions(9648),
+    ...tracingOptions,
     ...trustOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async (options, context) => {
     const { cluster, nodes, seed, rate, duration: durationMs } = options;
-    const { logger, signal, print } = context;
-    const quiet = { logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger };
+    const { logger, signal, print, environment } = context;
+    const quiet = {
+      environment,
+      logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger,
+    };
     const written = requireValid(loadPolicyFiles(options.policy ?? []), logger, 'nothing was started');
     await using process = await openService(
       'simulate-fleet',

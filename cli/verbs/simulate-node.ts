@@ -11,6 +11,7 @@ import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
+import { tracingOptions } from '../options/tracing-options.ts';
 import { readNodeTrust, signingOptions } from '../options/trust-options.ts';
 
 const START_PERCENT = 70;
@@ -31,6 +32,7 @@ export const verb = defineVerb({
       description: 'How long between two steps of its life.',
     }),
     ...httpOptions(9641),
+    ...tracingOptions,
     ...signingOptions,
     ...eventLogOptions('kafka'),
   }),

@@ -34,6 +34,7 @@ import {
   type OnOvertaken,
   type OnRejection,
 } from './decide.ts';
+import { recordMessage } from './message-spans.ts';
 import { topicIdOf } from './parse/event-schemas.ts';
 import { type ParseRecord, parseBelieved } from './parse/parse-believed.ts';
 import { sortSlice } from './parse/sort-slice.ts';
@@ -209,10 +210,13 @@ class SliceConsumer {
 
   async #handle(record: LogRecord, read: LookAhead): Promise<Handled> {
     const topic = topicIdOf(record.topic);
-    const { monotonicNow } = this.#settings;
+    const { monotonicNow, publisher, group, now } = this.#settings;
     const beginMs = monotonicNow();
     const handled = await whileMarked(this.#marks, record, () => decide(topic, read(record), this.#settings));
-    this.#counts.handled(topic, monotonicNow() - beginMs);
+    const tookMs = monotonicNow() - beginMs;
+    this.#counts.handled(topic, tookMs);
+    const { tracer } = publisher;
+    if (tracer !== null) recordMessage(handled, tookMs, { tracer, group, now });
     this.#counts.read(topic, record.timestampMs);
     return handled;
   }

@@ -32,6 +32,16 @@ export interface Handled {
   readonly failure: FailedMessage | null;
   /** Passed over for a newer message. */
   readonly isOvertaken: boolean;
+  /** What a handler was given and what it gave, for who traces; missing where none was asked. */
+  readonly work?: HandledWork;
+}
+
+export interface HandledWork {
+  readonly event: FleetEvent;
+  /** Of all that follows from it. */
+  readonly trace: TraceContext;
+  /** None where the handler failed. */
+  readonly outputs: Outputs;
 }
 
 export interface Handling {
@@ -76,7 +86,12 @@ async function handleParsed<Id extends TopicId>(
   const signedBy = parsed.signedBy ?? null;
   const { event } = parsed;
   const input = { event, ...inputOf(record), signedBy, trace };
-  return settled(record, await tryAgain(async () => told(event, await handler(input), read)));
+  let outputs: Outputs = [];
+  const tried = await tryAgain(async () => {
+    outputs = await handler(input);
+    return told(event, outputs, read);
+  });
+  return { ...settled(record, tried), work: { event, trace, outputs: tried.ok ? outputs : [] } };
 }
 
 async function handleOvertaken({ head, overtakenBy }: Overtaken, read: Read): Promise<Handled> {

@@ -5,6 +5,7 @@ import type { Output } from '../decision/handler.ts';
 import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { newTrace, type TraceContext, type TraceIds } from '../process/trace.ts';
+import type { Tracer } from '../process/tracer.ts';
 import type { Signer } from '../trust/signer.ts';
 import { HEADS } from './parse/parse-head.ts';
 
@@ -14,6 +15,8 @@ export type Stages = readonly (readonly OutgoingRecord[])[];
 /** Publishes events in their envelopes. One per process. */
 export interface Publisher {
   readonly ids: TraceIds;
+  /** `null` where nobody traces. */
+  readonly tracer: Tracer | null;
   /** The envelopes alone. */
   records(outputs: readonly Output[], trace: TraceContext): readonly OutgoingRecord[];
   /** Resolves when every event is acknowledged. Without a trace it begins one. */
@@ -29,15 +32,24 @@ export interface PublisherSettings {
   readonly now: () => number;
   readonly ids: TraceIds;
   readonly signer: Signer;
+  /** Nobody traces when not given. */
+  readonly tracer?: Tracer | null;
 }
 
-export function createPublisher({ log, source, now, ids, signer }: PublisherSettings): Publisher {
+export function createPublisher(settings: PublisherSettings): Publisher {
+  const { log, source, now, ids, signer, tracer = null } = settings;
   const records = (outputs: readonly Output[], trace: TraceContext) =>
     outputs.map((output) => signer.sign(output.topic, toRecord(output, { source, nowMs: now(), trace })));
   const send = async (envelopes: readonly OutgoingRecord[]): Promise<void> => {
     if (envelopes.length > 0) await log.publish(envelopes);
   };
-  return { ids, records, send, publish: (outputs, trace = newTrace(ids)) => send(records(outputs, trace)) };
+  return {
+    ids,
+    tracer,
+    records,
+    send,
+    publish: (outputs, trace = newTrace(ids)) => send(records(outputs, trace)),
+  };
 }
 
 /** `/fleetgc/<service>`, the source of what a decision service publishes. */

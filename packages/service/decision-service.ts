@@ -14,6 +14,7 @@ import type { Handlers, OnEvent, OnOvertaken } from '../pipeline/decide.ts';
 import { createPublisher, type Publisher, serviceSource } from '../pipeline/publisher.ts';
 import type { Metrics } from '../process/metrics.ts';
 import type { TraceIds } from '../process/trace.ts';
+import type { Tracer } from '../process/tracer.ts';
 import type { Signer } from '../trust/signer.ts';
 import type { Trust } from '../trust/trust.ts';
 import { DecisionChain, type HeadSources } from './decision-chain.ts';
@@ -26,6 +27,8 @@ export interface DecisionServiceDeps<Kind extends SubjectKind> {
   readonly policies: () => PolicySetOf<Kind>;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Nobody traces when not given. */
+  readonly tracer?: Tracer | null;
   readonly ids: TraceIds;
   readonly trust: Trust;
   readonly signer: Signer;
@@ -56,10 +59,21 @@ interface DecisionService<Kind extends SubjectKind> {
  */
 export async function startDecisionService<Kind extends SubjectKind>(
   { name, group, handlers, decider, onEvent }: DecisionService<Kind>,
-  { log, policies, ids, trust, signer, heads, now, monotonicNow, ...process }: DecisionServiceDeps<Kind>,
+  {
+    log,
+    policies,
+    ids,
+    trust,
+    signer,
+    heads,
+    tracer,
+    now,
+    monotonicNow,
+    ...process
+  }: DecisionServiceDeps<Kind>,
 ): Promise<Consumer> {
   const logger = process.logger.child({ consumer: name });
-  const writing = { log, source: serviceSource(name), now, ids, signer };
+  const writing = { log, source: serviceSource(name), now, ids, signer, ...(tracer && { tracer }) };
   const publisher = createPublisher(writing);
   const sets = createPolicySetFacts(policies, publisher);
   const chain = heads && new DecisionChain({ log, publisher, decider: decider.name, heads, logger, now });

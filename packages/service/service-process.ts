@@ -6,6 +6,9 @@ import { type Check, type HttpServer, serveHttp } from '../process/http.ts';
 import { addProcessMetrics, type Build, createMetrics, type Metrics } from '../process/metrics.ts';
 import type { Address } from '../process/options/options.ts';
 import type { Sources } from '../process/system-sources.ts';
+import type { Tracer } from '../process/tracer.ts';
+import { openTracer } from '../tracing/open-tracer.ts';
+import type { OpenTracer, TracingChoice } from '../tracing/port.ts';
 import { startTrust, type TrustChoice } from '../trust/process-trust.ts';
 import type { RenewedKey } from '../trust/renewed-key.ts';
 import { type Signer, UNSIGNED } from '../trust/signer.ts';
@@ -19,6 +22,8 @@ interface ServiceProcessSettings {
   readonly trust: TrustChoice;
   /** `null`: no health and no metrics over HTTP. */
   readonly httpAddress: Address | null;
+  /** Nobody asked for traces when not given. */
+  readonly tracing?: TracingChoice | null;
   readonly logger: Logger;
   readonly sources: Sources;
 }
@@ -32,6 +37,8 @@ export interface ServiceProcess extends AsyncDisposable {
   /** What heads are made of; `null` where nothing is signed. */
   readonly heads: HeadSources | null;
   readonly metrics: Metrics;
+  /** `null` where nobody asked for traces. */
+  readonly tracer: Tracer | null;
   readonly logger: Logger;
   readonly sources: Sources;
   /** The address that is served, or `null`. */
@@ -44,11 +51,14 @@ export interface ServiceProcess extends AsyncDisposable {
 
 /** Serves health from the first moment, so that a process that waits for its log can say so. */
 export async function openServiceProcess(settings: ServiceProcessSettings): Promise<ServiceProcess> {
-  const { build, eventLog, trust: choice, httpAddress, logger, sources } = settings;
+  const { build, eventLog, trust: choice, httpAddress, logger } = settings;
   const metrics = createMetrics();
   addProcessMetrics(metrics, build);
   const checks: Check[] = [];
   await using opening = new AsyncDisposableStack();
+  const tracer = await tracerOf(settings, metrics);
+  if (tracer !== null) opening.use(tracer);
+  const sources = { ...settings.sources, ...(tracer && { traceIds: tracer.ids }) };
   const http = httpAddress && (await serveHttp({ address: httpAddress, metrics, checks: () => checks }));
   if (http) opening.use(http);
   checks.push({ name: 'event log', problem: () => 'it is being opened' });
@@ -78,6 +88,7 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
             wait: sources.wait,
           },
     metrics,
+    tracer,
     logger,
     sources,
     httpAddress: http?.address ?? null,
@@ -90,6 +101,25 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+async function tracerOf(
+  { tracing = null, build, eventLog, logger, sources }: ServiceProcessSettings,
+  metrics: Metrics,
+): Promise<OpenTracer | null> {
+  if (tracing === null) return null;
+  logger.info({ url: tracing.url }, 'traces are exported');
+  return await openTracer(tracing, {
+    ids: sources.traceIds,
+    resource: {
+      'service.name': `fleetgc-${build.service}`,
+      'service.version': build.version,
+      'service.instance.id': sources.newId(),
+    },
+    ofMessages: { 'messaging.system': eventLog.kind === 'kafka' ? 'kafka' : 'fleetgc' },
+    metrics,
+    logger,
+  });
 }
 
 /** Where no order counts that it signs, the process is of no use. Nodes and clusters go on, since nobody may ask who signed their facts. */

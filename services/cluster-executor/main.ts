@@ -5,13 +5,15 @@ import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
 import type { CrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import type { DeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
+import { sendSpan } from '../../packages/pipeline/message-spans.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import { type RetryBackoff, retried } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
-import { newTrace } from '../../packages/process/trace.ts';
+import { newTrace, nextHop } from '../../packages/process/trace.ts';
+import type { Tracer } from '../../packages/process/tracer.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../../schemas/events/cluster-command.ts';
 import { type ClusterIdentity, SUBJECTS } from '../../schemas/events/identity.ts';
@@ -77,7 +79,7 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
     policy: () => policyInForce(deps.policies, identity),
     objectionTo: (keyId) => distrust(trust, keyId, identity),
     recent,
-    publish: (events) => publish(publisher, events),
+    publish: (events) => publish(publisher, events, sources.now),
     save: (removed, trace) =>
       publisher.publish([clusterOutput('clusterRemoved', removed)], trace ?? undefined),
     sleep: sources.wait,
@@ -141,12 +143,35 @@ const journalOf = (
     signal,
   );
 
-const publish = async (publisher: Publisher, events: readonly Outgoing[]): Promise<void> =>
-  publisher.send(
+async function publish(
+  publisher: Publisher,
+  events: readonly Outgoing[],
+  now: Sources['now'],
+): Promise<void> {
+  const startMs = now();
+  await publisher.send(
     events.flatMap(({ event, trace }) =>
       publisher.records([clusterOutput('clusterResults', event)], trace ?? newTrace(publisher.ids)),
     ),
   );
+  if (publisher.tracer !== null) recordResults(publisher.tracer, events, { startMs, endMs: now() });
+}
+
+/** Of what became of commands: that it is on the log. */
+function recordResults(
+  tracer: Tracer,
+  events: readonly Outgoing[],
+  times: { readonly startMs: number; readonly endMs: number },
+): void {
+  for (const { event, trace } of events) {
+    if (trace === null || event.type !== 'fleetgc.cluster.command-result') continue;
+    const { outcome } = event.result;
+    const context = nextHop(trace, tracer.ids);
+    const span = sendSpan({ topic: 'clusterResults', event, context, parent: trace, ...times });
+    const attributes = { 'fleetgc.command.id': event.commandId, 'fleetgc.command.outcome': outcome };
+    tracer.record({ ...span, attributes: { ...span.attributes, ...attributes } });
+  }
+}
 
 /** While nobody can tell, nothing counts. */
 function distrust(trust: Trust, keyId: string | null, identity: ClusterIdentity): string | null {

@@ -76,9 +76,9 @@ export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone &
 const reportCluster = ({ process, cluster: { identity, server } }: ClusterRun): void =>
   process.logger.info({ ...identity, server }, 'this cluster');
 
-function publisherOf({ process: { log, signer, sources }, cluster }: ClusterRun): Publisher {
+function publisherOf({ process: { log, signer, tracer, sources }, cluster }: ClusterRun): Publisher {
   const source = clusterSource(cluster.identity.cluster);
-  return createPublisher({ log, source, now: sources.now, ids: sources.traceIds, signer });
+  return createPublisher({ log, source, now: sources.now, ids: sources.traceIds, signer, tracer });
 }
 
 function agentOf(

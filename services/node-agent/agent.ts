@@ -9,6 +9,7 @@ import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import type { Sleep } from '../../packages/process/backoff.ts';
 import { runTogether } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
+import type { Tracer } from '../../packages/process/tracer.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
 import type { Observe } from '../../schemas/events/observe.ts';
@@ -26,6 +27,7 @@ import { backoffReader, contentsOfScans, removedImagesReader } from './inventory
 import type { PodLogReader } from './inventory/read-pod-logs.ts';
 import type { KubeletSource } from './pods/pod-states.ts';
 import { watchPods } from './pods/pod-watch.ts';
+import { FactSpans } from './publishing/fact-spans.ts';
 import { Inventories, inventoryPublishing } from './publishing/inventories.ts';
 import { createPublishQueue, type PublishQueue } from './publishing/publish-queue.ts';
 import type { TaskSchedule } from './task-schedule.ts';
@@ -47,6 +49,8 @@ export interface NodeAgentDeps {
   readonly podSources: readonly KubeletSource[];
   readonly state: Pick<StateDirectory, 'open' | 'openReadOnly'>;
   readonly publisher: Pick<Publisher, 'publish'>;
+  /** Nobody traces when not given. */
+  readonly tracer?: Tracer | null;
   readonly clock: NodeClock;
   readonly sleep: Sleep;
   readonly schedule: TaskSchedule;
@@ -73,12 +77,14 @@ export class NodeAgent {
   readonly #history: ReturnType<typeof openHistory>;
   readonly #disks: ReturnType<typeof watchDisks>;
   readonly #inventories: Inventories;
+  readonly #spans: FactSpans | null;
 
   constructor(deps: NodeAgentDeps) {
     const { identity, nodeLabels, clock, logger } = deps;
     const startedAt = clock.now();
     const removed = removedImagesReader(deps.state, logger);
     this.#deps = deps;
+    this.#spans = deps.tracer ? new FactSpans(deps.tracer, clock) : null;
     this.#metrics = agentMetrics(deps.metrics);
     this.#queues = { inventory: this.#queueFor('inventory'), diskStats: this.#queueFor('disk-stats') };
     this.#events = agentEvents({ identity, nodeLabels, startedAt });
@@ -137,6 +143,7 @@ export class NodeAgent {
       runtime,
       historyUnreadable: this.#history.unreadable,
       queue: this.#queues.inventory,
+      spans: this.#spans,
       metrics,
       logger,
     });
@@ -166,7 +173,7 @@ export class NodeAgent {
         nowMs: clock.now().sinceBootMs,
       }),
     };
-    return observeHandler({
+    const handler = observeHandler({
       self: identity,
       clock,
       whyUnjustified: (order) => whyUnjustified(order, justification),
@@ -174,13 +181,17 @@ export class NodeAgent {
       metrics: this.#metrics,
       logger,
     });
+    return (input) => {
+      if (input.trace) this.#spans?.ordered(input.trace);
+      return handler(input);
+    };
   }
 
   async #sample(): Promise<void> {
     const facts = await this.#disks.sample();
     if (facts) {
-      const output = nodeOutput('diskStats', this.#events.diskStats(facts));
-      this.#queues.diskStats.put({ output });
+      const event = this.#events.diskStats(facts);
+      this.#queues.diskStats.put({ output: nodeOutput('diskStats', event), ...this.#spans?.sample(event) });
     }
   }
 

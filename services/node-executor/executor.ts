@@ -23,6 +23,7 @@ import { type Journal, openJournal } from './journal/journal.ts';
 import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
 import type { NodeFiles } from './node-files.ts';
 import type { RemovalParts } from './removal/object-work.ts';
+import { CommandSpans } from './results/command-spans.ts';
 import { createLateRemovals, type LateRemovals, openRemovedImages } from './results/late-removals.ts';
 import { publishResults } from './results/publish-results.ts';
 import { openBackoff } from './results/removal-backoff.ts';
@@ -85,14 +86,19 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
   const backoff = openBackoff(node.state, logger);
   const removedImages = openRemovedImages(node.state, logger);
   const lateRemovals = createLateRemovals({ ...node, journal, backoff, removedImages, sleep, logger });
-  const worker = workerParts(deps, { ...receiver, backoff, removedImages, lateRemovals }, lateRemovals.seen);
+  const spans = publisher.tracer && new CommandSpans(publisher.tracer, clock);
+  const recorder = { ...receiver, backoff, removedImages, lateRemovals, spans };
+  const worker = workerParts(deps, recorder, lateRemovals.seen);
   return {
     commands: receiveCommands(receiver),
     onRejection: refuseRejected(receiver),
     run: async (signal) => {
       const stop = new AbortController();
       void lateRemovals.watch(stop.signal);
-      const publishing = publishResults({ journal, publisher, sleep, random, logger }, stop.signal);
+      const publishing = publishResults(
+        { journal, publisher, sleep, random, logger, now: () => clock.now().wallTimeMs },
+        stop.signal,
+      );
       try {
         // Seen once, it is missed after a restart also where nothing was removed meanwhile.
         await deps.files.localRules();

@@ -21,7 +21,7 @@ export async function runWorker(parts: RemovalParts, signal: AbortSignal): Promi
       continue;
     }
     try {
-      await carryOut(entry, parts, signal);
+      await carryOut(parts.recorder.spans?.begin(entry) ?? entry, parts, signal);
     } catch (thrown) {
       await abandon(entry.command.id, thrown, parts);
     }

@@ -120,9 +120,9 @@ interface NodeParts {
 }
 
 function nodeParts(process: ServiceProcess, node: ManagedNode, resources: DisposableStack): NodeParts {
-  const { log, signer, sources } = process;
+  const { log, signer, tracer, sources } = process;
   const { now, traceIds: ids } = sources;
-  const publisher = createPublisher({ log, source: nodeSource(node.identity), now, ids, signer });
+  const publisher = createPublisher({ log, source: nodeSource(node.identity), now, ids, signer, tracer });
   return { process, node, publisher, resources };
 }
 
@@ -152,7 +152,7 @@ function agentDeps(
   policies: Pick<PolicySource, 'current'>,
 ): NodeAgentDeps {
   const { identity, nodeLabels, state, clock, pods, podSources } = node;
-  const { sources, logger, metrics } = process;
+  const { sources, logger, metrics, tracer } = process;
   const containerd = containerdOf(node, resources);
   const runtime = withOtherUses(resources.use(connectReader(node.runtimeEndpoint)), containerd, sources);
   return {
@@ -167,6 +167,7 @@ function agentDeps(
     podSources,
     state,
     publisher,
+    tracer,
     clock,
     sleep: sources.wait,
     schedule: byTheClock(sources.wait),

@@ -11,6 +11,7 @@ export function acknowledgingPublisher(
   const outputOf = new WeakMap<OutgoingRecord, Output>();
   return {
     ids: publisher.ids,
+    tracer: publisher.tracer,
     records: (outputs, trace) =>
       outputs.flatMap((output) => {
         const records = publisher.records([output], trace);

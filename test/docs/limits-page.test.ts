@@ -66,6 +66,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     'packages/decision/conclusion.ts MOST_BYTES',
     'packages/event-log/kafka/protocol/protocol-reader.ts MOST_VARINT_BYTES',
     'packages/process/trace.ts MAX_TRACESTATE_LENGTH',
+    'packages/process/trace.ts MAX_TRACEPARENT_LENGTH',
     'packages/kube-api/server-clock.ts DATE_RESOLUTION_MS',
   ],
   'a pattern, not a limit': ['schemas/policy/quantity.ts NUMBER_OF_PERCENT'],

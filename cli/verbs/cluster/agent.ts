@@ -9,6 +9,7 @@ import { openService } from '../../framework/open-service.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { httpOptions } from '../../options/common-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
+import { tracingOptions } from '../../options/tracing-options.ts';
 import { clusterTrustOptions, readClusterTrust } from '../../options/trust-options.ts';
 
 export const verb = defineVerb({
@@ -25,6 +26,7 @@ export const verb = defineVerb({
     ...clusterOptions,
     ...turnOptions,
     ...httpOptions(9654),
+    ...tracingOptions,
     ...clusterTrustOptions,
     ...eventLogOptions('kafka'),
   }),

@@ -14,6 +14,7 @@ import { openService } from '../../framework/open-service.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { httpOptions } from '../../options/common-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
+import { tracingOptions } from '../../options/tracing-options.ts';
 import { clusterTrustOptions, keptGenerations, readClusterTrust } from '../../options/trust-options.ts';
 
 export const verb = defineVerb({
@@ -32,6 +33,7 @@ export const verb = defineVerb({
     ...clusterExecutorOptions,
     ...removingOptions,
     ...httpOptions(9655),
+    ...tracingOptions,
     ...clusterTrustOptions,
     ...eventLogOptions('kafka'),
   }),

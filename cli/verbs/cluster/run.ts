@@ -5,12 +5,13 @@ import { systemSources } from '../../../packages/process/system-sources.ts';
 import { clusterOptions, removingOptions } from '../../../services/cluster/cluster-options.ts';
 import { STATE_DIRECTORY } from '../../../services/cluster/executor-state.ts';
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
-import { openServiceOn } from '../../framework/open-service.ts';
+import { openServiceOn, tracingOf } from '../../framework/open-service.ts';
 import { quieter } from '../../framework/quieter.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { httpOptions } from '../../options/common-options.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadClusterPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
+import { tracingOptions } from '../../options/tracing-options.ts';
 import { runClusterPipeline } from '../../run/cluster/run-cluster-pipeline.ts';
 
 const { logMaxSize } = eventLogOptions('embedded');
@@ -36,6 +37,7 @@ export const verb = defineVerb({
       description: 'Print decisions and results themselves, one JSON document a line.',
     }),
     ...httpOptions(9651),
+    ...tracingOptions,
     logPath: withMeta(FilePath.optional(), {
       description: `File of the embedded log; cluster-NAME.db in ${STATE_DIRECTORY} when not given.`,
     }),
@@ -57,6 +59,7 @@ export const verb = defineVerb({
       },
       trust: { kind: 'off' },
       httpAddress,
+      tracing: tracingOf(options, context),
       logger: quieter(logger),
     });
     const told = { logPath, json, print, removing: options };

@@ -10,6 +10,7 @@ import type { AgentMetrics } from '../agent-metrics.ts';
 import type { AgentEvents } from '../inventory/inventory.ts';
 import { type CompleteScan, diedSince, fingerprintOf, type NodeScan } from '../inventory/node-scan.ts';
 import type { BackoffEntries, ContentsOfScan } from '../inventory/objects-from-scan.ts';
+import type { FactSpans } from './fact-spans.ts';
 import {
   begin,
   due,
@@ -134,6 +135,8 @@ interface InventoryPublishingParts {
   readonly historyUnreadable: string | null;
   readonly contentsOf: ContentsOfScan;
   readonly queue: Pick<PublishQueue, 'put'>;
+  /** Nobody traces when not given. */
+  readonly spans?: Pick<FactSpans, 'answer'> | null;
   readonly metrics: Pick<AgentMetrics, 'inventories'>;
   readonly logger: Logger;
 }
@@ -144,7 +147,7 @@ const UNKNOWN_RUNTIME: Pick<RuntimeVersion, 'name' | 'version'> = { name: 'unkno
 export function inventoryPublishing(
   parts: InventoryPublishingParts,
 ): (scan: NodeScan, work: Work) => Promise<Inventory['status']> {
-  const { events, backoff, contentsOf, queue, metrics, logger } = parts;
+  const { events, backoff, contentsOf, queue, spans = null, metrics, logger } = parts;
   const versionOf = cachedVersion(parts.runtime);
   let historyUnreadable = parts.historyUnreadable;
   return async (scan, work) => {
@@ -165,11 +168,13 @@ export function inventoryPublishing(
         'inventory incomplete: nothing is removed on it',
       );
     const reported = historyUnreadable;
+    const traced = order?.trace && (spans?.answer(event, order.trace) ?? { trace: order.trace });
     queue.put({
       output: nodeOutput('inventory', event),
-      ...(order?.trace && { trace: order.trace }),
+      ...traced,
       onPublished: () => {
         if (reported !== null) historyUnreadable = null;
+        if (traced && 'onPublished' in traced) traced.onPublished();
       },
     });
     return status;

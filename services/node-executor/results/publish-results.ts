@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import { sendSpan } from '../../../packages/pipeline/message-spans.ts';
 import type { Publisher } from '../../../packages/pipeline/publisher.ts';
 import { backoffMs, type Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import { newTrace } from '../../../packages/process/trace.ts';
+import { newTrace, nextHop, type TraceContext } from '../../../packages/process/trace.ts';
 import type { Journal } from '../journal/journal.ts';
 import { published, type Unpublished } from '../journal/journal-state.ts';
 
@@ -17,6 +17,8 @@ interface ResultPublishing {
   readonly sleep: Sleep;
   readonly random: () => number;
   readonly logger: Logger;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
 }
 
 /**
@@ -43,10 +45,10 @@ export async function publishResults(parts: ResultPublishing, signal: AbortSigna
 
 /** Returns why it failed, or `null`. */
 async function publishNext(parts: ResultPublishing, most = MAX_BATCH): Promise<string | null> {
-  const { journal, publisher } = parts;
+  const { journal } = parts;
   const batch = journal.state().unpublished.slice(0, most);
   try {
-    await publisher.send(batch.flatMap((event) => recordsOf(event, publisher)));
+    await sendTraced(batch, parts);
   } catch (thrown) {
     const error = toFleetGcError(thrown);
     if (error.code !== 'LOG_RECORD_TOO_LARGE') return error.message;
@@ -60,5 +62,27 @@ async function publishNext(parts: ResultPublishing, most = MAX_BATCH): Promise<s
   return null;
 }
 
-const recordsOf = ({ output, trace }: Unpublished, { records, ids }: Publisher): readonly OutgoingRecord[] =>
-  records([output], trace ?? newTrace(ids));
+async function sendTraced(
+  batch: readonly Unpublished[],
+  { publisher, now }: Pick<ResultPublishing, 'publisher' | 'now'>,
+): Promise<void> {
+  const { tracer } = publisher;
+  const startMs = now();
+  const sent = batch.map((event) => ({ ...event, context: contextOf(event, publisher) }));
+  await publisher.send(sent.flatMap(({ output, context }) => publisher.records([output], context)));
+  if (tracer === null) return;
+  const endMs = now();
+  for (const { output, context, trace } of sent) {
+    if (!isSpanned(output)) continue;
+    const { event } = output;
+    tracer.record(sendSpan({ topic: 'results', event, context, parent: trace, startMs, endMs }));
+  }
+}
+
+const contextOf = ({ output, trace }: Unpublished, { ids, tracer }: Publisher): TraceContext => {
+  if (trace === null) return newTrace(ids);
+  return tracer !== null && isSpanned(output) ? nextHop(trace, ids) : trace;
+};
+
+/** A span tells of each object how it went; of what became of the command and its reclaim, that it is on the log. */
+const isSpanned = ({ event }: Unpublished['output']): boolean => event.type !== 'fleetgc.node.object-result';

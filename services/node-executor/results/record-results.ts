@@ -19,6 +19,7 @@ import {
 } from '../journal/journal-state.ts';
 import { withRemoval } from '../local/removal-rate.ts';
 import type { ExecutorMetrics } from '../metrics.ts';
+import type { CommandSpans } from './command-spans.ts';
 import type { LateRemovals, RemovedImages } from './late-removals.ts';
 import { type Pass, passProblems, withPass } from './pass-problems.ts';
 import type { AfterCommand } from './reclaim.ts';
@@ -44,6 +45,8 @@ export interface Recorder {
   readonly clock: NodeClock;
   readonly logger: Logger;
   readonly metrics: ExecutorMetrics;
+  /** Nobody traces when not given. */
+  readonly spans?: CommandSpans | null;
 }
 
 const reporter = ({ identity, journal, clock }: Recorder): Reporter => ({
@@ -78,6 +81,7 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
     ),
   );
   countItem(recorder.metrics, command, end);
+  if (actedAt !== null) recorder.spans?.objectEnded(item, outcome, actedAt);
   recorder.logger.info(
     { commandId: command.id, kind: item.kind, id: item.id, ...(name && { name }), ...outcome },
     'object done',
@@ -158,6 +162,7 @@ export function recordDone(
       outputs.map((output) => ({ trace, output })),
     ),
   );
+  recorder.spans?.commandEnded(command.id, result.result);
   recorder.metrics.commands.add({ outcome: 'done' });
   countUnrelieved(recorder.metrics, next);
   recorder.logger.info({ commandId: command.id, kind: command.kind, ...result.result }, 'command done');
@@ -186,8 +191,8 @@ export function recordRefused(
   refusal: Refusal<CommandRefusal>,
   next: AfterCommand | undefined,
 ): void {
-  const result = resultOutput(commandRefused(reporter(recorder), command, refusal));
-  const outputs = [result, ...(next ? [resultOutput(next)] : [])];
+  const result = commandRefused(reporter(recorder), command, refusal);
+  const outputs = [resultOutput(result), ...(next ? [resultOutput(next)] : [])];
   recorder.journal.update((state) =>
     finished(
       state,
@@ -195,6 +200,7 @@ export function recordRefused(
       outputs.map((output) => ({ trace, output })),
     ),
   );
+  recorder.spans?.commandEnded(command.id, result.result);
   recorder.metrics.commands.add({ outcome: refusal.reason });
   countUnrelieved(recorder.metrics, next);
   recorder.logger.warn({ commandId: command.id, ...refusal }, 'command refused');

@@ -78,6 +78,7 @@ async function managedNode() {
     ),
     publisher: {
       ids: countedIds(),
+      tracer: null,
       records: (outputs) => {
         published.push(...outputs.map(({ event }) => event));
         return [];

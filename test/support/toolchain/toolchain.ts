@@ -1,5 +1,6 @@
 import { busyboxFile } from './busybox.ts';
 import { ensureChromium } from './chromium.ts';
+import { builtCollector } from './collector.ts';
 import { ensureCompose } from './compose.ts';
 import { ensureDocker } from './docker.ts';
 import { ensureApiServerImage } from './images/api-server-image.ts';
@@ -26,9 +27,10 @@ const PREPARE = {
   kubectl: ensureKubectl,
   'kube-controller-manager': () => builtKubernetesProgram('kube-controller-manager'),
   'request-cleaner': builtRequestCleaner,
+  collector: builtCollector,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, kube-controller-manager and its cleaner of certificate requests. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, kube-controller-manager and its cleaner of certificate requests, OpenTelemetry's collector. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -52,6 +54,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'kubectl',
   'kube-controller-manager',
   'request-cleaner',
+  'collector',
 ];
 
 export const ALL_NEEDS: readonly Need[] = [...new Set([...CORE_NEEDS, ...WORLD_NEEDS])];
