@@ -60,7 +60,7 @@ export async function startCollector(): Promise<Collector> {
 
 /** The form in which its debug exporter writes. */
 function spansIn(said: string): readonly CollectedSpan[] {
-  return said.split(/^ResourceSpans #/m).flatMap((ofProcess) => {
+  return said.split(/ResourceSpans #/).flatMap((ofProcess) => {
     const service = /service\.name: Str\((.*)\)/.exec(ofProcess)?.[1] ?? '';
     return ofProcess
       .split(/^Span #/m)

@@ -22,10 +22,7 @@ describe('a traceparent of others', () => {
   });
 
   test('of a later version is read by what this one knows', () => {
-    const { traceparent } = nextHop(
-      { traceparent: `01-${TRACE}-b7ad6b7169203331-01-later` },
-      countedIds(),
-    );
+    const { traceparent } = nextHop({ traceparent: `01-${TRACE}-b7ad6b7169203331-01-later` }, countedIds());
     expect(traceparent).toBe(`00-${TRACE}-0000000000000001-01`);
   });
 
