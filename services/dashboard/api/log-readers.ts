@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import { Refused } from './refused.ts';
 
 /** Readings of the log at once for people who look; following it goes on beside them. */
@@ -20,8 +21,9 @@ export class LogReaders {
       return new Refused(503, 'too many ask for what has to be read from the event log: try again');
     return await this.#limit(async () => {
       const tooLate = AbortSignal.timeout(MOST_MS);
+      using either = new LinkedController(tooLate, this.#ending);
       try {
-        return await work(AbortSignal.any([tooLate, this.#ending]));
+        return await work(either.signal);
       } catch (error) {
         if (!tooLate.aborted) throw error;
         return new Refused(503, 'the event log does not answer in time: try again');
