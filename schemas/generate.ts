@@ -62,12 +62,14 @@ import {
   DashboardObjectLife,
   DashboardOwnerGraph,
 } from './reports/dashboard-clusters.ts';
+import { DashboardHistory } from './reports/dashboard-history.ts';
 import {
   DashboardHolders,
   DashboardImages,
   DashboardRepository,
   DashboardReturned,
 } from './reports/dashboard-images.ts';
+import { DashboardLetterShown, DashboardLetters } from './reports/dashboard-letters.ts';
 import { DashboardLife, DashboardListed, DashboardObject } from './reports/dashboard-object.ts';
 import { DashboardPlan } from './reports/dashboard-plan.ts';
 import { DashboardReport } from './reports/dashboard-report.ts';
@@ -141,6 +143,9 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'dashboard-owner-graph': DashboardOwnerGraph,
   'dashboard-fleet': DashboardFleet,
   'dashboard-freed': DashboardFreed,
+  'dashboard-history': DashboardHistory,
+  'dashboard-letter': DashboardLetterShown,
+  'dashboard-letters': DashboardLetters,
   'dashboard-holders': DashboardHolders,
   'dashboard-images': DashboardImages,
   'dashboard-life': DashboardLife,

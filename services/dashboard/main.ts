@@ -10,6 +10,7 @@ import { readPageFiles } from './api/page-files.ts';
 import { listen } from './api/serve.ts';
 import { keepFollowing } from './projection/keep-following.ts';
 import { Projection, type ProjectionSettings } from './projection/projection.ts';
+import { PeopleHistory } from './readers/history.ts';
 import { Readings } from './readings.ts';
 import type { Wording } from './wording.ts';
 
@@ -40,19 +41,28 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   const { address } = listening;
   const access = new Access({ ...accessSettings, address });
   const { now } = settings.projection.sources;
+  const history = new PeopleHistory({
+    ...settings.projection,
+    db: projection.store.db,
+    log: projection.source.from.log,
+    now: () => projection.progress().nowMs,
+  });
   await using desk =
     settings.acting &&
     new ActionDesk({
       port: settings.acting,
       nodes: () => projection.nodes().nodes,
-      onDone: () => projection.standing.readPolicies(signal),
+      onDone: async () => {
+        history.forget();
+        await projection.standing.readPolicies(signal);
+      },
       logger,
       now,
     });
   const { tokens } = accessSettings;
   const logReaders = new LogReaders(signal);
   using readings = new Readings(settings.wording, { now, logger });
-  const asked = { projection, news, logReaders, readings, desk };
+  const asked = { projection, news, logReaders, readings, history, desk };
   listening.serve({ access, tokens, files, version, logger, now, ...asked });
   logger.info({ host: address.host, port: address.port }, 'serving the page');
   if (access.isOpen)

@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { printable, printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import { letterContent } from '../../../services/dead-letters/letter-content.ts';
 import { originalKey, originalValue, type StoredLetter } from '../../../services/dead-letters/letters.ts';
 import { tableLines } from '../../framework/output.ts';
 
@@ -53,22 +53,19 @@ export function letterLines({ letter, diedAtMs, redrivenAtMs }: StoredLetter): r
 }
 
 function contentLines(letter: StoredLetter['letter']): readonly string[] {
-  const value = originalValue(letter);
-  if (letter.omittedBytes > 0)
-    return [
-      `The content of ${letter.omittedBytes} bytes was too large to be kept here; it lies at its position.`,
-    ];
-  if (value === null) return ['(no value)'];
-  if (value.length === 0) return ['(empty value)'];
-  if (!isUtf8(value))
-    return [`${value.length} bytes that are not text, in base64:`, value.toString('base64')];
-  return printable(readableJson(value.toString('utf8'))).split('\n');
-}
-
-function readableJson(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
+  const content = letterContent(letter);
+  switch (content.kind) {
+    case 'omitted':
+      return [
+        `The content of ${content.bytes} bytes was too large to be kept here; it lies at its position.`,
+      ];
+    case 'none':
+      return ['(no value)'];
+    case 'empty':
+      return ['(empty value)'];
+    case 'bytes':
+      return [`${content.bytes} bytes that are not text, in base64:`, content.base64];
+    case 'text':
+      return printable(content.text).split('\n');
   }
 }

@@ -49,6 +49,8 @@ const VIEWS: readonly RegExp[] = [
   /^\/object\/[^/]+\/[^/]+$/,
   /^\/images$/,
   /^\/report$/,
+  /^\/dead-letters$/,
+  /^\/history$/,
 ];
 
 export function pageFile(files: PageFiles, path: string, knownEtag: string | undefined): Answer | null {

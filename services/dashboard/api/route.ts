@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import type { Projection } from '../projection/projection.ts';
+import type { PeopleHistory } from '../readers/history.ts';
 import type { Readings } from '../readings.ts';
 import type { LogReaders } from './log-readers.ts';
 
@@ -9,6 +10,7 @@ export interface Asked {
   readonly projection: Projection;
   readonly logReaders: LogReaders;
   readonly readings: Readings;
+  readonly history: PeopleHistory;
   readonly session: DashboardSession;
 }
 

@@ -14,6 +14,7 @@ import { search } from '../readers/search.ts';
 import { CLUSTER_ROUTES } from './cluster-routes.ts';
 import { IMAGE_ROUTES } from './image-routes.ts';
 import { OBJECT_ROUTES } from './object-routes.ts';
+import { PEOPLE_ROUTES } from './people-routes.ts';
 import { REPORT_ROUTES } from './report-routes.ts';
 import { type Asked, EpochMs, NodeKey, none, type Route, route, whole } from './route.ts';
 
@@ -85,6 +86,7 @@ export const ROUTES: readonly Route[] = [
     }),
     (question, { projection }) => readActivity(projection.store.db, question),
   ),
+  ...PEOPLE_ROUTES,
   route('/api/search', z.strictObject({ q: z.string().trim().min(2).max(300) }), ({ q }, { projection }) =>
     search({ db: projection.store.db, nodes: projection.nodes().nodes, policies: projection.policies }, q),
   ),

@@ -12,6 +12,7 @@ import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { TokenHolder } from '../access/people.ts';
 import type { ActionDesk } from '../actions/desk.ts';
 import type { Projection } from '../projection/projection.ts';
+import type { PeopleHistory } from '../readers/history.ts';
 import type { Readings } from '../readings.ts';
 import { ACTION_PATHS, act, mayAct } from './act.ts';
 import { type Answer, fileAnswer, jsonAnswer, refusal, textAnswer } from './answer.ts';
@@ -31,6 +32,7 @@ export interface Served {
   readonly projection: Projection;
   readonly logReaders: LogReaders;
   readonly readings: Readings;
+  readonly history: PeopleHistory;
   readonly news: NewsRoom;
   /** `null` without `--allow-actions`. */
   readonly desk: ActionDesk | null;
@@ -165,7 +167,7 @@ function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
 }
 
 async function answerRoute(asking: Asking, url: URL, served: Served): Promise<Answer> {
-  const { access, projection, logReaders, readings, desk, version, now } = served;
+  const { access, projection, logReaders, readings, history, desk, version, now } = served;
   const route = ROUTE_OF.get(url.pathname);
   const person = access.identify(asking, now());
   if (person === null) return refusal(401, 'sign in first');
@@ -175,7 +177,7 @@ async function answerRoute(asking: Asking, url: URL, served: Served): Promise<An
   if (!given.success) return refusal(400, z.prettifyError(given.error));
   const { name: user, role, by } = person;
   const session = { user, role, by, version, actions: mayAct(person, desk) };
-  const asked = { projection, logReaders, readings, session };
+  const asked = { projection, logReaders, readings, history, session };
   const value = await route.read(Object.fromEntries(url.searchParams), asked);
   if (value instanceof Refused) return refusal(value.status, value.problem);
   if (value instanceof GivenFile) return fileAnswer(value);

@@ -8,10 +8,12 @@ export type View =
   | { readonly view: 'object'; readonly kind: string; readonly id: string; readonly query: URLSearchParams }
   | { readonly view: 'images'; readonly query: URLSearchParams }
   | { readonly view: 'report'; readonly query: URLSearchParams }
-  | { readonly view: 'search'; readonly query: URLSearchParams };
+  | { readonly view: 'search'; readonly query: URLSearchParams }
+  | { readonly view: 'dead-letters'; readonly query: URLSearchParams }
+  | { readonly view: 'history'; readonly query: URLSearchParams };
 
 /** Views that have nothing but filters in their addresses. */
-const FILTERED = ['live', 'search', 'images', 'report'] as const;
+const FILTERED = ['live', 'search', 'images', 'report', 'dead-letters', 'history'] as const;
 
 export function viewOf(address: URL): View {
   const [view, first, second] = address.pathname.split('/').slice(1).map(decoded);

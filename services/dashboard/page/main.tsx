@@ -5,7 +5,9 @@ import { onLink, useView, type View } from './addresses.ts';
 import { useAnswer } from './asking.ts';
 import { Shown } from './parts.tsx';
 import { SessionContext } from './session.ts';
+import { DeadLettersView } from './views/dead-letters.tsx';
 import { FleetView } from './views/fleet.tsx';
+import { HistoryView } from './views/history.tsx';
 import { ImagesView } from './views/images.tsx';
 import { LiveView } from './views/live.tsx';
 import { NodeView } from './views/node.tsx';
@@ -45,6 +47,8 @@ const VIEWS = [
   { view: 'images', name: 'Images' },
   { view: 'search', name: 'Search' },
   { view: 'report', name: 'Report' },
+  { view: 'dead-letters', name: 'Dead letters' },
+  { view: 'history', name: 'History' },
 ] as const;
 
 function Navigation({ view }: { readonly view: View }) {
@@ -79,6 +83,10 @@ function Content({ view }: { readonly view: View }) {
       return <ReportView query={view.query} />;
     case 'search':
       return <SearchView query={view.query} />;
+    case 'dead-letters':
+      return <DeadLettersView query={view.query} />;
+    case 'history':
+      return <HistoryView query={view.query} />;
   }
 }
 

@@ -56,6 +56,13 @@ const READINGS: Readonly<Record<ProjectedTopic, Reading>> = {
     behindMs: CLOCKS_DIFFER_MS,
     wholeMs: Number.POSITIVE_INFINITY,
   },
+  deadLetters: {
+    firstMs: HOUR_MS,
+    spanMs: DAY_MS,
+    sampleMs: DAY_MS,
+    behindMs: CLOCKS_DIFFER_MS,
+    wholeMs: Number.POSITIVE_INFINITY,
+  },
   decisions: {
     firstMs: 15 * MINUTE_MS,
     spanMs: HOUR_MS,

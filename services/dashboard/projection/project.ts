@@ -9,6 +9,7 @@ import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import { diskRows, readingRows } from './disk-rows.ts';
 import { heldImages } from './held-rows.ts';
+import { letterRow } from './letter-rows.ts';
 import { PROJECT_CLUSTERS } from './project-clusters.ts';
 import { type ActivityRow, type NameRow, type Row, SEEN_MS } from './rows.ts';
 
@@ -21,12 +22,13 @@ export const PROJECTED_TOPICS = [
   'clusterCensus',
   'clusterOwnership',
   'clusterResults',
+  'deadLetters',
 ] as const satisfies TopicId[];
 export type ProjectedTopic = (typeof PROJECTED_TOPICS)[number];
 
 type Place = Pick<LogRecord, 'timestampMs' | 'offset'>;
-/** Inventories are looked up where they lie. */
-type PlaceOf<Id extends ProjectedTopic> = Id extends 'inventory'
+/** Inventories and dead letters are looked up where they lie. */
+type PlaceOf<Id extends ProjectedTopic> = Id extends 'inventory' | 'deadLetters'
   ? Place & Pick<LogRecord, 'partition'>
   : Place;
 type Projector<Id extends ProjectedTopic> = (event: EventOf<Id>, place: PlaceOf<Id>) => readonly Row[];
@@ -59,6 +61,7 @@ export const PROJECT: { readonly [Id in ProjectedTopic]: Projector<Id> } = {
       ...namesOf(inventory, node, Math.floor(atMs / SEEN_MS)),
     ];
   },
+  deadLetters: (event, place) => [letterRow(event, place)],
   decisions: (event, place) =>
     event.type === 'fleetgc.node.decision' ? decisionRows(event, place) : [unrelievedRow(event, place)],
   results: (event, place) => {

@@ -9,6 +9,7 @@ export interface StoreBounds {
   readonly mostBytes: number;
   readonly mostActivity: number;
   readonly mostNames: number;
+  readonly mostLetters: number;
 }
 
 /** What goes with time, by the name of its table and by how it is dated. */
@@ -24,6 +25,8 @@ const DATED = [
   { table: 'cluster_settled', column: 'at_ms', unitMs: 1 },
   { table: 'cluster_owners', column: 'at_ms', unitMs: 1 },
   { table: 'cluster_deeds', column: 'at_ms', unitMs: 1 },
+  { table: 'letters', column: 'at_ms', unitMs: 1 },
+  { table: 'redrives', column: 'at_ms', unitMs: 1 },
 ] as const;
 
 /** What has a row for each object of clusters: a large cluster may tell of very many. */
@@ -42,6 +45,8 @@ export interface Kept {
   readonly sinceMs: number;
   /** Of activity alone. */
   readonly activitySinceMs: number;
+  /** Of dead letters alone. */
+  readonly lettersSinceMs: number;
 }
 
 /** In a transaction. */
@@ -53,6 +58,7 @@ export function prune(db: DatabaseSync, bounds: StoreBounds, nowMs: number): Kep
   db.prepare('DELETE FROM held WHERE at_ms < ?').run(nowMs - NODES_MS);
   keepNewest(db, { table: 'names', column: 'seen', most: bounds.mostNames });
   const droppedMs = keepNewest(db, { table: 'activity', column: 'at_ms', most: bounds.mostActivity });
+  const lettersMs = keepNewest(db, { table: 'letters', column: 'at_ms', most: bounds.mostLetters });
   let historyMs = bounds.historyMs;
   dropBefore(db, nowMs - historyMs);
   while (usedBytes(db) > bounds.mostBytes && historyMs > LEAST_HISTORY_MS) {
@@ -60,7 +66,11 @@ export function prune(db: DatabaseSync, bounds: StoreBounds, nowMs: number): Kep
     dropBefore(db, nowMs - historyMs);
   }
   const sinceMs = Math.floor(nowMs - historyMs);
-  return { sinceMs, activitySinceMs: Math.max(sinceMs, droppedMs) };
+  return {
+    sinceMs,
+    activitySinceMs: Math.max(sinceMs, droppedMs),
+    lettersSinceMs: Math.max(sinceMs, lettersMs),
+  };
 }
 
 /** What was dropped was not read. */

@@ -1,3 +1,4 @@
+import type { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
@@ -132,6 +133,30 @@ export interface HeldRow extends Logged {
   readonly held: HeldImages;
 }
 
+/** A dead letter without what it holds, which is looked up where the letter lies. */
+export interface LetterRow extends Logged {
+  readonly table: 'letters';
+  readonly id: string;
+  readonly partition: number;
+  readonly cause: DeadLetterCause;
+  readonly message: string;
+  readonly group: string;
+  readonly topic: string;
+  /** Of the message; `null` where it had none. */
+  readonly key: string | null;
+  readonly valueBytes: number;
+  readonly suppressedBefore: number;
+}
+
+/** A note that the message of a dead letter was put back. */
+export interface RedriveRow extends Logged {
+  readonly table: 'redrives';
+  readonly partition: number;
+  readonly letter: string;
+  readonly by: string | null;
+  readonly reason: string;
+}
+
 export type Row =
   | HeldRow
   | NodeRow
@@ -140,6 +165,8 @@ export type Row =
   | ActivityRow
   | NameRow
   | InventoryRow
+  | LetterRow
+  | RedriveRow
   | ClusterRow;
 export type TableName = Row['table'];
 export type RowOf<Table extends TableName> = Extract<Row, { readonly table: Table }>;

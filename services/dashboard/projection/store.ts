@@ -8,6 +8,7 @@ import { RowWriter } from './written-rows.ts';
 /** So many lines of activity and names are a fraction of the space that a projection may have. */
 const MOST_ACTIVITY = 500_000;
 const MOST_NAMES = 500_000;
+const MOST_LETTERS = 100_000;
 
 /** What was read of a topic. */
 export interface Read {
@@ -22,11 +23,16 @@ export class Store implements Disposable {
   readonly #writer: RowWriter;
   readonly #bounds: StoreBounds;
   readonly #covered: Map<ProjectedTopic, readonly Span[]>;
-  #kept: Kept = { sinceMs: 0, activitySinceMs: 0 };
+  #kept: Kept = { sinceMs: 0, activitySinceMs: 0, lettersSinceMs: 0 };
 
   constructor(db: DatabaseSync, bounds: Pick<StoreBounds, 'historyMs' | 'mostBytes'> & Partial<StoreBounds>) {
     this.db = db;
-    this.#bounds = { mostActivity: MOST_ACTIVITY, mostNames: MOST_NAMES, ...bounds };
+    this.#bounds = {
+      mostActivity: MOST_ACTIVITY,
+      mostNames: MOST_NAMES,
+      mostLetters: MOST_LETTERS,
+      ...bounds,
+    };
     this.#writer = new RowWriter(db);
     this.#covered = new Map(PROJECTED_TOPICS.map((topic) => [topic, coveredOf(db, topic)]));
   }
@@ -37,6 +43,7 @@ export class Store implements Disposable {
 
   /** What is older of it would go at once. */
   keepsSinceMs(topic: ProjectedTopic): number {
+    if (topic === 'deadLetters') return this.#kept.lettersSinceMs;
     return topic === 'decisions' ? this.#kept.activitySinceMs : this.#kept.sinceMs;
   }
 

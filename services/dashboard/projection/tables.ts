@@ -6,7 +6,7 @@ import { CLUSTER_TABLES } from './cluster-tables.ts';
 /** Marks the file as ours ("FGCD"). */
 const APPLICATION_ID = 0x46474344;
 /** Of the tables and of what is projected into them. Another one is made anew from the log. */
-export const PROJECTION_VERSION = 3;
+export const PROJECTION_VERSION = 4;
 
 /**
  * Nodes are named by a number in the table that has the most rows. An id is that of its node alone: a node that took the id of another's
@@ -54,6 +54,19 @@ const TABLES = `
     PRIMARY KEY (kind, id, name)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX names_by_age ON names (seen);
+  CREATE TABLE letters (
+    id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL, partition INTEGER NOT NULL,
+    cause TEXT NOT NULL, message TEXT NOT NULL, consumer TEXT NOT NULL, topic TEXT NOT NULL, key TEXT,
+    value_bytes INTEGER NOT NULL, suppressed INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX letters_by_time ON letters (at_ms, id);
+  CREATE TABLE redrives (
+    partition INTEGER NOT NULL, offset INTEGER NOT NULL, at_ms INTEGER NOT NULL, letter TEXT NOT NULL,
+    by_whom TEXT, reason TEXT NOT NULL,
+    PRIMARY KEY (partition, offset)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX redrives_by_letter ON redrives (letter, at_ms);
+  CREATE INDEX redrives_by_time ON redrives (at_ms);
   ${CLUSTER_TABLES}
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${PROJECTION_VERSION};

@@ -74,6 +74,36 @@ const WRITTEN: { readonly [Table in Exclude<TableName, ClusterRow['table']>]: Wr
       SET seen = excluded.seen, node = excluded.node WHERE (excluded.seen, excluded.node) > (names.seen, names.node)`,
     values: ({ kind, id, name, seen, node }) => [kind, id, name, seen, node],
   },
+  letters: {
+    sql: `INSERT INTO letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET at_ms = excluded.at_ms, offset = excluded.offset, partition = excluded.partition, cause = excluded.cause,
+      message = excluded.message, consumer = excluded.consumer, topic = excluded.topic, key = excluded.key,
+      value_bytes = excluded.value_bytes, suppressed = excluded.suppressed ${NEWER('letters')}`,
+    values: (row) => [
+      row.id,
+      row.atMs,
+      row.offset,
+      row.partition,
+      row.cause,
+      row.message,
+      row.group,
+      row.topic,
+      row.key,
+      row.valueBytes,
+      row.suppressedBefore,
+    ],
+  },
+  redrives: {
+    sql: 'INSERT INTO redrives VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    values: ({ partition, offset, atMs, letter, by, reason }) => [
+      partition,
+      offset,
+      atMs,
+      letter,
+      by,
+      reason,
+    ],
+  },
 };
 
 /** Writes rows into their tables. */
@@ -112,6 +142,12 @@ export class RowWriter {
         break;
       case 'names':
         this.#run('names', row);
+        break;
+      case 'letters':
+        this.#run('letters', row);
+        break;
+      case 'redrives':
+        this.#run('redrives', row);
         break;
       default: {
         const { sql, values } = writtenOfCluster(row);

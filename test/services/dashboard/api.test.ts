@@ -28,12 +28,14 @@ import {
   DashboardObjectLife,
   DashboardOwnerGraph,
 } from '../../../schemas/reports/dashboard-clusters.ts';
+import { DashboardHistory } from '../../../schemas/reports/dashboard-history.ts';
 import {
   DashboardHolders,
   DashboardImages,
   DashboardRepository,
   DashboardReturned,
 } from '../../../schemas/reports/dashboard-images.ts';
+import { DashboardLetterShown, DashboardLetters } from '../../../schemas/reports/dashboard-letters.ts';
 import {
   DashboardLife,
   DashboardListed,
@@ -44,6 +46,7 @@ import { DashboardReport } from '../../../schemas/reports/dashboard-report.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
 import { ROUTES } from '../../../services/dashboard/api/routes.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
+import { bury, deadLetter } from '../../cli/verbs/dead-letters/letters.ts';
 import { fullCensus } from '../../fixtures/census.ts';
 import { clusterObjectResults } from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
@@ -104,6 +107,7 @@ async function startShared(): Promise<Dashboard> {
     ),
     outgoing(clusterOutput('clusterResults', clusterObjectResults())),
   ]);
+  await bury(log, deadLetter({ message: HOSTILE }));
   const dashboard = await startDashboard(log, { path: join(directory, 'projection.db') });
   suite.defer(dashboard.stop);
   await caughtUp(dashboard);
@@ -121,6 +125,9 @@ const ANSWERS = {
   '/api/pauses': DashboardPauses,
   '/api/plan?cluster=prod&node=web-1': DashboardPlan,
   '/api/activity': DashboardActivity,
+  '/api/dead-letters': DashboardLetters,
+  '/api/dead-letter?id=dead-letter-aaaa1': DashboardLetterShown,
+  '/api/history': DashboardHistory,
   '/api/search?q=web': DashboardSearch,
   '/api/clusters?since=0,1': DashboardClusters,
   '/api/cluster?cluster=c1': DashboardCluster,
@@ -179,6 +186,15 @@ test.each([
   ['/api/activity?what=everything', 400],
   ['/api/fleet?group=colour', 400],
   [`/api/fleet?group=label:${'x'.repeat(400)}`, 400],
+  ['/api/dead-letters?cause=none', 400],
+  ['/api/dead-letters?topic=gc.none', 400],
+  ['/api/dead-letters?all=yes', 400],
+  ['/api/dead-letters?before=x', 400],
+  ['/api/dead-letters?before=1:%00%F0%9F%98%80', 200],
+  ['/api/dead-letter', 400],
+  ['/api/dead-letter?id=nobody', 404],
+  ['/api/history?what=slept', 400],
+  ['/api/history?before=99:x', 200],
   ['/api/search?q=a', 400],
   [`/api/search?q=${'a'.repeat(301)}`, 400],
   ["/api/search?q='%20OR%201=1%20--", 200],
@@ -234,6 +250,8 @@ test.each([
   ['/object/image/sha256:aa', 200],
   ['/object/image/a%2fb', 200],
   ['/fleet', 200],
+  ['/dead-letters', 200],
+  ['/history', 200],
   ['/node/prod/web-1', 200],
   ['/', 200],
 ])('%s is answered with %i', async (path, status) => {

@@ -6,11 +6,13 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { keyOf } from '../../../packages/pipeline/parse/record-key.ts';
 import { nextGap, type Span, withSpan } from '../../../services/dashboard/projection/coverage.ts';
 import { PROJECT, PROJECTED_TOPICS } from '../../../services/dashboard/projection/project.ts';
 import type { Row } from '../../../services/dashboard/projection/rows.ts';
 import { Store } from '../../../services/dashboard/projection/store.ts';
 import { openTables } from '../../../services/dashboard/projection/tables.ts';
+import { deadLetter } from '../../cli/verbs/dead-letters/letters.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { objectResult, pressureUnrelieved, refusedCommand, removed } from '../../fixtures/results.ts';
@@ -19,7 +21,13 @@ import { recordOf } from '../../support/logs/log-record.ts';
 import { runs } from '../../support/property-runs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const BOUNDS = { historyMs: 14 * DAY, mostBytes: 2 ** 30, mostActivity: 1_000, mostNames: 1_000 };
+const BOUNDS = {
+  historyMs: 14 * DAY,
+  mostBytes: 2 ** 30,
+  mostActivity: 1_000,
+  mostNames: 1_000,
+  mostLetters: 1_000,
+};
 
 function openStore(bounds = BOUNDS): Store {
   return new Store(openTables(join(temporaryDirectory(), 'projection.db'), 'test').db, bounds);
@@ -28,23 +36,40 @@ function openStore(bounds = BOUNDS): Store {
 const at = (minute: number) =>
   instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: DAY + minute * MINUTE });
 
-function rowsOf(record: LogRecord): readonly Row[] {
+function parsedOf(record: LogRecord) {
   const topic = PROJECTED_TOPICS.find((each) => each === topicIdOf(record.topic));
   if (topic === undefined) throw new Error(`nothing is projected of ${record.topic}`);
   const parsed = parseRecord(topic, record);
   if (!parsed.ok) throw new Error(parsed.rejection.message);
-  switch (topic) {
-    case 'diskStats':
-      return parsed.event.type === 'fleetgc.node.disk-stats' ? PROJECT.diskStats(parsed.event, record) : [];
-    case 'inventory':
-      return parsed.event.type === 'fleetgc.node.inventory' ? PROJECT.inventory(parsed.event, record) : [];
+  return parsed.event;
+}
+
+function rowsOf(record: LogRecord): readonly Row[] {
+  const event = parsedOf(record);
+  switch (event.type) {
+    case 'fleetgc.node.disk-stats':
+      return PROJECT.diskStats(event, record);
+    case 'fleetgc.node.inventory':
+      return PROJECT.inventory(event, record);
+    case 'fleetgc.dead-letter':
+    case 'fleetgc.dead-letter-redrive':
+      return PROJECT.deadLetters(event, record);
+    case 'fleetgc.node.object-result':
+    case 'fleetgc.node.command-result':
+    case 'fleetgc.node.pressure-unrelieved':
+      return PROJECT.results(event, record);
     default:
-      return parsed.event.type === 'fleetgc.node.object-result' ||
-        parsed.event.type === 'fleetgc.node.command-result' ||
-        parsed.event.type === 'fleetgc.node.pressure-unrelieved'
-        ? PROJECT.results(parsed.event, record)
-        : [];
+      return [];
   }
+}
+
+/** A dead letter, or the note that it was put back. Ids come again: a letter may lie on the log twice. */
+function letterIn(minute: number, kind: number, place: Partial<LogRecord>): LogRecord {
+  const letter = deadLetter({ id: `letter-${minute % 5}`, message: `at ${minute}` });
+  const { key } = letter;
+  const note = { type: 'fleetgc.dead-letter-redrive', version: 1, id: `redrive-${minute}` } as const;
+  const event = kind % 2 === 0 ? letter : { ...note, deadLetterId: letter.id, key };
+  return recordOf({ topic: 'deadLetters', key: keyOf('deadLetters', event), event }, place);
 }
 
 /** A record of what a node may have published in this minute. */
@@ -52,6 +77,7 @@ function recordIn(minute: number, kind: number): LogRecord {
   const node = `web-${kind % 2}`;
   const place = { offset: BigInt(minute), timestampMs: NOW + minute * MINUTE };
   const available = String((minute * 37 + kind * 11) % 1000);
+  if (kind >= 10) return letterIn(minute, kind, place);
   switch (kind % 5) {
     case 0:
     case 1:
@@ -103,12 +129,14 @@ function contentOf({ db }: Store): unknown {
     removals: all('SELECT * FROM removals ORDER BY id, node'),
     activity: all('SELECT * FROM activity ORDER BY id, node'),
     names: all('SELECT * FROM names ORDER BY kind, id, name'),
+    letters: all('SELECT * FROM letters ORDER BY id'),
+    redrives: all('SELECT * FROM redrives ORDER BY partition, offset'),
   };
 }
 
 describe('a projection is the same', () => {
   test('in whatever order its records come, however often, and in whatever portions', () => {
-    const record = fc.tuple(fc.nat(300), fc.nat(9)).map(([minute, kind]) => recordIn(minute, kind));
+    const record = fc.tuple(fc.nat(300), fc.nat(13)).map(([minute, kind]) => recordIn(minute, kind));
     const history = fc.uniqueArray(record, {
       minLength: 1,
       maxLength: 25,
@@ -230,6 +258,14 @@ describe('a projection stays within its bounds', () => {
       activity: [3, 4, 5].map((minute) => ({ id: `refused-${minute}` })),
     });
     expect(store.keepsSinceMs('decisions')).toBe(NOW + 2 * MINUTE);
+  });
+
+  test('by number of dead letters: the newest stay, and older ones are not asked for again', () => {
+    using store = openStore({ ...BOUNDS, mostLetters: 2 });
+    for (const minute of [1, 2, 3, 4]) store.apply(rowsOf(recordIn(minute, 10)));
+    store.prune(NOW + HOUR);
+    expect(contentOf(store)).toMatchObject({ letters: [{ id: 'letter-3' }, { id: 'letter-4' }] });
+    expect(store.keepsSinceMs('deadLetters')).toBe(NOW + 2 * MINUTE);
   });
 
   test('by size: the oldest goes until there is room', () => {

@@ -1,0 +1,283 @@
+import { useState } from 'preact/hooks';
+import type {
+  DashboardLetter,
+  DashboardLetterShown,
+  DashboardLetters,
+} from '../../../../schemas/reports/dashboard-letters.ts';
+import { ActionButton, ActionsNote } from '../actions/action-button.tsx';
+import { go } from '../addresses.ts';
+import { useAnswer } from '../asking.ts';
+import { Fact, Shown, Time } from '../parts.tsx';
+import { countText } from '../texts.ts';
+
+const EVERY_MS = 15_000;
+/** As many as one action puts back. */
+const MOST_AT_ONCE = 100;
+
+/** Messages that nobody could process. What is looked at, and the filter, stand in the address. */
+export function DeadLettersView({ query }: { readonly query: URLSearchParams }) {
+  const id = query.get('id');
+  return id === null ? <Letters query={query} /> : <OneLetter id={id} />;
+}
+
+const addressOf = (id: string): string => `/dead-letters?${new URLSearchParams({ id })}`;
+
+function addressFor(query: URLSearchParams, changed: Readonly<Record<string, string>>): string {
+  const next = new URLSearchParams(query);
+  next.delete('before');
+  for (const [name, value] of Object.entries(changed))
+    if (value === '') next.delete(name);
+    else next.set(name, value);
+  return next.size === 0 ? '/dead-letters' : `/dead-letters?${next}`;
+}
+
+function Letters({ query }: { readonly query: URLSearchParams }) {
+  const [again, setAgain] = useState(0);
+  const answered = useAnswer<DashboardLetters>(`/api/dead-letters?${query}`, EVERY_MS, again);
+  const isAll = query.get('all') === 'true';
+  return (
+    <>
+      <h1>Dead letters</h1>
+      <p class="quiet">
+        A consumer that cannot process a message keeps it as a dead letter and goes on. At most 10 a minute
+        and key are kept; more are counted.
+      </p>
+      <div class="controls">
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isAll}
+            onChange={(event) => go(addressFor(query, { all: event.currentTarget.checked ? 'true' : '' }))}
+          />
+          Also those whose message was put back
+        </label>
+      </div>
+      <Shown answered={answered}>
+        {(value) => (
+          <>
+            <Causes byCause={value.byCause} total={value.total} query={query} />
+            {value.letters.length === 0 ? (
+              <p>There are no such dead letters.</p>
+            ) : (
+              <LetterTable letters={value.letters} onDone={() => setAgain((times) => times + 1)} />
+            )}
+            {value.before === null ? null : (
+              <p>
+                <a href={addressFor(query, { before: value.before })}>Earlier</a>
+              </p>
+            )}
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Causes({
+  byCause,
+  total,
+  query,
+}: Pick<DashboardLetters, 'byCause' | 'total'> & { readonly query: URLSearchParams }) {
+  const cause = query.get('cause');
+  return (
+    <>
+      <p role="status">
+        {countText(total)} dead letters{cause === null ? '' : ` with the cause ${cause}`}
+      </p>
+      <ul class="legend" aria-label="By cause">
+        {cause === null ? null : (
+          <li>
+            <a href={addressFor(query, { cause: '' })}>every cause</a>
+          </li>
+        )}
+        {Object.entries(byCause).map(([name, count]) => (
+          <li key={name}>
+            <a href={addressFor(query, { cause: name })}>
+              {name} ({countText(count)})
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface LetterTableProps {
+  readonly letters: readonly DashboardLetter[];
+  readonly onDone: () => void;
+}
+
+function LetterTable({ letters, onDone }: LetterTableProps) {
+  const ids = letters.filter(({ redrivenAtMs }) => redrivenAtMs === null).map(({ id }) => id);
+  const together = ids.slice(0, MOST_AT_ONCE);
+  return (
+    <>
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Message of</th>
+              <th scope="col">Given up by</th>
+              <th scope="col">Cause</th>
+              <th scope="col">What it said</th>
+              <th scope="col">Put back</th>
+            </tr>
+          </thead>
+          <tbody>
+            {letters.map((letter) => (
+              <tr key={letter.id}>
+                <td>
+                  <a href={addressOf(letter.id)}>
+                    <Time ms={letter.diedAtMs} />
+                  </a>
+                </td>
+                <td>
+                  {letter.topic} {letter.key ?? '(no key)'}
+                </td>
+                <td>{letter.group}</td>
+                <td>{letter.cause}</td>
+                <td>{letter.message}</td>
+                <td>{letter.redrivenAtMs === null ? 'no' : <Time ms={letter.redrivenAtMs} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {together.length === 0 ? null : (
+        <div class="buttons">
+          <PutBack ids={together} title={`Put back these ${together.length}`} again={false} onDone={onDone} />
+        </div>
+      )}
+      <ActionsNote />
+    </>
+  );
+}
+
+interface PutBackProps {
+  readonly ids: readonly string[];
+  readonly title: string;
+  /** Also what was put back before. */
+  readonly again: boolean;
+  readonly onDone: () => void;
+}
+
+function PutBack({ ids, title, again, onDone }: PutBackProps) {
+  return (
+    <ActionButton
+      action="redrive"
+      label="Put back"
+      title={title}
+      about={{ letters: [...ids], again }}
+      onDone={onDone}
+    >
+      <p>
+        Each message goes back unchanged, if what lies on the event log is what the dead letter holds, byte
+        for byte. Only facts go back, never orders or policies. First mend why it was given up.
+      </p>
+    </ActionButton>
+  );
+}
+
+function OneLetter({ id }: { readonly id: string }) {
+  const [again, setAgain] = useState(0);
+  const path = `/api/dead-letter?${new URLSearchParams({ id })}`;
+  const answered = useAnswer<DashboardLetterShown>(path, null, again);
+  return (
+    <>
+      <h1>Dead letter</h1>
+      <p>
+        <a href="/dead-letters">All dead letters</a>
+      </p>
+      <Shown answered={answered}>
+        {(shown) => <ShownLetter shown={shown} onDone={() => setAgain((times) => times + 1)} />}
+      </Shown>
+    </>
+  );
+}
+
+interface ShownLetterProps {
+  readonly shown: DashboardLetterShown;
+  readonly onDone: () => void;
+}
+
+function ShownLetter({ shown, onDone }: ShownLetterProps) {
+  const { letter, position, staysBecause } = shown;
+  const isBack = letter.redrivenAtMs !== null;
+  return (
+    <>
+      <dl class="facts">
+        <Fact name="Cause">{letter.cause}</Fact>
+        <Fact name="Given up" more={`by ${letter.group}`}>
+          <Time ms={letter.diedAtMs} />
+        </Fact>
+        <Fact name="Message" more={`partition ${position.partition}, offset ${position.offset}`}>
+          {position.topic}
+        </Fact>
+        <Fact name="Key">{letter.key ?? '(none)'}</Fact>
+        <Fact name="Put back">{letter.redrivenAtMs === null ? 'no' : <Time ms={letter.redrivenAtMs} />}</Fact>
+      </dl>
+      <p>{letter.message}</p>
+      {letter.suppressedBefore === 0 ? null : (
+        <p>{countText(letter.suppressedBefore)} more of this key before it were only counted.</p>
+      )}
+      {staysBecause === null ? (
+        <div class="buttons">
+          <PutBack
+            ids={[letter.id]}
+            title={`Put back ${letter.id}${isBack ? ' once more' : ''}`}
+            again={isBack}
+            onDone={onDone}
+          />
+        </div>
+      ) : (
+        <p>It is not put back: {staysBecause}.</p>
+      )}
+      <ActionsNote />
+      <Content shown={shown} />
+    </>
+  );
+}
+
+const CONTENT_TEXT: Readonly<Record<DashboardLetterShown['content']['kind'], string>> = {
+  omitted: 'It was too large to be kept here; it lies at its position. Bytes:',
+  none: 'It had no content.',
+  empty: 'Its content was empty.',
+  bytes: 'It is not text; in base64:',
+  text: '',
+};
+
+/** What others wrote, as text: what is not printable was made visible. */
+function Content({ shown: { content, headers, letter } }: Pick<ShownLetterProps, 'shown'>) {
+  return (
+    <section aria-labelledby="content-of-letter">
+      <h2 id="content-of-letter">What it holds</h2>
+      {CONTENT_TEXT[content.kind] === '' ? null : <p>{CONTENT_TEXT[content.kind]}</p>}
+      {content.text === '' ? null : (
+        // Keyboards can scroll what has the focus.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+        <pre tabIndex={0}>{content.text}</pre>
+      )}
+      {content.isWhole || content.kind === 'omitted' ? null : (
+        <p>
+          There is more: <code>fleetgc dead-letters show {letter.id}</code> has all of it.
+        </p>
+      )}
+      {headers.length === 0 ? null : (
+        <div class="table">
+          <table>
+            <caption>Its headers</caption>
+            <tbody>
+              {headers.map(([name, value]) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  <td>{value}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
