@@ -160,6 +160,7 @@ export type DropReason = z.infer<typeof DropReason>;
 export const MOST_NOTICES_TOLD = 50;
 /** What of somebody else's text is longer is cut. */
 export const MAX_NOTICE_TEXT_LENGTH = 500;
+export const MAX_NOTICE_FACT_LENGTH = 300;
 
 export const ToldNotice = z.object({
   /** Equal where the same is told again. */
@@ -173,7 +174,7 @@ export const ToldNotice = z.object({
   /** One sentence for people. Names in it are what others wrote. */
   text: z.string().max(MAX_NOTICE_TEXT_LENGTH),
   /** What of the event a program may go by: what it holds depends on the kind. */
-  facts: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+  facts: z.record(z.string(), z.union([z.string().max(MAX_NOTICE_FACT_LENGTH), z.number(), z.null()])),
 });
 export type ToldNotice = z.infer<typeof ToldNotice>;
 

@@ -11,12 +11,14 @@ import type { FleetEvent, TopicId } from '../../schemas/events/topics.ts';
 import { noticesOf } from './decide.ts';
 import type { ToldOnce } from './memory.ts';
 import type { Notice } from './notice.ts';
+import type { Replays } from './replays.ts';
 import type { Silence } from './silence.ts';
 
 export interface HandlerNeeds {
   readonly trust: Trust;
   readonly told: ToldOnce;
   readonly silence: Silence;
+  readonly replays: Pick<Replays, 'has'>;
   readonly offer: (notices: readonly Notice[], signal: AbortSignal) => Promise<void>;
   readonly counts: Pick<ConsumerMetrics, 'handled' | 'read' | 'done'>;
   readonly sources: Pick<Sources, 'now' | 'monotonicNow'>;
@@ -32,7 +34,7 @@ const ONLY: { readonly [Id in TopicId]?: string } = {
  * event, or not believed, is told to nobody: whoever acts on it makes the dead letter.
  */
 export function noticesHandler(needs: HandlerNeeds): SliceHandler {
-  const { told, offer, counts, sources, trust } = needs;
+  const { told, offer, counts, sources, trust, replays } = needs;
   const parse = parseBelieved(trust);
   const yieldToEventLoop = createPeriodicYield(sources.monotonicNow);
   const readAll = async (records: readonly LogRecord[], signal: AbortSignal, inHand: DeathCount) => {
@@ -41,7 +43,10 @@ export function noticesHandler(needs: HandlerNeeds): SliceHandler {
     try {
       for (const record of records) {
         if (signal.aborted) break;
-        read.push(readOne(record, { needs, parse, deaths: inHand }));
+        const one = readOne(record, { needs, parse, deaths: inHand });
+        const isReplay =
+          one.notices.length > 0 && one.topic === 'policies' && (await replays.has(record, signal));
+        read.push(isReplay ? { ...one, notices: [] } : one);
         await yieldToEventLoop();
       }
     } finally {

@@ -14,6 +14,7 @@ import { type NoticeKind, topicsOf } from '../../schemas/notices/notice.ts';
 import type { Lane } from './delivery/lane.ts';
 import { noticesHandler } from './handler.ts';
 import { ToldOnce } from './memory.ts';
+import { Replays } from './replays.ts';
 import { Silence } from './silence.ts';
 
 export interface ListenNeeds {
@@ -59,6 +60,7 @@ export async function listen(
     trust,
     told: new ToldOnce(),
     silence,
+    replays: new Replays(log, trust),
     counts,
     sources,
     offer: (notices, signal) => lane.offer(notices, signal),

@@ -1,6 +1,11 @@
 import { deriveId } from '../../packages/canonical/ids.ts';
 import { printableLine } from '../../packages/text/printable.ts';
-import { MAX_NOTICE_TEXT_LENGTH, type NoticeKind, type ToldNotice } from '../../schemas/notices/notice.ts';
+import {
+  MAX_NOTICE_FACT_LENGTH,
+  MAX_NOTICE_TEXT_LENGTH,
+  type NoticeKind,
+  type ToldNotice,
+} from '../../schemas/notices/notice.ts';
 
 /** Reasons of the Events on a Node, those of failures by the kubelet's own names. */
 export type EventReason =
@@ -62,14 +67,20 @@ export function notice(kind: NoticeKind, { id, atMs }: Told, saying: Saying): No
     kind,
     atMs,
     ...about,
-    text: cutText(printableLine(subject === null ? text : `${subject}: ${text}`)),
-    facts,
+    text: oneLine(subject === null ? text : `${subject}: ${text}`, MAX_NOTICE_TEXT_LENGTH),
+    facts: Object.fromEntries(
+      Object.entries(facts).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? oneLine(value, MAX_NOTICE_FACT_LENGTH) : value,
+      ]),
+    ),
     reason,
     onceKey,
   };
 }
 
-/** A text of somebody else may have any length. */
-export function cutText(text: string, most = MAX_NOTICE_TEXT_LENGTH): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
-}
+/** A text of somebody else may have any length, and anything in it: what is cut away is not looked at. */
+const oneLine = (text: string, most: number): string => cut(printableLine(cut(text, most)), most);
+
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1)}…`.toWellFormed();

@@ -62,7 +62,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   policies: { readers: ['node', 'cluster', 'decider', 'notifier', ...ONLOOKERS], writers: PEOPLE },
   keys: { readers: ['node', 'cluster', 'decider', 'notifier', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
-  policyVersions: { readers: ['decider', ...ONLOOKERS], writers: ['decider', ...PEOPLE] },
+  policyVersions: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['decider', ...PEOPLE] },
   deadLetters: { readers: ['notifier', ...ONLOOKERS], writers: ['node', 'cluster', 'decider', ...PEOPLE] },
 };
 

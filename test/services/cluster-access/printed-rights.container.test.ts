@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import type { Notice } from '../../../services/notices/notice.ts';
+import { KubernetesReceiver } from '../../../services/notices/receivers/kubernetes.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { messageOf, noticeOf } from '../notices/support/notice-of.ts';
 
 const READY_MS = 60_000;
 const MAPS = '/api/v1/namespaces/default/configmaps';
@@ -165,4 +168,58 @@ test('without Secrets nothing of them can be read', async () => {
     (await agent.call({ method: 'GET', path: `/api/v1/${resource}` })).status;
   expect([await status('configmaps'), await status('secrets')]).toEqual([200, 403]);
   agent[Symbol.dispose]();
+});
+
+describe('with what notify rbac prints', () => {
+  const EVENTS = '/api/v1/namespaces/default/events';
+  const noticed = (number: number, over: Partial<Notice> = {}): Notice =>
+    noticeOf(number, { kind: 'unrelieved', reason: 'FreeDiskSpaceFailed', node: 'node-1', ...over });
+  let connection: ApiConnection;
+
+  beforeAll(async () => {
+    await accounts.applyOutput('notify', 'rbac');
+    connection = accounts.connection(await accounts.fileFor('kube-system', 'fleetgc-notify'));
+  });
+  afterAll(() => connection?.[Symbol.dispose]());
+
+  test('Events on a node are written, counted, and known when they come again', async () => {
+    const signal = new AbortController().signal;
+    const receiver = new KubernetesReceiver({ connection, monotonicNow: () => 0 });
+    const first = messageOf([noticed(1, { text: 'node-1 is "full" <b>\\' })]);
+    await waitUntil('the account to have its rights', READY_MS, async () => {
+      const sent = await receiver.send(first, signal);
+      return sent.kind === 'delivered';
+    });
+    expect(await receiver.send(messageOf([noticed(2), noticed(3)]), signal)).toEqual({ kind: 'delivered' });
+    const again = new KubernetesReceiver({ connection, monotonicNow: () => 0 });
+    expect(await again.send(first, signal)).toEqual({ kind: 'delivered' });
+    const { body } = await admin.call({
+      method: 'GET',
+      path: `${EVENTS}?fieldSelector=${encodeURIComponent('involvedObject.kind=Node,involvedObject.name=node-1')}`,
+    });
+    expect(JSON.parse(body).items).toMatchObject([
+      {
+        reason: 'FreeDiskSpaceFailed',
+        type: 'Warning',
+        count: 3,
+        message: 'prod/web-1: notice 3',
+        involvedObject: { kind: 'Node', name: 'node-1', uid: 'node-1' },
+        source: { component: 'fleetgc-notify', host: 'node-1' },
+      },
+    ]);
+  });
+
+  test('nothing else is allowed', async () => {
+    for (const path of [EVENTS, '/api/v1/nodes', '/api/v1/namespaces/default/pods'])
+      expect((await connection.call({ method: 'GET', path })).status).toBe(403);
+    const body = JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'a' },
+      involvedObject: {},
+    });
+    const elsewhere = { method: 'POST', path: '/api/v1/namespaces/kube-system/events', body } as const;
+    expect((await connection.call(elsewhere)).status).toBe(403);
+    expect((await connection.call({ method: 'DELETE', path: `${EVENTS}/a` })).status).toBe(403);
+  });
 });

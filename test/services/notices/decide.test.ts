@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
-import { MAX_NOTICE_TEXT_LENGTH, NOTICE_KIND_NAMES } from '../../../schemas/notices/notice.ts';
+import {
+  MAX_NOTICE_FACT_LENGTH,
+  MAX_NOTICE_TEXT_LENGTH,
+  NOTICE_KIND_NAMES,
+} from '../../../schemas/notices/notice.ts';
 import { approvalKey } from '../../../schemas/policy/approval.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { noticesOf } from '../../../services/notices/decide.ts';
@@ -250,6 +254,14 @@ describe('what others wrote', () => {
     const [notice] = noticesOf(pauseRecord({ reason: `\u001b[2J\n\u202e${'x'.repeat(2_000)}` }), AT_MS);
     expect(notice?.text).toContain('\\u{1b}[2J\\u{a}\\u{202e}');
     expect(notice?.text).toHaveLength(MAX_NOTICE_TEXT_LENGTH);
+  });
+
+  test('is no longer in a fact than it may be', () => {
+    const letter = { ...deadLetter, topic: 'x'.repeat(1_000_000), group: `a\n${'\u{1f600}'.repeat(1_000)}` };
+    const [notice] = noticesOf(letter, AT_MS);
+    expect(notice?.facts.topic).toHaveLength(MAX_NOTICE_FACT_LENGTH);
+    expect(notice?.facts.group).toMatch(/^a\\u\{a\}/);
+    expect(String(notice?.facts.group).isWellFormed()).toBe(true);
   });
 
   test('names no node where the key of a dead letter is none', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { contentHash } from '../../../packages/canonical/ids.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { UNCOUNTED } from '../../../packages/event-log/port.ts';
@@ -12,6 +13,7 @@ import { TOPICS } from '../../../schemas/events/topics.ts';
 import { noticesHandler } from '../../../services/notices/handler.ts';
 import { ToldOnce } from '../../../services/notices/memory.ts';
 import type { Notice } from '../../../services/notices/notice.ts';
+import { Replays } from '../../../services/notices/replays.ts';
 import { Silence } from '../../../services/notices/silence.ts';
 import { clusterDecision } from '../../fixtures/cluster.ts';
 import { decision } from '../../fixtures/outputs.ts';
@@ -22,13 +24,20 @@ import { NOW_MS, outgoing, recordOf } from '../../support/logs/log-record.ts';
 
 const RUNNING = new AbortController().signal;
 
-function handlerWith(trust: Trust = TRUST_OFF, onOffer: () => void = () => undefined) {
+const NO_REPLAYS = { has: async () => false };
+
+function handlerWith(
+  trust: Trust = TRUST_OFF,
+  onOffer: () => void = () => undefined,
+  replays: Pick<Replays, 'has'> = NO_REPLAYS,
+) {
   const offered: Notice[] = [];
   const metrics = createMetrics();
   const handle = noticesHandler({
     trust,
     told: new ToldOnce(),
     silence: new Silence(),
+    replays,
     counts: consumerMetrics(
       metrics,
       'notify-pager',
@@ -73,6 +82,29 @@ describe('nobody is told', () => {
     expect(await metrics.text()).toContain('topic="gc.policies",outcome="unsigned"} 1');
     await handle([signedBy()]);
     expect(kindsOf(offered)).toEqual(['paused']);
+  });
+
+  test('of a pause of long ago that somebody put back, whether or not it was seen before', async () => {
+    const at = (generation: number) =>
+      onLog(signRecord(outgoing(pause), { fleet: FLEET, key: operator, generation }));
+    const versions = {
+      topic: 'policyVersions',
+      key: contentHash(pauseRecord()),
+      event: pauseRecord(),
+    } as const;
+    const before = onLog(signRecord(outgoing(versions), { fleet: FLEET, key: operator, generation: 7 }));
+    const log = {
+      async *read() {
+        yield { kind: 'record', record: before } as const;
+      },
+    };
+    const { handle, offered } = handlerWith(trust, undefined, new Replays(log, trust));
+    await handle([at(6)]);
+    expect(offered).toEqual([]);
+    await handle([at(7), at(9), at(8)]);
+    expect(offered).toHaveLength(1);
+    await handle([{ ...at(8), timestampMs: SIGNED_AT_MS + 1 }]);
+    expect(offered).toHaveLength(1);
   });
 
   test('before it is known whose signature counts: the slice comes again', async () => {
@@ -148,6 +180,7 @@ test('what ended processes again and again is passed over, unread', async () => 
     trust: TRUST_OFF,
     told: new ToldOnce(),
     silence: new Silence(),
+    replays: NO_REPLAYS,
     counts: consumerMetrics(metrics, 'notify-pager', [TOPICS.results.name]),
     sources: { now: () => NOW_MS, monotonicNow: () => 0 },
     offer: async (notices) => void offered.push(...notices),

@@ -43,10 +43,15 @@ export class ClusterAccounts implements Disposable {
     return this.#written(name, await this.#server.accountKubeconfig(namespace, name));
   }
 
-  /** Runs a verb that prints objects, and applies them. */
+  /** Runs a verb of `cluster` that prints objects, and applies them. */
   async applyPrinted(verb: string, ...args: readonly string[]): Promise<void> {
-    const printed = await inProcess(['cluster', verb, '--output', 'json', ...args]);
-    if (printed.exitCode !== 0) throw new Error(`cluster ${verb}: ${printed.stderr}`);
+    await this.applyOutput('cluster', verb, ...args);
+  }
+
+  /** The same of any verb. */
+  async applyOutput(...words: readonly string[]): Promise<void> {
+    const printed = await inProcess([...words, '--output', 'json']);
+    if (printed.exitCode !== 0) throw new Error(`${words.join(' ')}: ${printed.stderr}`);
     await this.#server.apply(PrintedList.parse(JSON.parse(printed.stdout)).items);
   }
 

@@ -123,8 +123,10 @@ test('every topic has somebody who writes it and somebody who works with it', ()
     expect(ROLES.filter((role) => may(role, 'Write', TOPICS[id].name))).not.toEqual([]);
 });
 
-test('a notifier reads what notices tell of and the keys, and writes nothing', () => {
-  const topics = [...topicsOf(NOTICE_KIND_NAMES), 'keys' as const].map((id) => TOPICS[id].name);
+test('a notifier reads what notices tell of, the keys, and which policies there were, and writes nothing', () => {
+  const topics = [...topicsOf(NOTICE_KIND_NAMES), 'keys' as const, 'policyVersions' as const].map(
+    (id) => TOPICS[id].name,
+  );
   const read = rightsOf('notifier').filter(({ resource }) => resource.type === 'topic');
   expect(read.map(({ resource }) => resource.name).toSorted()).toEqual(topics.toSorted());
   expect(new Set(read.map(({ operation }) => operation))).toEqual(new Set(['Read']));
