@@ -230,6 +230,7 @@ const ROOMS = {
     'services/image-gc',
     // What would go next, and why the rest stays, is what `fleetgc plan` says.
     'services/plan',
+    'services/audit',
   ],
 
   // It tells what lies on the log, and writes nothing there.

@@ -16,7 +16,11 @@ import { licenceList } from './supply-chain/licence-list.ts';
 const REPOSITORY = join(import.meta.dirname, '..');
 const BUILT = join(REPOSITORY, 'dist');
 /** The command, and what it starts as a thread. */
-const PROGRAMS = { cli: 'cli/main.ts', worker: 'services/audit/verify/worker.ts' };
+const PROGRAMS = {
+  cli: 'cli/main.ts',
+  worker: 'services/audit/verify/worker.ts',
+  'simulation-worker': 'services/dashboard/simulation/simulation-worker.ts',
+};
 /** What the program reads beside itself. */
 const READ_AT_RUN_TIME = ['packages/cri/**/*.proto', 'services/audit/deciders/*.mjs'];
 /** Where the dashboard looks for its page. */

@@ -72,6 +72,13 @@ import {
 import { DashboardLetterShown, DashboardLetters } from './reports/dashboard-letters.ts';
 import { DashboardLife, DashboardListed, DashboardObject } from './reports/dashboard-object.ts';
 import { DashboardPlan } from './reports/dashboard-plan.ts';
+import {
+  DashboardPolicies,
+  DashboardPolicy,
+  DashboardPolicyCheck,
+  DashboardSimulation,
+  DashboardSimulations,
+} from './reports/dashboard-policies.ts';
 import { DashboardReport } from './reports/dashboard-report.ts';
 import { Explanation, ExplanationLine } from './reports/explanation.ts';
 import { FleetNodes } from './reports/fleet-nodes.ts';
@@ -156,12 +163,17 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'dashboard-object': DashboardObject,
   'dashboard-pauses': DashboardPauses,
   'dashboard-plan': DashboardPlan,
+  'dashboard-policies': DashboardPolicies,
+  'dashboard-policy': DashboardPolicy,
+  'dashboard-policy-check': DashboardPolicyCheck,
   'dashboard-progress': DashboardProgress,
   'dashboard-report': DashboardReport,
   'dashboard-repository': DashboardRepository,
   'dashboard-returned': DashboardReturned,
   'dashboard-search': DashboardSearch,
   'dashboard-session': DashboardSession,
+  'dashboard-simulation': DashboardSimulation,
+  'dashboard-simulations': DashboardSimulations,
   'dashboard-status': DashboardStatus,
   held: HeldList,
   notice: NoticeEvent,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { Text, withMeta } from '../../packages/process/options/options.ts';
-import type { WorkerSource } from '../../services/audit/verify/verify-threads.ts';
+import type { WorkerSource } from '../../services/audit/events/open-source.ts';
 import { eventLogOptions, forTask, readEventLogSettings } from './event-log-options.ts';
 
 /** Which log to ask: one that lives, or an archive of it. */

@@ -13,7 +13,7 @@ import type { ProjectedLog } from '../../services/dashboard/projection/standing.
 import { openAuditLog } from '../framework/open-audit-log.ts';
 import { requireEventLogFile } from '../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
-import { auditLogOptions } from '../options/audit-log-options.ts';
+import { auditLogOptions, threadSource } from '../options/audit-log-options.ts';
 import { forAsking, LogSize, readEventLogSettings } from '../options/event-log-options.ts';
 import { LongDuration } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
@@ -104,6 +104,7 @@ export const verb = defineVerb({
         },
         acting,
         pageDirectory: null,
+        simulationSource: threadSource(rest),
         version: PRODUCT_VERSION,
         wording: DASHBOARD_WORDING,
         logger: context.logger,

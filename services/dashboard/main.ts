@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { lockFile } from '../../packages/files/file-lock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { Address } from '../../packages/process/options/options.ts';
+import type { WorkerSource } from '../audit/events/open-source.ts';
 import { Access, type AccessSettings, requireNames, requireSignIn } from './access/access.ts';
 import { type ActingPort, ActionDesk } from './actions/desk.ts';
 import { LogReaders } from './api/log-readers.ts';
@@ -12,6 +14,7 @@ import { keepFollowing } from './projection/keep-following.ts';
 import { Projection, type ProjectionSettings } from './projection/projection.ts';
 import { PeopleHistory } from './readers/history.ts';
 import { Readings } from './readings.ts';
+import { Simulations } from './simulation/simulations.ts';
 import type { Wording } from './wording.ts';
 
 export interface DashboardSettings {
@@ -21,6 +24,8 @@ export interface DashboardSettings {
   readonly pageDirectory: string | null;
   /** With what people act from the page; `null`: nobody may, and nothing is ever written. */
   readonly acting: ActingPort | null;
+  /** Where simulations read the log, in threads of their own; `null`: nothing can be simulated. */
+  readonly simulationSource: WorkerSource | null;
   readonly version: string;
   readonly wording: Wording;
   readonly logger: Logger;
@@ -36,11 +41,12 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   const files = readPageFiles(settings.pageDirectory);
   using _lock = lockFile(`${settings.projection.path}.lock`, inUse(settings.projection.path));
   using projection = new Projection(settings.projection);
-  using news = new NewsRoom(projection);
+  const { now, wait } = settings.projection.sources;
+  await using simulations = new Simulations({ newId: randomUUID, now, logger });
+  using news = new NewsRoom(projection, simulations);
   await using listening = await listen(accessSettings.address);
   const { address } = listening;
   const access = new Access({ ...accessSettings, address });
-  const { now } = settings.projection.sources;
   const history = new PeopleHistory({
     ...settings.projection,
     db: projection.store.db,
@@ -62,7 +68,9 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   const { tokens } = accessSettings;
   const logReaders = new LogReaders(signal);
   using readings = new Readings(settings.wording, { now, logger });
-  const asked = { projection, news, logReaders, readings, history, desk };
+  const { simulationSource } = settings;
+  const simulating = { simulations, simulationSource };
+  const asked = { projection, news, logReaders, readings, history, desk, ...simulating };
   listening.serve({ access, tokens, files, version, logger, now, ...asked });
   logger.info({ host: address.host, port: address.port }, 'serving the page');
   if (access.isOpen)
@@ -70,7 +78,6 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
       'nobody has to sign in: the page is for this machine alone, until --token-file or --trusted-proxy is given',
     );
   onServing?.(address);
-  const { wait } = settings.projection.sources;
   await keepFollowing(projection, { logger, wait }, signal);
 }
 

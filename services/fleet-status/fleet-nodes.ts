@@ -105,6 +105,10 @@ function fleetNode(known: KnownNode, { stray, readAtMs }: Surroundings): FleetNo
   return { cluster, node, nodeInstance, bootId, heardMs, isSilent, filesystems, ...rest, warnings };
 }
 
+/** Those for which a policy holds, paused or not. */
+export const nodesUnder = (name: string, nodes: readonly FleetNode[]): readonly FleetNode[] =>
+  nodes.filter(({ policy }) => policy?.name === name);
+
 function policyOf(stats: DiskStats, policies: PolicySet): FleetNode['policy'] {
   const record = selectedFor(stats, policies);
   if (record === null) return null;

@@ -15,7 +15,7 @@ import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
 import { clusterStatus } from './cluster-status.ts';
-import { fleetNodes } from './fleet-nodes.ts';
+import { fleetNodes, nodesUnder } from './fleet-nodes.ts';
 import { type DatedProgress, groupOf, readGroups, SERVICES_FOR } from './group-progress.ts';
 import { readHeldNodes } from './held-nodes.ts';
 import { type ReportingCluster, readReportingClusters } from './reporting-clusters.ts';
@@ -172,7 +172,7 @@ const policiesOf = (
     name,
     policyVersion,
     mode,
-    nodes: nodes?.nodes.filter(({ policy }) => policy?.name === name).length ?? null,
+    nodes: nodes && nodesUnder(name, nodes.nodes).length,
   }));
 
 const pausesOf = ({ pauses }: StoredPolicies, nodes: FleetNodes | null): NonNullable<FleetStatus['pauses']> =>

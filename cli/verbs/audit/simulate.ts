@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import type { AnyWrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
-import { toClusterPolicyRecord, toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
+import { toClusterPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { TextList, withMeta } from '../../../packages/process/options/options.ts';
 import { ClusterName, nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
@@ -15,6 +15,7 @@ import {
   newestClusterDeciders,
   newestDeciders,
 } from '../../../services/audit/simulate/simulated-decisions.ts';
+import { simulatedPolicies } from '../../../services/audit/simulate/simulated-policies.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
@@ -186,19 +187,10 @@ async function simulateForClusters(
   );
 }
 
-/** A simulation removes nothing, so that a policy which is to be tried may say dry-run. */
 const nodePolicies = (all: readonly AnyWrittenPolicy[]): PolicySet =>
-  policySet(
-    'node',
-    all.flatMap((each) =>
-      each.subject === 'node'
-        ? [toPolicyRecord({ policy: { ...each.policy, mode: 'enforce' }, source: each.source })]
-        : [],
-    ),
-    [],
-  );
+  simulatedPolicies(all.flatMap((each) => (each.subject === 'node' ? [each] : [])));
 
-/** The same of policies for clusters. */
+/** Of policies for clusters: those in dry-run count as if they enforced too. */
 const clusterPolicies = (all: readonly AnyWrittenPolicy[]): PolicySetOf<'cluster'> =>
   policySet(
     'cluster',

@@ -1,16 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { MessagePort } from 'node:worker_threads';
-import pino from 'pino';
-import { openEventLog } from '../../../packages/event-log/open.ts';
 import type { RecordedLog } from '../../../packages/pipeline/read-log.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import type { ArchiveLog } from '../archive/read-archive.ts';
 import { findDecider } from '../deciders/deciders.ts';
+import { openSource } from '../events/open-source.ts';
 import { readPoliciesInForce } from '../policies/policies-in-force.ts';
 import { readPolicyHistory } from '../policies/policy-history.ts';
 import { openDecisionHeads } from './heads/decision-heads.ts';
 import { createVerifier, type PartitionProgress, type PartitionVerifier } from './verify-partition.ts';
-import type { WorkerAnswer, WorkerOrder, WorkerSource, WorkerTask } from './verify-threads.ts';
+import type { WorkerAnswer, WorkerOrder, WorkerTask } from './verify-threads.ts';
 
 interface OpenVerifier {
   readonly log: RecordedLog;
@@ -28,18 +25,6 @@ async function openVerifier(
   const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
   const parts = { log, policies, inForce, findDecider, range, nowMs, deletes, headed };
   return { log, verify: createVerifier(parts) };
-}
-
-/** An archive is read with a library that need not be installed. */
-async function openSource(source: WorkerSource): Promise<RecordedLog | ArchiveLog> {
-  if (source.kind === 'archive')
-    return await (await import('../archive/read-archive.ts')).openArchiveLog(source.directory);
-  return await openEventLog(source.settings, {
-    logger: pino({ level: 'silent' }),
-    now: Date.now,
-    random: Math.random,
-    newId: randomUUID,
-  });
 }
 
 /** What a thread does: one partition after another, as the first thread orders, until it says that this was all. */

@@ -1,18 +1,13 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { EventLogOptions } from '../../../packages/event-log/open.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import type { ErrorCode } from '../../../packages/process/error-codes.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { WorkerSource } from '../events/open-source.ts';
 import type { Found } from './collected-findings.ts';
 import type { HeadsAsked } from './heads/decision-heads.ts';
 import { stopped } from './verify-log.ts';
 import type { PartitionProgress, PartitionVerifier } from './verify-partition.ts';
-
-/** What is verified: an event log, or the archive in a directory. */
-export type WorkerSource =
-  | { readonly kind: 'log'; readonly settings: EventLogOptions }
-  | { readonly kind: 'archive'; readonly directory: string };
 
 /** What a thread needs to verify partitions: it opens its source by itself. */
 export interface WorkerTask {

@@ -3,6 +3,7 @@ import type { Projection } from '../projection/projection.ts';
 import type { ActivityRow } from '../projection/rows.ts';
 import { toldActivity } from '../readers/activity.ts';
 import { newsOf } from '../readers/fleet.ts';
+import type { Simulations } from '../simulation/simulations.ts';
 
 /** Each holds a connection. */
 const MOST_READERS = 200;
@@ -19,6 +20,7 @@ const BEAT_EVERY = 15;
 /** Tells everybody who looks what is new, once a second: the same text for all. */
 export class NewsRoom implements Disposable {
   readonly #projection: Projection;
+  readonly #simulations: Simulations;
   readonly #readers = new Set<ServerResponse>();
   readonly #timer: NodeJS.Timeout;
   readonly #subscription: Disposable;
@@ -26,8 +28,9 @@ export class NewsRoom implements Disposable {
   #recent: readonly ReadonlySet<string>[] = [];
   #beats = 0;
 
-  constructor(projection: Projection) {
+  constructor(projection: Projection, simulations: Simulations) {
     this.#projection = projection;
+    this.#simulations = simulations;
     this.#subscription = projection.subscribe({ onActivity: (rows) => this.#note(rows) });
     this.#timer = setInterval(() => this.#tell(), EVERY_MS);
   }
@@ -59,6 +62,7 @@ export class NewsRoom implements Disposable {
     this.#recent = [...this.#recent, changed].slice(-TOLD_AGAIN);
     const lines = this.#lines;
     this.#lines = [];
+    const isSimulated = this.#simulations.takeChanged();
     if (this.#readers.size === 0) return;
     this.#beats += 1;
     const texts = [
@@ -70,6 +74,7 @@ export class NewsRoom implements Disposable {
             }),
           ]
         : []),
+      ...(isSimulated ? [eventText('simulations', this.#simulations.told())] : []),
       ...(this.#beats % BEAT_EVERY === 0 ? [eventText('progress', this.#projection.progress())] : []),
     ];
     if (texts.length > 0) this.#send(texts.join(''));

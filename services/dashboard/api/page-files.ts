@@ -45,6 +45,7 @@ const VIEWS: readonly RegExp[] = [
   /^\/node\/[^/]+\/[^/]+$/,
   /^\/live$/,
   /^\/clusters(\/[^/]+(\/object)?)?$/,
+  /^\/policies(\/[^/]+)?$/,
   /^\/search$/,
   /^\/object\/[^/]+\/[^/]+$/,
   /^\/images$/,

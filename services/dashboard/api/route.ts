@@ -3,6 +3,7 @@ import type { DashboardRole, DashboardSession } from '../../../schemas/reports/d
 import type { Projection } from '../projection/projection.ts';
 import type { PeopleHistory } from '../readers/history.ts';
 import type { Readings } from '../readings.ts';
+import type { Simulations } from '../simulation/simulations.ts';
 import type { LogReaders } from './log-readers.ts';
 
 /** What a reader may ask. */
@@ -11,6 +12,7 @@ export interface Asked {
   readonly logReaders: LogReaders;
   readonly readings: Readings;
   readonly history: PeopleHistory;
+  readonly simulations: Simulations;
   readonly session: DashboardSession;
 }
 

@@ -15,6 +15,7 @@ import { CLUSTER_ROUTES } from './cluster-routes.ts';
 import { IMAGE_ROUTES } from './image-routes.ts';
 import { OBJECT_ROUTES } from './object-routes.ts';
 import { PEOPLE_ROUTES } from './people-routes.ts';
+import { POLICY_ROUTES } from './policy-routes.ts';
 import { REPORT_ROUTES } from './report-routes.ts';
 import { type Asked, EpochMs, NodeKey, none, type Route, route, whole } from './route.ts';
 
@@ -71,6 +72,7 @@ export const ROUTES: readonly Route[] = [
       return await logReaders.read((signal) => readPlan({ log, place, policies, trigger }, signal));
     },
   ),
+  ...POLICY_ROUTES,
   route(
     '/api/activity',
     z.strictObject({

@@ -6,12 +6,11 @@ import { z } from 'zod';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { http } from '../../../packages/process/node-http.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
-import type { Access, Asking } from '../access/access.ts';
+import type { Asking } from '../access/access.ts';
 import { mayDo } from '../access/access.ts';
 import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { TokenHolder } from '../access/people.ts';
 import type { ActionDesk } from '../actions/desk.ts';
-import type { Projection } from '../projection/projection.ts';
 import type { PeopleHistory } from '../readers/history.ts';
 import type { Readings } from '../readings.ts';
 import { ACTION_PATHS, act, mayAct } from './act.ts';
@@ -20,16 +19,15 @@ import { GivenFile } from './given-file.ts';
 import type { LogReaders } from './log-readers.ts';
 import type { NewsRoom } from './news.ts';
 import { type PageFiles, pageFile } from './page-files.ts';
+import { askAboutPolicies, POLICY_PATHS, type PolicyNeeds } from './policy-requests.ts';
 import { Refused } from './refused.ts';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { signIn, signOut } from './sign-in.ts';
 
 /** What requests are answered from. */
-export interface Served {
-  readonly access: Access;
+export interface Served extends PolicyNeeds {
   readonly tokens: readonly TokenHolder[];
-  readonly projection: Projection;
   readonly logReaders: LogReaders;
   readonly readings: Readings;
   readonly history: PeopleHistory;
@@ -39,8 +37,6 @@ export interface Served {
   readonly files: PageFiles;
   readonly version: string;
   readonly logger: Logger;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -142,7 +138,8 @@ const PROBES: Readonly<Record<string, (served: Served) => Answer>> = {
   '/readyz': readiness,
 };
 
-async function change(request: IncomingMessage, { pathname }: URL, served: Served): Promise<Answer> {
+async function change(request: IncomingMessage, url: URL, served: Served): Promise<Answer> {
+  const { pathname } = url;
   if (request.method === 'POST' && pathname === '/sign-in') return await signIn(request, served);
   if (request.method === 'POST' && pathname === '/sign-out') return signOut();
   if (pathname.startsWith(ACTION_PATHS))
@@ -150,6 +147,8 @@ async function change(request: IncomingMessage, { pathname }: URL, served: Serve
       name: pathname.slice(ACTION_PATHS.length),
       needs: served,
     });
+  if (pathname.startsWith(POLICY_PATHS))
+    return await askAboutPolicies(request, askingOf(request), { url, needs: served });
   return refusal(405, 'only GET and HEAD');
 }
 
@@ -167,7 +166,7 @@ function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
 }
 
 async function answerRoute(asking: Asking, url: URL, served: Served): Promise<Answer> {
-  const { access, projection, logReaders, readings, history, desk, version, now } = served;
+  const { access, desk, version, now } = served;
   const route = ROUTE_OF.get(url.pathname);
   const person = access.identify(asking, now());
   if (person === null) return refusal(401, 'sign in first');
@@ -177,7 +176,7 @@ async function answerRoute(asking: Asking, url: URL, served: Served): Promise<An
   if (!given.success) return refusal(400, z.prettifyError(given.error));
   const { name: user, role, by } = person;
   const session = { user, role, by, version, actions: mayAct(person, desk) };
-  const asked = { projection, logReaders, readings, history, session };
+  const asked = { ...served, session };
   const value = await route.read(Object.fromEntries(url.searchParams), asked);
   if (value instanceof Refused) return refusal(value.status, value.problem);
   if (value instanceof GivenFile) return fileAnswer(value);

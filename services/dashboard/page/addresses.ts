@@ -8,6 +8,7 @@ export type View =
   | { readonly view: 'object'; readonly kind: string; readonly id: string; readonly query: URLSearchParams }
   | { readonly view: 'images'; readonly query: URLSearchParams }
   | { readonly view: 'report'; readonly query: URLSearchParams }
+  | { readonly view: 'policies'; readonly name: string | null; readonly query: URLSearchParams }
   | { readonly view: 'search'; readonly query: URLSearchParams }
   | { readonly view: 'dead-letters'; readonly query: URLSearchParams }
   | { readonly view: 'history'; readonly query: URLSearchParams };
@@ -19,6 +20,7 @@ export function viewOf(address: URL): View {
   const [view, first, second] = address.pathname.split('/').slice(1).map(decoded);
   const query = address.searchParams;
   if (view === 'node' && first && second) return { view, cluster: first, node: second };
+  if (view === 'policies') return { view, name: first || null, query };
   if (view === 'object' && first && second) return { view, kind: first, id: second, query };
   const filtered = FILTERED.find((each) => each === view);
   return filtered === undefined ? { view: 'fleet', query } : { view: filtered, query };
@@ -39,6 +41,10 @@ export const objectAddress = (kind: string, id: string, node: string | null = nu
 
 export const nodeAddress = (cluster: string, node: string): string =>
   `/node/${encodeURIComponent(cluster)}/${encodeURIComponent(node)}`;
+
+/** Of both kinds there may be one of a name. */
+export const policyAddress = (subject: 'node' | 'cluster', name: string): string =>
+  `/policies/${encodeURIComponent(name)}${subject === 'cluster' ? '?subject=cluster' : ''}`;
 
 /** By `<cluster>/<node>`. */
 export function addressOfKey(key: string): string {

@@ -4,6 +4,7 @@ import type {
   DashboardNews,
   DashboardProgress,
 } from '../../../schemas/reports/dashboard.ts';
+import type { DashboardSimulations } from '../../../schemas/reports/dashboard-policies.ts';
 
 /** What became of a question. */
 export type Answered<Value> =
@@ -18,6 +19,15 @@ interface Problem {
 /** Asks the API once. */
 export const ask = <Value>(path: string, signal?: AbortSignal): Promise<Answered<Value>> =>
   askedOf<Value>(path, { headers: { accept: 'application/json' }, ...(signal && { signal }) });
+
+/** Sends a text, such as that of a policy, with a question about it. */
+export const send = <Value>(path: string, text: string, signal?: AbortSignal): Promise<Answered<Value>> =>
+  askedOf<Value>(path, {
+    method: 'POST',
+    headers: { accept: 'application/json', 'content-type': 'text/plain' },
+    body: text,
+    ...(signal && { signal }),
+  });
 
 /** What the API answers; it is what its schema says, and is not looked through again here. */
 export async function askedOf<Value>(path: string, request: RequestInit): Promise<Answered<Value>> {
@@ -70,6 +80,7 @@ interface NewsOf {
   readonly nodes: DashboardNews;
   readonly activity: Pick<DashboardActivity, 'activity'>;
   readonly progress: DashboardProgress;
+  readonly simulations: DashboardSimulations;
 }
 
 /** Follows what is new of one kind; whether the stream is open. It opens again by itself, and then something may be missing. */

@@ -12,6 +12,8 @@ import { ImagesView } from './views/images.tsx';
 import { LiveView } from './views/live.tsx';
 import { NodeView } from './views/node.tsx';
 import { ObjectView } from './views/object.tsx';
+import { PoliciesView } from './views/policies.tsx';
+import { PolicyView } from './views/policy.tsx';
 import { ReportView } from './views/report.tsx';
 import { SearchView } from './views/search.tsx';
 import { SignIn, SignOut } from './views/sign-in.tsx';
@@ -45,6 +47,7 @@ const VIEWS = [
   { view: 'fleet', name: 'Fleet' },
   { view: 'live', name: 'Live' },
   { view: 'images', name: 'Images' },
+  { view: 'policies', name: 'Policies' },
   { view: 'search', name: 'Search' },
   { view: 'report', name: 'Report' },
   { view: 'dead-letters', name: 'Dead letters' },
@@ -81,6 +84,8 @@ function Content({ view }: { readonly view: View }) {
       return <ImagesView query={view.query} />;
     case 'report':
       return <ReportView query={view.query} />;
+    case 'policies':
+      return view.name === null ? <PoliciesView /> : <PolicyView name={view.name} query={view.query} />;
     case 'search':
       return <SearchView query={view.query} />;
     case 'dead-letters':

@@ -51,3 +51,11 @@ export const NODE_STATES: readonly NodeState[] = [
   'keeps-all',
   'well',
 ];
+
+/** A span of time in its two largest units. */
+export function spanText(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  const [days, hours] = [Math.floor(minutes / 1_440), Math.floor((minutes % 1_440) / 60)];
+  if (days > 0) return `${days} d ${hours} h`;
+  return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
+}

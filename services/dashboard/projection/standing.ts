@@ -4,6 +4,7 @@ import type { EventLog } from '../../../packages/event-log/port.ts';
 import { readPoliciesBy, type StoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
+import type { PolicySetOf } from '../../../schemas/policy/policy.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import type { NameIndex } from '../../audit/names/name-index.ts';
@@ -46,6 +47,7 @@ export class Standing {
   #problem: string | null = null;
   #status: FleetStatus | null = null;
   #pauses: StoredPolicies['pauses'] = new Map();
+  #clusterPolicies: PolicySetOf<'cluster'>['policies'] = [];
 
   constructor(needs: StandingNeeds) {
     this.#needs = needs;
@@ -65,11 +67,16 @@ export class Standing {
     return this.#pauses;
   }
 
+  get clusterPolicies(): PolicySetOf<'cluster'>['policies'] {
+    return this.#clusterPolicies;
+  }
+
   async readPolicies(signal: AbortSignal): Promise<void> {
     const { from, roots, fleet, beforeOtherPolicies } = this.#needs;
     await this.#asking(async () => {
       const { sets, pauses } = await readPoliciesBy(roots, from.log, signal);
       this.#pauses = pauses;
+      this.#clusterPolicies = sets.cluster.policies;
       if (sets.node.hash === fleet.policies.hash) return;
       beforeOtherPolicies();
       await fleet.decidedBy(sets.node, () => setImmediate());

@@ -111,6 +111,16 @@ describe('over the log of a simulated fleet', () => {
     { view: 'Node', path: '/node/simulated/node-00003', shows: text('imageGCHighThresholdPercent') },
     { view: 'Live', path: '/live', shows: text('removed') },
     { view: 'Live, filtered', path: '/live?what=commanded', shows: text('a command was sent') },
+    {
+      view: 'Policies',
+      path: '/policies',
+      shows: (page: Page) => page.getByRole('link', { name: 'default' }),
+    },
+    {
+      view: 'Policy',
+      path: '/policies/default',
+      shows: (page: Page) => page.getByText('Valid: default.'),
+    },
     { view: 'Search', path: '/search?q=node-0000', shows: text('10 found') },
   ];
 
@@ -152,6 +162,29 @@ describe('over the log of a simulated fleet', () => {
     expect(new URL(page.url()).pathname).toBe(`/node/simulated/${name}`);
     await page.goBack();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+  });
+
+  test('a copy of a policy is corrected, simulated and taken along, with the keyboard alone', async () => {
+    const { page, complaints } = await openPage(browser);
+    await page.goto(`${url}/policies/default`);
+    const copy = page.getByLabel('Text of the policy default');
+    await copy.fill(POLICY.replace('85', '850').trim());
+    await page.getByText('Not valid').waitFor();
+    expect(await page.getByRole('button', { name: 'Simulate' }).isDisabled()).toBe(true);
+    await page
+      .getByRole('button', { name: /^Line \d+$/ })
+      .first()
+      .press('Enter');
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
+    await copy.fill(POLICY.replace('85', '70').replace('80', '60').trim());
+    await page.getByText('Valid: default.').waitFor();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download default.yaml' }).press('Enter');
+    expect((await saved).suggestedFilename()).toBe('default.yaml');
+    await page.getByRole('button', { name: 'Simulate' }).press('Enter');
+    await page.getByRole('table', { name: 'In total, and by pool' }).waitFor({ timeout: 600_000 });
+    expect(await violations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
   });
 
   test('a stream that breaks is told, and comes back', async () => {

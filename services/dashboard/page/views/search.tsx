@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { DashboardSearch, Found } from '../../../../schemas/reports/dashboard.ts';
-import { addressOfKey, go, objectAddress } from '../addresses.ts';
+import { addressOfKey, go, objectAddress, policyAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
 import { Shown } from '../parts.tsx';
 
@@ -74,6 +74,7 @@ function NameOf({ found: { kind, id, name, node } }: { readonly found: Found }) 
     case 'pod':
       return <a href={objectAddress('pod', id, node)}>{name}</a>;
     case 'policy':
+      return <a href={policyAddress('node', name)}>{name}</a>;
     case 'event':
       return <>{name}</>;
   }

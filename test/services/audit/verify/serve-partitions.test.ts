@@ -5,11 +5,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../packages/event-log/partition.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
+import type { WorkerSource } from '../../../../services/audit/events/open-source.ts';
 import { servePartitions } from '../../../../services/audit/verify/serve-partitions.ts';
 import type {
   WorkerAnswer,
   WorkerOrder,
-  WorkerSource,
   WorkerTask,
 } from '../../../../services/audit/verify/verify-threads.ts';
 import { objectResult, refusedCommand } from '../../../fixtures/results.ts';

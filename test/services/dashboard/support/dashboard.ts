@@ -7,6 +7,7 @@ import type { EventLog } from '../../../../packages/event-log/port.ts';
 import type { Address } from '../../../../packages/process/options/options.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
 import { DashboardProgress } from '../../../../schemas/reports/dashboard.ts';
+import type { WorkerSource } from '../../../../services/audit/events/open-source.ts';
 import type { AccessSettings } from '../../../../services/dashboard/access/access.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
 import { runDashboard } from '../../../../services/dashboard/main.ts';
@@ -29,6 +30,7 @@ export interface DashboardOptions {
   readonly now?: () => number;
   readonly path: string;
   readonly acting?: ActingPort;
+  readonly simulationSource?: WorkerSource | null;
   /** What the log is told to be; an embedded one when not given. */
   readonly from?: ProjectedLog;
   /** Where the page was built to; an empty one when not given. */
@@ -62,6 +64,7 @@ export async function startDashboard(
     now = Date.now,
     path,
     acting,
+    simulationSource = null,
     from = { kind: 'embedded', log, name: 'test', path: 'test.db' },
     pageDirectory = emptyPage(dirname(path)),
   }: DashboardOptions,
@@ -91,6 +94,7 @@ export async function startDashboard(
       },
       acting: acting ?? null,
       pageDirectory,
+      simulationSource,
       version: '1.2.3',
       wording: DASHBOARD_WORDING,
       logger,

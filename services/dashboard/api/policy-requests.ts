@@ -1,0 +1,136 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import { readAnyPolicyFiles, type WrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
+import { DAY_MS, HOUR_MS } from '../../../packages/process/durations.ts';
+import type { DashboardPolicyCheck } from '../../../schemas/reports/dashboard-policies.ts';
+import type { WorkerSource } from '../../audit/events/open-source.ts';
+import type { Access, Asking, Identified } from '../access/access.ts';
+import { mayDo } from '../access/access.ts';
+import type { Projection } from '../projection/projection.ts';
+import type { Simulations } from '../simulation/simulations.ts';
+import { type Answer, jsonAnswer, refusal } from './answer.ts';
+import { readBody } from './body.ts';
+
+/** Files of policies are a few kilobytes; reading them takes the time of everybody who looks. */
+const MOST_BODY_BYTES = 64 * 1024;
+const MOST_DAYS = 14;
+const REGRET_WINDOW_MS = 24 * HOUR_MS;
+/** The name under which problems of a text are told. */
+const FILE = 'policy.yaml';
+
+export const POLICY_PATHS = '/api/policies/';
+
+export interface PolicyNeeds {
+  readonly access: Access;
+  readonly projection: Projection;
+  readonly simulations: Simulations;
+  /** Where a simulation reads; `null` where there is no other way to the log than this process. */
+  readonly simulationSource: WorkerSource | null;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+interface Given {
+  readonly needs: PolicyNeeds;
+  readonly person: Identified;
+  readonly text: string;
+  readonly query: URLSearchParams;
+}
+
+interface PolicyRequest {
+  /**
+   * A simulation has brokers read up to two weeks, beside the collection that they are there for, and others wait for it: who may
+   * look alone may not ask for one.
+   */
+  readonly role: 'viewer' | 'operator';
+  readonly answer: (given: Given) => Answer;
+}
+
+const REQUESTS: Readonly<Record<string, PolicyRequest>> = {
+  check: { role: 'viewer', answer: ({ text }) => jsonAnswer(200, checked(text)) },
+  simulate: { role: 'operator', answer: simulate },
+  cancel: { role: 'operator', answer: cancel },
+};
+
+/** Answers what is asked about a text of policies. Nothing of it is applied, and nothing is written. */
+export async function askAboutPolicies(
+  request: IncomingMessage,
+  asking: Asking,
+  { url, needs }: { readonly url: URL; readonly needs: PolicyNeeds },
+): Promise<Answer> {
+  if (asking.method !== 'POST') return refusal(405, 'only POST');
+  const objection = needs.access.objectionToActing(asking);
+  if (objection !== null) return refusal(403, objection);
+  const person = needs.access.identify(asking, needs.now());
+  if (person === null) return refusal(401, 'sign in first');
+  const name = url.pathname.slice(POLICY_PATHS.length);
+  const asked = Object.hasOwn(REQUESTS, name) ? REQUESTS[name] : undefined;
+  if (asked === undefined) return refusal(404, 'there is nothing of this address');
+  if (!mayDo(person.role, asked.role)) return refusal(403, `this needs the role ${asked.role}`);
+  if (!/^text\/plain\b/.test(request.headers['content-type'] ?? ''))
+    return refusal(415, 'it has to be sent as text/plain');
+  const text = await readBody(request, MOST_BODY_BYTES);
+  if (text === null) return refusal(413, `more than ${MOST_BODY_BYTES} bytes are not read`);
+  return asked.answer({ needs, person, text, query: url.searchParams });
+}
+
+/** As `fleetgc policy validate` reads it. */
+function checked(text: string): DashboardPolicyCheck {
+  const files = readAnyPolicyFiles([{ file: FILE, text }]);
+  if (!files.valid) return { valid: false, policies: [], problems: [...files.problems], warnings: [] };
+  return {
+    valid: true,
+    policies: files.policies.map(({ subject, policy: { name } }) => ({ subject, name })),
+    problems: [],
+    warnings: [...files.warnings],
+  };
+}
+
+const Days = z
+  .string()
+  .regex(/^[0-9]{1,2}$/)
+  .transform(Number)
+  .refine((days) => days >= 1 && days <= MOST_DAYS);
+
+function simulate({ needs, person, text, query }: Given): Answer {
+  const { projection, simulations, simulationSource: source } = needs;
+  const days = Days.safeParse(query.get('days'));
+  if (!days.success) return refusal(400, `days has to be from 1 to ${MOST_DAYS}`);
+  if (source === null) return refusal(503, 'this dashboard cannot simulate: use fleetgc audit simulate');
+  const written = nodePoliciesIn(text);
+  if ('problem' in written) return refusal(400, written.problem);
+  const { nowMs: toMs } = projection.source;
+  const against = projection.policies.policies.map(({ policy, source: text }) => ({ policy, source: text }));
+  const names = written.policies.map(({ policy }) => policy.name);
+  const id = simulations.ask({
+    by: person.name,
+    days: days.data,
+    names,
+    task: {
+      source,
+      range: { fromMs: toMs - days.data * DAY_MS, toMs },
+      regretWindowMs: REGRET_WINDOW_MS,
+      policy: [...against.filter(({ policy }) => !names.includes(policy.name)), ...written.policies],
+      against,
+    },
+  });
+  if (id === null) return refusal(503, 'too many simulations wait already: try again when one is done');
+  return jsonAnswer(202, { id });
+}
+
+function nodePoliciesIn(
+  text: string,
+): { readonly policies: readonly WrittenPolicy[] } | { readonly problem: string } {
+  const files = readAnyPolicyFiles([{ file: FILE, text }]);
+  if (!files.valid) return { problem: 'the text is no valid policy: see its problems' };
+  const policies = files.policies.flatMap((each) => (each.subject === 'node' ? [each] : []));
+  if (policies.length < files.policies.length)
+    return { problem: 'policies for clusters are tried with fleetgc audit simulate' };
+  return policies.length === 0 ? { problem: 'there is no policy in the text' } : { policies };
+}
+
+function cancel({ needs, query }: Given): Answer {
+  return needs.simulations.cancel(query.get('id') ?? '')
+    ? jsonAnswer(200, {})
+    : refusal(404, 'there is no such simulation under way');
+}
