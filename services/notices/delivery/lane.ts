@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { createWakeSignal } from '../../../packages/process/loops.ts';
+import { sparingly } from '../../../packages/process/sparingly.ts';
 import type { Sources } from '../../../packages/process/system-sources.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import type { DropReason } from '../../../schemas/notices/notice.ts';
@@ -32,6 +33,9 @@ const MOST_REMEMBERED = 20_000;
 /** Who waits is woken when something comes. */
 const IDLE_MS = 600_000;
 
+/** Of what is dropped for one reason; the metric counts all of it. */
+const MOST_LINES_A_MINUTE = 6;
+
 interface Waiting {
   readonly notice: Notice;
   readonly settle: () => void;
@@ -50,6 +54,7 @@ export class Lane {
   readonly #lines: readonly RuleLine[];
   readonly #delivered = new Set<string>();
   readonly #wake: ReturnType<typeof createWakeSignal>;
+  readonly #mayTell: (reason: DropReason) => boolean;
   #dropped: Dropped = {};
   #problem: string | null = null;
 
@@ -63,6 +68,7 @@ export class Lane {
       allowance: fullAllowance(rule.mostPerMinute, atMs),
     }));
     this.#wake = createWakeSignal(sources.wait);
+    this.#mayTell = sparingly(MOST_LINES_A_MINUTE, sources.monotonicNow);
     metrics.watch(() => this.#waiting());
   }
 
@@ -165,8 +171,9 @@ export class Lane {
       if (next.kind === 'delivered') return 'delivered';
       if (next.kind === 'dropped') return next.because;
       failed += Number(sent.kind === 'failed');
-      if (this.#leftMs(message) <= next.ms) return 'too-old';
-      await sources.wait(next.ms, signal);
+      const leftMs = this.#leftMs(message);
+      if (leftMs <= 0) return 'too-old';
+      await sources.wait(Math.min(next.ms, leftMs), signal);
     }
     return 'stopped';
   }
@@ -226,11 +233,11 @@ export class Lane {
     const { name, logger, metrics } = this.#settings;
     metrics.ended(reason, count);
     this.#dropped = { ...this.#dropped, [reason]: (this.#dropped[reason] ?? 0) + count };
-    if (reason !== 'queue-full' || this.#dropped[reason] === 1)
-      logger.warn(
-        { receiver: name, reason, dropped: count },
-        `${counted(count, 'notice was', 'notices were')} dropped (${reason}); the next one that gets through says so`,
-      );
+    if (!this.#mayTell(reason)) return;
+    logger.warn(
+      { receiver: name, reason, dropped: count },
+      `${counted(count, 'notice was', 'notices were')} dropped (${reason}); the next one that gets through says how many`,
+    );
   }
 }
 

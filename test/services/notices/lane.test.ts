@@ -111,6 +111,15 @@ describe('attempts', () => {
     expect(sent.at(-1)?.message.dropped).toEqual({});
   });
 
+  test('are made once more at the end, however long the receiver asks to wait', async () => {
+    const { offer, sent, time } = laneTo(() => ({ ...AWAY, kind: 'away', retryAfterMs: 24 * HOUR_MS }), {
+      maxAgeMs: 120_000,
+    });
+    const lost = offer([noticeOf(1)]);
+    await time.passUntil('the notice to be given up', HOUR_MS, () => lost.isSettled);
+    expect(sent.map(({ atMs }) => atMs)).toEqual([expect.any(Number), 120_000]);
+  });
+
   test('that are answered with errors end after a dozen, so that one notice does not hold up all others', async () => {
     const { offer, sent, time } = laneTo(({ notices: [{ id }] }) => (id === 'notice-1' ? FAILED : DELIVERED));
     const [bad, good] = [offer([noticeOf(1)]), offer([noticeOf(2)])];
