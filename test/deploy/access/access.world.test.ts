@@ -85,6 +85,11 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   );
   await done('operator', 'pause', '--cluster', 'test', ...signedBy('operator'));
   await done('operator', 'resume', '--all', ...signedBy('operator'));
+  await done('dashboard', 'pause', '--cluster', 'test', ...signedBy('dashboard'));
+  await done('dashboard', 'resume', '--all', ...signedBy('dashboard'));
+  expect((await as('dashboard', 'policy', 'delete', 'demo', ...signedBy('dashboard'))).stderr).toContain(
+    'the key of a dashboard signed it',
+  );
   await waitUntil('people to be told of the removal and of the pause', REMOVED_MS, () =>
     ['.removed.v1', '.paused.v1'].every((type) => receiver.received.some(({ body }) => body.includes(type))),
   );
@@ -182,7 +187,7 @@ function rulesFile({ url }: HttpReceiver): string {
 
 const required = (trusted: readonly string[]): readonly string[] => ['--trust', 'required', ...trusted];
 
-const SIGNERS = ['decider', 'operator', 'archiver', 'cluster'] as const;
+const SIGNERS = ['decider', 'operator', 'dashboard', 'archiver', 'cluster'] as const;
 type Signer = (typeof SIGNERS)[number];
 
 /** A root, and a key for each role that signs; all of them lie on the event log by the operator's rights. */

@@ -332,6 +332,24 @@ describe('whatever the code above it does, the log takes from the page', () => {
     for (const record of taken) expect(await isTaken(record), record.key).toBe(true);
   });
 
+  test('also of what opens it', async () => {
+    const { log } = await ownLog();
+    const acting = actingOn(log);
+    const policy = outgoing({ topic: 'policies', key: 'default', event: appliedPolicy({ name: 'default' }) });
+    const dashboard = await dashboardOf(log, {
+      access: { tokens: TOKENS },
+      acting: {
+        ...acting,
+        openWriter: async (own, signal) => {
+          await own.publish([policy]);
+          return await acting.openWriter(own, signal);
+        },
+      },
+    });
+    expect(await send(dashboard)).toMatchObject({ status: 503 });
+    expect(await readTopic(log, 'gc.policies')).toEqual([]);
+  });
+
   test('no policy, no end of one, no order, no key and no made-up letter', async () => {
     const policy = appliedPolicy({ name: 'default' });
     const refused = [

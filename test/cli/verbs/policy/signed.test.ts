@@ -36,6 +36,8 @@ async function signedFleet(): Promise<SignedFleet> {
   await certify('second', '--role', 'operator');
   await certify('eu', '--role', 'operator', '--cluster', 'eu');
   await certify('pauser', '--role', 'pauser');
+  await certify('dashboard', '--role', 'dashboard');
+  await certify('eu-dashboard', '--role', 'dashboard', '--cluster', 'eu');
   await certify('decider', '--role', 'decider');
   const as: SignedFleet['as'] = (key, ...args) =>
     own.run(
@@ -64,6 +66,10 @@ test.each([
   { key: 'decider', args: ['pause'], why: /is that of a decider, who may not sign this/ },
   { key: 'pauser', args: ['policy', 'apply', 'other.yaml'], why: /a key that may only pause signed it/ },
   { key: 'pauser', args: ['resume', '--all'], why: /a key that may only pause signed it/ },
+  { key: 'dashboard', args: ['policy', 'apply', 'other.yaml'], why: /the key of a dashboard signed it, and/ },
+  { key: 'dashboard', args: ['policy', 'delete', 'web'], why: /the key of a dashboard signed it, and/ },
+  { key: 'eu-dashboard', args: ['pause'], why: /is for the clusters eu alone/ },
+  { key: 'eu-dashboard', args: ['resume'], why: /is for the clusters eu alone/ },
   { key: 'eu', args: ['policy', 'apply', 'other.yaml'], why: /is for the clusters eu alone/ },
   { key: 'eu', args: ['pause'], why: /is for the clusters eu alone/ },
   { key: 'eu', args: ['policy', 'delete', 'web'], why: /is for the clusters eu alone/ },
@@ -80,6 +86,17 @@ test.each([
   expect(stderr).toMatch(why);
   expect(stderr).toMatch(/Nothing was written/);
   expect(await readTopic(own.log, 'gc.policies')).toEqual(before);
+});
+
+test('the key of a dashboard pauses and resumes, which counts', async () => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('web.yaml'));
+  expect(await as('dashboard', 'pause')).toMatchObject({ exitCode: 0 });
+  const listed = () => own.run('policy', 'list', '--trust-roots', file('roots.yaml'));
+  expect((await listed()).stdout).toContain('paused: all nodes');
+  expect(await as('dashboard', 'resume')).toMatchObject({ exitCode: 0 });
+  expect((await listed()).stdout).not.toMatch(/paused|cannot be read/);
+  expect(await as('eu-dashboard', 'pause', '--cluster', 'eu')).toMatchObject({ exitCode: 0 });
 });
 
 test('a pauser pauses, and an operator of a cluster works in it', async () => {

@@ -1,0 +1,99 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { inProcess, ownLog } from '../fleetgc.ts';
+
+const TOKEN = 'o'.repeat(40);
+
+/** A log on which keys of these roles are certified, and a dashboard that is asked to start on it. */
+async function fleet() {
+  const own = await ownLog();
+  const directory = temporaryDirectory();
+  const file = (name: string): string => join(directory, name);
+  const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
+  const root = await create('root.pem');
+  const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
+  writeFileSync(file('roots.yaml'), stdout);
+  writeFileSync(file('tokens'), `operator ann ${TOKEN}\n`, { mode: 0o600 });
+  const rooted = ['--trust-roots', file('roots.yaml'), '--root-key-file', file('root.pem')];
+  for (const role of ['operator', 'pauser', 'decider'] as const) {
+    const key = await create(`${role}.pem`);
+    await own.run('keys', 'certify', key, '--role', role, '--name', role, '--valid-for', '90d', ...rooted);
+  }
+  await create('stranger.pem');
+  const start = (...args: readonly string[]) =>
+    own.run('dashboard', '--projection', file('dashboard.db'), '--http-address', '127.0.0.1:0', ...args);
+  const signing = (name: string): readonly string[] => [
+    ...['--allow-actions', '--token-file', file('tokens')],
+    ...[
+      '--trust',
+      'required',
+      '--trust-roots',
+      file('roots.yaml'),
+      '--signing-key-file',
+      file(`${name}.pem`),
+    ],
+  ];
+  return { start, signing, file };
+}
+
+describe('a dashboard with actions does not start', () => {
+  test.each([
+    { name: 'operator', says: /may sign as operator, not as dashboard/ },
+    { name: 'pauser', says: /may sign as pauser, not as dashboard/ },
+    { name: 'decider', says: /may sign as decider, not as dashboard/ },
+    { name: 'stranger', says: /no root vouches for/ },
+    { name: 'missing', says: /missing\.pem/ },
+  ])('with the key of $name', async ({ name, says }) => {
+    const { start, signing } = await fleet();
+    expect(await start(...signing(name))).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(says) });
+  });
+
+  test('without a key where signatures count', async () => {
+    const { start, signing, file } = await fleet();
+    const [allowed, tokens, path] = signing('operator');
+    expect(
+      await start(
+        `${allowed}`,
+        `${tokens}`,
+        `${path}`,
+        '--trust',
+        'required',
+        '--trust-roots',
+        file('roots.yaml'),
+      ),
+    ).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--trust required needs --signing-key-file'),
+    });
+  });
+
+  test('where nobody has to sign in', async () => {
+    const { start } = await fleet();
+    expect(await start('--allow-actions')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--allow-actions needs --token-file or --trusted-proxy'),
+    });
+  });
+});
+
+test('a dashboard without actions takes no key', async () => {
+  const { start, file } = await fleet();
+  expect(await start('--signing-key-file', file('operator.pem'))).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('have no effect without --allow-actions'),
+  });
+});
+
+test('an archive takes no actions', async () => {
+  const ended = await inProcess([
+    'dashboard',
+    '--log',
+    'archive',
+    '--archive',
+    temporaryDirectory(),
+    '--allow-actions',
+  ]);
+  expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('which nobody writes to') });
+});
