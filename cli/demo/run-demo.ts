@@ -35,6 +35,7 @@ import {
 } from './cluster/cluster-act.ts';
 import { indented, type Output, outputFor } from './output.ts';
 import { questions } from './questions.ts';
+import { servePage } from './serve-page.ts';
 import { nodesSummary, questionLines, summaryJson } from './summary.ts';
 import { lastRemovedImage } from './tally.ts';
 import { jsonView, liveView, plainView, type View } from './view.ts';
@@ -44,6 +45,8 @@ export interface DemoOptions {
   readonly duration: number;
   readonly json: boolean;
   readonly plain: boolean;
+  /** How long the page of the demo's log is served at the end; not given: on a terminal until Ctrl-C, and else not at all. */
+  readonly for?: number | undefined;
 }
 
 /** The policy of the demo. Its ages are seconds, so that something happens while one watches. */
@@ -87,6 +90,8 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   };
   out.json(summaryJson(summary));
   out.text(['', ...questionLines(summary)]);
+  const forMs = options.for ?? (context.terminalColumns === null || options.json ? 0 : null);
+  if (forMs !== 0 && !context.signal.aborted) await servePage({ directory, logPath, forMs, out }, context);
 }
 
 interface Acts {

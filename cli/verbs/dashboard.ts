@@ -1,20 +1,15 @@
 import { z } from 'zod';
-import { openEventLog } from '../../packages/event-log/open.ts';
-import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, ListenAddress, Text, TextList, withMeta } from '../../packages/process/options/options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
-import { inventoryTimes } from '../../services/audit/events/inventory-times.ts';
 import { readTokens, type TokenHolder } from '../../services/dashboard/access/people.ts';
 import { runDashboard } from '../../services/dashboard/main.ts';
-import type { ProjectedLog } from '../../services/dashboard/projection/standing.ts';
-import { openAuditLog } from '../framework/open-audit-log.ts';
-import { requireEventLogFile } from '../framework/task-event-log.ts';
-import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import { openProjectedLog } from '../framework/open-projected-log.ts';
+import { defineVerb } from '../framework/verb.ts';
 import { auditLogOptions, threadSource } from '../options/audit-log-options.ts';
-import { forAsking, LogSize, readEventLogSettings } from '../options/event-log-options.ts';
+import { LogSize } from '../options/event-log-options.ts';
 import { LongDuration } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
 import { actingOptions, actingPort } from '../run/acting-port.ts';
@@ -89,7 +84,7 @@ export const verb = defineVerb({
       publicUrl: given.publicUrl ?? null,
     };
     const acting = await actingPort(given, context);
-    await using from = await openLog(rest, context);
+    await using from = await openProjectedLog(rest, context);
     await runDashboard(
       {
         access,
@@ -119,39 +114,4 @@ function tokensOf(path: string | undefined): readonly TokenHolder[] {
   const file = readTextFile(path);
   if (!file.ok) throw new FleetGcError('CONFIG_INVALID', `--token-file ${path}: ${file.reason}`);
   return readTokens(path, file.text);
-}
-
-type LogChoice = Parameters<typeof openAuditLog>[0];
-
-/** A log that lives is waited for, however long it is away. */
-async function openLog(choice: LogChoice, context: VerbContext): Promise<ProjectedLog & AsyncDisposable> {
-  const { log: kind, archive } = choice;
-  if (kind === 'archive') return await openArchive(choice, archive, context);
-  const settings = forAsking(
-    readEventLogSettings({ ...choice, log: kind }, { clientId: 'fleetgc-dashboard', readTextFile }),
-  );
-  requireEventLogFile(settings);
-  const log = await openEventLog(settings, { logger: context.logger, ...systemSources });
-  const closing = { log, [Symbol.asyncDispose]: () => log[Symbol.asyncDispose]() };
-  if (settings.kind === 'kafka')
-    return { kind: 'kafka', name: `kafka ${settings.brokers.join(',')}`, ...closing };
-  const { path } = settings;
-  return { kind: 'embedded', name: `embedded ${path}`, path, ...closing };
-}
-
-async function openArchive(
-  choice: LogChoice,
-  directory: string | undefined,
-  context: VerbContext,
-): Promise<ProjectedLog & AsyncDisposable> {
-  const log = await openAuditLog(choice, context);
-  const times = await inventoryTimes(log, Date.now() + DAY_MS, context.signal);
-  if (times === null) throw new FleetGcError('NOT_FOUND', 'there is no inventory in this archive');
-  return {
-    kind: 'archive',
-    log,
-    name: `archive ${directory}`,
-    endMs: times.lastMs,
-    [Symbol.asyncDispose]: async () => log[Symbol.asyncDispose](),
-  };
 }

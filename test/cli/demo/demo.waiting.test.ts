@@ -6,7 +6,9 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { runDemo } from '../../../cli/demo/run-demo.ts';
+import { DashboardNodes } from '../../../schemas/reports/dashboard.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { inProcess } from '../fleetgc.ts';
 
 const Line = z.looseObject({ kind: z.string() });
@@ -127,4 +129,36 @@ test('whoever ends it in the first act sees no second one, and may ask of what t
   const summary = Summary.parse(JSON.parse(printed.at(-1) ?? ''));
   expect(summary.questions.some((question) => question.includes(' held '))).toBe(false);
   await rm(dirname(summary.logPath), { recursive: true });
+});
+
+test('it ends with the page of its own log, for as long as it is told', async () => {
+  const stop = new AbortController();
+  const lines: string[] = [];
+  const asked = Promise.withResolvers<unknown>();
+  const print = (text: string): void => {
+    lines.push(text);
+    const { url } = z.object({ url: z.string().optional() }).parse(JSON.parse(text));
+    if (url !== undefined)
+      void waitUntil('the three nodes on the page', 30_000, async () => {
+        const { nodes } = DashboardNodes.parse(await (await fetch(`${url}api/nodes`)).json());
+        return nodes.length === 3 && nodes.map(({ node }) => node);
+      }).then(asked.resolve, asked.reject);
+  };
+  const context = { signal: stop.signal, logger: pino({ level: 'silent' }), print };
+  const unused = {
+    write: async () => undefined,
+    terminalColumns: null,
+    environment: {},
+    allVerbs: async () => [],
+  };
+  const demo = runDemo(
+    { duration: 1_000, json: true, plain: false, for: 600_000 },
+    { ...context, ...unused },
+  );
+  expect(await asked.promise).toEqual(['node-1', 'node-2', 'node-3']);
+  stop.abort();
+  await demo;
+  expect(lines.at(-1)).toContain('"kind":"page"');
+  const { logPath } = Summary.parse(JSON.parse(lines.at(-2) ?? ''));
+  await rm(dirname(logPath), { recursive: true });
 });
