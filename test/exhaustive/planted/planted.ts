@@ -76,8 +76,8 @@ export const PLANTED: readonly MomentaryBug[] = [
     edits: [
       {
         file: `${EXECUTOR}/results/publish-results.ts`,
-        old: '  try {\n    await publisher.send(',
-        now: '  journal.update((state) => published(state, batch.length));\n  try {\n    await publisher.send(',
+        old: '  try {\n    await sendTraced(',
+        now: '  journal.update((state) => published(state, batch.length));\n  try {\n    await sendTraced(',
       },
       {
         file: `${EXECUTOR}/results/publish-results.ts`,
