@@ -19,13 +19,30 @@ const NO_POD = '(no pod)';
 export function heldImages(inventory: CompleteInventory): HeldImages {
   const { images } = inventory;
   const contents = contentsOf(inventory, { profile: 'fleetgc' }, listedTwice(images.map(({ id }) => id)));
-  const repositories = images.map((image) => [repositoryOf(image)]);
+  const listed = images.map(heldImage);
   return {
-    images: images.map(heldImage),
+    images: listed,
     sums: sumsOf(contents, images),
-    repositories: groupsOf(contents, images, repositories),
+    repositories: groupsOf(
+      contents,
+      images,
+      listed.map(({ repository }) => [repository]),
+    ),
     namespaces: groupsOf(contents, images, namespacesOf(inventory)),
     hasLayers: inventory.layers !== null,
+  };
+}
+
+type Known = { readonly inventory: CompleteInventory } | { readonly held: HeldImages };
+
+/** The same, worked out once, when it is asked for; then the inventory is let go. */
+export function onceHeld(inventory: CompleteInventory): () => HeldImages {
+  const known: { now: Known } = { now: { inventory } };
+  return () => {
+    const { now } = known;
+    const held = 'held' in now ? now.held : heldImages(now.inventory);
+    known.now = { held };
+    return held;
   };
 }
 

@@ -7,10 +7,14 @@ import type { HeldGroup, HeldImages, HeldRow, HeldSums } from './rows.ts';
 /** Of so many nodes what is stored is read before others have their turn. */
 const NODES_AT_ONCE = 100;
 const NEVER = -1;
+/** So many are not looked through for what nobody holds. */
+const FEW_IMAGES = 10_000;
 
 /** What is the same wherever an image lies: a fleet has each many times, and memory once. */
 export interface ImageIdentity {
   readonly id: string;
+  /** The same for the same id, whatever else differs. */
+  readonly number: number;
   readonly name: string;
   readonly repository: string;
   readonly sizeBytes: number;
@@ -39,13 +43,16 @@ export class Held {
   readonly #nodes = new Map<string, HeldByNode>();
   #identities = new Map<string, ImageIdentity>();
   #names = new Map<string, string>();
+  #numbers = new Map<string, number>();
+  #nextNumber = 0;
+  #mostIdentities = FEW_IMAGES;
 
   /** Takes what an inventory says, and says whether it is new: what is older than what is known says nothing. */
   heard({ node, atMs, offset, takenMs, held }: Omit<HeldRow, 'table'>): boolean {
     const known = this.#nodes.get(node);
     if (known !== undefined && (known.atMs > atMs || (known.atMs === atMs && known.offset >= offset)))
       return false;
-    this.#nodes.set(node, { node, atMs, offset, takenMs, ...this.#columnsOf(held) });
+    this.#nodes.set(node, { node, atMs, offset, takenMs, ...this.#columnsOf(held()) });
     return true;
   }
 
@@ -64,7 +71,7 @@ export class Held {
         atMs: Number(at_ms),
         offset: BigInt(String(offset)),
         takenMs: Number(taken_ms),
-        held,
+        held: () => held,
       });
     }
   }
@@ -77,15 +84,27 @@ export class Held {
     return this.#nodes.get(node) ?? null;
   }
 
+  /** All numbers of images are less. */
+  get numbers(): number {
+    return this.#nextNumber;
+  }
+
   get size(): number {
     return this.#nodes.size;
   }
 
-  /** Lets go of nodes that told nothing since, and of what no node holds any more. */
+  /** Lets go of nodes that told nothing since, and of images where most are on no node any more. */
   forgetBefore(ms: number): void {
     for (const [node, { atMs }] of this.#nodes) if (atMs < ms) this.#nodes.delete(node);
+    if (this.#identities.size > this.#mostIdentities) this.#forgetImages();
+  }
+
+  /** What no node holds any more. */
+  #forgetImages(): void {
     const held = new Set(this.#nodes.values().flatMap(({ images }) => images));
     this.#identities = new Map(held.values().map((image) => [keyOf(image), image]));
+    this.#mostIdentities = 2 * this.#identities.size + FEW_IMAGES;
+    this.#numbers = new Map(held.values().map(({ id, number }) => [id, number]));
     const groups = this.#nodes.values().flatMap(({ repositories, namespaces }) => [repositories, namespaces]);
     this.#names = new Map(groups.flatMap((each) => each.map(({ name }): [string, string] => [name, name])));
   }
@@ -94,6 +113,7 @@ export class Held {
     this.#nodes.clear();
     this.#identities.clear();
     this.#names.clear();
+    this.#numbers.clear();
   }
 
   #columnsOf({ images, repositories, namespaces, sums, hasLayers }: HeldImages) {
@@ -116,12 +136,21 @@ export class Held {
     };
   }
 
-  #identityOf(image: ImageIdentity): ImageIdentity {
+  #identityOf(image: Omit<ImageIdentity, 'number'>): ImageIdentity {
     const key = keyOf(image);
     const known = this.#identities.get(key);
     if (known !== undefined) return known;
-    this.#identities.set(key, image);
-    return image;
+    const numbered = { ...image, number: this.#numberOf(image.id) };
+    this.#identities.set(key, numbered);
+    return numbered;
+  }
+
+  #numberOf(id: string): number {
+    const known = this.#numbers.get(id);
+    if (known !== undefined) return known;
+    this.#numbers.set(id, this.#nextNumber);
+    this.#nextNumber += 1;
+    return this.#nextNumber - 1;
   }
 
   #nameOf(name: string): string {
@@ -132,7 +161,8 @@ export class Held {
   }
 }
 
-const keyOf = ({ id, name, sizeBytes }: ImageIdentity): string => `${id} ${sizeBytes} ${name}`;
+const keyOf = ({ id, name, sizeBytes }: Omit<ImageIdentity, 'number'>): string =>
+  `${id} ${sizeBytes} ${name}`;
 
 const Count = z.int().nonnegative();
 const Sums = { bytes: Count, unusedBytes: Count, neverUsedBytes: Count };

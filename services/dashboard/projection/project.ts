@@ -8,7 +8,7 @@ import type { CommandResult, ObjectResult, PressureUnrelieved } from '../../../s
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import { diskRows, readingRows } from './disk-rows.ts';
-import { heldImages } from './held-rows.ts';
+import { onceHeld } from './held-rows.ts';
 import { letterRow } from './letter-rows.ts';
 import { PROJECT_CLUSTERS } from './project-clusters.ts';
 import { type ActivityRow, type NameRow, type Row, SEEN_MS } from './rows.ts';
@@ -56,7 +56,7 @@ export const PROJECT: { readonly [Id in ProjectedTopic]: Projector<Id> } = {
         atMs,
         offset,
         takenMs: inventory.takenAt.wallTimeMs,
-        held: heldImages(inventory),
+        held: onceHeld(inventory),
       },
       ...namesOf(inventory, node, Math.floor(atMs / SEEN_MS)),
     ];

@@ -130,7 +130,8 @@ export interface HeldRow extends Logged {
   readonly node: string;
   /** By the clock of the node. */
   readonly takenMs: number;
-  readonly held: HeldImages;
+  /** Worked out once it is asked for: of most inventories a newer one is known already. */
+  readonly held: () => HeldImages;
 }
 
 /** A dead letter without what it holds, which is looked up where the letter lies. */

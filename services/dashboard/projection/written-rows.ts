@@ -29,7 +29,7 @@ const WRITTEN: { readonly [Table in Exclude<TableName, ClusterRow['table']>]: Wr
   held: {
     sql: `INSERT INTO held VALUES (?, ?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
       SET at_ms = excluded.at_ms, offset = excluded.offset, taken_ms = excluded.taken_ms, images = excluded.images ${NEWER('held')}`,
-    values: ({ node, atMs, offset, takenMs, held }) => [node, atMs, offset, takenMs, packed(held)],
+    values: ({ node, atMs, offset, takenMs, held }) => [node, atMs, offset, takenMs, packed(held())],
   },
   disks: {
     sql: `INSERT INTO disks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE

@@ -10,6 +10,7 @@ import type { FleetNode, FleetNodes } from '../../../schemas/reports/fleet-nodes
 import type { Held, HeldByNode, ImageIdentity } from '../projection/held.ts';
 import type { HeldGroup, HeldSums } from '../projection/rows.ts';
 import { groupOf } from './fleet.ts';
+import { Adding, type Sums, SumsByName, told } from './held-sums.ts';
 
 /** Of one repository; a page of more would be read by nobody. */
 const MOST_IMAGES = 500;
@@ -24,47 +25,6 @@ export interface ImagesQuestion {
   readonly sort: RepositoryOrder;
   readonly offset: number;
   readonly limit: number;
-}
-
-/** Sums over nodes pass 2^53. */
-interface Sums {
-  nodes: number;
-  bytes: bigint;
-  aloneBytes: bigint;
-  unusedBytes: bigint;
-  neverUsedBytes: bigint;
-}
-
-const nothing = (): Sums => ({ nodes: 0, bytes: 0n, aloneBytes: 0n, unusedBytes: 0n, neverUsedBytes: 0n });
-
-function add(sums: Sums, held: HeldSums & { readonly aloneBytes: number }): void {
-  sums.nodes += 1;
-  sums.bytes += BigInt(held.bytes);
-  sums.aloneBytes += BigInt(held.aloneBytes);
-  sums.unusedBytes += BigInt(held.unusedBytes);
-  sums.neverUsedBytes += BigInt(held.neverUsedBytes);
-}
-
-const told = ({ nodes, bytes, aloneBytes, unusedBytes, neverUsedBytes }: Sums) => ({
-  nodes,
-  bytes: String(bytes),
-  aloneBytes: String(aloneBytes),
-  unusedBytes: String(unusedBytes),
-  neverUsedBytes: String(neverUsedBytes),
-});
-
-class SumsByName {
-  readonly #byName = new Map<string, Sums>();
-
-  add(name: string, held: HeldSums & { readonly aloneBytes: number }): void {
-    const sums = this.#byName.get(name) ?? nothing();
-    this.#byName.set(name, sums);
-    add(sums, held);
-  }
-
-  entries(): readonly (readonly [string, Sums])[] {
-    return [...this.#byName];
-  }
 }
 
 interface RepositoryRow extends Sums {
@@ -84,44 +44,50 @@ export interface SummedImages {
 /** Goes through every image once of every node that is asked for. */
 export function sumImages(held: Held, isAsked: (node: string) => boolean = () => true): SummedImages {
   const repositories = new SumsByName();
-  const sums = nothing();
-  const ids = new IdsByRepository();
+  const all = new Adding();
+  const images = new ImagesByRepository(held.numbers);
   let nodesWithoutLayers = 0;
   for (const node of held.all().filter((each) => isAsked(each.node))) {
-    add(sums, { ...node.sums, aloneBytes: node.sums.bytes });
+    all.add({ ...node.sums, aloneBytes: node.sums.bytes });
     if (!node.hasLayers) nodesWithoutLayers += 1;
     for (const group of node.repositories) repositories.add(group.name, group);
-    ids.add(node.images);
+    images.add(node.images);
   }
+  const { sums } = all;
   return {
     nodes: sums.nodes,
     nodesWithoutLayers,
     sums,
-    images: ids.size,
+    images: images.size,
     repositories: repositories
       .entries()
-      .map(([repository, each]) => ({ repository, images: ids.count(repository), ...each })),
+      .map(([repository, each]) => ({ repository, images: images.count(repository), ...each })),
   };
 }
 
-/** Different images, wherever they lie. */
-class IdsByRepository {
-  readonly #ids = new Map<string, Set<string>>();
+/** Different images, wherever they lie; one of several names counts for the repository that is met first. */
+class ImagesByRepository {
+  readonly #counts = new Map<string, number>();
+  readonly #seen: Uint8Array;
+
+  constructor(numbers: number) {
+    this.#seen = new Uint8Array(numbers);
+  }
 
   add(images: readonly ImageIdentity[]): void {
-    for (const { repository, id } of images) {
-      const known = this.#ids.get(repository);
-      if (known === undefined) this.#ids.set(repository, new Set([id]));
-      else known.add(id);
+    for (const { repository, number } of images) {
+      if (this.#seen[number] !== 0) continue;
+      this.#seen[number] = 1;
+      this.#counts.set(repository, this.count(repository) + 1);
     }
   }
 
   count(repository: string): number {
-    return this.#ids.get(repository)?.size ?? 0;
+    return this.#counts.get(repository) ?? 0;
   }
 
   get size(): number {
-    return this.#ids.values().reduce((count, { size }) => count + size, 0);
+    return this.#counts.values().reduce((sum, count) => sum + count, 0);
   }
 }
 

@@ -121,6 +121,17 @@ describe('over the log of a simulated fleet', () => {
       path: '/policies/default',
       shows: (page: Page) => page.getByText('Valid: default.'),
     },
+    {
+      view: 'Images',
+      path: '/images?sort=unused',
+      shows: (page: Page) => page.getByRole('rowheader').first(),
+    },
+    {
+      view: 'Images by namespace',
+      path: '/images?holders=namespace',
+      shows: text('pods of a namespace use'),
+    },
+    { view: 'Report', path: '/report', shows: text('Removed, by reason') },
     { view: 'Search', path: '/search?q=node-0000', shows: text('10 found') },
   ];
 
@@ -132,6 +143,48 @@ describe('over the log of a simulated fleet', () => {
       expect(await violations(page)).toEqual([]);
       expect(complaints).toEqual([]);
     });
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'with the keyboard from the images of all nodes to the life of one of them, in %s',
+    async (colorScheme) => {
+      const { page, complaints } = await openPage(browser, { colorScheme });
+      const follow = async (section: RegExp): Promise<void> => {
+        const link = page
+          .getByRole('region', { name: section })
+          .getByRole('rowheader')
+          .getByRole('link')
+          .first();
+        await link.focus();
+        await page.keyboard.press('Enter');
+      };
+      await page.goto(`${url}/images?q=r`);
+      await follow(/^Repositories/);
+      await follow(/^Images of/);
+      await follow(/^Where it is now/);
+      expect(new URL(page.url()).pathname).toMatch(/^\/object\/image\//);
+      await page
+        .getByRole('region', { name: /^On/ })
+        .getByText(/^(Stays|May go):/)
+        .waitFor();
+      await page.getByText(/^There at the last look/).waitFor();
+      expect(await violations(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  test('the report is printed without what is not of it, and is there as a file', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/report`);
+    const heading = page.getByRole('heading', { name: 'Removed, by reason' });
+    await heading.waitFor();
+    const markdown = page.getByRole('link', { name: 'Markdown' });
+    const [download] = await Promise.all([page.waitForEvent('download'), markdown.click()]);
+    expect(download.suggestedFilename()).toMatch(/^fleetgc-report-[\d-]+\.md$/);
+    await page.emulateMedia({ media: 'print' });
+    expect(await heading.isVisible()).toBe(true);
+    expect(await markdown.isVisible()).toBe(false);
+    expect(await page.getByRole('navigation').isVisible()).toBe(false);
   });
 
   test('what is new comes in by itself, and can be held still', async () => {
@@ -224,14 +277,26 @@ test('names that others chose stay text', async () => {
   const dashboard = await dashboardOf(log, { pageDirectory });
   await caughtUp(dashboard);
   const { page, complaints } = await openPage(browser);
-  for (const path of ['/fleet', '/live', '/search?q=script', '/node/prod/web-1']) {
+  const now = new Date().toISOString();
+  for (const path of [
+    '/fleet',
+    '/live',
+    '/search?q=script',
+    '/node/prod/web-1',
+    '/images',
+    `/images?repository=${encodeURIComponent(HOSTILE)}&by=pool&of=${encodeURIComponent(HOSTILE)}`,
+    '/object/image/image-1?node=prod/web-1',
+    `/object/image/${encodeURIComponent(HOSTILE)}?node=${encodeURIComponent(HOSTILE)}`,
+    `/report?from=${now.slice(0, 11)}00:00:00.000Z`,
+  ]) {
     await page.goto(`${dashboard.url}${path}`);
-    await page.getByRole('table').first().waitFor();
+    await page.locator('table, [role=alert]').first().waitFor();
     expect(await page.locator('main script, main img[src]').count(), path).toBe(0);
   }
   await page.goto(`${dashboard.url}/search?q=script`);
   await page.getByText(HOSTILE).waitFor();
-  expect(complaints).toEqual([]);
+  // Chromium itself tells of answers that say that something is not there.
+  expect(complaints.filter((text) => !text.startsWith('Failed to load resource'))).toEqual([]);
 });
 
 test('somebody signs in, and out again', async () => {

@@ -11,6 +11,7 @@ const [url = 'http://127.0.0.1:9660', node = 'simulated/node-00003'] = process.a
 
 const SHOTS = [
   { name: 'dashboard-fleet', path: '/fleet', shows: 'page 1 of', colorScheme: 'light' },
+  { name: 'dashboard-images', path: '/images?sort=unused', shows: 'came back', colorScheme: 'light' },
   { name: 'dashboard-node', path: `/node/${node}`, shows: 'Where from', colorScheme: 'dark' },
 ] as const;
 

@@ -111,7 +111,7 @@ function Repositories({ told, query }: { readonly told: DashboardImages; readonl
         <table>
           <caption>
             Takes: with what it shares with other repositories. Alone: what no other repository of the node
-            has.
+            has; the two columns behind it are parts of that.
           </caption>
           <thead>
             <tr>
