@@ -203,6 +203,11 @@ export const VERB_GROUPS = [
         'Check what a decision service needs: event log, rights, clock, keys, policies; changes nothing',
         () => import('./verbs/doctor/decide.ts'),
       ),
+      task(
+        'doctor cluster',
+        'Check what a cluster needs: API server, rights, Lease, event log, keys, agent, policy; changes nothing',
+        () => import('./verbs/doctor/cluster.ts'),
+      ),
       service(
         'dashboard',
         'Serve a page for the browser: every node, what is removed now and why, a search',

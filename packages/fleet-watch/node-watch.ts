@@ -15,6 +15,7 @@ import {
   strayText,
   track,
 } from './node-track.ts';
+import { PartitionClocks } from './partition-clocks.ts';
 import { type StrayCluster, strayClusters } from './stray-clusters.ts';
 
 type WarningKind = (typeof NODE_WARNINGS)[number];
@@ -73,14 +74,13 @@ interface Reported {
 export class NodeWatch {
   readonly #parts: NodeWatchParts;
   readonly #nodes = new Map<string, Known>();
-  /** By partition, the newest record that was seen: what comes again tells nothing new. */
-  readonly #newest = new Map<number, Pick<LogRecord, 'offset' | 'timestampMs'>>();
+  readonly #clocks: PartitionClocks;
   #reported: ReadonlyMap<string, Reported> = new Map();
   #lookedAtMs = Number.NEGATIVE_INFINITY;
-  #progress: Pick<ActiveSubscription, 'state'> | null = null;
 
   constructor(parts: NodeWatchParts) {
     this.#parts = parts;
+    this.#clocks = new PartitionClocks(TOPICS.diskStats.name, parts.now);
     parts.metrics.gauge(
       'nodes_heard',
       'Nodes that were heard in the last five minutes, in the partitions of this replica.',
@@ -103,25 +103,18 @@ export class NodeWatch {
 
   /** How far this replica has read, and what: nodes of other partitions are for other replicas to tell of. */
   follow(progress: Pick<ActiveSubscription, 'state'>): void {
-    this.#progress = progress;
+    this.#clocks.follow(progress);
   }
 
   received(event: FleetEvent, { partition, offset, timestampMs }: LogRecord): void {
-    if (event.type !== 'fleetgc.node.disk-stats' || !this.#isNew(partition, { offset, timestampMs })) return;
+    if (event.type !== 'fleetgc.node.disk-stats') return;
+    if (!this.#clocks.isNew(partition, { offset, timestampMs })) return;
     const { nodeInstance, takenAt } = event;
     const key = nodeKey(event);
     if (this.#nodes.size >= MOST_NODES && !this.#nodes.has(key)) return;
     const sighting = { nodeInstance, takenAt, loggedAtMs: timestampMs };
     this.#nodes.set(key, { track: track(this.#nodes.get(key)?.track ?? null, sighting), partition });
     if (Math.abs(timestampMs - this.#lookedAtMs) >= LOOK_EVERY_MS) this.#look(timestampMs);
-  }
-
-  #isNew(partition: number, now: Pick<LogRecord, 'offset' | 'timestampMs'>): boolean {
-    const before = this.#newest.get(partition);
-    if (before !== undefined && now.offset <= before.offset && now.timestampMs <= before.timestampMs)
-      return false;
-    this.#newest.set(partition, now);
-    return true;
   }
 
   #look(nowMs: number): void {
@@ -186,22 +179,10 @@ export class NodeWatch {
     return [...this.#reported.values()].filter((reported) => reported.kind === kind).length;
   }
 
-  /**
-   * Silence shows by what is not read. So a partition is judged by our clock only where all of it was read; where messages wait, or
-   * the log does not answer, by the newest of its messages.
-   */
   #heard(): { readonly heard: number; readonly silent: number } {
-    const { lag, assigned, joined, problem } = this.#progress?.state() ?? NOTHING_READ;
-    const isWell = joined && problem === null;
-    const nowOf = new Map(
-      [...this.#newest].flatMap(([partition, { timestampMs }]) => {
-        const place = `${TOPICS.diskStats.name}/${partition}`;
-        if (!assigned.includes(place)) return [];
-        return [[partition, isWell && lag.get(place) === 0 ? this.#parts.now() : timestampMs] as const];
-      }),
-    );
+    const times = this.#clocks.times();
     const agesMs = [...this.#nodes.values()].flatMap(({ track, partition }) => {
-      const nowMs = nowOf.get(partition);
+      const nowMs = times.get(partition);
       return nowMs === undefined ? [] : [nowMs - track.last.loggedAtMs];
     });
     const heard = agesMs.filter((ageMs) => ageMs <= SILENT_AFTER_MS).length;
@@ -209,5 +190,3 @@ export class NodeWatch {
     return { heard, silent: known - heard };
   }
 }
-
-const NOTHING_READ = { lag: new Map<string, number>(), assigned: [], joined: false, problem: null };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FleetGcError } from '../process/errors.ts';
 import type { ApiAnswer, ApiConnection } from './connection.ts';
 import { type ApiObjectName, type ApiResource, namespacedPath, objectPath } from './resources.ts';
 import { jsonOf, refusalText, statusOf } from './status.ts';
@@ -112,4 +113,42 @@ function parsedLease({ body }: ApiAnswer): LeaseAnswer {
   const { metadata, spec } = parsed.data;
   const { resourceVersion } = metadata;
   return { kind: 'lease', state: { resourceVersion, holder: spec?.holderIdentity ?? '' } };
+}
+
+/** Who holds a Lease, and since when nobody has said so again. */
+export interface LeaseTimes {
+  /** Empty where nobody holds it. */
+  readonly holder: string;
+  /** Epoch milliseconds, by the clock of the holder; `null` where nobody ever did. */
+  readonly renewedAtMs: number | null;
+  readonly durationSeconds: number | null;
+}
+
+const Times = z.object({
+  spec: z
+    .object({
+      holderIdentity: z.string().max(1_024).nullish(),
+      renewTime: z.iso.datetime({ offset: true }).nullish(),
+      leaseDurationSeconds: z.int().nonnegative().nullish(),
+    })
+    .nullish(),
+});
+
+/** For people. `null`: there is none. Throws `API_UNREACHABLE` and `API_REFUSED`. */
+export async function readLeaseTimes(
+  connection: ApiConnection,
+  named: ApiObjectName,
+  signal: AbortSignal,
+): Promise<LeaseTimes | null> {
+  const answer = await connection.call({ method: 'GET', path: objectPath(LEASES, named) }, signal);
+  if (leaseIn(answer, named).kind === 'absent') return null;
+  const times = answer.status === 200 ? Times.safeParse(jsonOf(answer.body)).data : undefined;
+  if (times === undefined)
+    throw new FleetGcError('API_REFUSED', `the Lease ${named.name} cannot be read: ${refusalText(answer)}`);
+  const { holderIdentity, renewTime, leaseDurationSeconds } = times.spec ?? {};
+  return {
+    holder: holderIdentity ?? '',
+    renewedAtMs: renewTime === null || renewTime === undefined ? null : Date.parse(renewTime),
+    durationSeconds: leaseDurationSeconds ?? null,
+  };
 }

@@ -19,8 +19,8 @@ export type DoctorCheck = z.infer<typeof DoctorCheck>;
 
 /** What `fleetgc doctor` answers. */
 export const DoctorReport = z.object({
-  of: z.enum(['node', 'decider']),
-  /** Of a node, as far as its options say it: `cluster/node`. */
+  of: z.enum(['node', 'decider', 'cluster']),
+  /** Of a node, as far as its options say it: `cluster/node`; of a cluster its name. */
   name: z.string().nullable(),
   /** The release that looked. */
   version: z.string(),

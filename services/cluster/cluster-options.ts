@@ -26,6 +26,17 @@ export const turnOptions = {
   }),
 };
 
+const KUBE_SYSTEM = 'kube-system';
+
+/** Where the Lease is; `null`: none is used. `ofPod`: where this pod runs, if it does. */
+export function leaseNamespaceOf(
+  { leaseNamespace }: Pick<TurnOptions, 'leaseNamespace'>,
+  ofPod: string | null,
+): string | null {
+  const namespace = leaseNamespace ?? ofPod ?? KUBE_SYSTEM;
+  return namespace === NO_LEASE ? null : namespace;
+}
+
 /** Which cluster, and how its API server is reached. */
 export const clusterOptions = {
   cluster: withMeta(ClusterName, {

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { inClusterNamespace } from '../../packages/kube-api/access.ts';
 import { IN_CLUSTER } from '../../packages/kube-api/open-connection.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import { NO_LEASE, type TurnOptions } from './cluster-options.ts';
+import { leaseNamespaceOf, type TurnOptions } from './cluster-options.ts';
 import type { OpenCluster } from './open-cluster.ts';
 import { Turns } from './turns.ts';
 
@@ -16,15 +16,11 @@ interface TakingTurns {
   readonly options: TurnOptions & { readonly kubeconfig: string };
 }
 
-const KUBE_SYSTEM = 'kube-system';
-
-const namespaceOf = ({ leaseNamespace, kubeconfig }: TakingTurns['options']): string =>
-  leaseNamespace ?? (kubeconfig === IN_CLUSTER ? inClusterNamespace() : null) ?? KUBE_SYSTEM;
-
 /** `null` where replicas are to take none. What they tell of them is in readiness and metrics. */
 export function openTurns({ role, process, cluster, options }: TakingTurns): Turns | null {
-  const namespace = namespaceOf(options);
-  if (namespace === NO_LEASE) return null;
+  const ofPod = options.kubeconfig === IN_CLUSTER ? inClusterNamespace() : null;
+  const namespace = leaseNamespaceOf(options, ofPod);
+  if (namespace === null) return null;
   const { sources, logger, metrics } = process;
   const turns = new Turns({
     connection: cluster.connection,

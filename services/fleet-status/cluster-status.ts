@@ -1,16 +1,14 @@
+import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/cluster-watch.ts';
 import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
-import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { approvalsInForce } from '../../schemas/policy/approval.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { ClusterStatus, ClusterWarning } from '../../schemas/reports/cluster-status.ts';
 import type { ReportingCluster } from './reporting-clusters.ts';
 
-/** Agents tell how their cluster stands at least every ten minutes. */
-const SILENT_AFTER_MS = 20 * MINUTE_MS;
-
 /** Whether a cluster counts as silent that was heard last at `heardMs`. */
-export const isSilentCluster = (heardMs: number, nowMs: number): boolean => nowMs - heardMs > SILENT_AFTER_MS;
+export const isSilentCluster = (heardMs: number, nowMs: number): boolean =>
+  nowMs - heardMs > CLUSTER_SILENT_AFTER_MS;
 
 /** How a cluster stands; `stored` is `null` where the policies cannot be read. */
 export function clusterStatus(

@@ -1,16 +1,26 @@
+import { ClusterWatch } from '../../packages/fleet-watch/cluster-watch.ts';
 import type { Consumer } from '../../packages/pipeline/consume.ts';
 import { type DecisionServiceDeps, startDecisionService } from '../../packages/service/decision-service.ts';
 import { DECIDER } from './decide.ts';
 import { graphGcHandler } from './handler.ts';
 
-/** Starts one replica of graph-gc: what is known of owners in, commands to the executors of clusters out. */
-export const startGraphGc = (deps: DecisionServiceDeps<'cluster'>): Promise<Consumer> =>
-  startDecisionService(
+/**
+ * Starts one replica of graph-gc: what is known of owners in, commands to the executors of clusters out. It hears of every cluster, so it
+ * watches which fall silent.
+ */
+export async function startGraphGc(deps: DecisionServiceDeps<'cluster'>): Promise<Consumer> {
+  const watch = new ClusterWatch(deps);
+  const consumer = await startDecisionService(
     {
       name: 'graph-gc',
       group: 'fleetgc-graph-gc',
-      handlers: (policies) => ({ clusterOwnership: graphGcHandler(policies) }),
+      // Of a census nothing is decided: it says that the cluster is there.
+      handlers: (policies) => ({ clusterOwnership: graphGcHandler(policies), clusterCensus: () => [] }),
       decider: DECIDER,
+      onEvent: (event, record) => watch.received(event, record),
     },
     deps,
   );
+  watch.follow(consumer);
+  return consumer;
+}

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { CheckOutcome } from '../../schemas/reports/doctor.ts';
+import { CLUSTER_CHECKS } from '../../services/doctor/cluster/cluster-checks.ts';
 import { DECIDER_CHECKS } from '../../services/doctor/decider/decider-checks.ts';
+import { LEAST_MINOR } from '../../services/doctor/findings/cluster.ts';
 import { NODE_CHECKS } from '../../services/doctor/node/node-checks.ts';
 import { CHECK_BOUND_MS } from '../../services/doctor/run-checks.ts';
 import { textOf } from '../deploy/files.ts';
@@ -14,6 +16,12 @@ test('the page has each check of a node, in the order in which they are told', (
 
 test('the page has each check of a decision service', () => {
   expect(tableRows(page, 'check of services').map(([id]) => id)).toEqual(Object.keys(DECIDER_CHECKS));
+});
+
+test('the page has each check of a cluster, and the oldest Kubernetes', () => {
+  expect(tableRows(page, 'check of clusters').map(([id]) => id)).toEqual(Object.keys(CLUSTER_CHECKS));
+  expect(page).toContain(`Kubernetes is 1.${LEAST_MINOR} or newer`);
+  expect(textOf('docs/operating/clusters.md')).toContain(`1.${LEAST_MINOR} or newer`);
 });
 
 test('the page has each outcome, and the bound of a check', () => {

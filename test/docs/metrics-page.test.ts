@@ -179,7 +179,7 @@ test('the fleet makes as many series as its processes', () => {
     decide:
       every +
       deciders * (consumer + seriesOf('Each decision service')) +
-      (deciders + 1) * shared +
+      (deciders + 2) * shared +
       seriesOf('Decision services by name'),
     'cluster agent': every + replica + seriesOf('The agent of a cluster'),
     'cluster executor': every + replica + consumer + one + seriesOf('The executor of a cluster'),

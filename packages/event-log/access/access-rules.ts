@@ -58,7 +58,7 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   // Only people read what objects were.
   clusterRemoved: { readers: ONLOOKERS, writers: ['cluster'] },
   clusterDecisions: { readers: ['notifier', ...ONLOOKERS], writers: ['decider'] },
-  clusterCensus: { readers: ['notifier', ...ONLOOKERS], writers: ['cluster'] },
+  clusterCensus: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['cluster'] },
   policies: { readers: ['node', 'cluster', 'decider', 'notifier', ...ONLOOKERS], writers: PEOPLE },
   keys: { readers: ['node', 'cluster', 'decider', 'notifier', ...ONLOOKERS], writers: ['operator'] },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },

@@ -10,6 +10,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { keyProblems } from '../../../packages/trust/key-problems.ts';
 import type { TrustChoice } from '../../../packages/trust/process-trust.ts';
 import { readKeys } from '../../../packages/trust/read-keys.ts';
+import { objectionToSubject } from '../../../packages/trust/speaks-for.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { type Looked, looked } from '../finding.ts';
@@ -17,7 +18,7 @@ import { CLOCK_TOLERANCE_MS, type ClockFacts } from '../findings/event-log.ts';
 import type { KeyFacts } from '../findings/steering.ts';
 
 /** Whose login is looked at. */
-export type LookedAtRole = 'node' | 'decider';
+export type LookedAtRole = 'node' | 'decider' | 'cluster';
 
 /** How the event log is come by. */
 export interface LogAccess {
@@ -86,6 +87,13 @@ function requireSeen<T>(found: Looked<T>): T {
 const CLOCK_TOPICS = {
   node: [TOPICS.observe.name, TOPICS.commands.name, TOPICS.policies.name, TOPICS.keys.name],
   decider: [TOPICS.diskStats.name, TOPICS.results.name, TOPICS.policies.name, TOPICS.keys.name],
+  cluster: [
+    TOPICS.clusterOwnership.name,
+    TOPICS.clusterCommands.name,
+    TOPICS.clusterResults.name,
+    TOPICS.policies.name,
+    TOPICS.keys.name,
+  ],
 } as const satisfies Record<LookedAtRole, readonly TopicName[]>;
 const YOUNG_MS = 10 * MINUTE_MS;
 
@@ -130,7 +138,17 @@ const keyFacts =
     const stored = await readKeys(log, roots, signal);
     const own = signing && { key: signing.key, role: signing.role };
     const problems = keyProblems(stored, { own, nowMs: nowMs(), soonMs: SOON_MS });
-    return { problems, keys: stored.ring.keys().length };
+    const certified = signing && stored.ring.find(signing.key.keyId);
+    const { topic, recordKey } = signing?.subject ?? {};
+    const objection =
+      certified && topic !== undefined ? objectionToSubject(topic, certified, recordKey ?? null) : null;
+    return {
+      problems: [
+        ...problems,
+        ...(objection === null ? [] : [`${signing?.key.keyId} ${objection}, not for ${recordKey}`]),
+      ],
+      keys: stored.ring.keys().length,
+    };
   };
 
 export interface JudgedPolicies {

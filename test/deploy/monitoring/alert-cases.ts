@@ -47,6 +47,7 @@ const NEWEST =
 /** By the name of the alert. */
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   FleetgcNodesSilent: gauge(15, 'fleetgc_nodes_silent{instance="d"}', 1, 0),
+  FleetgcClustersSilent: gauge(15, 'fleetgc_clusters_silent{instance="d"}', 1, 0),
   FleetgcFleetShrank: {
     at: 100,
     fires: { 'fleetgc_nodes_heard{instance="d"}': '100+0x60 70+0x60' },

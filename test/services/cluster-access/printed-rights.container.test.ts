@@ -1,10 +1,15 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { DoctorReport } from '../../../schemas/reports/doctor.ts';
 import type { Notice } from '../../../services/notices/notice.ts';
 import { KubernetesReceiver } from '../../../services/notices/receivers/kubernetes.ts';
+import { ownLog } from '../../cli/fleetgc.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { messageOf, noticeOf } from '../notices/support/notice-of.ts';
 
@@ -68,6 +73,35 @@ const ownerOf = (uid: string, over: object = {}) => ({
   name: 'owner',
   uid,
   ...over,
+});
+
+test('doctor cluster says of this account which rights it has, and which it lacks for something else', async () => {
+  const { run } = await ownLog();
+  const policy = join(temporaryDirectory(), 'policy.yaml');
+  const collectors = '[garbage-collector-controller]';
+  writeFileSync(policy, `kind: ClusterPolicy\nname: all\nmode: enforce\ncollectors: ${collectors}\n`);
+  expect((await run('policy', 'apply', policy)).exitCode).toBe(0);
+  const file = await accounts.fileFor('kube-system', 'fleetgc-cluster-executor');
+  const looked = async (part: string) => {
+    const given = ['--cluster', 'prod', '--kubeconfig', file, '--part', part, '-o', 'json'];
+    const { exitCode, stdout } = await run('doctor', 'cluster', ...given);
+    const { checks } = DoctorReport.parse(JSON.parse(stdout));
+    return { exitCode, of: (id: string) => checks.find((check) => check.id === id) };
+  };
+
+  const executing = await looked('executor');
+  expect(executing.exitCode, JSON.stringify(executing.of('api-rights'))).toBe(0);
+  for (const id of ['api-server', 'api-version', 'api-rights', 'api-clock', 'policy'])
+    expect(executing.of(id), id).toMatchObject({ outcome: 'ok' });
+  expect(executing.of('lease')).toMatchObject({ outcome: 'warning' });
+
+  const reading = await looked('agent');
+  expect(reading.exitCode).toBe(1);
+  expect(reading.of('api-rights')).toMatchObject({
+    outcome: 'problem',
+    seen: expect.stringMatching(/are missing.*(list|watch) /),
+    todo: expect.stringContaining('cluster rbac --part agent'),
+  });
 });
 
 test('[cluster D11, D12, D18] the account takes references and the two finalizers away', async () => {

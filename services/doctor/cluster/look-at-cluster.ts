@@ -1,0 +1,153 @@
+import pMap from 'p-map';
+import { mayI } from '../../../packages/kube-api/access-review.ts';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { discover } from '../../../packages/kube-api/discovery.ts';
+import { readLeaseTimes } from '../../../packages/kube-api/lease.ts';
+import { readClusterInstance } from '../../../packages/kube-api/list.ts';
+import { readServerVersion, type ServerVersion } from '../../../packages/kube-api/server-version.ts';
+import type { Sources } from '../../../packages/process/system-sources.ts';
+import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
+import { discoveredKinds } from '../../cluster-access/known-kinds.ts';
+import { type Part, type RightsPolicy, rulesFor } from '../../cluster-access/rights.ts';
+import { lastCensuses } from '../../cluster-report/last-censuses.ts';
+import { type Looked, looked } from '../finding.ts';
+import type {
+  AgentFacts,
+  ApiClockFacts,
+  ClusterPolicyFacts,
+  ClusterRightsFacts,
+  LeaseFacts,
+} from '../findings/cluster.ts';
+import type { LogFacts, lookAtLog } from '../log/look-at-log.ts';
+import { leaseRights, rightsOfRules } from './rights-of-rules.ts';
+
+interface OpenApi {
+  readonly connection: ApiConnection;
+  readonly server: string;
+}
+
+export interface ClusterAccess {
+  readonly cluster: string;
+  readonly part: Part;
+  /** `null`: replicas take no turns. */
+  readonly leaseNamespace: string | null;
+  /** Throws what is wrong with the kubeconfig. */
+  readonly open: () => OpenApi;
+  readonly log: ReturnType<typeof lookAtLog>;
+  readonly version: string;
+  readonly sources: Pick<Sources, 'now' | 'monotonicNow'>;
+  readonly signal: AbortSignal;
+}
+
+/** What somebody sees who looks at what a cluster needs. */
+export interface ClusterFacts extends LogFacts {
+  readonly version: string;
+  readonly cluster: string;
+  readonly part: Part;
+  readonly server: Promise<Looked<{ readonly server: string; readonly clusterInstance: string }>>;
+  readonly serverVersion: Promise<Looked<ServerVersion>>;
+  readonly rightsThere: Promise<Looked<ClusterRightsFacts>>;
+  readonly serverClock: Promise<Looked<ApiClockFacts>>;
+  /** `null` where none is used. */
+  readonly leases: Promise<Looked<LeaseFacts>> | null;
+  readonly agent: Promise<Looked<AgentFacts>>;
+  readonly policy: Promise<Looked<ClusterPolicyFacts>>;
+}
+
+/** Begins to look; writes nothing anywhere. */
+export function lookAtCluster(access: ClusterAccess): ClusterFacts {
+  const { cluster, part, leaseNamespace, log, version, sources, signal } = access;
+  const opened = looked(access.open);
+  const api = <T>(look: (open: OpenApi) => Promise<T>): Promise<Looked<T>> =>
+    looked(async () => await look(required(await opened)));
+  const server = api(async (open) => ({
+    server: open.server,
+    clusterInstance: await readClusterInstance(open.connection, signal),
+  }));
+  const policy = log.policies().then((found): Looked<ClusterPolicyFacts> => {
+    if (!found.ok) return found;
+    const { stored, areSignaturesMissing } = found.value;
+    const { unreadable, lost } = stored;
+    const selection = selectPolicy(stored.sets.cluster, { cluster });
+    const policies = stored.sets.cluster.policies.length;
+    return { ok: true, value: { selection, policies, unreadable, lost, areSignaturesMissing } };
+  });
+  return {
+    ...log.facts,
+    version,
+    cluster,
+    part,
+    server,
+    serverVersion: api(({ connection }) => readServerVersion(connection, signal)),
+    rightsThere: api(async ({ connection }) => rightsThere(connection, { ...access, policy: await policy })),
+    serverClock: api(async ({ connection }) => {
+      required(await server);
+      return { nowMs: sources.now(), server: connection.clock.at(sources.monotonicNow()) };
+    }),
+    leases:
+      part === 'run' || leaseNamespace === null
+        ? null
+        : api(({ connection }) => leaseFacts(connection, leaseNamespace, { part, sources, signal })),
+    agent: log.further(async (open) => {
+      const nowMs = sources.now();
+      const { censuses } = await lastCensuses({ log: open, cluster, nowMs }, signal);
+      const found = await server;
+      return { last: censuses[0] ?? null, nowMs, instance: found.ok ? found.value.clusterInstance : null };
+    }),
+    policy,
+  };
+}
+
+function required<T>(found: Looked<T>): T {
+  if (found.ok) return found.value;
+  throw found.error;
+}
+
+/** Where no policy says what is to be removed, only what it takes to read is looked at. */
+const NOTHING_REMOVED: RightsPolicy = {
+  mode: 'dry-run',
+  profile: 'kubernetes',
+  collectors: [],
+  heldKinds: [],
+  keep: { kinds: [], namespaces: [] },
+  rules: [],
+};
+
+const ASKED_AT_ONCE = 16;
+
+async function rightsThere(
+  connection: ApiConnection,
+  {
+    part,
+    leaseNamespace,
+    policy,
+    signal,
+  }: Pick<ClusterAccess, 'part' | 'leaseNamespace' | 'signal'> & {
+    readonly policy: Looked<ClusterPolicyFacts>;
+  },
+): Promise<ClusterRightsFacts> {
+  const groups = (await discover(connection, null))?.groups ?? [];
+  const selected =
+    policy.ok && policy.value.selection.kind === 'policy' ? policy.value.selection.record : null;
+  const rules = rulesFor(part, {
+    kinds: discoveredKinds(groups),
+    policy: selected?.policy ?? NOTHING_REMOVED,
+    without: new Set(),
+  });
+  const wanted = [...rightsOfRules(rules), ...leaseRights(part, leaseNamespace)];
+  const allowed = await pMap(wanted, (right) => mayI(connection, right, signal), {
+    concurrency: ASKED_AT_ONCE,
+  });
+  const missing = wanted.filter((_, index) => allowed[index] === false);
+  return { wanted: wanted.length, missing, isForRemoving: selected?.policy.mode === 'enforce' };
+}
+
+async function leaseFacts(
+  connection: ApiConnection,
+  namespace: string,
+  { part, sources, signal }: Pick<ClusterAccess, 'part' | 'sources' | 'signal'>,
+): Promise<LeaseFacts> {
+  const name = `fleetgc-cluster-${part}`;
+  const lease = await readLeaseTimes(connection, { namespace, name }, signal);
+  return { name, namespace, lease, now: connection.clock.at(sources.monotonicNow()) };
+}
