@@ -112,7 +112,7 @@ function logWith(policies: readonly ClusterPolicyRecord[]): ReturnType<typeof lo
       rights: null,
       clock: looked(() => ({ nowMs: NOW, newestMs: null })),
       trust: looked(() => 'off' as const),
-      keys: looked(() => null),
+      keys: Promise.resolve(null),
     },
     further: (look) => looked(() => look(reading)),
     policies: async () => ({ ok: true, value: { stored, areSignaturesMissing: false } }),
