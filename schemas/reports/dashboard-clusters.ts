@@ -3,6 +3,7 @@ import { Census } from '../events/census.ts';
 import { ClusterObjectOutcome } from '../events/cluster-result.ts';
 import { ClusterName, ObjectUid } from '../events/identity.ts';
 import { ReferenceState } from '../events/ownership.ts';
+import { ApprovedKind } from '../policy/approval.ts';
 import { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { ClusterExplanation } from './cluster-explanation.ts';
 import { ClusterStatus } from './cluster-status.ts';
@@ -98,10 +99,17 @@ export const DashboardClusterOutcomes = z.object({
 });
 export type DashboardClusterOutcomes = z.infer<typeof DashboardClusterOutcomes>;
 
+/** What is approved, in words and as an action names it. */
+const ApprovedWords = z.object({ text: z.string(), name: z.string(), as: ApprovedKind, objects: Count });
+
 /** What `fleetgc held --cluster NAME -o json` prints, and the policy whose limits hold there; `null`: none selects it. */
 export const DashboardHeld = z.object({
   readAtMs: EpochMs,
   held: HeldList,
+  /** Of each hold, in their order; `null` for what no approval ends. `neededHours`: until the policy has let all of it go. */
+  holdWords: z.array(ApprovedWords.extend({ neededHours: z.int().positive() }).nullable()),
+  /** Of each approval, in their order. */
+  approvalWords: z.array(ApprovedWords),
   policy: ClusterPolicy.pick({ name: true, mode: true, profile: true, limits: true }).nullable(),
 });
 export type DashboardHeld = z.infer<typeof DashboardHeld>;

@@ -69,7 +69,7 @@ export function approveCommand(
 }
 
 /** Until all of it has gone, where the policy lets only so many go in an hour (cluster S10). */
-function neededHours(what: Approved, policy: ClusterPolicy | null): number {
+export function neededHours(what: Approved, policy: ClusterPolicy | null): number {
   const ofRule = (name: string): OwnRule | undefined => policy?.rules?.find((rule) => rule.name === name);
   const anHour = what.kind === 'rule' ? ofRule(what.rule) : policy?.limits;
   return anHour === undefined ? USUAL_HOURS : Math.ceil(widthOf(what) / anHour.removalsPerHour);

@@ -8,6 +8,9 @@ export type View =
   | { readonly view: 'object'; readonly kind: string; readonly id: string; readonly query: URLSearchParams }
   | { readonly view: 'images'; readonly query: URLSearchParams }
   | { readonly view: 'report'; readonly query: URLSearchParams }
+  | { readonly view: 'clusters'; readonly query: URLSearchParams }
+  | { readonly view: 'cluster'; readonly cluster: string; readonly query: URLSearchParams }
+  | { readonly view: 'cluster-object'; readonly cluster: string; readonly uid: string }
   | { readonly view: 'policies'; readonly name: string | null; readonly query: URLSearchParams }
   | { readonly view: 'search'; readonly query: URLSearchParams }
   | { readonly view: 'dead-letters'; readonly query: URLSearchParams }
@@ -22,6 +25,7 @@ export function viewOf(address: URL): View {
   if (view === 'node' && first && second) return { view, cluster: first, node: second };
   if (view === 'policies') return { view, name: first || null, query };
   if (view === 'object' && first && second) return { view, kind: first, id: second, query };
+  if (view === 'clusters') return clusterView(query, first, second);
   const filtered = FILTERED.find((each) => each === view);
   return filtered === undefined ? { view: 'fleet', query } : { view: filtered, query };
 }
@@ -38,6 +42,20 @@ function decoded(part: string): string {
 /** Of an object, and where its life is told: `node` is `<cluster>/<node>`. */
 export const objectAddress = (kind: string, id: string, node: string | null = null): string =>
   `/object/${encodeURIComponent(kind)}/${encodeURIComponent(id)}${node === null ? '' : `?${new URLSearchParams({ node })}`}`;
+
+function clusterView(query: URLSearchParams, cluster: string | undefined, of: string | undefined): View {
+  if (!cluster) return { view: 'clusters', query };
+  const uid = query.get('uid');
+  return of === 'object' && uid !== null
+    ? { view: 'cluster-object', cluster, uid }
+    : { view: 'cluster', cluster, query };
+}
+
+export const clusterAddress = (cluster: string): string => `/clusters/${encodeURIComponent(cluster)}`;
+
+/** Of an object of a cluster, and its owner graph. */
+export const clusterObjectAddress = (cluster: string, uid: string): string =>
+  `${clusterAddress(cluster)}/object?${new URLSearchParams({ uid })}`;
 
 export const nodeAddress = (cluster: string, node: string): string =>
   `/node/${encodeURIComponent(cluster)}/${encodeURIComponent(node)}`;

@@ -64,7 +64,7 @@ export function drawCurve(place: HTMLElement, { disks, removals, colours, width 
 }
 
 /** In the reader's own form; a tick that begins a day says which. */
-const timeTexts = (_: uPlot, seconds: readonly number[]): string[] =>
+export const timeTexts = (_: uPlot, seconds: readonly number[]): string[] =>
   seconds.map((at, index) => {
     const time = new Date(at * 1000);
     const isNewDay = index === 0 || time.getDate() !== new Date((seconds[index - 1] ?? at) * 1000).getDate();

@@ -5,6 +5,9 @@ import { onLink, useView, type View } from './addresses.ts';
 import { useAnswer } from './asking.ts';
 import { Shown } from './parts.tsx';
 import { SessionContext } from './session.ts';
+import { ClusterView } from './views/cluster.tsx';
+import { ClusterObjectView } from './views/cluster-object.tsx';
+import { ClustersView } from './views/clusters.tsx';
 import { DeadLettersView } from './views/dead-letters.tsx';
 import { FleetView } from './views/fleet.tsx';
 import { HistoryView } from './views/history.tsx';
@@ -47,6 +50,7 @@ const VIEWS = [
   { view: 'fleet', name: 'Fleet' },
   { view: 'live', name: 'Live' },
   { view: 'images', name: 'Images' },
+  { view: 'clusters', name: 'Clusters' },
   { view: 'policies', name: 'Policies' },
   { view: 'search', name: 'Search' },
   { view: 'report', name: 'Report' },
@@ -84,6 +88,12 @@ function Content({ view }: { readonly view: View }) {
       return <ImagesView query={view.query} />;
     case 'report':
       return <ReportView query={view.query} />;
+    case 'clusters':
+      return <ClustersView query={view.query} />;
+    case 'cluster':
+      return <ClusterView key={view.cluster} cluster={view.cluster} query={view.query} />;
+    case 'cluster-object':
+      return <ClusterObjectView key={view.uid} cluster={view.cluster} uid={view.uid} />;
     case 'policies':
       return view.name === null ? <PoliciesView /> : <PolicyView name={view.name} query={view.query} />;
     case 'search':

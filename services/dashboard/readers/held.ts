@@ -1,8 +1,11 @@
 import { onEmbeddedLog } from '../../../packages/policy/ending-commands.ts';
 import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
+import { type Approved, approvedName } from '../../../schemas/policy/approval.ts';
 import type { DashboardHeld } from '../../../schemas/reports/dashboard-clusters.ts';
+import { approvedText, neededHours } from '../../cluster-holds/approving.ts';
 import { approvalsNow, heldList, policyFinder } from '../../cluster-holds/held-list.ts';
+import { widthOf } from '../../cluster-holds/holds.ts';
 import { readHolds } from '../../cluster-holds/read-holds.ts';
 import type { LogSource } from '../projection/standing.ts';
 
@@ -19,9 +22,14 @@ export async function readHeld(
   const onLog = (command: string): string =>
     from.kind === 'embedded' ? onEmbeddedLog(command, from.path) : command;
   const policy = policyOf(cluster);
+  const held = heldList({ clusters, approvals, policyOf, onLog });
   return {
     readAtMs: nowMs,
-    held: heldList({ clusters, approvals, policyOf, onLog }),
+    held,
+    holdWords: held.clusters.flatMap(({ holds }) =>
+      holds.map(({ what }) => what && { ...wordsOf(what), neededHours: neededHours(what, policy) }),
+    ),
+    approvalWords: approvals.map(({ what }) => wordsOf(what)),
     policy: policy && {
       name: policy.name,
       mode: policy.mode,
@@ -30,3 +38,10 @@ export async function readHeld(
     },
   };
 }
+
+const wordsOf = (what: Approved): DashboardHeld['approvalWords'][number] => ({
+  text: approvedText(what),
+  name: approvedName(what),
+  as: what.kind,
+  objects: widthOf(what),
+});

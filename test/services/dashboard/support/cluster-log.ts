@@ -10,7 +10,10 @@ import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
 import { MINUTE } from '../../../fixtures/time.ts';
 import { begun, type ClusterHistory, commandIn, objectResults } from '../../audit/support/cluster-history.ts';
 
-export const POLICY = clusterPolicyRecord({ limits: { cascade: 5, cascadeOfKind: 50, removalsPerHour: 10 } });
+export const POLICY = clusterPolicyRecord({
+  selector: { clusters: ['c1'] },
+  limits: { cascade: 5, cascadeOfKind: 50, removalsPerHour: 10 },
+});
 const SET = policySet('cluster', [POLICY], []);
 
 const kindOf = (kind: string, group = '') => ({ group, kind, resource: `${kind.toLowerCase()}s` });

@@ -1,0 +1,296 @@
+import { useState } from 'preact/hooks';
+import type {
+  DashboardCluster,
+  DashboardClusterObjects,
+  DashboardClusterOutcomes,
+} from '../../../../schemas/reports/dashboard-clusters.ts';
+import { clusterAddress, clusterObjectAddress, go } from '../addresses.ts';
+import { useAnswer } from '../asking.ts';
+import { GRAPH_STATE_TEXT, nameText, policyText } from '../cluster-texts.ts';
+import { Fact, Shown, Time } from '../parts.tsx';
+import { beginningOf, countText } from '../texts.ts';
+import { Census } from './cluster-census.tsx';
+import { Findings, Unread } from './cluster-findings.tsx';
+import { HeldSection } from './cluster-held.tsx';
+import { Needs } from './clusters.tsx';
+
+const EVERY_MS = 30_000;
+
+interface Named {
+  readonly cluster: string;
+}
+
+/** One cluster, as its agent and its executor tell of it. */
+export function ClusterView({ cluster, query }: Named & { readonly query: URLSearchParams }) {
+  const told = useAnswer<DashboardCluster>(`/api/cluster?${new URLSearchParams({ cluster })}`, EVERY_MS);
+  return (
+    <>
+      <p>
+        <a href="/clusters">All clusters</a>
+      </p>
+      <h1>{cluster}</h1>
+      <Shown answered={told}>
+        {(value) => (
+          <>
+            <Facts told={value} />
+            <Census told={value} />
+            <HeldSection told={value} />
+            <Findings told={value} />
+            <Unread told={value} />
+          </>
+        )}
+      </Shown>
+      <Outcomes cluster={cluster} />
+      <Objects cluster={cluster} query={query} />
+      <Leftovers />
+    </>
+  );
+}
+
+function Facts({ told }: { readonly told: DashboardCluster }) {
+  const { heardMs, isSilent, status, toldBy, census, candidates } = told;
+  return (
+    <>
+      <dl class="facts">
+        <Fact name="Its agent was heard" more={isSilent ? <span class="bad">silent</span> : undefined}>
+          <Time ms={heardMs} />
+        </Fact>
+        <Fact
+          name="Objects"
+          more={census === null ? undefined : `of ${countText(census.totals.kinds)} kinds`}
+        >
+          {census === null ? 'not known' : countText(census.totals.objects)}
+        </Fact>
+        <Fact name="Candidates" more="objects with owners, told in the last quarter of an hour">
+          {countText(candidates)}
+        </Fact>
+        <Fact name="Policy">{policyText(told)}</Fact>
+        <Fact name="Held" more={status?.heldSinceMs ? <Time ms={status.heldSinceMs} /> : undefined}>
+          {status === null ? 'not known' : countText(status.held)}
+        </Fact>
+        <Fact name="Commands without an answer" more="of the last half hour">
+          {status === null ? 'not known' : countText(status.unanswered)}
+        </Fact>
+      </dl>
+      <h2>What needs somebody</h2>
+      <Needs told={told} />
+      {toldBy === null ? null : (
+        <p class="quiet">
+          Its agent tells as session {toldBy.session}, since <Time ms={toldBy.sinceMs} /> or earlier. Another
+          session begins with each start of an agent. Which replica holds the Lease is not on the event log:{' '}
+          <code>
+            kubectl get leases --all-namespaces --field-selector metadata.name=fleetgc-cluster-agent
+          </code>{' '}
+          asks the cluster.
+        </p>
+      )}
+    </>
+  );
+}
+
+const TIMES = [
+  { what: 'day', name: 'today' },
+  { what: 'month', name: 'this month' },
+] as const;
+
+/** What was done, by kind and rule. */
+function Outcomes({ cluster }: Named) {
+  const [what, setWhat] = useState<'day' | 'month'>('day');
+  const from = beginningOf(what, Date.now());
+  const asked = new URLSearchParams({ cluster, from: String(from) });
+  const outcomes = useAnswer<DashboardClusterOutcomes>(`/api/cluster/outcomes?${asked}`, EVERY_MS);
+  return (
+    <section aria-labelledby="removed">
+      <h2 id="removed">What was removed</h2>
+      <div class="controls">
+        <label>
+          Since the beginning of
+          <select
+            value={what}
+            onChange={(event) => setWhat(event.currentTarget.value === 'day' ? 'day' : 'month')}
+          >
+            {TIMES.map((each) => (
+              <option key={each.what} value={each.what}>
+                {each.name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Shown answered={outcomes}>{(value) => <OutcomeTables told={value} />}</Shown>
+    </section>
+  );
+}
+
+function OutcomeTables({ told }: { readonly told: DashboardClusterOutcomes }) {
+  const { removed, changed, refused, failed, goneAlready, rehearsed, knownSinceMs, fromMs } = told;
+  const done = [
+    ...removed.map((row) => ({
+      ...row,
+      what: row.waiting > 0 ? `deleted, of them ${countText(row.waiting)} wait for finalizers` : 'deleted',
+    })),
+    ...changed.map((row) => ({ ...row, ownRule: null, what: 'changed, and stays' })),
+  ];
+  const notDone = [
+    ...refused.map((row) => ({ ...row, what: 'refused' })),
+    ...failed.map((row) => ({ ...row, what: 'failed' })),
+  ];
+  return (
+    <>
+      {knownSinceMs !== null && knownSinceMs > fromMs ? (
+        <p class="quiet">
+          It is known since <Time ms={knownSinceMs} />.
+        </p>
+      ) : null}
+      {done.length === 0 ? (
+        <p>Nothing was removed or changed.</p>
+      ) : (
+        <div class="table">
+          <table>
+            <caption>By kind and rule</caption>
+            <thead>
+              <tr>
+                <th scope="col">Kind</th>
+                <th scope="col">Rule</th>
+                <th scope="col">Whose work it is else</th>
+                <th scope="col">What was done</th>
+                <th scope="col" class="number">
+                  Objects
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {done.map(({ kind, rule, because, ownRule, collector, what, objects }) => (
+                <tr key={`${kind} ${rule} ${ownRule} ${what}`}>
+                  <th scope="row">{kind}</th>
+                  <td>
+                    {because} ({rule})
+                  </td>
+                  <td>{collector ?? (ownRule === null ? '' : `rule ${ownRule} of the policy`)}</td>
+                  <td>{what}</td>
+                  <td class="number">{countText(objects)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {notDone.length === 0 ? null : (
+        <div class="table">
+          <table>
+            <caption>What was not done</caption>
+            <thead>
+              <tr>
+                <th scope="col">Kind</th>
+                <th scope="col">What</th>
+                <th scope="col">Why</th>
+                <th scope="col" class="number">
+                  Objects
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {notDone.map(({ kind, what, reason, objects }) => (
+                <tr key={`${kind} ${what} ${reason}`}>
+                  <th scope="row">{kind}</th>
+                  <td>{what}</td>
+                  <td>{reason}</td>
+                  <td class="number">{countText(objects)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {goneAlready > 0 ? <p>{countText(goneAlready)} were gone already: somebody was quicker.</p> : null}
+      {rehearsed > 0 ? <p>{countText(rehearsed)} were rehearsed: the API server would do it.</p> : null}
+    </>
+  );
+}
+
+/** Objects of which the log told, and a search among them. */
+function Objects({ cluster, query }: Named & { readonly query: URLSearchParams }) {
+  const asked = query.get('q')?.trim() ?? '';
+  const [text, setText] = useState(asked);
+  const objects = useAnswer<DashboardClusterObjects>(
+    `/api/cluster/objects?${new URLSearchParams({ cluster, q: asked })}`,
+    EVERY_MS,
+  );
+  return (
+    <section aria-labelledby="objects">
+      <h2 id="objects">Objects</h2>
+      <p class="quiet">
+        The event log names only objects with owners for which something may have to be done, and their
+        owners. Those of the last three days are here.
+      </p>
+      <form
+        class="controls"
+        onSubmit={(event) => {
+          event.preventDefault();
+          go(`${clusterAddress(cluster)}?${new URLSearchParams({ q: text })}`);
+        }}
+      >
+        <label>
+          Name, kind, or the beginning of a uid
+          <input
+            type="search"
+            value={text}
+            maxLength={300}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Search</button>
+      </form>
+      <Shown answered={objects}>{(value) => <ObjectTable cluster={cluster} told={value} />}</Shown>
+    </section>
+  );
+}
+
+function ObjectTable({
+  cluster,
+  told: { objects, isAll },
+}: Named & { readonly told: DashboardClusterObjects }) {
+  if (objects.length === 0) return <p role="status">There is no such object.</p>;
+  return (
+    <div class="table">
+      <table>
+        <caption>{isAll ? `${objects.length} objects` : `The ${objects.length} that were told last`}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Object</th>
+            <th scope="col">Kind</th>
+            <th scope="col">How it stands</th>
+            <th scope="col">Told last</th>
+          </tr>
+        </thead>
+        <tbody>
+          {objects.map((object) => (
+            <tr key={object.uid}>
+              <th scope="row">
+                <a href={clusterObjectAddress(cluster, object.uid)}>{nameText(object)}</a>
+              </th>
+              <td>{object.kind}</td>
+              <td>{GRAPH_STATE_TEXT[object.state]}</td>
+              <td>
+                <Time ms={object.toldMs} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Leftovers() {
+  return (
+    <section aria-labelledby="leftovers">
+      <h2 id="leftovers">What seems to be left over</h2>
+      <p>
+        Released volumes, Jobs beyond their history limits, Nodes and Leases of which nothing is heard, and
+        ConfigMaps and Secrets that nothing names are not on the event log. This asks the cluster itself:
+      </p>
+      <code class="command">fleetgc cluster leftovers --kubeconfig ~/.kube/config</code>
+    </section>
+  );
+}
