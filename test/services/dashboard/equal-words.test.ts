@@ -170,15 +170,6 @@ describe('the report', () => {
     }
   });
 
-  test.each([
-    ['', 400],
-    ['from=1&to=x', 400],
-    ['from=1&form=pdf', 400],
-  ])('of %s is answered with %i', async (query, status) => {
-    const { dashboard } = await recorded();
-    expect((await dashboard.get(`/api/report?${query}`)).status).toBe(status);
-  });
-
   test('of a time that no page can show is refused in a sentence, and nothing is read', async () => {
     const { dashboard, nowMs } = await recorded();
     expect(await dashboard.json('/api/report?from=0')).toMatchObject({ state: 'failed', problem: /92 days/ });
