@@ -6,12 +6,12 @@ export const HELP = `Usage: npm run bench [-- OPTIONS]
 
 Measures FleetGC beside what the same bytes take without it, in turns, and prints a table. Takes about an hour,
 ten minutes of it for audit and six for kubelet, and needs what the container suites of npm test need; bytes,
-plan, decide, parse, signatures and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
+plan, decide, parse, signatures, traces and audit alone need nothing, audit 10 GB of disk. Figures of a busy machine are worth little: read the ratios.
 
 Options:
   --only NAME      only this benchmark, may be repeated: latency, capacity, neighbours, relief,
                    throughput, workers, rebalance, start, catch-up, idle, executors, growth, brokers, bytes,
-                   plan, decide, parse, signatures, kubelet, audit; and two that no other run has, with ten thousand
+                   plan, decide, parse, signatures, traces, kubelet, audit; and two that no other run has, with ten thousand
                    nodes, some twenty minutes and 10 GB of disk each: catch-up-large, growth-bytes; and seven about
                    clusters, two to twenty minutes each: cluster, cluster-limits, cluster-apart, cluster-busy, cluster-large
                    beside kube-controller-manager on an API server, cluster-many with a thousand simulated
@@ -41,6 +41,7 @@ const USUAL = [
   'decide',
   'parse',
   'signatures',
+  'traces',
   'kubelet',
   'audit',
 ] as const;

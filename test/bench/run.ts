@@ -28,6 +28,7 @@ import { benchRelief } from './benchmarks/relief.ts';
 import { benchSignatures } from './benchmarks/signatures.ts';
 import { benchStart } from './benchmarks/start.ts';
 import { benchThroughput } from './benchmarks/throughput.ts';
+import { benchTraces } from './benchmarks/traces.ts';
 import { benchWorkers } from './benchmarks/workers.ts';
 import { say } from './context.ts';
 import type { Findings } from './figure.ts';
@@ -43,6 +44,7 @@ const RUN_ALONE = {
   decide: () => benchDecide(),
   parse: () => benchParse(),
   signatures: benchSignatures,
+  traces: benchTraces,
   audit: () => benchAudit(),
   'cluster-parts': benchClusterParts,
 } as const;
