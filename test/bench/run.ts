@@ -13,6 +13,7 @@ import { benchClusterBusy } from './benchmarks/cluster-busy.ts';
 import { benchClusterLarge } from './benchmarks/cluster-large.ts';
 import { benchClusterMany } from './benchmarks/cluster-many.ts';
 import { benchClusterParts } from './benchmarks/cluster-parts.ts';
+import { benchDashboard } from './benchmarks/dashboard.ts';
 import { benchDecide } from './benchmarks/decide.ts';
 import { benchExecutors } from './benchmarks/executors.ts';
 import { benchGrowth } from './benchmarks/growth.ts';
@@ -47,6 +48,7 @@ const RUN_ALONE = {
   traces: benchTraces,
   audit: () => benchAudit(),
   'cluster-parts': benchClusterParts,
+  dashboard: benchDashboard,
 } as const;
 type AloneName = keyof typeof RUN_ALONE;
 /** These have brokers of their own. */

@@ -13,6 +13,7 @@ const SHOTS = [
   { name: 'dashboard-fleet', path: '/fleet', shows: 'page 1 of', colorScheme: 'light' },
   { name: 'dashboard-images', path: '/images?sort=unused', shows: 'came back', colorScheme: 'light' },
   { name: 'dashboard-node', path: `/node/${node}`, shows: 'Where from', colorScheme: 'dark' },
+  { name: 'dashboard-policy', path: '/policies/default', shows: 'Valid: default.', colorScheme: 'light' },
 ] as const;
 
 const browser = await chromium.launch({ executablePath: await ensureChromium(), args: ['--no-sandbox'] });
