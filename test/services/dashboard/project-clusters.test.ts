@@ -185,6 +185,16 @@ test('what came of objects is counted by what is the same of it', () => {
   );
 });
 
+test('a cluster that takes the ids of another one hides nothing', () => {
+  using store = openStore();
+  store.apply([4, 9].flatMap((kind) => rowsOf(recordIn(0, kind))));
+  const rows = store.db.prepare('SELECT cluster, id FROM cluster_outcomes ORDER BY cluster').all();
+  expect(rows).toMatchObject([
+    { cluster: 'c0', id: 'results-0' },
+    { cluster: 'c1', id: 'results-0' },
+  ]);
+});
+
 describe('what is kept of clusters', () => {
   test('is a point for ten minutes of the last day, and one for each hour before', () => {
     using store = openStore();
