@@ -305,6 +305,7 @@ const ROOMS = {
     'packages/service',
     'services/audit',
     'cli/options',
+    'services/dashboard',
   ],
   'cli/views': [
     'packages/process',
@@ -337,6 +338,8 @@ const ROOMS = {
     'packages/kube-api',
     'services/cluster',
     'services/cluster-plan',
+    // It ends with the page of its own log.
+    'services/dashboard',
     'services/deciders',
     'sim',
     'sim/api-server',
