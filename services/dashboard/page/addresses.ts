@@ -109,7 +109,9 @@ export function useView(): View {
 export function onLink(event: MouseEvent): void {
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   const link = event.target instanceof Element ? event.target.closest('a') : null;
-  if (!isPlain || link === null || link.origin !== location.origin || link.hash !== '') return;
+  if (!isPlain || link === null || link.origin !== location.origin) return;
+  // A file is no view.
+  if (link.hash !== '' || link.hasAttribute('download')) return;
   event.preventDefault();
   go(link.pathname + link.search);
   document.querySelector('main')?.focus();
