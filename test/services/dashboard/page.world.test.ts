@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
 import { fleetgc, ownLog } from '../../cli/fleetgc.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
@@ -15,7 +16,9 @@ import { outgoing } from '../../support/logs/log-record.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { builtPage, openBrowser, openPage, suiteDirectory, violations } from './support/browser.ts';
-import { caughtUp, dashboardOf } from './support/dashboard.ts';
+import { livedCluster, published } from './support/cluster-log.ts';
+import { caughtUp, dashboardOf, startDashboard } from './support/dashboard.ts';
+import { openLog, type PlayedCluster, playCluster } from './support/played-cluster.ts';
 
 const POLICY = `
 name: default
@@ -348,4 +351,73 @@ test('ten thousand nodes are there at once, each can be reached, and what is new
   await map.click({ position: { x: 5, y: 27 } });
   await page.getByRole('heading', { name: 'prod/node-00000' }).waitFor();
   expect(complaints).toEqual([]);
+});
+
+describe('over the logs of clusters', () => {
+  const suite = new AsyncDisposableStack();
+  afterAll(() => suite.disposeAsync());
+  let played: PlayedCluster;
+  let ran = '';
+  let told = '';
+
+  async function served(log: EventLog, logPath: string): Promise<string> {
+    const path = join(directory, `projection-${basename(logPath)}`);
+    const from = { kind: 'embedded', log, name: logPath, path: logPath } as const;
+    const dashboard = await startDashboard(log, { pageDirectory, path, from });
+    suite.defer(dashboard.stop);
+    return dashboard.url;
+  }
+
+  beforeAll(async () => {
+    played = suite.use(await playCluster(directory));
+    ran = await served(played.log, played.logPath);
+    const logPath = join(directory, 'told.db');
+    const log = suite.use(await openLog(logPath));
+    await log.createTopics();
+    for (const record of published(livedCluster(HOSTILE))) await log.publish([record]);
+    told = await served(log, logPath);
+    await waitUntil('the census of the cluster', 60_000, async () =>
+      (await (await fetch(`${ran}/api/cluster?cluster=demo`)).text()).includes('"kinds":[{'),
+    );
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'each view is whole in %s, whatever the names are',
+    async (colorScheme) => {
+      const { heldUid, goneUid } = played;
+      const { page, complaints } = await openPage(browser, { colorScheme });
+      for (const { path, shown } of [
+        { path: `${ran}/clusters`, shown: 'What needs somebody' },
+        { path: `${ran}/clusters/demo`, shown: 'fleetgc approve demo' },
+        { path: `${told}/clusters/c1`, shown: 'The controller of shop.example has to take it away' },
+        { path: `${ran}/clusters/demo/object?uid=${heldUid}`, shown: 'shop/acme-01' },
+        { path: `${ran}/clusters/demo/object?uid=${goneUid}`, shown: 'deleted by FleetGC' },
+        { path: `${told}/clusters/c1/object?uid=tenant`, shown: HOSTILE },
+        { path: `${told}/clusters/c1/object?uid=nobody`, shown: 'names no owner and no dependent' },
+      ]) {
+        await page.goto(path);
+        await page.locator('main').getByText(shown).filter({ visible: true }).first().waitFor();
+        expect(await violations(page), path).toEqual([]);
+        expect(await page.locator('main script, main img[src]').count(), path).toBe(0);
+      }
+      // What is not there is answered so.
+      expect(complaints.filter((each) => !each.includes('404'))).toEqual([]);
+    },
+  );
+
+  test('an owner graph is walked through with the keyboard, to another object and back', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${told}/clusters/c1/object?uid=rs`);
+    await page.getByText('The same as a list').waitFor();
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    await page.locator('figure a.start').focus();
+    await page.keyboard.press('ArrowDown');
+    expect(await focused()).toContain('web-1-a');
+    await page.keyboard.press('ArrowRight');
+    expect(await focused()).toContain('web-1-b');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Pod ns/web-1-b' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'ReplicaSet ns/web-1' }).waitFor();
+  });
 });
