@@ -8,7 +8,7 @@ import { Access, type AccessSettings, requireNames, requireSignIn } from './acce
 import { type ActingPort, ActionDesk } from './actions/desk.ts';
 import { LogReaders } from './api/log-readers.ts';
 import { NewsRoom } from './api/news.ts';
-import { readPageFiles } from './api/page-files.ts';
+import { isOlderThanItsSources, readPageFiles } from './api/page-files.ts';
 import { listen } from './api/serve.ts';
 import { keepFollowing } from './projection/keep-following.ts';
 import { Projection, type ProjectionSettings } from './projection/projection.ts';
@@ -39,6 +39,8 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   requireSignIn(accessSettings);
   if (settings.acting !== null) requireNames(accessSettings);
   const files = readPageFiles(settings.pageDirectory);
+  if (isOlderThanItsSources(settings.pageDirectory))
+    settings.logger.warn('the page is older than its sources: run "npm run build"');
   using _lock = lockFile(`${settings.projection.path}.lock`, inUse(settings.projection.path));
   using projection = new Projection(settings.projection);
   const { now, wait } = settings.projection.sources;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { Answer } from './answer.ts';
@@ -21,13 +21,18 @@ export type PageFiles = ReadonlyMap<string, PageFile>;
 /** Beside the program, or where the build puts it beside the sources. */
 const DIRECTORIES = [join(import.meta.dirname, 'page'), join(import.meta.dirname, '../../../dist/page')];
 
-/** Reads them once. Throws `NOT_FOUND` where nobody has built them. */
-export function readPageFiles(directory: string | null): PageFiles {
-  const found = [...(directory === null ? DIRECTORIES : [directory])].find((each) =>
+function directoryOf(directory: string | null): string {
+  const found = (directory === null ? DIRECTORIES : [directory]).find((each) =>
     existsSync(join(each, 'page.js')),
   );
   if (found === undefined)
     throw new FleetGcError('NOT_FOUND', 'the page is not built: run "npm run build" first');
+  return found;
+}
+
+/** Reads them once. Throws `NOT_FOUND` where nobody has built them. */
+export function readPageFiles(directory: string | null): PageFiles {
+  const found = directoryOf(directory);
   return new Map(
     Object.entries(FILES).map(([name, contentType]) => {
       const body = readFileSync(join(found, name));
@@ -35,6 +40,18 @@ export function readPageFiles(directory: string | null): PageFiles {
       const headers = { 'content-type': contentType, 'cache-control': 'no-cache', etag };
       return [name, { status: 200, headers, body, etag }];
     }),
+  );
+}
+
+/** Where a checkout has the sources of the page; a release has none. */
+const SOURCES = join(import.meta.dirname, '../page');
+
+/** Whether a source of the page was changed after it was built. Throws `NOT_FOUND` as `readPageFiles` does. */
+export function isOlderThanItsSources(directory: string | null): boolean {
+  if (directory !== null || !existsSync(join(SOURCES, 'main.tsx'))) return false;
+  const builtMs = statSync(join(directoryOf(directory), 'page.js')).mtimeMs;
+  return readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).some(
+    (path) => statSync(join(SOURCES, path)).mtimeMs > builtMs,
   );
 }
 

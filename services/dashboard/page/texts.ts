@@ -17,12 +17,12 @@ export const usedText = (used: number | null): string => (used === null ? 'unkno
 export const freedText = ({ freedBytes }: { readonly freedBytes: string }): string =>
   sizeText(BigInt(freedBytes));
 
-/** What nobody could measure, as it was estimated; `null` where all was measured. */
+/** What nobody could measure, as it was estimated; `null` where there is nothing of it. */
 export function unmeasuredText(freed: {
   readonly unmeasured: number;
   readonly estimatedBytes: string;
 }): string | null {
-  if (freed.unmeasured === 0) return null;
+  if (freed.unmeasured === 0 || freed.estimatedBytes === '0') return null;
   return `and about ${sizeText(BigInt(freed.estimatedBytes))} that nobody could measure`;
 }
 

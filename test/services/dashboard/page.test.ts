@@ -81,6 +81,7 @@ test('what was measured and what was not are never one number', () => {
   expect(freedText(freed)).toBe('1.5 MB');
   expect(unmeasuredText(freed)).toBe('and about 3.0 kB that nobody could measure');
   expect(unmeasuredText({ ...freed, unmeasured: 0 })).toBeNull();
+  expect(unmeasuredText({ ...freed, estimatedBytes: '0' })).toBeNull();
 });
 
 test.each([

@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
+import { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
 import { fleetgc, ownLog } from '../../cli/fleetgc.ts';
+import { readTopic } from '../../cli/read-topic.ts';
+import { bury, deadLetter, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { objectResult } from '../../fixtures/results.ts';
@@ -15,7 +18,16 @@ import { instant } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { builtPage, openBrowser, openPage, suiteDirectory, violations } from './support/browser.ts';
+import { actingOn } from './support/acting.ts';
+import {
+  buildServedPage,
+  builtPage,
+  type Looked,
+  openBrowser,
+  openPage,
+  suiteDirectory,
+  violations,
+} from './support/browser.ts';
 import { livedCluster, published } from './support/cluster-log.ts';
 import { caughtUp, dashboardOf, startDashboard } from './support/dashboard.ts';
 import { openLog, type PlayedCluster, playCluster } from './support/played-cluster.ts';
@@ -68,6 +80,7 @@ describe('over the log of a simulated fleet', () => {
     const policy = join(directory, 'policy.yaml');
     writeFileSync(policy, POLICY);
     await fleetgc(['topics', 'create', '--log', 'embedded', '--log-path', log]);
+    await buildServedPage();
     await start(['decide'], /(policies in force)/);
     await start(
       [
@@ -136,6 +149,8 @@ describe('over the log of a simulated fleet', () => {
     },
     { view: 'Report', path: '/report', shows: text('Removed, by reason') },
     { view: 'Search', path: '/search?q=node-0000', shows: text('10 found') },
+    { view: 'Dead letters', path: '/dead-letters', shows: text('There are no such dead letters.') },
+    { view: 'History', path: '/history', shows: text('policy applied') },
   ];
 
   describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
@@ -258,6 +273,111 @@ describe('over the log of a simulated fleet', () => {
       .getByText('What is new does not come in any more')
       .waitFor({ state: 'detached', timeout: 600_000 });
   });
+});
+
+test('an operator pauses with the keyboard, decision services stop, and audit says who it was', async () => {
+  const { log, path, run } = await ownLog();
+  const policy = join(directory, 'own-policy.yaml');
+  writeFileSync(policy, POLICY);
+  await run('policy', 'apply', policy);
+  const own = ['--log', 'embedded', '--log-path', path];
+  const decide = spawn(PROGRAM, ['decide', ...own, '--http-address', '127.0.0.1:0'], {
+    env: PROGRAM_ENVIRONMENT,
+    stdio: 'ignore',
+  });
+  onTestFinished(async () => {
+    decide.kill('SIGKILL');
+    await once(decide, 'close');
+  });
+  /** What each decision service says of one more inventory. */
+  const decided = async (id: string): Promise<readonly string[]> => {
+    await log.publish([outgoing(nodeOutput('inventory', inventory({ id, takenAt: takenAt() })))]);
+    return await waitUntil('both decisions', 60_000, async () => {
+      const decisions = (await readTopic(log, 'gc.node.decisions')).map(({ value }) => String(value));
+      const outcomes = decisions
+        .filter((text) => text.includes(`"${id}"`))
+        .map((text) => /"outcome":"([a-z-]+)"/.exec(text)?.[1] ?? '');
+      return outcomes.length === 2 && outcomes;
+    });
+  };
+  expect(await decided('before')).not.toContain('paused');
+
+  const [operator, viewer] = ['o'.repeat(40), 'v'.repeat(40)];
+  const tokens = readTokens('tokens', `operator ann ${operator}\nviewer bob ${viewer}`);
+  const dashboard = await dashboardOf(log, { pageDirectory, access: { tokens }, acting: actingOn(log) });
+  const lookAs = async (token: string): Promise<Looked> => {
+    const looked = await openPage(browser, { extraHTTPHeaders: { authorization: `Bearer ${token}` } });
+    await looked.page.goto(`${dashboard.url}/fleet`);
+    await looked.page.getByText('Nothing is paused.').waitFor();
+    return looked;
+  };
+  const theirs = await lookAs(viewer);
+  const refused = theirs.page.getByRole('button', { name: 'Pause …: Pause nodes' });
+  expect(await refused.getAttribute('aria-disabled')).toBe('true');
+  await theirs.page.getByText('Buttons that act are not for you: only operators may act').waitFor();
+  await refused.click({ force: true });
+  expect(await theirs.page.getByRole('dialog').count()).toBe(0);
+  expect(await violations(theirs.page)).toEqual([]);
+
+  const { page, complaints } = await lookAs(operator);
+  await page.getByRole('button', { name: 'Pause …: Pause nodes' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('This pauses the whole fleet.').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Why, for whoever looks at it later').fill('the registry is down');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByText('paused: all nodes').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('cell', { name: 'ann (dashboard, token)' }).waitFor();
+
+  expect(await decided('after')).toEqual(['paused', 'paused']);
+  const { stdout } = await run('audit', 'report', '-o', 'json', '--from', '1h');
+  expect(AuditReport.parse(JSON.parse(stdout)).pauses).toMatchObject([
+    { by: 'ann (dashboard, token)', reason: 'the registry is down', ended: null },
+  ]);
+
+  await page.getByRole('button', { name: 'Resume: Resume all nodes' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByText('Nothing is paused.').waitFor();
+  await page.goto(`${dashboard.url}/history`);
+  await page.getByRole('cell', { name: 'resumed' }).waitFor();
+  expect(await page.getByRole('cell', { name: 'ann (dashboard, token)' }).count()).toBe(2);
+  expect(await violations(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test('what a dead letter holds stays text, and it goes back from the page', async () => {
+  const { log } = await ownLog();
+  await bury(
+    log,
+    ...(await lose(log, [HOSTILE])),
+    deadLetter({ id: 'order', topic: 'gc.node.commands', message: HOSTILE }),
+  );
+  const token = 't'.repeat(40);
+  const tokens = readTokens('tokens', `operator ann ${token}`);
+  const dashboard = await dashboardOf(log, { pageDirectory, access: { tokens }, acting: actingOn(log) });
+  const { page, complaints } = await openPage(browser, {
+    extraHTTPHeaders: { authorization: `Bearer ${token}` },
+  });
+  await page.goto(`${dashboard.url}/dead-letters`);
+  await page.getByText('2 dead letters').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.goto(`${dashboard.url}/dead-letters?id=order`);
+  await page.getByText('messages of gc.node.commands are not put back').waitFor();
+  await page.goto(`${dashboard.url}/dead-letters?id=dead-letter-0`);
+  await page.locator('pre').getByText(HOSTILE).waitFor();
+  expect(await page.locator('main script, main img').count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Put back: Put back dead-letter-0' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Put back' }).click();
+  await page.getByText('1 message put back').waitFor();
+  expect(await putBack(log, 1)).toHaveLength(1);
+  expect(complaints).toEqual([]);
 });
 
 test('names that others chose stay text', async () => {

@@ -19,7 +19,7 @@ export function Census({ told }: { readonly told: DashboardCluster }) {
     <section aria-labelledby="census">
       <h2 id="census">Its objects</h2>
       {kinds.length === 0 ? (
-        <p>Its agent does not say how many objects of each kind there are: it is of an older release.</p>
+        <p>Its agent has not counted them yet, or is of an older release, which does not tell kinds.</p>
       ) : (
         <>
           <ul class="legend" aria-label="What the curves are">

@@ -10,13 +10,16 @@ import { go } from '../addresses.ts';
 import { useAnswer, useNews } from '../asking.ts';
 import { withNews } from '../fleet-news.ts';
 import { Fact, Shown, Time } from '../parts.tsx';
+import { useActions } from '../session.ts';
 import { beginningOf, countText, freedText, unmeasuredText } from '../texts.ts';
 import { HeatMap } from './heat-map-canvas.tsx';
 import { NodeList } from './node-list.tsx';
 
 const MINUTE_MS = 60_000;
 
+/** Who can pause finds it at once; for others it is no more than the list of what is paused. */
 export function FleetView({ query }: { readonly query: URLSearchParams }) {
+  const actions = useActions();
   const group = query.get('group') ?? 'cluster';
   const [again, setAgain] = useState(0);
   const fleet = useAnswer<DashboardFleet>(
@@ -28,12 +31,13 @@ export function FleetView({ query }: { readonly query: URLSearchParams }) {
     <>
       <h1>Fleet</h1>
       <NeedsSomebody />
-      <FleetPauses />
+      {actions.allowed ? <FleetPauses /> : null}
       <Shown answered={fleet}>
         {(value) => (
           <LiveFleet fleet={value} group={group} onMissing={() => setAgain((times) => times + 1)} />
         )}
       </Shown>
+      {actions.allowed ? null : <FleetPauses />}
     </>
   );
 }

@@ -23,6 +23,10 @@ export async function builtPage(above: string): Promise<string> {
   return directory;
 }
 
+/** The page that the program serves, which is the one that was built last, is that of the sources as they are. */
+export const buildServedPage = (): Promise<void> =>
+  buildPage(join(import.meta.dirname, '../../../../dist/page'));
+
 export async function openBrowser(): Promise<Browser> {
   // As root in a container there is no sandbox to be had; the page is our own.
   return await chromium.launch({ executablePath: await ensureChromium(), args: ['--no-sandbox'] });
