@@ -43,7 +43,7 @@ const TOLD_WITHIN_MS = 900_000;
 
 /** What is held in one cluster, by its facts and the decisions on them, in the order in which the log has them. */
 export class HeldObjects {
-  /** By `heldKey`: several services may hold one object. */
+  /** By `heldKey`: several services may hold one object. Those that were told last stand at the end. */
   readonly #held = new Map<string, HeldObject>();
   /** By the positions of the facts, in their order. */
   readonly #facts = new Map<string, ToldFact>();
@@ -115,10 +115,8 @@ export class HeldObjects {
       const before = this.#held.get(key);
       const hold = result.outcome === 'refused' ? result.hold : undefined;
       const facts = hold && this.#widened(object.uid, hold.facts);
-      if (hold === undefined || facts === undefined) {
-        this.#held.delete(key);
-        continue;
-      }
+      this.#held.delete(key);
+      if (hold === undefined || facts === undefined) continue;
       const verdict = { rule: hold.rule, facts };
       const sinceMs = before?.sinceMs ?? atMs;
       this.#held.set(key, { uid: object.uid, topic: OWNERSHIP, verdict, sinceMs, lastMs: atMs });
@@ -155,8 +153,9 @@ export class HeldObjects {
     const before = this.#held.get(key);
     // What is not let go comes to no executor.
     if (topic === OWNERSHIP && (verdict === null || !isLetGo(verdict))) this.#held.delete(executorKey(uid));
-    if (verdict?.action !== 'hold') this.#held.delete(key);
-    else this.#held.set(key, { uid, topic, verdict, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs });
+    this.#held.delete(key);
+    if (verdict?.action === 'hold')
+      this.#held.set(key, { uid, topic, verdict, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs });
   }
 }
 

@@ -66,6 +66,13 @@ test('[cluster S7] an approval would name as many pods as the last decision said
   ]);
 });
 
+test('[cluster S7] of two decisions in one millisecond the later one counts', () => {
+  const objects = twoHeld();
+  objects.fact('clusterPods', told('a'), 2n, 1);
+  objects.decision(decided('2', [missing(7)]), 1);
+  expect(holdsOf(objects.held)).toMatchObject([{ what: { objects: 7 }, objects: 2 }]);
+});
+
 test('[cluster S7] an approval of a rule would name what was over last, and all that was told to be over', () => {
   const objects = new HeldObjects();
   const over = (of: number, dueAtMs: number) => ({
