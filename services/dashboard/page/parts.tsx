@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { Answered } from './asking.ts';
 
-/** In the reader's zone, and in UTC beside it. */
+/** In the reader's zone, and in UTC beside it. A clock may tell what is no time. */
 export function Time({ ms }: { readonly ms: number }) {
   const at = new Date(ms);
+  if (Number.isNaN(at.getTime())) return <>{ms} ms</>;
   return (
     <time dateTime={at.toISOString()}>
       {at.toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' })}{' '}

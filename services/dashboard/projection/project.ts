@@ -114,6 +114,12 @@ function decisionRows(decision: Decision, place: Place): readonly Row[] {
   return [activityOf(decision, place, { what, text: `${decider.name}:${count} ${reason}`.trim() })];
 }
 
+const SIGNED_64_BITS = 2n ** 63n;
+
+/** More than a table can hold is on no disk: whoever says so did not measure. */
+const storable = (bytes: bigint | null): bigint | null =>
+  bytes === null || bytes >= SIGNED_64_BITS ? null : bytes;
+
 function objectRows(event: ObjectResult, place: Place): readonly Row[] {
   const { object, rule, result, id } = event;
   const named = { rule, kind: object.kind, object: object.id };
@@ -127,8 +133,8 @@ function objectRows(event: ObjectResult, place: Place): readonly Row[] {
         atMs: place.timestampMs,
         node: nodeKey(event),
         ...named,
-        freedBytes: isMeasured ? freed.bytes : null,
-        estimatedBytes: isMeasured ? null : knownBytes(freed),
+        freedBytes: isMeasured ? storable(freed.bytes) : null,
+        estimatedBytes: isMeasured ? null : storable(knownBytes(freed)),
         nodeMs: event.at.wallTimeMs,
       };
       return [removal, activityOf(event, place, { what: 'removed', text: '', ...named })];

@@ -59,8 +59,12 @@ export class Projector {
       topic !== 'diskStats' ||
       !isNew ||
       this.#isDue(`curve ${record.key}`, Math.floor(record.timestampMs / CURVE_EVERY_MS));
-    for (const row of rowsOf(topic, parsed.event, record))
-      if (hasCurve || row.table !== 'disks') this.#add(row, isNew);
+    try {
+      for (const row of rowsOf(topic, parsed.event, record))
+        if (hasCurve || row.table !== 'disks') this.#add(row, isNew);
+    } catch (error) {
+      this.#leaveOut(error);
+    }
     if (this.#rows.length >= ROWS_AT_ONCE) this.flush();
   }
 
@@ -73,7 +77,7 @@ export class Projector {
   flush(read: readonly Read[] = []): void {
     const [rows, news] = [this.#rows, this.#news];
     [this.#rows, this.#news] = [[], []];
-    if (rows.length > 0 || read.length > 0) this.#needs.store.apply(rows, read);
+    if (rows.length > 0 || read.length > 0) this.#write(rows, read);
     if (news.length > 0) this.#needs.onActivity(news);
   }
 
@@ -81,6 +85,31 @@ export class Projector {
     [this.#rows, this.#news] = [[], []];
     this.#written.clear();
     this.unreadable = 0;
+  }
+
+  /** A row that no table takes is left out: what one record says may not keep the others away. */
+  #write(rows: readonly Row[], read: readonly Read[]): void {
+    const { store } = this.#needs;
+    try {
+      store.apply(rows, read);
+    } catch (error) {
+      if (!isOfRow(error)) throw error;
+      for (const row of rows) this.#writeAlone(row);
+      store.apply([], read);
+    }
+  }
+
+  #writeAlone(row: Row): void {
+    try {
+      this.#needs.store.apply([row]);
+    } catch (error) {
+      this.#leaveOut(error);
+    }
+  }
+
+  #leaveOut(error: unknown): void {
+    if (!isOfRow(error)) throw error;
+    this.unreadable += 1;
   }
 
   #add(row: Row, isNew: boolean): void {
@@ -99,6 +128,19 @@ export class Projector {
     return true;
   }
 }
+
+/** SQLite's codes for a value that is too large, that a column refuses, or that is of another type. */
+const REFUSED_VALUES: readonly number[] = [18, 19, 20];
+/** Above it stands what more there is to say. */
+const CODE_BITS = 0xff;
+
+/** Whether it is the content that cannot be written, and not the file. */
+const isOfRow = (error: unknown): boolean =>
+  error instanceof TypeError ||
+  error instanceof RangeError ||
+  (error instanceof Error &&
+    'errcode' in error &&
+    REFUSED_VALUES.includes(Number(error.errcode) & CODE_BITS));
 
 const rowsOf = <Topic extends TopicId & ProjectedTopic>(
   topic: Topic,

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { removedBecause } from '../../../packages/decision/rule-text.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { DashboardFreed } from '../../../schemas/reports/dashboard.ts';
+import { bigSum, bigSumOf } from './big-sum.ts';
 
 /** A time by the log's clock; without `toMs` up to the newest. */
 export interface FreedRange {
@@ -11,8 +12,8 @@ export interface FreedRange {
 
 type Sums = Pick<DashboardFreed, 'objects' | 'freedBytes' | 'unmeasured' | 'estimatedBytes'>;
 
-const SUMS = `SELECT kind, rule, count(*) AS objects, CAST(coalesce(sum(freed_bytes), 0) AS TEXT) AS freed,
-  sum(freed_bytes IS NULL) AS unmeasured, CAST(coalesce(sum(estimated_bytes), 0) AS TEXT) AS estimated
+const SUMS = `SELECT kind, rule, count(*) AS objects, ${bigSum('freed_bytes', 'freed')},
+  sum(freed_bytes IS NULL) AS unmeasured, ${bigSum('estimated_bytes', 'estimated')}
   FROM removals WHERE at_ms >= ? AND at_ms < ? GROUP BY kind, rule`;
 
 /** What went in that time, by rule, the most bytes first, as the report of `fleetgc audit report` has it. */
@@ -24,14 +25,14 @@ export function readFreed(
   const byRule = db
     .prepare(SUMS)
     .all(fromMs, toMs ?? Number.MAX_SAFE_INTEGER)
-    .map(({ kind, rule, objects, freed, unmeasured, estimated }) => ({
-      kind: ObjectKind.parse(kind),
-      rule: String(rule),
-      because: removedBecause(String(rule)),
-      objects: Number(objects),
-      freedBytes: String(freed),
-      unmeasured: Number(unmeasured),
-      estimatedBytes: String(estimated),
+    .map((row) => ({
+      kind: ObjectKind.parse(row.kind),
+      rule: String(row.rule),
+      because: removedBecause(String(row.rule)),
+      objects: Number(row.objects),
+      freedBytes: String(bigSumOf(row, 'freed')),
+      unmeasured: Number(row.unmeasured),
+      estimatedBytes: String(bigSumOf(row, 'estimated')),
     }))
     .toSorted(
       (a, b) =>

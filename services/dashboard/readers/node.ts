@@ -9,6 +9,7 @@ import type { DashboardNode } from '../../../schemas/reports/dashboard.ts';
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
 import { diskRows, disksOf, readingRows } from '../projection/disk-rows.ts';
 import { type DiskRow, SPAN_MS } from '../projection/rows.ts';
+import { bigSum, bigSumOf } from './big-sum.ts';
 
 /** More marks than this would cover the curve. */
 const MOST_REMOVALS = 2_000;
@@ -88,15 +89,15 @@ function pointsOf(rows: readonly SpanUse[]): DashboardNode['disks'][number]['poi
 function removalsOf(db: DatabaseSync, node: string): DashboardNode['removals'] {
   const rows = db
     .prepare(
-      `SELECT max(at_ms) AS at, count(*) AS objects, CAST(sum(freed_bytes) AS TEXT) AS freed FROM removals
+      `SELECT max(at_ms) AS at, count(*) AS objects, count(freed_bytes) AS measured, ${bigSum('freed_bytes', 'freed')} FROM removals
        WHERE node = ? GROUP BY at_ms / ${TOGETHER_MS} ORDER BY at DESC LIMIT ${MOST_REMOVALS}`,
     )
     .all(node);
   return rows
-    .map(({ at, objects, freed }) => ({
-      atMs: Number(at),
-      objects: Number(objects),
-      freedBytes: freed === null ? null : String(freed),
+    .map((row) => ({
+      atMs: Number(row.at),
+      objects: Number(row.objects),
+      freedBytes: row.measured === 0 ? null : String(bigSumOf(row, 'freed')),
     }))
     .toReversed();
 }

@@ -1,4 +1,5 @@
 import { clusterSelectorText, selectorText } from '../../../packages/policy/selector-text.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { type ApprovalRecord, approvedName, clusterOfApprovalKey } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
@@ -37,7 +38,7 @@ function ofApproval(event: ApprovalRecord, told: Told): Notice {
   const { what, by, reason, untilMs } = event;
   return notice('approved', told, {
     about: aboutCluster(event),
-    text: `${whoText(by)} approved ${what.kind} ${approvedName(what)} until ${new Date(untilMs).toISOString()}: ${reasonText(reason)}`,
+    text: `${whoText(by)} approved ${what.kind} ${approvedName(what)} until ${timeText(untilMs)}: ${reasonText(reason)}`,
     facts: { what: what.kind, name: approvedName(what), by, reason },
   });
 }

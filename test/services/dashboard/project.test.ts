@@ -7,11 +7,16 @@ import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { keyOf } from '../../../packages/pipeline/parse/record-key.ts';
+import { setsOfEntries } from '../../../packages/policy/policy-reading.ts';
 import { nextGap, type Span, withSpan } from '../../../services/dashboard/projection/coverage.ts';
+import { Fleet } from '../../../services/dashboard/projection/fleet.ts';
+import { Held } from '../../../services/dashboard/projection/held.ts';
 import { PROJECT, PROJECTED_TOPICS } from '../../../services/dashboard/projection/project.ts';
+import { Projector } from '../../../services/dashboard/projection/projector.ts';
 import type { Row } from '../../../services/dashboard/projection/rows.ts';
 import { Store } from '../../../services/dashboard/projection/store.ts';
 import { openTables } from '../../../services/dashboard/projection/tables.ts';
+import { readFreed } from '../../../services/dashboard/readers/freed.ts';
 import { deadLetter } from '../../cli/verbs/dead-letters/letters.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
@@ -229,6 +234,82 @@ test('the curve of a disk is the two hours that its statistics carry, by the clo
       most: 900,
     },
   ]);
+});
+
+test('of a node that tells of other times the curve has its present alone', () => {
+  const points = [-400 * DAY, 400 * DAY].map((ms): [number, string, string, string] => [
+    ms,
+    '200',
+    '400',
+    '300',
+  ]);
+  const history = { availableBytes: points, inodesFree: [] };
+  const stats = diskStats(
+    { availableBytes: '100' },
+    { takenAt: at(0), history: { nodefs: history, imagefs: history, containerfs: history } },
+  );
+  const rows = PROJECT.diskStats(stats, { timestampMs: NOW, offset: 1n });
+  expect(rows.filter(({ table }) => table === 'disks')).toMatchObject([{ span: NOW / (10 * MINUTE) }]);
+});
+
+describe('what no table can hold', () => {
+  const absurd = (minute: number, afterBytes: string): LogRecord =>
+    recordOf(
+      nodeOutput(
+        'results',
+        objectResult({
+          id: `result-${minute}`,
+          node: 'web-0',
+          result: {
+            outcome: 'removed',
+            durationMs: 5,
+            estimatedBytes: null,
+            measured: { filesystem: 'imagefs', beforeBytes: '0', afterBytes },
+          },
+        }),
+      ),
+      { offset: BigInt(minute), timestampMs: NOW + minute * MINUTE },
+    );
+
+  test('counts as not measured', () => {
+    using store = openStore();
+    store.apply(rowsOf(absurd(1, String(2n ** 64n - 1n))));
+    expect(contentOf(store)).toMatchObject({ removals: [{ freed_bytes: null }] });
+  });
+
+  test('in sum is told all the same', () => {
+    using store = openStore();
+    for (const minute of [1, 2]) store.apply(rowsOf(absurd(minute, String(2n ** 63n - 1n))));
+    expect(readFreed(store.db, { fromMs: 0, toMs: null }, null)).toMatchObject({
+      objects: 2,
+      freedBytes: String(2n ** 64n - 2n),
+    });
+  });
+
+  test('is left out and counted, and the rest is written', () => {
+    using store = openStore();
+    const projector = new Projector({
+      store,
+      fleet: new Fleet(store.db, setsOfEntries([]).node),
+      held: new Held(),
+      onActivity: () => undefined,
+    });
+    const [good] = rowsOf(recordIn(1, 3));
+    const broken: Row = {
+      table: 'names',
+      kind: 'image',
+      id: 'i',
+      name: 'n',
+      seen: Number.NaN,
+      node: 'prod/web-1',
+    };
+    if (good === undefined) throw new Error('there is no row');
+    projector.put([broken, good]);
+    projector.flush([{ topic: 'results', span: { fromMs: 1, toMs: 2 } }]);
+    expect(contentOf(store)).toMatchObject({ removals: [{ id: 'result-1' }], names: [] });
+    expect(projector.unreadable).toBe(1);
+    expect(store.covered('results')).toEqual([{ fromMs: 1, toMs: 2 }]);
+  });
 });
 
 test('what nobody could relieve is told once, whoever says it', () => {

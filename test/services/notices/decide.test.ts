@@ -159,7 +159,7 @@ const EXAMPLES: readonly (readonly [event: FleetEvent, told: readonly string[]])
   ],
   [
     approval(approvedOwner('u', 3), { untilMs: AT_MS }),
-    ['approved | c1: somebody approved owner u until 2026-01-01T00:00:00.000Z: looked at it'],
+    ['approved | c1: somebody approved owner u until 2026-01-01T00:00:00Z: looked at it'],
   ],
   [
     deletionRecord(approvalKey(approval(approvedOwner('u', 3)))),
