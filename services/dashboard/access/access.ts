@@ -98,6 +98,16 @@ export class Access {
   }
 
   /**
+   * The same for what the API is asked: no other page may ask, not even in a frame or by a link, since a question may make the
+   * dashboard work. A browser says where a request comes from, a program does not.
+   */
+  objectionToAsking(asking: Asking): string | null {
+    const site = asking.headers['sec-fetch-site'];
+    const isOwn = site === undefined || site === 'same-origin' || site === 'none';
+    return this.objection(asking) ?? (isOwn ? null : 'other pages may not ask');
+  }
+
+  /**
    * The same for what changes something: it has to come from the very page that is served, and not only from one of its addresses. A
    * program says the origin too.
    */

@@ -160,7 +160,7 @@ function readiness({ projection }: Served): Answer {
 
 /** Why nobody gets an answer of any route; `null`: somebody may. */
 function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
-  const objection = access.objection(asking);
+  const objection = access.objectionToAsking(asking);
   if (objection !== null) return refusal(403, objection);
   return access.identify(asking, now()) === null ? refusal(401, 'sign in first') : null;
 }
@@ -168,6 +168,8 @@ function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
 async function answerRoute(asking: Asking, url: URL, served: Served): Promise<Answer> {
   const { access, desk, version, now } = served;
   const route = ROUTE_OF.get(url.pathname);
+  const objection = access.objectionToAsking(asking);
+  if (objection !== null) return refusal(403, objection);
   const person = access.identify(asking, now());
   if (person === null) return refusal(401, 'sign in first');
   if (route === undefined) return refusal(404, 'there is nothing of this address');

@@ -320,6 +320,17 @@ describe('requests of other pages', () => {
       expect(await statusOf(dashboard, path, headers), path).toBe(403);
   });
 
+  test.each(['cross-site', 'same-site'])(
+    'ask nothing in a frame or by a link, but may lead to the page: %s',
+    async (site) => {
+      const dashboard = await served();
+      const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' };
+      for (const path of ['/api/fleet', '/api/events', '/api/report'])
+        expect(await statusOf(dashboard, path, headers), path).toBe(403);
+      expect(await statusOf(dashboard, '/fleet', headers)).toBe(200);
+    },
+  );
+
   test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('change nothing: %s', async (method) => {
     const dashboard = await served();
     expect(await statusOf(dashboard, '/api/fleet', {}, method)).toBe(403);
