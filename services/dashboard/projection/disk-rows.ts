@@ -2,13 +2,12 @@ import {
   believeUsage,
   type FilesystemUsage,
 } from '../../../packages/decision/thresholds/filesystem-usage.ts';
-import { HOUR_MS } from '../../../packages/process/durations.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { FilesystemName, type FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import { type DiskRow, SPAN_MS } from './rows.ts';
 
-/** Statistics carry two hours. What a node says of other times is no curve: nobody would let go of points of the future. */
-const CARRIED_SPANS = (3 * HOUR_MS) / SPAN_MS;
+/** Three hours: statistics carry two. What a node says of other times is no curve: nobody would let go of points of the future. */
+const CARRIED_SPANS = 18;
 
 /** Where all are one disk, it is told as that of the images. */
 const ORDER: readonly FilesystemName[] = ['imagefs', ...FilesystemName.exclude(['imagefs']).options];
