@@ -166,6 +166,8 @@ export const DashboardNode = z.object({
   removals: z.array(z.object({ atMs: EpochMs, objects: Count, freedBytes: Bytes.nullable() })),
   /** Every setting of the policy in force, and where its value comes from; empty where none is. */
   settings: z.array(z.object({ setting: z.string(), value: z.string(), origin: z.string() })),
+  /** Whether it has told what is on it. */
+  hasInventory: z.boolean(),
 });
 export type DashboardNode = z.infer<typeof DashboardNode>;
 

@@ -58,7 +58,8 @@ export const ROUTES: readonly Route[] = [
     const node = projection.nodes().nodes.find((each) => nodeKey(each) === key);
     const stats = storedStats(projection.store.db, key);
     if (node === undefined || stats === null) return null;
-    return readNode({ db: projection.store.db, node, stats, policies: projection.policies });
+    const hasInventory = projection.store.inventoryOf(key) !== null;
+    return readNode({ db: projection.store.db, node, stats, hasInventory, policies: projection.policies });
   }),
   route('/api/pauses', z.strictObject({ node: NodeKey.nullable().default(null) }), pausesOf),
   route(

@@ -22,6 +22,7 @@ interface NodeNeeds {
   /** Its newest, and when the log got them. */
   readonly stats: DiskStats;
   readonly policies: PolicySet;
+  readonly hasInventory: boolean;
 }
 
 export const readNode = (needs: NodeNeeds): DashboardNode => ({
@@ -29,6 +30,7 @@ export const readNode = (needs: NodeNeeds): DashboardNode => ({
   disks: disksWithPoints(needs),
   removals: removalsOf(needs.db, nodeKey(needs.node)),
   settings: settingsOf(needs),
+  hasInventory: needs.hasInventory,
 });
 
 function disksWithPoints({ db, node, stats }: NodeNeeds): DashboardNode['disks'] {

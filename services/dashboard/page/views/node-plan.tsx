@@ -43,11 +43,7 @@ export function NodePlan({ cluster, node }: Named) {
           </select>
         </label>
       </div>
-      {plan.kind === 'refused' && plan.status === 404 ? (
-        <p class="quiet">No inventory of this node lies on the event log.</p>
-      ) : (
-        <Shown answered={plan}>{(value) => <PlanText told={value} />}</Shown>
-      )}
+      <Shown answered={plan}>{(value) => <PlanText told={value} />}</Shown>
     </section>
   );
 }

@@ -43,8 +43,14 @@ export function NodeView({ cluster, node }: Named) {
       </Shown>
       {told.kind === 'answered' ? (
         <>
-          <NodeListed cluster={cluster} node={node} />
-          <NodePlan cluster={cluster} node={node} />
+          {told.value.hasInventory ? (
+            <>
+              <NodeListed cluster={cluster} node={node} />
+              <NodePlan cluster={cluster} node={node} />
+            </>
+          ) : (
+            <p class="quiet">This node has not told yet what is on it.</p>
+          )}
           <Settings {...told.value} />
         </>
       ) : null}
