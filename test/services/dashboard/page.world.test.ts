@@ -314,7 +314,7 @@ test('an operator pauses with the keyboard, decision services stop, and audit sa
   const theirs = await lookAs(viewer);
   const refused = theirs.page.getByRole('button', { name: 'Pause …: Pause nodes' });
   expect(await refused.getAttribute('aria-disabled')).toBe('true');
-  await theirs.page.getByText('Buttons that act are not for you: only operators may act').waitFor();
+  await theirs.page.getByText('You cannot use these buttons: only operators may act').waitFor();
   await refused.click({ force: true });
   expect(await theirs.page.getByRole('dialog').count()).toBe(0);
   expect(await violations(theirs.page)).toEqual([]);

@@ -34,5 +34,5 @@ export function ActionButton<Name extends DashboardActionName>(props: ActionButt
 /** Why the buttons of a view do nothing, once for all of them. */
 export function ActionsNote() {
   const actions = useActions();
-  return actions.allowed ? null : <p class="quiet">Buttons that act are not for you: {actions.why}.</p>;
+  return actions.allowed ? null : <p class="quiet">You cannot use these buttons: {actions.why}.</p>;
 }

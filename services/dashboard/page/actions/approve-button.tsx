@@ -64,7 +64,7 @@ export function WithdrawButton({
       about={approved}
       {...(onDone && { onDone })}
     >
-      <p>What it let go and is still there is held again.</p>
+      <p>Objects that it allowed to go, and that are still there, are held again.</p>
     </ActionButton>
   );
 }

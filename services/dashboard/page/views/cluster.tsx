@@ -152,7 +152,7 @@ function OutcomeTables({ told }: { readonly told: DashboardClusterOutcomes }) {
               <tr>
                 <th scope="col">Kind</th>
                 <th scope="col">Rule</th>
-                <th scope="col">Whose work it is else</th>
+                <th scope="col">Who would do it without FleetGC</th>
                 <th scope="col">What was done</th>
                 <th scope="col" class="number">
                   Objects

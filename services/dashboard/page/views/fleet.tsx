@@ -123,26 +123,43 @@ function Freed({ name, what }: { readonly name: string; readonly what: 'day' | '
   );
 }
 
-/** The problems that `fleetgc status` tells, the worst first. */
+/** The problems that `fleetgc status` tells, the worst first. That nobody knows them is no sign that there are none. */
 function NeedsSomebody() {
-  const status = useAnswer<DashboardStatus>('/api/status', 15_000);
-  if (status.kind !== 'answered' || status.value.status === null) return null;
-  const { problems, readAtMs } = status.value.status;
+  const answered = useAnswer<DashboardStatus>('/api/status', 15_000);
   return (
     <section aria-labelledby="problems">
       <h2 id="problems">What needs somebody</h2>
-      {problems.length === 0 ? (
-        <p>
-          Nothing, as of <Time ms={readAtMs} />.
-        </p>
-      ) : (
-        <ul class="problems">
-          {problems.map((problem) => (
-            <li key={problem}>{problem}</li>
-          ))}
-        </ul>
-      )}
+      <Shown answered={answered}>
+        {({ status }) =>
+          status === null ? (
+            <p class="quiet">Not known: it is not read yet, or this is an archive.</p>
+          ) : (
+            <Problems {...status} />
+          )
+        }
+      </Shown>
     </section>
+  );
+}
+
+function Problems({ problems, readAtMs }: NonNullable<DashboardStatus['status']>) {
+  if (problems.length === 0)
+    return (
+      <p>
+        Nothing, as of <Time ms={readAtMs} />.
+      </p>
+    );
+  return (
+    <>
+      <ul class="problems">
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+      <p class="quiet">
+        As of <Time ms={readAtMs} />.
+      </p>
+    </>
   );
 }
 

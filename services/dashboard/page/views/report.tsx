@@ -37,7 +37,7 @@ function RangeChoice({ range }: { readonly range: ReportRange }) {
   };
   return (
     <div class="not-printed">
-      <ul class="choices" aria-label="Times that are asked for mostly">
+      <ul class="choices" aria-label="Usual times">
         {namedRanges(Date.now()).map((named) => (
           <li key={named.name}>
             <a
@@ -61,7 +61,7 @@ function RangeChoice({ range }: { readonly range: ReportRange }) {
           <input type="date" value={from} required onInput={(event) => setFrom(event.currentTarget.value)} />
         </label>
         <label>
-          To the day, with it; none: up to now
+          To the end of this day (empty: until now)
           <input type="date" value={to} min={from} onInput={(event) => setTo(event.currentTarget.value)} />
         </label>
         <button type="submit">Make the report</button>
@@ -81,7 +81,7 @@ function Report({ range }: { readonly range: ReportRange }) {
       <p role="status">
         Stopped.{' '}
         <button type="button" onClick={() => setStopped(false)}>
-          Make it after all
+          Make it anyway
         </button>
       </p>
     );
