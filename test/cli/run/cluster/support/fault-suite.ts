@@ -113,8 +113,12 @@ export class FaultyCluster implements AsyncDisposable {
 
   /** It tells this on stdout, as somebody at a terminal reads it. */
   async told(running: FaultyRun, text: RegExp): Promise<void> {
+    await this.toldThat(running, String(text), (stdout) => text.test(stdout));
+  }
+
+  async toldThat(running: FaultyRun, what: string, isTold: (stdout: string) => boolean): Promise<void> {
     try {
-      await waitUntil(`${text} to be told`, COLLECTED_MS, () => text.test(running.output.stdout));
+      await waitUntil(`${what} to be told`, COLLECTED_MS, () => isTold(running.output.stdout));
     } catch (cause) {
       const { stdout, stderr } = running.output;
       const said = `${stdout.slice(-3_000)}\n${stderr.slice(-3_000)}`;
