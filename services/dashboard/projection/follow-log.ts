@@ -1,6 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import pMap from 'p-map';
-import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import type { EventLog } from '../../../packages/event-log/port.ts';
 import { firstRecord, readPartition } from '../../../packages/pipeline/read-log.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
@@ -9,6 +8,7 @@ import type { ProjectedTopic } from './project.ts';
 import { CURVE_EVERY_MS, type Projector } from './projector.ts';
 import type { ProjectedLog } from './standing.ts';
 import type { Store } from './store.ts';
+import type { Turns } from './turns.ts';
 
 /** Clocks of brokers differ: what was read is told to be read up to so long before. */
 const CLOCKS_DIFFER_MS = MINUTE_MS;
@@ -105,6 +105,7 @@ export interface ReadingNeeds {
   readonly log: Pick<EventLog, 'read'>;
   readonly store: Store;
   readonly projector: Projector;
+  readonly turns: Turns;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -120,39 +121,25 @@ export function followedFrom(topic: ProjectedTopic, store: Store, nowMs: number)
 /** Follows a topic until `signal` aborts; `onCaughtUp` is told again and again that all is read. */
 export async function followTopic(
   topic: ProjectedTopic,
-  { log, projector, now }: ReadingNeeds,
+  { log, projector, turns, now }: ReadingNeeds,
   { fromMs, onCaughtUp }: { readonly fromMs: number; readonly onCaughtUp: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   const request = { topic: TOPICS[topic].name, from: { timestampMs: fromMs }, to: 'forever' } as const;
   const startedMs = now();
   const wholeSinceMs = startedMs - READINGS[topic].wholeMs;
-  const breathe = breathing();
   for await (const event of log.read(request, signal)) {
     if (event.kind === 'record') {
       const { record } = event;
       if (record.timestampMs < wholeSinceMs) projector.takeSighting(record);
       else projector.take(topic, record, record.timestampMs >= startedMs);
-      await breathe(record);
+      await turns.give();
     } else {
       const toMs = now() - READINGS[topic].behindMs;
       projector.flush(toMs > fromMs ? [{ topic, span: { fromMs, toMs } }] : []);
       onCaughtUp();
     }
   }
-}
-
-/** Whoever asks meanwhile is answered: of so many bytes each reader of the log lets others have their turn. */
-const BREATHES_EVERY_BYTES = 512 * 1024;
-
-function breathing(): (record: LogRecord) => Promise<void> {
-  let bytes = 0;
-  return async ({ value }) => {
-    bytes += value?.length ?? 0;
-    if (bytes < BREATHES_EVERY_BYTES) return;
-    bytes = 0;
-    await setImmediate();
-  };
 }
 
 /** When the oldest record of a topic was written that is still there; `null` where there is none. */
@@ -189,15 +176,14 @@ async function readBack(
 
 async function readSpan(
   topic: ProjectedTopic,
-  { log, projector }: ReadingNeeds,
+  { log, projector, turns }: ReadingNeeds,
   range: Span,
   signal: AbortSignal,
 ): Promise<void> {
-  const breathe = breathing();
   const read = async (partition: number): Promise<void> => {
     for await (const { record } of readPartition(log, { topics: [topic], partition, range }, signal)) {
       projector.take(topic, record, false);
-      await breathe(record);
+      await turns.give();
     }
   };
   await pMap(PARTITIONS, read, { concurrency: PARTITIONS_AT_ONCE });
@@ -214,7 +200,7 @@ export async function readBackAll(
   for (const topic of topics) {
     if (signal.aborted) return false;
     isMore = (await readBack(topic, needs, rangeOf(topic), signal)) || isMore;
-    await setImmediate();
+    await needs.turns.give();
   }
   return isMore;
 }

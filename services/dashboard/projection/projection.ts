@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { setsOfEntries } from '../../../packages/policy/policy-reading.ts';
-import type { Sleep } from '../../../packages/process/backoff.ts';
 import { DAY_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import { runEvery, runTogether } from '../../../packages/process/loops.ts';
+import type { Sources } from '../../../packages/process/system-sources.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
@@ -19,6 +19,7 @@ import {
   readBackAll,
 } from './follow-log.ts';
 import { Held } from './held.ts';
+import { NodesTold } from './nodes-told.ts';
 import { PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
 import { Projector, type ProjectorNeeds } from './projector.ts';
 import { recallNodes } from './recall-nodes.ts';
@@ -26,6 +27,7 @@ import { isSameLog } from './same-log.ts';
 import { type LogSource, type ProjectedLog, Standing } from './standing.ts';
 import { Store } from './store.ts';
 import { openTables } from './tables.ts';
+import { Turns } from './turns.ts';
 
 /** Somebody looks: what comes is shown within a second. */
 const FLUSH_MS = 1_000;
@@ -42,7 +44,7 @@ export interface ProjectionSettings {
   readonly historyMs: number;
   readonly mostBytes: number;
   readonly logger: Logger;
-  readonly sources: { readonly now: () => number; readonly wait: Sleep };
+  readonly sources: Pick<Sources, 'now' | 'monotonicNow' | 'wait'>;
 }
 
 type News = Pick<ProjectorNeeds, 'onActivity'>;
@@ -61,7 +63,7 @@ export class Projection implements Disposable {
   readonly #oldestMs = new Map<ProjectedTopic, number>();
   #startedMs: number;
   readonly #readers = new Set<News>();
-  #told: { readonly atMs: number; readonly nodes: FleetNodes } | null = null;
+  readonly #nodes: NodesTold;
 
   /** Throws `STATE_UNREADABLE` or `STATE_UNWRITABLE`. */
   constructor(settings: ProjectionSettings) {
@@ -78,7 +80,8 @@ export class Projection implements Disposable {
         for (const { onActivity } of this.#readers) onActivity(rows);
       },
     });
-    this.#reading = { log: from.log, store: this.store, projector: this.#projector, now: sources.now };
+    const reading = { log: from.log, store: this.store, projector: this.#projector };
+    this.#reading = { ...reading, turns: new Turns(sources.monotonicNow), now: sources.now };
     this.standing = new Standing({
       ...settings,
       fleet: this.fleet,
@@ -86,6 +89,7 @@ export class Projection implements Disposable {
       beforeOtherPolicies: () => this.#projector.flush(),
     });
     this.#startedMs = this.#now();
+    this.#nodes = new NodesTold(() => this.fleet.told(this.#now()), sources.now);
   }
 
   /** Follows until `signal` aborts. Rejects with what no retry mends. */
@@ -130,21 +134,17 @@ export class Projection implements Disposable {
     this.fleet.clear();
     this.held.clear();
     this.store.clear();
-    this.#told = null;
+    this.#nodes.clear();
   }
 
   /** Every node, by the functions of `fleetgc nodes`; made at most once a second. */
   nodes(): FleetNodes {
-    const told = this.#told;
-    const { now } = this.#settings.sources;
-    return told !== null && now() - told.atMs < FLUSH_MS ? told.nodes : this.nodesNow();
+    return this.#nodes.lately();
   }
 
   /** The same as it is at this moment. */
   nodesNow(): FleetNodes {
-    const nodes = this.fleet.told(this.#now());
-    this.#told = { atMs: this.#settings.sources.now(), nodes };
-    return nodes;
+    return this.#nodes.now();
   }
 
   get source(): LogSource {
@@ -217,7 +217,6 @@ export class Projection implements Disposable {
   }
 
   async #readHistory(signal: AbortSignal): Promise<void> {
-    const { wait } = this.#settings.sources;
     for (const topic of PROJECTED_TOPICS) await this.#untilCaughtUp(topic, signal);
     if (signal.aborted) return;
     for (const topic of PROJECTED_TOPICS)
@@ -228,7 +227,7 @@ export class Projection implements Disposable {
     });
     while (!signal.aborted) {
       const isMore = await readBackAll(PROJECTED_TOPICS, this.#reading, rangeOf, signal);
-      if (!isMore) await wait(HISTORY_IDLE_MS, signal);
+      if (!isMore) await this.#settings.sources.wait(HISTORY_IDLE_MS, signal);
     }
   }
 

@@ -26,7 +26,7 @@ using projection = new Projection({
   historyMs: 14 * DAY_MS,
   mostBytes: 2 ** 31,
   logger: pino({ level: 'silent' }),
-  sources: { now, wait: systemSources.wait },
+  sources: { ...systemSources, now },
 });
 const firstNodesMs = { ms: Number.NaN };
 const timer = setInterval(() => {

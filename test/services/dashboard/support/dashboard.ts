@@ -90,7 +90,7 @@ export async function startDashboard(
         historyMs: 14 * DAY_MS,
         mostBytes: 64 * 1024 * 1024,
         logger,
-        sources: { now, wait: systemSources.wait },
+        sources: { ...systemSources, now },
       },
       acting: acting ?? null,
       pageDirectory,
