@@ -1,10 +1,12 @@
+import { hash } from 'node:crypto';
 import type { DashboardActionDone } from '../../../schemas/reports/dashboard-actions.ts';
 
 /** A day of clicks. */
 const MOST_REMEMBERED = 10_000;
 
 interface Remembered {
-  readonly what: string;
+  /** Of what was asked for: that may be long. */
+  readonly sha256: string;
   readonly done: Promise<DashboardActionDone>;
 }
 
@@ -19,9 +21,10 @@ export class DoneOnce {
     work: () => Promise<DashboardActionDone>,
   ): Promise<DashboardActionDone> | null {
     const known = this.#remembered.get(id);
-    if (known !== undefined) return known.what === what ? known.done : null;
+    const sha256 = hash('sha256', what);
+    if (known !== undefined) return known.sha256 === sha256 ? known.done : null;
     const done = work();
-    this.#remembered.set(id, { what, done });
+    this.#remembered.set(id, { sha256, done });
     done.catch(() => this.#remembered.delete(id));
     const [oldest] = this.#remembered.keys();
     if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);

@@ -45,7 +45,9 @@ export const whole = (least: number, most: number) =>
     .transform(Number)
     .refine((number) => number >= least && number <= most);
 
-export const EpochMs = whole(0, Number.MAX_SAFE_INTEGER);
+/** The last moment that a `Date` can be. */
+const LATEST_MS = 8.64e15;
+export const EpochMs = whole(0, LATEST_MS);
 export const NodeKey = z.string().regex(/^[^/]{1,253}\/[^/]{1,253}$/);
 /** Part of a name: any text. */
 export const Part = z.string().max(300).default('');

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { FINE_STEP_MS } from './cluster-rows.ts';
+import { keepNames } from './keep-names.ts';
+import { countOf, type KeyedTable, keepNewest } from './keep-newest.ts';
 import { SEEN_MS, SPAN_MS } from './rows.ts';
 
 /** How much of the past a projection may hold. */
@@ -12,22 +14,38 @@ export interface StoreBounds {
   readonly mostLetters: number;
 }
 
-/** What goes with time, by the name of its table and by how it is dated. */
-const DATED = [
-  { table: 'removals', column: 'at_ms', unitMs: 1 },
-  { table: 'activity', column: 'at_ms', unitMs: 1 },
-  { table: 'disks', column: 'span', unitMs: SPAN_MS },
-  { table: 'names', column: 'seen', unitMs: SEEN_MS },
-  { table: 'censuses', column: 'at_ms', unitMs: 1 },
-  { table: 'census_points', column: 'at_ms', unitMs: 1 },
-  { table: 'cluster_outcomes', column: 'at_ms', unitMs: 1 },
-  { table: 'cluster_objects', column: 'at_ms', unitMs: 1 },
-  { table: 'cluster_settled', column: 'at_ms', unitMs: 1 },
-  { table: 'cluster_owners', column: 'at_ms', unitMs: 1 },
-  { table: 'cluster_deeds', column: 'at_ms', unitMs: 1 },
-  { table: 'letters', column: 'at_ms', unitMs: 1 },
-  { table: 'redrives', column: 'at_ms', unitMs: 1 },
-] as const;
+interface DatedTable extends KeyedTable {
+  /** What one of its column stands for. */
+  readonly unitMs: number;
+}
+
+const dated = (table: string, key = 'rowid'): DatedTable => ({ table, key, column: 'at_ms', unitMs: 1 });
+
+/** What goes with time. */
+const DATED = {
+  removals: dated('removals'),
+  activity: dated('activity'),
+  disks: { table: 'disks', key: 'number, span, filesystem', column: 'span', unitMs: SPAN_MS },
+  names: { table: 'names', key: 'kind, id, name', column: 'seen', unitMs: SEEN_MS },
+  censuses: dated('censuses'),
+  censusPoints: dated('census_points', 'cluster, step_ms, slot'),
+  clusterOutcomes: dated('cluster_outcomes'),
+  clusterObjects: dated('cluster_objects'),
+  clusterSettled: dated('cluster_settled'),
+  clusterOwners: dated('cluster_owners'),
+  clusterDeeds: dated('cluster_deeds'),
+  letters: dated('letters'),
+  redrives: dated('redrives', 'partition, offset'),
+} as const satisfies Readonly<Record<string, DatedTable>>;
+
+/** What is known of each node now, and is told again and again. */
+const OF_NODES = ['nodes', 'inventories', 'held'].map((table) => dated(table));
+
+/** Of what is told again, nothing of the past is missing. */
+const HALVED: readonly DatedTable[] = [
+  ...Object.values(DATED),
+  ...OF_NODES.map((each) => ({ ...each, unitMs: 0 })),
+];
 
 /** What has a row for each object of clusters: a large cluster may tell of very many. */
 const OF_OBJECTS = ['cluster_objects', 'cluster_settled', 'cluster_owners', 'cluster_deeds'] as const;
@@ -51,21 +69,15 @@ export interface Kept {
 
 /** In a transaction. */
 export function prune(db: DatabaseSync, bounds: StoreBounds, nowMs: number): Kept {
-  db.prepare('DELETE FROM nodes WHERE at_ms < ?').run(nowMs - NODES_MS);
-  db.prepare('DELETE FROM inventories WHERE at_ms < ?').run(nowMs - NODES_MS);
+  for (const { table } of OF_NODES) db.prepare(`DELETE FROM ${table} WHERE at_ms < ?`).run(nowMs - NODES_MS);
   db.prepare('DELETE FROM census_points WHERE step_ms = ? AND at_ms < ?').run(FINE_STEP_MS, nowMs - FINE_MS);
-  for (const table of OF_OBJECTS) keepNewest(db, { table, column: 'at_ms', most: MOST_OBJECTS });
-  db.prepare('DELETE FROM held WHERE at_ms < ?').run(nowMs - NODES_MS);
-  keepNewest(db, { table: 'names', column: 'seen', most: bounds.mostNames });
-  const droppedMs = keepNewest(db, { table: 'activity', column: 'at_ms', most: bounds.mostActivity });
-  const lettersMs = keepNewest(db, { table: 'letters', column: 'at_ms', most: bounds.mostLetters });
-  let historyMs = bounds.historyMs;
-  dropBefore(db, nowMs - historyMs);
-  while (usedBytes(db) > bounds.mostBytes && historyMs > LEAST_HISTORY_MS) {
-    historyMs = Math.max(LEAST_HISTORY_MS, historyMs * 0.9);
-    dropBefore(db, nowMs - historyMs);
-  }
-  const sinceMs = Math.floor(nowMs - historyMs);
+  for (const table of OF_OBJECTS) keepNewest(db, { table, key: 'rowid', column: 'at_ms' }, MOST_OBJECTS);
+  keepNames(db, bounds.mostNames);
+  const droppedMs = keepNewest(db, DATED.activity, bounds.mostActivity);
+  const lettersMs = keepNewest(db, DATED.letters, bounds.mostLetters);
+  keepNewest(db, DATED.redrives, bounds.mostLetters);
+  const sinceMs = keepWithin(db, bounds, nowMs);
+  db.prepare(UNUSED_NUMBERS).run();
   return {
     sinceMs,
     activitySinceMs: Math.max(sinceMs, droppedMs),
@@ -73,30 +85,57 @@ export function prune(db: DatabaseSync, bounds: StoreBounds, nowMs: number): Kep
   };
 }
 
+const UNUSED_NUMBERS = `DELETE FROM node_numbers
+  WHERE NOT EXISTS (SELECT 1 FROM disks WHERE disks.number = node_numbers.number)`;
+
+/** The oldest goes until there is room. Returns since when all is kept. */
+function keepWithin(
+  db: DatabaseSync,
+  { historyMs, mostBytes }: Pick<StoreBounds, 'historyMs' | 'mostBytes'>,
+  nowMs: number,
+): number {
+  let keptMs = historyMs;
+  dropBefore(db, nowMs - keptMs);
+  while (usedBytes(db) > mostBytes && keptMs > LEAST_HISTORY_MS) {
+    keptMs = Math.max(LEAST_HISTORY_MS, keptMs * 0.9);
+    dropBefore(db, nowMs - keptMs);
+  }
+  let sinceMs = Math.floor(nowMs - keptMs);
+  while (usedBytes(db) > mostBytes) {
+    const droppedMs = halveLargest(db);
+    if (droppedMs === null) break;
+    sinceMs = Math.max(sinceMs, droppedMs);
+  }
+  notCovered(db, sinceMs);
+  return sinceMs;
+}
+
 /** What was dropped was not read. */
 function dropBefore(db: DatabaseSync, beforeMs: number): void {
-  for (const { table, column, unitMs } of DATED)
+  for (const { table, column, unitMs } of Object.values(DATED))
     db.prepare(`DELETE FROM ${table} WHERE ${column} < ?`).run(Math.floor(beforeMs / unitMs));
-  const sinceMs = Math.floor(beforeMs);
+}
+
+function notCovered(db: DatabaseSync, sinceMs: number): void {
   db.prepare('DELETE FROM covered WHERE to_ms <= ?').run(sinceMs);
   db.prepare('UPDATE covered SET from_ms = ? WHERE from_ms < ?').run(sinceMs, sinceMs);
 }
 
-interface Counted {
-  readonly table: string;
-  readonly column: string;
-  readonly most: number;
-}
+/** By what its tables and their indexes take of the file. */
+const LARGEST = `SELECT tbl_name FROM dbstat JOIN sqlite_schema USING (name)
+  WHERE aggregate = TRUE GROUP BY tbl_name ORDER BY sum(pgsize) DESC`;
 
-/** What was dropped, all of it up to this; 0 where there was room for all. */
-function keepNewest(db: DatabaseSync, { table, column, most }: Counted): number {
-  const newest = db.prepare(
-    `SELECT ${column} AS value FROM ${table} ORDER BY ${column} DESC LIMIT 1 OFFSET ?`,
-  );
-  const found = newest.get(most)?.value;
-  if (found === undefined) return 0;
-  db.prepare(`DELETE FROM ${table} WHERE ${column} <= ?`).run(found);
-  return Number(found);
+/**
+ * All that is left came in the last hour: of what takes the most room the newest half stays. Returns up to when something of the past was
+ * dropped, 0 where it was none of the past; `null` where nothing can go.
+ */
+function halveLargest(db: DatabaseSync): number | null {
+  for (const { tbl_name } of db.prepare(LARGEST).all()) {
+    const found = HALVED.find(({ table }) => table === tbl_name);
+    const rows = found === undefined ? 0 : countOf(db, found.table);
+    if (found !== undefined && rows > 1) return keepNewest(db, found, Math.floor(rows / 2)) * found.unitMs;
+  }
+  return null;
 }
 
 /** Pages that hold something: what was deleted is written over, and not given back. */

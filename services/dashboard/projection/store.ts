@@ -10,6 +10,8 @@ const MOST_ACTIVITY = 500_000;
 const MOST_NAMES = 500_000;
 const MOST_LETTERS = 100_000;
 
+const KEPT_ALL: Kept = { sinceMs: 0, activitySinceMs: 0, lettersSinceMs: 0 };
+
 /** What was read of a topic. */
 export interface Read {
   readonly topic: ProjectedTopic;
@@ -23,7 +25,7 @@ export class Store implements Disposable {
   readonly #writer: RowWriter;
   readonly #bounds: StoreBounds;
   readonly #covered: Map<ProjectedTopic, readonly Span[]>;
-  #kept: Kept = { sinceMs: 0, activitySinceMs: 0, lettersSinceMs: 0 };
+  #kept: Kept = KEPT_ALL;
 
   constructor(db: DatabaseSync, bounds: Pick<StoreBounds, 'historyMs' | 'mostBytes'> & Partial<StoreBounds>) {
     this.db = db;
@@ -56,11 +58,17 @@ export class Store implements Disposable {
     for (const { topic } of read) this.#covered.set(topic, coveredOf(this.db, topic));
   }
 
-  /** Lets go of what is too old, and of the oldest where there is too much. */
+  /** Lets go of what is too old, and of the oldest where there is too much; what went is not read again. */
   prune(nowMs: number): void {
     this.#transact(() => {
-      this.#kept = prune(this.db, this.#bounds, nowMs);
+      const kept = prune(this.db, this.#bounds, nowMs);
+      this.#kept = {
+        sinceMs: Math.max(kept.sinceMs, this.#kept.sinceMs),
+        activitySinceMs: Math.max(kept.activitySinceMs, this.#kept.activitySinceMs),
+        lettersSinceMs: Math.max(kept.lettersSinceMs, this.#kept.lettersSinceMs),
+      };
     });
+    this.#writer.forget();
     for (const topic of PROJECTED_TOPICS) this.#covered.set(topic, coveredOf(this.db, topic));
   }
 
@@ -70,6 +78,7 @@ export class Store implements Disposable {
       for (const { name } of this.db.prepare(FILLED).all()) this.db.exec(`DELETE FROM "${name}"`);
     });
     this.#writer.forget();
+    this.#kept = KEPT_ALL;
     for (const topic of PROJECTED_TOPICS) this.#covered.set(topic, []);
   }
 

@@ -6,7 +6,7 @@ import { CLUSTER_TABLES } from './cluster-tables.ts';
 /** Marks the file as ours ("FGCD"). */
 const APPLICATION_ID = 0x46474344;
 /** Of the tables and of what is projected into them. Another one is made anew from the log. */
-export const PROJECTION_VERSION = 4;
+export const PROJECTION_VERSION = 5;
 
 /**
  * Nodes are named by a number in the table that has the most rows. An id is that of its node alone: a node that took the id of another's
@@ -54,6 +54,7 @@ const TABLES = `
     PRIMARY KEY (kind, id, name)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX names_by_age ON names (seen);
+  CREATE INDEX names_by_node ON names (node, seen);
   CREATE TABLE letters (
     id TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL, partition INTEGER NOT NULL,
     cause TEXT NOT NULL, message TEXT NOT NULL, consumer TEXT NOT NULL, topic TEXT NOT NULL, key TEXT,

@@ -11,6 +11,7 @@ import { setsOfEntries } from '../../../packages/policy/policy-reading.ts';
 import { nextGap, type Span, withSpan } from '../../../services/dashboard/projection/coverage.ts';
 import { Fleet } from '../../../services/dashboard/projection/fleet.ts';
 import { Held } from '../../../services/dashboard/projection/held.ts';
+import { shareOf } from '../../../services/dashboard/projection/keep-names.ts';
 import { PROJECT, PROJECTED_TOPICS } from '../../../services/dashboard/projection/project.ts';
 import { Projector } from '../../../services/dashboard/projection/projector.ts';
 import type { Row } from '../../../services/dashboard/projection/rows.ts';
@@ -359,6 +360,123 @@ describe('a projection stays within its bounds', () => {
     expect(left).toBeLessThan(2_500);
     expect(store.keepsSinceMs('results')).toBeGreaterThan(nowMs - BOUNDS.historyMs);
   });
+});
+
+const SEEN = Math.floor(NOW / HOUR);
+
+const nameRow = (node: string, index: number, seen = SEEN): Row => ({
+  table: 'names',
+  kind: 'image',
+  id: `${node} ${index}`,
+  name: `r.example/${index}`,
+  seen,
+  node,
+});
+
+const namesByNode = ({ db }: Store): unknown =>
+  db
+    .prepare('SELECT node, count(*) AS names FROM names GROUP BY node ORDER BY node')
+    .all()
+    .map(({ node, names }) => [node, names]);
+
+describe('a flood of names', () => {
+  const numbered = (node: string, count: number): readonly Row[] =>
+    Array.from({ length: count }, (_, index) => nameRow(node, index));
+
+  test('takes nothing from those who have few, and of all no more goes than is too much', () => {
+    using store = openStore({ ...BOUNDS, mostNames: 100 });
+    store.apply([...numbered('prod/a', 10), ...numbered('prod/b', 20), ...numbered('prod/flood', 5_000)]);
+    store.prune(NOW);
+    expect(namesByNode(store)).toEqual([
+      ['prod/a', 10],
+      ['prod/b', 20],
+      ['prod/flood', 70],
+    ]);
+  });
+
+  test('of several leaves as much to each, and the newest of it', () => {
+    using store = openStore({ ...BOUNDS, mostNames: 10 });
+    store.apply([
+      ...numbered('prod/a', 2),
+      ...numbered('prod/x', 50),
+      ...numbered('prod/y', 50),
+      nameRow('prod/y', 99, SEEN + 1),
+    ]);
+    store.prune(NOW);
+    expect(namesByNode(store)).toEqual([
+      ['prod/a', 2],
+      ['prod/x', 4],
+      ['prod/y', 4],
+    ]);
+    expect(store.db.prepare('SELECT id FROM names WHERE seen > ?').all(SEEN)).toEqual([{ id: 'prod/y 99' }]);
+  });
+
+  test('whatever each has, the share is the largest that fits', () => {
+    const counts = fc.array(fc.nat(50), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(counts, fc.nat(200), (names, most) => {
+        const ofNodes = names.map((each, index) => ({ node: `prod/${index}`, names: each }));
+        const kept = (share: number): number => names.reduce((sum, each) => sum + Math.min(each, share), 0);
+        const share = shareOf(ofNodes, most);
+        expect(kept(share)).toBeLessThanOrEqual(most);
+        if (kept(Number.POSITIVE_INFINITY) > most) expect(kept(share + 1)).toBeGreaterThan(most);
+      }),
+      runs(200),
+    );
+  });
+});
+
+describe('what came at one moment', () => {
+  const refused = (index: number): LogRecord =>
+    recordOf(nodeOutput('results', refusedCommand({ id: `refused-${index}`, node: 'web-0' })), {
+      offset: BigInt(index),
+      timestampMs: NOW,
+    });
+
+  test('goes only as far as it is too much', () => {
+    using store = openStore({ ...BOUNDS, mostActivity: 3 });
+    store.apply(Array.from({ length: 5 }, (_, index) => refused(index)).flatMap(rowsOf));
+    store.prune(NOW);
+    expect(store.db.prepare('SELECT count(*) AS left FROM activity').get()).toEqual({ left: 3 });
+  });
+
+  test('in the last hour too goes where there is no room: the newest of what takes the most', () => {
+    const mostBytes = 400_000;
+    using store = openStore({ ...BOUNDS, mostBytes });
+    const flood = Array.from({ length: 4_000 }, (_, index) => nameRow('prod/flood', index));
+    store.apply([...rowsOf(recordIn(1, 3)), ...rowsOf(recordIn(1, 0)), ...flood]);
+    store.prune(NOW + 2 * MINUTE);
+    const [pages = 0, free = 0, size = 0] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
+      Number(Object.values(store.db.prepare(`PRAGMA ${name}`).get() ?? {})[0]),
+    );
+    expect((pages - free) * size).toBeLessThanOrEqual(mostBytes);
+    expect(contentOf(store)).toMatchObject({
+      removals: [{ id: 'result-1' }],
+      nodes: [{ node: 'prod/web-0' }],
+    });
+  });
+
+  test('and does not fit is not read again', () => {
+    using store = openStore({ ...BOUNDS, mostBytes: 300_000 });
+    store.apply(Array.from({ length: 3_000 }, (_, index) => refused(index)).flatMap(rowsOf), [
+      { topic: 'results', span: { fromMs: NOW - HOUR, toMs: NOW + HOUR } },
+    ]);
+    store.prune(NOW + MINUTE);
+    expect(store.keepsSinceMs('results')).toBe(NOW);
+    expect(store.covered('results')).toEqual([{ fromMs: NOW, toMs: NOW + HOUR }]);
+    store.prune(NOW + 2 * MINUTE);
+    expect(store.keepsSinceMs('results')).toBe(NOW);
+  });
+});
+
+test('a node of which no curve is left has no number any more', () => {
+  using store = openStore({ ...BOUNDS, historyMs: HOUR });
+  store.apply(rowsOf(recordIn(0, 0)));
+  expect(store.db.prepare('SELECT node FROM node_numbers').all()).toEqual([{ node: 'prod/web-0' }]);
+  store.prune(NOW + 2 * HOUR);
+  expect(store.db.prepare('SELECT node FROM node_numbers').all()).toEqual([]);
+  store.apply(rowsOf(recordIn(120, 0)));
+  expect(contentOf(store)).toMatchObject({ disks: [{ node: 'prod/web-0' }] });
 });
 
 describe('the file of a projection', () => {
