@@ -42,6 +42,8 @@ export const DashboardPolicyCheck = z.object({
   policies: z.array(z.object({ subject: z.enum(['node', 'cluster']), name: z.string() })),
   problems: z.array(Problem),
   warnings: z.array(Problem),
+  /** There are more problems, or more warnings, than these. */
+  isMore: z.boolean(),
 });
 export type DashboardPolicyCheck = z.infer<typeof DashboardPolicyCheck>;
 

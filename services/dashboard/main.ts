@@ -9,6 +9,8 @@ import { type ActingPort, ActionDesk } from './actions/desk.ts';
 import { LogReaders } from './api/log-readers.ts';
 import { NewsRoom } from './api/news.ts';
 import { isOlderThanItsSources, readPageFiles } from './api/page-files.ts';
+import { PersonBound } from './api/person-bound.ts';
+import { POLICY_QUESTIONS } from './api/policy-requests.ts';
 import { listen } from './api/serve.ts';
 import { keepFollowing } from './projection/keep-following.ts';
 import { Projection, type ProjectionSettings } from './projection/projection.ts';
@@ -71,7 +73,8 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   const logReaders = new LogReaders(signal);
   using readings = new Readings(settings.wording, { now, logger });
   const { simulationSource } = settings;
-  const simulating = { simulations, simulationSource };
+  const policyQuestions = new PersonBound(POLICY_QUESTIONS);
+  const simulating = { simulations, simulationSource, policyQuestions };
   const asked = { projection, news, logReaders, readings, history, desk, ...simulating };
   listening.serve({ access, tokens, files, version, logger, now, ...asked });
   logger.info({ host: address.host, port: address.port }, 'serving the page');

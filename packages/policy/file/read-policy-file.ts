@@ -69,12 +69,19 @@ export const readClusterPolicyFiles = (files: readonly PolicyText[]): PolicyFile
     isForClusters(document) ? readClusterPolicy(document) : notForClusters(document),
   );
 
-/** The same of policies for any kind of subject. */
-export const readAnyPolicyFiles = (files: readonly PolicyText[]): PolicyFilesOf<AnyWrittenPolicy> =>
-  readFiles(files, (document): DocumentReading<AnyWrittenPolicy> => {
-    if (isForClusters(document)) return marked(readClusterPolicy(document), { subject: 'cluster' });
-    return marked(readNodePolicy(document, {}), { subject: 'node' });
-  });
+/** The same of policies for any kind of subject. Beyond `mostProblems` none is looked for: each takes its time, and its memory. */
+export const readAnyPolicyFiles = (
+  files: readonly PolicyText[],
+  { mostProblems = ALL }: { readonly mostProblems?: number } = {},
+): PolicyFilesOf<AnyWrittenPolicy> => {
+  const read = (document: YamlDocument): DocumentReading<AnyWrittenPolicy> =>
+    isForClusters(document)
+      ? marked(readClusterPolicy(document, mostProblems), { subject: 'cluster' })
+      : marked(readNodePolicy(document, {}, mostProblems), { subject: 'node' });
+  return readFiles(files, read, mostProblems);
+};
+
+const ALL = Number.POSITIVE_INFINITY;
 
 const marked = <Written extends object, const Mark extends object>(
   { policies, ...reading }: DocumentReading<Written>,
@@ -87,12 +94,15 @@ const marked = <Written extends object, const Mark extends object>(
 function readFiles<Written>(
   files: readonly PolicyText[],
   read: (document: YamlDocument) => DocumentReading<Written>,
+  mostProblems = ALL,
 ): PolicyFilesOf<Written> {
   const parsed = files.map(({ file, text }) => ({ file, documents: parseYaml(file, text) }));
-  const repeated = repeatedNames(parsed.flatMap(({ documents }) => documents));
+  const repeated = repeatedNames(parsed.flatMap(({ documents }) => documents))
+    .take(mostProblems)
+    .toArray();
   const readings = parsed.map(({ file, documents }) => ({
     file,
-    readings: documents.map((document) => (document.wellFormed ? read(document) : unreadable(document))),
+    readings: readDocuments(documents, read, mostProblems),
   }));
   const problems = readings.flatMap(({ file, readings: ofFile }) =>
     [
@@ -100,7 +110,7 @@ function readFiles<Written>(
       ...repeated.filter((problem) => problem.file === file),
     ].toSorted(byPlace),
   );
-  if (problems.length > 0) return { valid: false, problems };
+  if (problems.length > 0) return { valid: false, problems: problems.slice(0, mostProblems) };
   const all = readings.flatMap(({ readings: ofFile }) => ofFile);
   return {
     valid: true,
@@ -109,15 +119,36 @@ function readFiles<Written>(
   };
 }
 
+function readDocuments<Written>(
+  documents: readonly YamlDocument[],
+  read: (document: YamlDocument) => DocumentReading<Written>,
+  mostProblems: number,
+): readonly DocumentReading<Written>[] {
+  const readings: DocumentReading<Written>[] = [];
+  let found = 0;
+  for (const document of documents) {
+    if (found >= mostProblems) break;
+    const reading = document.wellFormed ? read(document) : unreadable(document);
+    readings.push(reading);
+    found += reading.problems.length;
+  }
+  return readings;
+}
+
 const unreadable = ({ problems }: YamlDocument): DocumentReading<never> => ({
   policies: [],
   problems,
   warnings: [],
 });
 
-function readNodePolicy(document: YamlDocument, override: PolicyOverride): DocumentReading<WrittenPolicy> {
+function readNodePolicy(
+  document: YamlDocument,
+  override: PolicyOverride,
+  mostProblems = ALL,
+): DocumentReading<WrittenPolicy> {
   const { data, error } = PolicyFile.safeParse(overridden(document.value, override));
-  const problems = [...document.problems, ...(error ? schemaProblems(error, document) : [])];
+  const faults = error ? schemaProblems(error, document).take(mostProblems) : [];
+  const problems = [...document.problems, ...faults];
   if (!data || problems.length > 0) return { policies: [], problems, warnings: [] };
   return {
     policies: [{ policy: data, source: document.source }],
@@ -126,9 +157,12 @@ function readNodePolicy(document: YamlDocument, override: PolicyOverride): Docum
   };
 }
 
-function readClusterPolicy(document: YamlDocument): DocumentReading<WrittenClusterPolicy> {
+function readClusterPolicy(
+  document: YamlDocument,
+  mostProblems = ALL,
+): DocumentReading<WrittenClusterPolicy> {
   const { data, error } = ClusterPolicyFile.safeParse(document.value);
-  const faults = error ? schemaProblems(error, document, CLUSTER_POLICY_SETTINGS) : [];
+  const faults = error ? schemaProblems(error, document, CLUSTER_POLICY_SETTINGS).take(mostProblems) : [];
   const problems = [...document.problems, ...faults];
   if (!data || problems.length > 0) return { policies: [], problems, warnings: [] };
   return {
@@ -170,19 +204,19 @@ const emptyFile = (file: string): Problem => ({
  * Looks at what is written as a name, so that a repetition is told along with whatever else is wrong. A policy for nodes and one for
  * clusters may have the same.
  */
-function repeatedNames(documents: readonly YamlDocument[]): readonly Problem[] {
+function* repeatedNames(documents: readonly YamlDocument[]): Generator<Problem, void> {
   const firstFiles = new Map<string, string>();
-  return documents.flatMap((document) => {
+  for (const document of documents) {
     const name = textIn(document.value, 'name');
-    if (name === undefined) return [];
+    if (name === undefined) continue;
     const place = document.placeOf(['name']);
     const key = keyOfPolicyNamed(isForClusters(document) ? 'cluster' : 'node', name);
     const firstFile = firstFiles.get(key);
     firstFiles.set(key, firstFile ?? place.file);
-    if (firstFile === undefined) return [];
+    if (firstFile === undefined) continue;
     const where = firstFile === place.file ? 'above' : `in ${firstFile}`;
-    return [{ ...place, path: 'name', message: `there is another policy named ${name} ${where}` }];
-  });
+    yield { ...place, path: 'name', message: `there is another policy named ${name} ${where}` };
+  }
 }
 
 const Texts = z.looseObject({

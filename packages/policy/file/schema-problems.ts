@@ -9,11 +9,11 @@ import type { YamlDocument } from './yaml-document.ts';
 type Issue = z.core.$ZodIssue;
 
 /** What a kubelet knows and a policy does not; a suggestion would lead to a setting that means something else. */
-const SETTINGS_OF_A_KUBELET: Readonly<Record<string, string>> = {
-  evictionPressureTransitionPeriod: 'is about conditions that the kubelet reports; remove it',
-  evictionMaxPodGracePeriod: 'is about evicting pods, which FleetGC does not do; remove it',
-  podLogsDir: 'is said where the node is started, with --pod-logs-dir; remove it',
-};
+const SETTINGS_OF_A_KUBELET: ReadonlyMap<string, string> = new Map([
+  ['evictionPressureTransitionPeriod', 'is about conditions that the kubelet reports; remove it'],
+  ['evictionMaxPodGracePeriod', 'is about evicting pods, which FleetGC does not do; remove it'],
+  ['podLogsDir', 'is said where the node is started, with --pod-logs-dir; remove it'],
+]);
 
 /** The settings of a policy, by section. */
 export type SettingNames = Readonly<Record<string, readonly string[]>>;
@@ -23,26 +23,33 @@ const NODE_SETTINGS: SettingNames = {
   ...Object.fromEntries(EVICTION_MAPS.map((map) => [map, WRITTEN_SIGNALS])),
 };
 
-/** Every issue of a failed parse, as a sentence with its place in the document. */
-export const schemaProblems = (
+/**
+ * Every issue of a failed parse, as a sentence with its place in the document. One after the other, since each place is looked for
+ * along the document.
+ */
+export function* schemaProblems(
   error: z.ZodError,
   document: YamlDocument,
   names: SettingNames = NODE_SETTINGS,
-): readonly Problem[] => error.issues.flatMap((issue) => issueProblems(issue, document, names));
+): Generator<Problem, void> {
+  for (const issue of error.issues) yield* issueProblems(issue, document, names);
+}
 
-function issueProblems(issue: Issue, document: YamlDocument, names: SettingNames): readonly Problem[] {
+function* issueProblems(issue: Issue, document: YamlDocument, names: SettingNames): Generator<Problem, void> {
   if (issue.code !== 'unrecognized_keys') {
-    return [{ ...document.placeOf(issue.path), path: pathText(issue.path), message: issue.message }];
+    yield { ...document.placeOf(issue.path), path: pathText(issue.path), message: issue.message };
+    return;
   }
-  return issue.keys.map((key) => ({
-    ...document.placeOfKey(issue.path, key),
-    path: pathText([...issue.path, key]),
-    message: unknownSetting(pathText(issue.path), key, names),
-  }));
+  for (const key of issue.keys)
+    yield {
+      ...document.placeOfKey(issue.path, key),
+      path: pathText([...issue.path, key]),
+      message: unknownSetting(pathText(issue.path), key, names),
+    };
 }
 
 function unknownSetting(section: string, key: string, names: SettingNames): string {
-  const ofAKubelet = section === '' && names === NODE_SETTINGS ? SETTINGS_OF_A_KUBELET[key] : undefined;
+  const ofAKubelet = section === '' && names === NODE_SETTINGS ? SETTINGS_OF_A_KUBELET.get(key) : undefined;
   if (ofAKubelet !== undefined) return ofAKubelet;
   const other = section === '' ? ofOtherKind(key, names) : null;
   if (other !== null) return other;

@@ -146,6 +146,10 @@ export class Access {
 const known = (holder: TokenHolder | null): Identified | null =>
   holder === null ? null : { name: holder.name, role: holder.role, by: 'token' };
 
+/** Tells people apart who have the same name, and come by different ways. */
+export const personKey = ({ name, by }: Pick<Identified, 'name' | 'by'>): string =>
+  JSON.stringify([name, by]);
+
 /** Operators may what viewers may. */
 export const mayDo = (has: DashboardRole, needs: DashboardRole): boolean =>
   has === needs || has === 'operator';

@@ -5,7 +5,7 @@ import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.t
 import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import type { DashboardActionDone, DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
-import type { Identified } from '../access/access.ts';
+import { type Identified, personKey } from '../access/access.ts';
 import { DoneOnce } from './done-once.ts';
 import { type ActingLog, onlyActs } from './only-acts.ts';
 import { ACTIONS } from './perform.ts';
@@ -28,6 +28,8 @@ export interface DeskNeeds {
   readonly now: () => number;
 }
 
+/** So many things a person may do; a program that acts in their name is stopped there. */
+const MOST_IN_A_MINUTE = 30;
 /** Somebody waits for the answer. */
 const LONGEST_MS = 60_000;
 
@@ -46,21 +48,21 @@ export class ActionDesk implements AsyncDisposable {
   readonly #needs: DeskNeeds;
   readonly #ending = new AbortController();
   readonly #once = new DoneOnce();
-  readonly #rate = new RateBound();
+  readonly #rate = new RateBound(MOST_IN_A_MINUTE);
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(needs: DeskNeeds) {
     this.#needs = needs;
   }
 
-  /** Whether whoever asks has not asked for too much lately. */
-  admits({ name }: Pick<Identified, 'name'>): boolean {
-    return this.#rate.admits(name, this.#needs.now());
+  /** How long whoever has asked for much lately has to wait; 0: not at all, and it counts. */
+  waitMs(person: Identified): number {
+    return this.#rate.waitMs(personKey(person), this.#needs.now());
   }
 
   /** `null`: its id was for something else. Rejects with a `FleetGcError` that says what is wrong. */
   do({ person, name, asked }: AskedFor): Promise<DashboardActionDone> | null {
-    const id = JSON.stringify([person.name, person.by, asked.id]);
+    const id = JSON.stringify([personKey(person), asked.id]);
     return this.#once.once(id, JSON.stringify([name, asked]), () => {
       const done = this.#last.then(() => this.#perform({ person, name, asked }));
       this.#last = done.catch(() => undefined);

@@ -7,7 +7,7 @@ import type { Access, Asking, Identified } from '../access/access.ts';
 import { mayDo } from '../access/access.ts';
 import type { ActionDesk } from '../actions/desk.ts';
 import { ACTIONS } from '../actions/perform.ts';
-import { type Answer, jsonAnswer, refusal } from './answer.ts';
+import { type Answer, jsonAnswer, refusal, tooMuch } from './answer.ts';
 import { readBody } from './body.ts';
 
 /** A selector of some hundred names, or a hundred dead letters. */
@@ -53,7 +53,8 @@ export async function act(
   const may = mayAct(person, desk);
   if (!may.allowed || desk === null) return refusal(403, may.allowed ? '' : may.why);
   if (!isAction(name)) return refusal(404, 'there is no such action');
-  if (!desk.admits(person)) return refusal(429, 'too much in a minute: wait, and try again');
+  const waitMs = desk.waitMs(person);
+  if (waitMs > 0) return tooMuch('too much in a minute: wait, and try again', waitMs);
   const asked = await readAsked(request, ACTIONS[name].schema);
   return 'status' in asked ? asked : await done(desk, { person, name, asked: asked.asked });
 }

@@ -16,6 +16,12 @@ export const jsonAnswer = (status: number, value: unknown): Answer => ({
 /** Why not, in a sentence for people. */
 export const refusal = (status: number, problem: string): Answer => jsonAnswer(status, { problem });
 
+/** The same for whoever asks too much: when to come again. */
+export const tooMuch = (problem: string, waitMs: number): Answer => {
+  const answer = refusal(429, problem);
+  return { ...answer, headers: { ...answer.headers, 'retry-after': String(Math.ceil(waitMs / 1_000)) } };
+};
+
 export const textAnswer = (status: number, text: string): Answer => ({
   status,
   headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },

@@ -43,11 +43,11 @@ const reading =
     );
   };
 
-function readLife(given: Life, { projection, readings }: Asked): DashboardLife {
+function readLife(given: Life, { projection, readings, person }: Asked): DashboardLife {
   const { kind, id, node, from, to, leaving } = given;
   const question = JSON.stringify([kind, id, node, from, to]);
   if (leaving !== undefined) {
-    readings.lives.leave(question);
+    readings.lives.leave(question, person);
     return { state: 'failed', problem: 'nobody waits for it any more' };
   }
   if ((to ?? projection.source.nowMs) - from > MOST_DAYS * DAY_MS)
@@ -55,10 +55,12 @@ function readLife(given: Life, { projection, readings }: Asked): DashboardLife {
       state: 'failed',
       problem: `more than ${MOST_DAYS} days are too long for a page: ask fleetgc audit explain`,
     };
-  const stands = readings.lives.ask(question, reading(projection, given));
-  if (stands === null) return { state: 'failed', problem: 'too many lives are waited for: try again later' };
+  const stands = readings.lives.ask(question, { person, read: reading(projection, given) });
+  if (stands === null) return { state: 'failed', problem: TOO_MANY };
   return stands.state === 'read' ? { ...stands, value: toldOf(stands.value, readings) } : stands;
 }
+
+const TOO_MANY = 'too many lives are waited for, by you or by all: try again when one of them is there';
 
 type Told = Extract<DashboardLife, { state: 'read' }>['value'];
 

@@ -5,14 +5,19 @@ import { DAY_MS, HOUR_MS } from '../../../packages/process/durations.ts';
 import type { DashboardPolicyCheck } from '../../../schemas/reports/dashboard-policies.ts';
 import type { WorkerSource } from '../../audit/events/open-source.ts';
 import type { Access, Asking, Identified } from '../access/access.ts';
-import { mayDo } from '../access/access.ts';
+import { mayDo, personKey } from '../access/access.ts';
 import type { Projection } from '../projection/projection.ts';
 import type { Simulations } from '../simulation/simulations.ts';
-import { type Answer, jsonAnswer, refusal } from './answer.ts';
+import { type Answer, jsonAnswer, refusal, tooMuch } from './answer.ts';
 import { readBody } from './body.ts';
+import type { PersonBound } from './person-bound.ts';
 
 /** Files of policies are a few kilobytes; reading them takes the time of everybody who looks. */
-const MOST_BODY_BYTES = 64 * 1024;
+const MOST_BODY_BYTES = 32 * 1024;
+/** Whoever mends these sees the others then. */
+const MOST_PROBLEMS = 50;
+/** A page asks once somebody stops typing. */
+export const POLICY_QUESTIONS = { atOnce: 2, inAMinute: 120 } as const;
 const MOST_DAYS = 14;
 const REGRET_WINDOW_MS = 24 * HOUR_MS;
 /** The name under which problems of a text are told. */
@@ -24,6 +29,7 @@ export interface PolicyNeeds {
   readonly access: Access;
   readonly projection: Projection;
   readonly simulations: Simulations;
+  readonly policyQuestions: PersonBound;
   /** Where a simulation reads; `null` where there is no other way to the log than this process. */
   readonly simulationSource: WorkerSource | null;
   /** Epoch milliseconds. */
@@ -67,6 +73,9 @@ export async function askAboutPolicies(
   const asked = Object.hasOwn(REQUESTS, name) ? REQUESTS[name] : undefined;
   if (asked === undefined) return refusal(404, 'there is nothing of this address');
   if (!mayDo(person.role, asked.role)) return refusal(403, `this needs the role ${asked.role}`);
+  using begun = needs.policyQuestions.begin(personKey(person), needs.now());
+  if (begun.waitMs > 0)
+    return tooMuch('you ask too much about policies at once: wait, and try again', begun.waitMs);
   if (!/^text\/plain\b/.test(request.headers['content-type'] ?? ''))
     return refusal(415, 'it has to be sent as text/plain');
   const text = await readBody(request, MOST_BODY_BYTES);
@@ -74,15 +83,19 @@ export async function askAboutPolicies(
   return asked.answer({ needs, person, text, query: url.searchParams });
 }
 
-/** As `fleetgc policy validate` reads it. */
+/** As `fleetgc policy validate` reads it; of many problems it tells some. */
 function checked(text: string): DashboardPolicyCheck {
-  const files = readAnyPolicyFiles([{ file: FILE, text }]);
-  if (!files.valid) return { valid: false, policies: [], problems: [...files.problems], warnings: [] };
+  const files = readAnyPolicyFiles([{ file: FILE, text }], { mostProblems: MOST_PROBLEMS + 1 });
+  const found = files.valid ? files.warnings : files.problems;
+  const told = found.slice(0, MOST_PROBLEMS);
+  const isMore = found.length > told.length;
+  if (!files.valid) return { valid: false, policies: [], problems: told, warnings: [], isMore };
   return {
     valid: true,
     policies: files.policies.map(({ subject, policy: { name } }) => ({ subject, name })),
     problems: [],
-    warnings: [...files.warnings],
+    warnings: told,
+    isMore,
   };
 }
 
@@ -121,7 +134,7 @@ function simulate({ needs, person, text, query }: Given): Answer {
 function nodePoliciesIn(
   text: string,
 ): { readonly policies: readonly WrittenPolicy[] } | { readonly problem: string } {
-  const files = readAnyPolicyFiles([{ file: FILE, text }]);
+  const files = readAnyPolicyFiles([{ file: FILE, text }], { mostProblems: 1 });
   if (!files.valid) return { problem: 'the text is no valid policy: see its problems' };
   const policies = files.policies.flatMap((each) => (each.subject === 'node' ? [each] : []));
   if (policies.length < files.policies.length)

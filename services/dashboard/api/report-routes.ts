@@ -20,6 +20,8 @@ interface Range {
   readonly to: number | null;
 }
 
+const TOO_MANY = 'too many reports are waited for, by you or by all: try again when one of them is there';
+
 const Leaving = z.literal('1').optional();
 
 const questionOf = ({ from, to }: Range): string => `${from} ${to}`;
@@ -49,17 +51,16 @@ const reading =
   };
 
 function readReport(given: Range & { readonly leaving?: '1' | undefined }, asked: Asked): DashboardReport {
-  const { projection, readings } = asked;
+  const { projection, readings, person } = asked;
   const objection = objectionTo(given, projection.source.nowMs);
   if (objection !== null) return { state: 'failed', problem: objection };
   const question = questionOf(given);
   if (given.leaving !== undefined) {
-    readings.reports.leave(question);
+    readings.reports.leave(question, person);
     return { state: 'failed', problem: 'nobody waits for it any more' };
   }
-  const stands = readings.reports.ask(question, reading(projection, given));
-  if (stands === null)
-    return { state: 'failed', problem: 'too many reports are waited for: try again later' };
+  const stands = readings.reports.ask(question, { person, read: reading(projection, given) });
+  if (stands === null) return { state: 'failed', problem: TOO_MANY };
   return stands.state === 'read' ? { ...stands, value: readings.wording.report(stands.value) } : stands;
 }
 

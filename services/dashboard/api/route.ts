@@ -14,6 +14,8 @@ export interface Asked {
   readonly history: PeopleHistory;
   readonly simulations: Simulations;
   readonly session: DashboardSession;
+  /** Who asks, as `personKey` says. */
+  readonly person: string;
 }
 
 /**

@@ -7,7 +7,7 @@ import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.t
 import { http } from '../../../packages/process/node-http.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import type { Asking } from '../access/access.ts';
-import { mayDo } from '../access/access.ts';
+import { mayDo, personKey } from '../access/access.ts';
 import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { TokenHolder } from '../access/people.ts';
 import type { ActionDesk } from '../actions/desk.ts';
@@ -178,7 +178,7 @@ async function answerRoute(asking: Asking, url: URL, served: Served): Promise<An
   if (!given.success) return refusal(400, z.prettifyError(given.error));
   const { name: user, role, by } = person;
   const session = { user, role, by, version, actions: mayAct(person, desk) };
-  const asked = { ...served, session };
+  const asked = { ...served, session, person: personKey(person) };
   const value = await route.read(Object.fromEntries(url.searchParams), asked);
   if (value instanceof Refused) return refusal(value.status, value.problem);
   if (value instanceof GivenFile) return fileAnswer(value);

@@ -3,6 +3,8 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 
 /** More wait for nothing: whoever asks later is told so. */
 const MOST_WAITING = 8;
+/** So that one person cannot have all the places. */
+const MOST_WAITING_OF_A_PERSON = 2;
 /** Each may be as large as the fleet. */
 const MOST_KEPT = 3;
 const KEPT_MS = 600_000;
@@ -28,9 +30,17 @@ export type Asked<Value> =
 
 export type Read<Value> = (signal: AbortSignal, onProgress: (soFar: ReadSoFar) => void) => Promise<Value>;
 
+interface Question<Value> {
+  /** Who asks, as `personKey` says. */
+  readonly person: string;
+  readonly read: Read<Value>;
+}
+
 interface Reading<Value> {
   readonly read: Read<Value>;
   readonly ending: AbortController;
+  /** Who waits for it. */
+  readonly people: Set<string>;
   asked: Asked<Value>;
   askedAtMs: number;
 }
@@ -41,6 +51,8 @@ export class LongReadings<Value> implements Disposable {
   readonly #logger: Logger;
   readonly #readings = new Map<string, Reading<Value>>();
   readonly #timer: NodeJS.Timeout;
+  /** Until its work has ended, and not only until somebody wants it to: so that one goes on at a time. */
+  #isBusy = false;
 
   /** `now`: epoch milliseconds. */
   constructor({ now, logger }: { readonly now: () => number; readonly logger: Logger }) {
@@ -50,11 +62,12 @@ export class LongReadings<Value> implements Disposable {
     this.#timer.unref();
   }
 
-  /** How it stands, to be asked again and again; `null`: too many wait already. */
-  ask(question: string, read: Read<Value>): Asked<Value> | null {
+  /** How it stands, to be asked again and again; `null`: too many wait already, or too many of this person. */
+  ask(question: string, { person, read }: Question<Value>): Asked<Value> | null {
     const known = this.#readings.get(question);
-    if (known === undefined && this.#waiting().length >= MOST_WAITING) return null;
+    if (known === undefined && !this.#hasPlaceFor(person)) return null;
     const reading = known ?? this.#add(question, read);
+    reading.people.add(person);
     reading.askedAtMs = this.#now();
     this.#goOn();
     if (reading.asked.state === 'failed') this.#readings.delete(question);
@@ -69,11 +82,13 @@ export class LongReadings<Value> implements Disposable {
     return asked?.state === 'read' ? asked.value : null;
   }
 
-  /** Whoever asked does not wait any more. Where nobody else asks soon, it ends. */
-  leave(question: string): void {
+  /** Whoever asked does not wait any more. Where nobody else asks soon, it ends; at once, where it has not begun. */
+  leave(question: string, person: string): void {
     const reading = this.#readings.get(question);
-    if (reading !== undefined)
-      reading.askedAtMs = Math.min(reading.askedAtMs, this.#now() - LEFT_AFTER_MS + LEFT_SOON_MS);
+    if (reading === undefined) return;
+    reading.people.delete(person);
+    if (reading.asked.state === 'waiting' && reading.people.size === 0) this.#readings.delete(question);
+    else reading.askedAtMs = Math.min(reading.askedAtMs, this.#now() - LEFT_AFTER_MS + LEFT_SOON_MS);
   }
 
   /** To be called again and again; the class does. */
@@ -102,24 +117,31 @@ export class LongReadings<Value> implements Disposable {
     return [...this.#readings.values()].filter(({ asked }) => asked.state === 'waiting');
   }
 
+  #hasPlaceFor(person: string): boolean {
+    const waiting = this.#waiting();
+    const own = waiting.filter(({ people }) => people.has(person));
+    return waiting.length < MOST_WAITING && own.length < MOST_WAITING_OF_A_PERSON;
+  }
+
   #ahead(reading: Reading<Value>): number {
     return this.#waiting().indexOf(reading) + 1;
   }
 
   #add(question: string, read: Read<Value>): Reading<Value> {
     const asked = { state: 'waiting', ahead: 0 } as const;
-    const reading = { read, ending: new AbortController(), asked, askedAtMs: this.#now() };
+    const people = new Set<string>();
+    const reading = { read, ending: new AbortController(), people, asked, askedAtMs: this.#now() };
     this.#readings.set(question, reading);
     return reading;
   }
 
   #goOn(): void {
-    const isBusy = this.#readings.values().some(({ asked }) => asked.state === 'reading');
     const [next] = this.#waiting();
-    if (!isBusy && next !== undefined) void this.#read(next);
+    if (!this.#isBusy && next !== undefined) void this.#read(next);
   }
 
   async #read(reading: Reading<Value>): Promise<void> {
+    this.#isBusy = true;
     reading.asked = { state: 'reading', done: 0, of: 0, records: 0 };
     const onProgress = (soFar: ReadSoFar): void => {
       if (reading.asked.state === 'reading') reading.asked = { state: 'reading', ...soFar };
@@ -130,6 +152,7 @@ export class LongReadings<Value> implements Disposable {
     } catch (thrown) {
       reading.asked = { state: 'failed', problem: this.#problemOf(thrown, reading.ending.signal) };
     }
+    this.#isBusy = false;
     this.#goOn();
   }
 

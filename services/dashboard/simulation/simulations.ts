@@ -30,6 +30,14 @@ export interface SimulationsNeeds {
   readonly logger: Logger;
 }
 
+const isUnderWay = ({ state }: Simulation): boolean => state === 'waiting' || state === 'running';
+
+/** What is under way stays, however many newer ones have ended. */
+function withoutOldest(all: readonly Simulation[]): readonly Simulation[] {
+  const kept = new Set(all.filter((each) => !isUnderWay(each)).slice(0, MOST_KEPT));
+  return all.filter((each) => isUnderWay(each) || kept.has(each));
+}
+
 /** The simulations of this process: one at a time, and a few that wait. */
 export class Simulations implements AsyncDisposable {
   readonly #needs: SimulationsNeeds;
@@ -49,8 +57,8 @@ export class Simulations implements AsyncDisposable {
     const asked = { id, by, days, task, askedAtMs: now(), policies: [...names] };
     this.#all = [
       { ...asked, state: 'waiting', progress: null, problem: null, outcome: null } as const,
-      ...this.#all,
-    ].slice(0, MOST_KEPT + MOST_WAITING + 1);
+      ...withoutOldest(this.#all),
+    ];
     this.#isChanged = true;
     logger.info({ by, id, days, policies: names }, 'a simulation was asked for');
     this.#startNext();
@@ -60,7 +68,7 @@ export class Simulations implements AsyncDisposable {
   /** Whether there was something to cancel. */
   cancel(id: string): boolean {
     const found = this.#all.find((each) => each.id === id);
-    if (found?.state !== 'waiting' && found?.state !== 'running') return false;
+    if (found === undefined || !isUnderWay(found)) return false;
     this.#change(id, { state: 'cancelled' });
     if (this.#running?.id === id) this.#running.thread.stop();
     return true;

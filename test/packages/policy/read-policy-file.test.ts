@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { problemText } from '../../../packages/policy/file/problem.ts';
-import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
+import { readAnyPolicyFiles, readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 
 /** Every problem or note of a file named `p.yaml`, as a user reads it. */
 function problemsOf(text: string): readonly string[] {
@@ -11,6 +11,16 @@ function warningsOf(text: string): readonly string[] {
   const files = readPolicyFiles([{ file: 'p.yaml', text }]);
   return files.valid ? files.warnings.map(problemText) : ['refused'];
 }
+
+test.each([
+  { what: 'in a document', text: `name: a\n${[1, 2, 3, 4, 5].map((each) => `k${each}: 1\n`).join('')}` },
+  { what: 'in many', text: '---\nmode: 1\n'.repeat(5) },
+  { what: 'of names', text: '---\nname: a\nmode: enforce\n'.repeat(5) },
+  { what: 'of keys that would be lost', text: `name: a\n${'__proto__: 1\n'.repeat(5)}` },
+])('no more problems are looked for than somebody wants, $what', ({ text }) => {
+  const files = readAnyPolicyFiles([{ file: 'p.yaml', text }], { mostProblems: 3 });
+  expect(files.valid || files.problems.map(({ message }) => typeof message)).toEqual(Array(3).fill('string'));
+});
 
 test('several policies in one file, each with the text it was written in', () => {
   const files = readPolicyFiles([

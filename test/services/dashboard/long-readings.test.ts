@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 const SECOND = 1_000;
 
 /** Readings that end when the test says so, by a clock of the test's own. */
-function readings() {
+function readings({ endsWhenAborted = true } = {}) {
   const clock = { nowMs: 0 };
   const began: string[] = [];
   const ended = new Map<string, PromiseWithResolvers<string>>();
@@ -23,10 +23,12 @@ function readings() {
       onProgress({ done: 1, of: 4, records: 7 });
       const end = Promise.withResolvers<string>();
       ended.set(name, end);
-      signal.addEventListener('abort', () => end.reject(new FleetGcError('INTERRUPTED', 'stopped')));
+      if (endsWhenAborted)
+        signal.addEventListener('abort', () => end.reject(new FleetGcError('INTERRUPTED', 'stopped')));
       return end.promise;
     };
-  return { clock, long, began, ended, signals, ask: (name: string) => long.ask(name, read(name)) };
+  const ask = (name: string, person = `who asks for ${name}`) => long.ask(name, { person, read: read(name) });
+  return { clock, long, began, ended, signals, ask };
 }
 
 describe('long readings', () => {
@@ -50,7 +52,46 @@ describe('long readings', () => {
     expect(ask('question 0')).not.toBeNull();
   });
 
-  test('end when nobody asks any more, and let the next begin', () => {
+  test('are not waited for by one person alone, who may join what others wait for', () => {
+    const { ask } = readings();
+    expect(['a', 'b', 'c', 'd'].map((name) => ask(name, 'ann')?.state)).toEqual([
+      'reading',
+      'waiting',
+      'waiting',
+      undefined,
+    ]);
+    expect(ask('e', 'bob')).toEqual({ state: 'waiting', ahead: 3 });
+    expect(ask('e', 'ann')).toEqual({ state: 'waiting', ahead: 3 });
+    expect(ask('d', 'ann')).toBeNull();
+  });
+
+  test('that have not begun are gone at once when the last who waits leaves', () => {
+    const { ask, long } = readings();
+    for (const name of ['a', 'b', 'c']) ask(name, 'ann');
+    ask('c', 'bob');
+    long.leave('c', 'ann');
+    long.leave('b', 'ann');
+    expect(ask('d', 'ann')).toEqual({ state: 'waiting', ahead: 2 });
+    expect(ask('c', 'bob')).toEqual({ state: 'waiting', ahead: 1 });
+  });
+
+  test('count until their work has ended, however often they are left and asked for', async () => {
+    const { ask, long, clock, began, signals, ended } = readings({ endsWhenAborted: false });
+    for (const name of ['a', 'b', 'c', 'd']) {
+      ask(name, 'ann');
+      long.leave(name, 'ann');
+      clock.nowMs += 10 * SECOND;
+      long.endWhatNobodyWaitsFor();
+    }
+    expect(signals.get('a')?.aborted).toBe(true);
+    expect(began).toEqual(['a']);
+    expect(ask('e', 'ann')).toEqual({ state: 'waiting', ahead: 1 });
+    ended.get('a')?.reject(new FleetGcError('INTERRUPTED', 'stopped'));
+    await waitUntil('the next to begin', 1_000, () => began.length === 2);
+    expect(began).toEqual(['a', 'e']);
+  });
+
+  test('end when nobody asks any more, and let the next begin', async () => {
     const { ask, long, clock, signals, began } = readings();
     ask('a');
     clock.nowMs = 80 * SECOND;
@@ -60,19 +101,20 @@ describe('long readings', () => {
     clock.nowMs = 95 * SECOND;
     long.endWhatNobodyWaitsFor();
     expect(signals.get('a')?.aborted).toBe(true);
+    await waitUntil('the next to begin', 1_000, () => began.length === 2);
     expect(began).toEqual(['a', 'b']);
   });
 
   test('end soon after somebody leaves, unless somebody else asks', () => {
     const { ask, long, clock, signals } = readings();
     ask('a');
-    long.leave('a');
+    long.leave('a', 'who asks for a');
     clock.nowMs = 2 * SECOND;
     ask('a');
     clock.nowMs = 10 * SECOND;
     long.endWhatNobodyWaitsFor();
     expect(signals.get('a')?.aborted).toBe(false);
-    long.leave('a');
+    long.leave('a', 'who asks for a');
     clock.nowMs = 14 * SECOND;
     long.endWhatNobodyWaitsFor();
     expect(signals.get('a')?.aborted).toBe(true);

@@ -12,6 +12,7 @@ import {
   DashboardSimulation,
 } from '../../../schemas/reports/dashboard-policies.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
+import { PersonBound } from '../../../services/dashboard/api/person-bound.ts';
 import { inProcess, ownLog } from '../../cli/fleetgc.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
@@ -156,8 +157,57 @@ test('a text is checked as by fleetgc policy validate, with line and column', as
       policies: [],
       problems: places(verb.problems).map((each) => ({ ...each, file: 'policy.yaml' })),
       warnings: places(verb.warnings).map((each) => ({ ...each, file: 'policy.yaml' })),
+      isMore: false,
     });
   }
+});
+
+const UNKNOWN_SETTINGS = Array.from({ length: 2_000 }, (_, each) => `k${each}: 1\n`).join('');
+
+test.each([
+  { what: 'documents', text: '---\na: 1\n'.repeat(3_000) },
+  { what: 'names', text: '---\nname: a\n'.repeat(2_000) },
+  { what: 'unknown settings', text: `name: x\n${UNKNOWN_SETTINGS}` },
+  { what: 'lost keys', text: `name: x\n${'__proto__: 1\n'.repeat(2_000)}` },
+])('of too many problems with $what some are told, and that there are more', async ({ text }) => {
+  const { log } = await ownLog();
+  const answer = await post(await dashboardOf(log), '/api/policies/check', text);
+  const told = DashboardPolicyCheck.parse(await answer.json());
+  expect({ ...told, problems: told.problems.length }).toEqual({
+    valid: false,
+    policies: [],
+    problems: 50,
+    warnings: [],
+    isMore: true,
+  });
+});
+
+test('whoever asks too much about policies is told when to come again, and others are answered', async () => {
+  const { log } = await ownLog();
+  const [ann, bob] = ['a'.repeat(40), 'b'.repeat(40)];
+  const tokens = readTokens('tokens', `viewer ann ${ann}\nviewer bob ${bob}`);
+  const dashboard = await dashboardOf(log, { access: { tokens }, now: () => 1_000_000 });
+  const check = (token: string) =>
+    post(dashboard, '/api/policies/check', COPY, { authorization: `Bearer ${token}` });
+  for (let asked = 0; asked < 120; asked += 1) expect((await check(ann)).status).toBe(200);
+  const refused = await check(ann);
+  expect({ status: refused.status, again: refused.headers.get('retry-after') }).toEqual({
+    status: 429,
+    again: '60',
+  });
+  expect((await check(bob)).status).toBe(200);
+});
+
+test('a person asks two things about policies at once, however slowly they send them', () => {
+  const bound = new PersonBound({ atOnce: 2, inAMinute: 1_000 });
+  const [first, second, third] = [1, 2, 3].map(() => bound.begin('ann', 0));
+  expect([first, second, third].map((each) => each?.waitMs)).toEqual([0, 0, 1_000]);
+  expect(bound.begin('bob', 0).waitMs).toBe(0);
+  third?.[Symbol.dispose]();
+  expect(bound.begin('ann', 0).waitMs).toBe(1_000);
+  first?.[Symbol.dispose]();
+  expect(bound.begin('ann', 0).waitMs).toBe(0);
+  expect(bound.begin('ann', 0).waitMs).toBe(1_000);
 });
 
 test('viewers may check, and operators alone simulate; nobody asks from another page, or for more than is read', async () => {

@@ -103,6 +103,22 @@ describe('simulations', () => {
     expect(simulations.find('s1')).toBeNull();
   });
 
+  test('stay while they are under way, however many newer ones end', async () => {
+    const { simulations, started, ask, states } = setUp();
+    ask();
+    ask();
+    for (let count = 3; count < 40; count += 1) {
+      ask();
+      expect(simulations.cancel(`s${count}`)).toBe(true);
+    }
+    expect(states().slice(-2)).toEqual(['s2 waiting', 's1 running']);
+    expect(states().length).toBeLessThanOrEqual(15);
+    started[0]?.end({ kind: 'failed', problem: 'nothing is there' });
+    await settled();
+    expect(simulations.find('s1')).toMatchObject({ state: 'failed' });
+    expect(simulations.find('s2')).toMatchObject({ state: 'running' });
+  });
+
   test('end with the process', async () => {
     const { simulations, started, ask } = setUp();
     ask();

@@ -5,7 +5,9 @@ import { type Answered, send } from '../asking.ts';
 /** Who types is not asked about each letter. */
 const CHECK_AFTER_MS = 400;
 /** As the API takes it. */
-const MOST_CHARACTERS = 64 * 1024;
+const MOST_CHARACTERS = 32 * 1024;
+/** Whoever was told to wait. */
+const AGAIN_AFTER_MS = 5_000;
 
 interface EditorProps {
   readonly name: string;
@@ -74,10 +76,13 @@ function useCheck(text: string, onValid: (isValid: boolean) => void): Answered<D
   const [check, setCheck] = useState<Answered<DashboardPolicyCheck>>({ kind: 'waiting' });
   useEffect(() => {
     const ending = new AbortController();
+    let timer = 0;
     const look = (): void => {
       send<DashboardPolicyCheck>('/api/policies/check', text, ending.signal)
         .then((answered) => {
           setCheck(answered);
+          if (answered.kind === 'refused' && answered.status === 429)
+            timer = setTimeout(look, AGAIN_AFTER_MS);
           onValid(answered.kind === 'answered' && answered.value.valid);
         })
         .catch(() => {
@@ -85,7 +90,7 @@ function useCheck(text: string, onValid: (isValid: boolean) => void): Answered<D
             setCheck({ kind: 'refused', status: 0, problem: 'the dashboard does not answer' });
         });
     };
-    const timer = setTimeout(look, CHECK_AFTER_MS);
+    timer = setTimeout(look, CHECK_AFTER_MS);
     return () => {
       clearTimeout(timer);
       ending.abort();
@@ -103,7 +108,7 @@ function Findings({
 }) {
   if (check.kind === 'waiting') return <p class="waiting">Checking …</p>;
   if (check.kind === 'refused') return <p class="bad">{check.problem}</p>;
-  const { valid, problems, warnings, policies } = check.value;
+  const { valid, problems, warnings, policies, isMore } = check.value;
   const names = policies.map(({ name }) => name).join(', ');
   return (
     <>
@@ -113,6 +118,7 @@ function Findings({
       <FindingList findings={problems} onLine={onLine} />
       {warnings.length === 0 ? null : <p>Worth knowing:</p>}
       <FindingList findings={warnings} onLine={onLine} />
+      {isMore ? <p>And more. Mend these first.</p> : null}
     </>
   );
 }
