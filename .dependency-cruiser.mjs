@@ -617,7 +617,7 @@ export default {
         'What an event has people told, and who wants to hear of it: no clock, randomness, I/O or logger.',
       severity: 'error',
       from: {
-        path: '^services/notices/(decide|notice|matching|told/.*|delivery/(pace|attempts|message))\\.ts$',
+        path: '^services/notices/(decide|notice|matching|told/.*|delivery/(pace|attempts|joined|message))\\.ts$',
       },
       to: {
         path: IN_ROOMS,
@@ -626,7 +626,7 @@ export default {
           '^packages/(text|canonical)/',
           '^packages/policy/selector-text\\.ts$',
           '^packages/process/(durations|backoff)\\.ts$',
-          '^services/notices/(notice|matching|told/.*|delivery/(pace|attempts|message))\\.ts$',
+          '^services/notices/(notice|matching|told/.*|delivery/(pace|attempts|joined|message))\\.ts$',
           '^services/cluster-holds/(holds|held-objects)\\.ts$',
           '^services/dead-letters/letters\\.ts$',
         ],

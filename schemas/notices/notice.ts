@@ -8,6 +8,8 @@ interface NoticeKindRow {
   readonly severity: 'info' | 'warning';
   /** Whether it also becomes an Event on its Node, where a receiver writes such. */
   readonly isNodeEvent: boolean;
+  /** Whether several about the same node or cluster that wait at once are told as one; what people did is told act by act. */
+  readonly isJoined: boolean;
   /** For people: what it tells of. */
   readonly words: string;
 }
@@ -18,114 +20,133 @@ export const NOTICE_KINDS = {
     topics: ['observe'],
     severity: 'warning',
     isNodeEvent: true,
+    isJoined: true,
     words: 'A threshold was met on a node, and a reclaim began',
   },
   removed: {
     topics: ['results'],
     severity: 'info',
     isNodeEvent: true,
+    isJoined: true,
     words: 'Images, containers, sandboxes or logs were removed from a node',
   },
   failed: {
     topics: ['results'],
     severity: 'warning',
     isNodeEvent: true,
+    isJoined: true,
     words: 'Removals failed on a node, or a command ended above its target',
   },
   unrelieved: {
     topics: ['results', 'decisions'],
     severity: 'warning',
     isNodeEvent: true,
+    isJoined: true,
     words: 'A reclaim ended above its target',
   },
   distrusted: {
     topics: ['results', 'clusterResults'],
     severity: 'warning',
     isNodeEvent: false,
+    isJoined: true,
     words: 'An order reached a node or cluster that no key signed that may, or that was malformed',
   },
   silent: {
     topics: ['diskStats'],
     severity: 'warning',
     isNodeEvent: false,
+    isJoined: true,
     words: 'A node that was heard is not heard any more',
   },
   'heard-again': {
     topics: ['diskStats'],
     severity: 'info',
     isNodeEvent: false,
+    isJoined: true,
     words: 'A node that was told as silent is heard again',
   },
   'objects-removed': {
     topics: ['clusterResults'],
     severity: 'info',
     isNodeEvent: false,
+    isJoined: true,
     words: 'Objects of a Kubernetes cluster were removed',
   },
   'objects-failed': {
     topics: ['clusterResults'],
     severity: 'warning',
     isNodeEvent: false,
+    isJoined: true,
     words: 'Removals of objects of a Kubernetes cluster failed',
   },
   held: {
     topics: ['clusterDecisions', 'clusterResults'],
     severity: 'warning',
     isNodeEvent: false,
+    isJoined: true,
     words: 'Objects of a Kubernetes cluster wait for an approval',
   },
   stuck: {
     topics: ['clusterCensus'],
     severity: 'warning',
     isNodeEvent: false,
+    isJoined: true,
     words: 'An object of a Kubernetes cluster waits for finalizers of others',
   },
   paused: {
     topics: ['policies'],
     severity: 'warning',
     isNodeEvent: false,
-
+    isJoined: false,
     words: 'Somebody paused removals',
   },
-  resumed: { topics: ['policies'], severity: 'info', isNodeEvent: false, words: 'Somebody ended a pause' },
+  resumed: {
+    topics: ['policies'],
+    severity: 'info',
+    isNodeEvent: false,
+    isJoined: false,
+    words: 'Somebody ended a pause',
+  },
   approved: {
     topics: ['policies'],
     severity: 'info',
     isNodeEvent: false,
-
+    isJoined: false,
     words: 'Somebody approved what was held',
   },
   'approval-withdrawn': {
     topics: ['policies'],
     severity: 'info',
     isNodeEvent: false,
-
+    isJoined: false,
     words: 'Somebody withdrew an approval',
   },
   'policy-applied': {
     topics: ['policies'],
     severity: 'info',
     isNodeEvent: false,
-
+    isJoined: false,
     words: 'Somebody applied a policy',
   },
   'policy-deleted': {
     topics: ['policies'],
     severity: 'warning',
     isNodeEvent: false,
-
+    isJoined: false,
     words: 'Somebody deleted a policy',
   },
   'dead-letter': {
     topics: ['deadLetters'],
     severity: 'warning',
     isNodeEvent: false,
+    isJoined: true,
     words: 'A message could not be processed',
   },
   redriven: {
     topics: ['deadLetters'],
     severity: 'info',
     isNodeEvent: false,
+    isJoined: false,
     words: 'Somebody put a message back that could not be processed',
   },
 } as const satisfies Readonly<Record<string, NoticeKindRow>>;
@@ -173,6 +194,8 @@ export const ToldNotice = z.object({
   node: z.string().nullable(),
   /** One sentence for people. Names in it are what others wrote. */
   text: z.string().max(MAX_NOTICE_TEXT_LENGTH),
+  /** Older ones of the same kind about the same node or cluster that waited with it, and are told by nothing but this count. */
+  joined: z.int().nonnegative(),
   /** What of the event a program may go by: what it holds depends on the kind. */
   facts: z.record(z.string(), z.union([z.string().max(MAX_NOTICE_FACT_LENGTH), z.number(), z.null()])),
 });

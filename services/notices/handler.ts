@@ -1,9 +1,12 @@
+import type { Logger } from 'pino';
 import type { DeathCount, LogRecord, SliceHandler } from '../../packages/event-log/port.ts';
 import type { ConsumerMetrics } from '../../packages/pipeline/consumer-metrics.ts';
 import { isDeadly } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import { topicIdOf } from '../../packages/pipeline/parse/event-schemas.ts';
 import { type ParseRecord, parseBelieved } from '../../packages/pipeline/parse/parse-believed.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
 import { createPeriodicYield } from '../../packages/process/event-loop.ts';
+import { sparingly } from '../../packages/process/sparingly.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { eventType } from '../../schemas/events/envelope.ts';
@@ -21,6 +24,7 @@ export interface HandlerNeeds {
   readonly replays: Pick<Replays, 'has'>;
   readonly offer: (notices: readonly Notice[], signal: AbortSignal) => Promise<void>;
   readonly counts: Pick<ConsumerMetrics, 'handled' | 'read' | 'done'>;
+  readonly logger: Pick<Logger, 'error'>;
   readonly sources: Pick<Sources, 'now' | 'monotonicNow'>;
 }
 
@@ -29,6 +33,9 @@ const ONLY: { readonly [Id in TopicId]?: string } = {
   decisions: eventType({ type: 'fleetgc.node.pressure-unrelieved', version: 1 }),
 };
 
+/** Of messages that cannot be judged; the metric counts all of them. */
+const MOST_LINES_A_MINUTE = 6;
+
 /**
  * One slice of the log: what is believed of it becomes notices, and it is done with when each of them was delivered or dropped. What is no
  * event, or not believed, is told to nobody: whoever acts on it makes the dead letter.
@@ -36,6 +43,7 @@ const ONLY: { readonly [Id in TopicId]?: string } = {
 export function noticesHandler(needs: HandlerNeeds): SliceHandler {
   const { told, offer, counts, sources, trust, replays } = needs;
   const parse = parseBelieved(trust);
+  const mayLog = sparingly(MOST_LINES_A_MINUTE, sources.monotonicNow);
   const yieldToEventLoop = createPeriodicYield(sources.monotonicNow);
   const readAll = async (records: readonly LogRecord[], signal: AbortSignal, inHand: DeathCount) => {
     const read: Read[] = [];
@@ -43,7 +51,7 @@ export function noticesHandler(needs: HandlerNeeds): SliceHandler {
     try {
       for (const record of records) {
         if (signal.aborted) break;
-        const one = readOne(record, { needs, parse, deaths: inHand });
+        const one = readOne(record, { needs, parse, deaths: inHand, mayLog });
         const isReplay =
           one.notices.length > 0 && one.topic === 'policies' && (await replays.has(record, signal));
         read.push(isReplay ? { ...one, notices: [] } : one);
@@ -77,9 +85,11 @@ interface Reading {
   readonly needs: HandlerNeeds;
   readonly parse: ParseRecord;
   readonly deaths: DeathCount;
+  readonly mayLog: (topic: TopicId) => boolean;
 }
 
-function readOne(record: LogRecord, { needs, parse, deaths }: Reading): Read {
+function readOne(record: LogRecord, reading: Reading): Read {
+  const { needs, deaths } = reading;
   const { counts, sources } = needs;
   const topic = topicIdOf(record.topic);
   const read = { topic, atMs: record.timestampMs };
@@ -90,11 +100,36 @@ function readOne(record: LogRecord, { needs, parse, deaths }: Reading): Read {
   if (only !== undefined && record.headers.ce_type !== only)
     return { ...read, outcome: 'processed', notices: [] };
   const beginMs = sources.monotonicNow();
-  const parsed = parse(topic, record);
-  const notices = parsed.ok ? ofEvent(parsed.event, record, needs.silence) : [];
+  const judged = judge(record, reading);
   counts.handled(topic, sources.monotonicNow() - beginMs);
-  return { ...read, outcome: parsed.ok ? 'processed' : parsed.rejection.cause, notices };
+  return { ...read, ...judged };
 }
+
+/** Throws only what will pass: a `FleetGcError` with `retry`. */
+function judge(record: LogRecord, { needs, parse, mayLog }: Reading): Pick<Read, 'outcome' | 'notices'> {
+  const topic = topicIdOf(record.topic);
+  try {
+    const parsed = parse(topic, record);
+    return parsed.ok
+      ? { outcome: 'processed', notices: ofEvent(parsed.event, record, needs.silence) }
+      : { outcome: parsed.rejection.cause, notices: [] };
+  } catch (error) {
+    if (toFleetGcError(error).retry) throw error;
+    if (mayLog(topic)) logFailure(needs.logger, record, error);
+    return { outcome: 'handler-failed', notices: [] };
+  }
+}
+
+/** What one message says may not keep the others away. */
+const logFailure = (
+  logger: Pick<Logger, 'error'>,
+  { topic, partition, offset }: LogRecord,
+  error: unknown,
+): void =>
+  logger.error(
+    { err: error, topic, partition, offset: String(offset) },
+    'what a message tells could not be found out; nobody is told of it, and the next ones are read',
+  );
 
 const ofEvent = (
   event: FleetEvent,

@@ -62,6 +62,7 @@ export async function listen(
     silence,
     replays: new Replays(log, trust),
     counts,
+    logger,
     sources,
     offer: (notices, signal) => lane.offer(notices, signal),
   });

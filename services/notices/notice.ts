@@ -58,10 +58,14 @@ interface Saying {
   readonly part?: string;
 }
 
-/** The id follows from that of the event, so that the same has the same id whenever it is told again. */
+/**
+ * The id follows from that of the event, so that the same has the same id whenever it is told again. Throws `RangeError` for a time that no
+ * calendar has.
+ */
 export function notice(kind: NoticeKind, { id, atMs }: Told, saying: Saying): Notice {
   const { about, text, facts = {}, reason = null, onceKey = null, part } = saying;
   const subject = subjectOf(about);
+  requireCalendarTime(atMs);
   return {
     id: deriveId('notice', kind, id, ...(part === undefined ? [] : [part])),
     kind,
@@ -77,6 +81,10 @@ export function notice(kind: NoticeKind, { id, atMs }: Told, saying: Saying): No
     reason,
     onceKey,
   };
+}
+
+function requireCalendarTime(atMs: number): void {
+  if (Number.isNaN(new Date(atMs).getTime())) throw new RangeError(`no calendar has the time ${atMs} ms`);
 }
 
 /** A text of somebody else may have any length, and anything in it: what is cut away is not looked at. */

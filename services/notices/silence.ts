@@ -1,6 +1,7 @@
 import type { SubscriptionState } from '../../packages/event-log/port.ts';
 import { SILENT_AFTER_MS } from '../../packages/fleet-watch/node-track.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
+import { timeText } from '../../packages/text/time-text.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { aboutNode, type Notice, notice } from './notice.ts';
 
@@ -40,7 +41,7 @@ export class Silence {
         {
           about: aboutNode(sighting),
           text: `it is heard again, after ${minutes} minutes`,
-          facts: { lastHeard: new Date(before.atMs).toISOString() },
+          facts: { lastHeard: timeText(before.atMs) },
         },
       ),
     ];
@@ -79,7 +80,7 @@ const silentNotice = (key: string, heard: Heard, nowMs: number): Notice =>
     { id: `${key} ${heard.atMs}`, atMs: nowMs },
     {
       about: aboutNode(heard),
-      text: `it was heard last at ${new Date(heard.atMs).toISOString()}. Nothing is removed there; does the agent run, and reach the log?`,
-      facts: { lastHeard: new Date(heard.atMs).toISOString() },
+      text: `it was heard last at ${timeText(heard.atMs)}. Nothing is removed there; does the agent run, and reach the log?`,
+      facts: { lastHeard: timeText(heard.atMs) },
     },
   );

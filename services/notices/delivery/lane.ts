@@ -9,7 +9,7 @@ import type { Notice } from '../notice.ts';
 import type { LaneMetrics } from '../notice-metrics.ts';
 import { goesOn, type Sent } from './attempts.ts';
 import type { Dropped, Message } from './message.ts';
-import { type Allowance, afterOneMessage, fullAllowance, paceOf, type RuleQueue } from './pace.ts';
+import { RuleLine, type Waiting } from './rule-line.ts';
 
 /** Who is told. Never rejects. */
 export interface Receiver {
@@ -36,18 +36,6 @@ const IDLE_MS = 600_000;
 /** Of what is dropped for one reason; the metric counts all of it. */
 const MOST_LINES_A_MINUTE = 6;
 
-interface Waiting {
-  readonly notice: Notice;
-  readonly settle: () => void;
-}
-
-/** What waits of one rule, in the order in which it came. */
-interface RuleLine {
-  readonly rule: MatchingRule;
-  waiting: Waiting[];
-  allowance: Allowance;
-}
-
 /** The way to one receiver: what is offered waits here until it was delivered or dropped. Nobody waits for another receiver. */
 export class Lane {
   readonly #settings: LaneSettings;
@@ -62,11 +50,7 @@ export class Lane {
     const { rules, sources, metrics } = settings;
     this.#settings = settings;
     const atMs = sources.monotonicNow();
-    this.#lines = rules.map((rule) => ({
-      rule,
-      waiting: [],
-      allowance: fullAllowance(rule.mostPerMinute, atMs),
-    }));
+    this.#lines = rules.map((rule) => new RuleLine(rule, atMs));
     this.#wake = createWakeSignal(sources.wait);
     this.#mayTell = sparingly(MOST_LINES_A_MINUTE, sources.monotonicNow);
     metrics.watch(() => this.#waiting());
@@ -123,33 +107,31 @@ export class Lane {
       this.#dropOld();
       const next = this.#next();
       if (next.kind === 'wait') await this.#wake.wait(next.ms, signal);
-      else await this.#deliver(next.line, next.notices, signal);
+      else await this.#deliver(next.line, next.waiting, signal);
     }
   }
 
   /** Who waits longest goes first. */
   #next():
-    | { readonly kind: 'send'; readonly line: RuleLine; readonly notices: number }
+    | { readonly kind: 'send'; readonly line: RuleLine; readonly waiting: readonly Waiting[] }
     | { readonly kind: 'wait'; readonly ms: number } {
     const nowMs = this.#settings.sources.monotonicNow();
     const lines = this.#lines
       .filter(({ waiting }) => waiting.length > 0)
-      .toSorted((a, b) => firstMs(a) - firstMs(b));
+      .toSorted((a, b) => a.firstMs() - b.firstMs());
     let ms = IDLE_MS;
     for (const line of lines) {
-      const pace = paceOf(queueOf(line), nowMs);
-      if (pace.kind === 'send') return { ...pace, line };
-      ms = Math.min(ms, pace.ms);
+      const next = line.next(nowMs);
+      if (next.kind === 'send') return { ...next, line };
+      ms = Math.min(ms, next.ms);
     }
     return { kind: 'wait', ms };
   }
 
-  async #deliver(line: RuleLine, count: number, signal: AbortSignal): Promise<void> {
-    const sent = line.waiting.slice(0, count);
+  async #deliver(line: RuleLine, sent: readonly Waiting[], signal: AbortSignal): Promise<void> {
     const [first, ...more] = sent.map(({ notice }) => notice);
     if (first === undefined) return;
-    const { monotonicNow } = this.#settings.sources;
-    line.allowance = afterOneMessage(queueOf(line), monotonicNow());
+    line.begin(sent, this.#settings.sources.monotonicNow());
     const message: Message = { rule: line.rule.name, notices: [first, ...more], dropped: this.#dropped };
     const end = await this.#untilSettled(message, signal);
     if (end === 'stopped') return;
@@ -242,11 +224,3 @@ export class Lane {
 }
 
 const isReasonIn = (reason: string, dropped: Dropped): reason is DropReason => Object.hasOwn(dropped, reason);
-
-const firstMs = ({ waiting: [first] }: RuleLine): number => first?.notice.atMs ?? 0;
-
-const queueOf = ({ rule, waiting, allowance }: RuleLine): RuleQueue => ({
-  mostPerMinute: rule.mostPerMinute,
-  waiting: waiting.length,
-  allowance,
-});

@@ -7,6 +7,7 @@ import {
   type ToldNotice,
 } from '../../../schemas/notices/notice.ts';
 import type { Notice } from '../notice.ts';
+import { type Joined, joinedNotices } from './joined.ts';
 
 export type Dropped = Readonly<Partial<Record<DropReason, number>>>;
 
@@ -23,23 +24,18 @@ export interface Message {
 export const messageId = ({ notices: [first, ...more] }: Message): string =>
   more.length === 0 ? first.id : deriveId('notices', first.id, ...more.map(({ id }) => id));
 
-export const toldNotice = ({ id, kind, cluster, node, text, facts, atMs }: Notice): ToldNotice => ({
-  id,
-  kind,
-  severity: NOTICE_KINDS[kind].severity,
-  time: new Date(atMs).toISOString(),
-  cluster,
-  node,
-  text,
-  facts,
-});
+export const toldNotice = ({ newest, joined }: Joined): ToldNotice => {
+  const { id, kind, cluster, node, text, facts, atMs } = newest;
+  const time = new Date(atMs).toISOString();
+  return { id, kind, severity: NOTICE_KINDS[kind].severity, time, cluster, node, text, joined, facts };
+};
 
-export const messageData = ({ rule, notices, dropped }: Message): NoticeData => ({
-  rule,
-  notices: notices.slice(0, MOST_NOTICES_TOLD).map(toldNotice),
-  more: Math.max(0, notices.length - MOST_NOTICES_TOLD),
-  dropped,
-});
+export function messageData({ rule, notices, dropped }: Message): NoticeData {
+  const [first, ...others] = joinedNotices(notices);
+  const told = [first, ...others.slice(0, MOST_NOTICES_TOLD - 1)];
+  const toldCount = told.reduce((sum, { joined }) => sum + 1 + joined, 0);
+  return { rule, notices: told.map(toldNotice), more: notices.length - toldCount, dropped };
+}
 
 export const droppedCount = (dropped: Dropped): number =>
   Object.values(dropped).reduce((sum, count) => sum + count, 0);

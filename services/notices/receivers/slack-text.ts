@@ -1,7 +1,7 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { NOTICE_KINDS } from '../../../schemas/notices/notice.ts';
+import { type Joined, joinedNotices } from '../delivery/joined.ts';
 import { droppedCount, type Message } from '../delivery/message.ts';
-import type { Notice } from '../notice.ts';
 
 /** Of a digest so many are written out. */
 const MOST_LINES = 10;
@@ -10,10 +10,11 @@ const BREAK = '\u200b';
 /** What chats with Slack's webhooks take. Names stay text: no markup, no links, and nobody is called. */
 export function slackBody(message: Message): string {
   const { notices, dropped } = message;
-  const more = notices.length - MOST_LINES;
+  const told = joinedNotices(notices).slice(0, MOST_LINES);
+  const more = notices.length - told.reduce((sum, { joined }) => sum + 1 + joined, 0);
   const before = droppedCount(dropped);
   const lines = [
-    ...notices.slice(0, MOST_LINES).map(lineOf),
+    ...told.map(lineOf),
     ...(more > 0 ? [`and ${more} more`] : []),
     ...(before > 0
       ? [
@@ -24,8 +25,8 @@ export function slackBody(message: Message): string {
   return JSON.stringify({ text: lines.join('\n'), mrkdwn: false, unfurl_links: false, unfurl_media: false });
 }
 
-const lineOf = ({ kind, text }: Notice): string =>
-  `FleetGC ${NOTICE_KINDS[kind].severity === 'warning' ? 'warning' : 'notice'}, ${kind}: ${escaped(text)}`;
+const lineOf = ({ newest: { kind, text }, joined }: Joined): string =>
+  `FleetGC ${NOTICE_KINDS[kind].severity === 'warning' ? 'warning' : 'notice'}, ${kind}: ${escaped(text)}${joined === 0 ? '' : ` (and ${joined} more like it before)`}`;
 
 /**
  * `&`, `<` and `>` as Slack asks for it. Where other chats see a mention or a link of Markdown, a space without width stands between;

@@ -7,7 +7,17 @@ import { escaped, slackBody } from '../../../services/notices/receivers/slack-te
 import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
 
 const many = (count: number) =>
-  messageOf([noticeOf(0), ...Array.from({ length: count - 1 }, (_, index) => noticeOf(index + 1))]);
+  messageOf([noticeOf(0), ...Array.from({ length: count - 1 }, (_, index) => alone(index + 1))]);
+/** About a node of its own. */
+const alone = (number: number) => noticeOf(number, { node: `node-${number}` });
+/** One node that changes all the time, beside two others. */
+const noisy = (count: number) =>
+  messageOf([
+    noticeOf(0),
+    alone(1),
+    ...Array.from({ length: count - 1 }, (_, index) => noticeOf(index + 10)),
+    alone(2),
+  ]);
 
 describe('a CloudEvent', () => {
   test('is one to the official SDK', () => {
@@ -45,6 +55,31 @@ describe('a CloudEvent', () => {
     expect(data.more).toBe(213);
   });
 
+  test('tells of one kind about one node the newest alone, and how many it stands for', () => {
+    const { data } = cloudEvent(noisy(60));
+    expect(data.notices).toMatchObject([
+      { id: 'notice-68', node: 'web-1', joined: 59 },
+      { id: 'notice-1', joined: 0 },
+      { id: 'notice-2', joined: 0 },
+    ]);
+    expect(data.more).toBe(0);
+  });
+
+  test('about one node alone is of its kind, however many notices it stands for', () => {
+    const event = cloudEvent(messageOf([noticeOf(1), noticeOf(2), noticeOf(3)]));
+    expect(event).toMatchObject({ type: 'fleetgc.notice.removed.v1', subject: 'prod/web-1' });
+    expect(event.data).toMatchObject({ notices: [{ id: 'notice-3', joined: 2 }], more: 0 });
+  });
+
+  test('tells each act of somebody, however many there are', () => {
+    const act = (number: number) => noticeOf(number, { kind: 'approved', node: null });
+    expect(cloudEvent(messageOf([act(1), act(2), act(3)])).data.notices).toMatchObject([
+      { id: 'notice-1', joined: 0 },
+      { id: 'notice-2', joined: 0 },
+      { id: 'notice-3', joined: 0 },
+    ]);
+  });
+
   test('has the same id for the same notices, and another one for others', () => {
     expect(cloudEvent(many(3)).id).toBe(cloudEvent(many(3)).id);
     expect(cloudEvent(many(4)).id).not.toBe(cloudEvent(many(3)).id);
@@ -78,6 +113,15 @@ describe('the text for a chat', () => {
     const lines = JSON.parse(slackBody(many(223))).text.split('\n');
     expect(lines).toHaveLength(11);
     expect(lines.at(-1)).toBe('and 213 more');
+  });
+
+  test('tells of one kind about one node in one line, which says how many it stands for', () => {
+    const lines = JSON.parse(slackBody(noisy(60))).text.split('\n');
+    expect(lines).toEqual([
+      'FleetGC notice, removed: prod/web-1: notice 68 (and 59 more like it before)',
+      'FleetGC notice, removed: prod/web-1: notice 1',
+      'FleetGC notice, removed: prod/web-1: notice 2',
+    ]);
   });
 
   test('says what never came before it', () => {

@@ -15,6 +15,7 @@ import { ToldOnce } from '../../../services/notices/memory.ts';
 import type { Notice } from '../../../services/notices/notice.ts';
 import { Replays } from '../../../services/notices/replays.ts';
 import { Silence } from '../../../services/notices/silence.ts';
+import { SILENT } from '../../exhaustive/silent.ts';
 import { clusterDecision } from '../../fixtures/cluster.ts';
 import { decision } from '../../fixtures/outputs.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
@@ -43,6 +44,7 @@ function handlerWith(
       'notify-pager',
       Object.values(TOPICS).map(({ name }) => name),
     ),
+    logger: SILENT,
     sources: { now: () => NOW_MS, monotonicNow: () => 0 },
     offer: async (notices) => {
       onOffer();
@@ -182,6 +184,7 @@ test('what ended processes again and again is passed over, unread', async () => 
     silence: new Silence(),
     replays: NO_REPLAYS,
     counts: consumerMetrics(metrics, 'notify-pager', [TOPICS.results.name]),
+    logger: SILENT,
     sources: { now: () => NOW_MS, monotonicNow: () => 0 },
     offer: async (notices) => void offered.push(...notices),
   });
@@ -189,4 +192,12 @@ test('what ended processes again and again is passed over, unread', async () => 
   await handle([recordOf(nodeOutput('results', refused))], RUNNING, { ...UNCOUNTED, deaths: 2 });
   expect(offered).toEqual([]);
   expect(await metrics.text()).toContain('topic="gc.node.results",outcome="process-died"} 1');
+});
+
+test('a message of which nobody can find out what it tells keeps no other one away: it is counted', async () => {
+  const { handle, offered, metrics } = handlerWith();
+  const unheardOf = recordOf(pause, { timestampMs: Number.MAX_SAFE_INTEGER });
+  await handle([unheardOf, recordOf(pause, { timestampMs: 77 })]);
+  expect(offered).toMatchObject([{ kind: 'paused', atMs: 77 }]);
+  expect(await metrics.text()).toContain('topic="gc.policies",outcome="handler-failed"} 1');
 });

@@ -51,8 +51,12 @@ function laneTo(answer: (message: Message) => Sent, { mostPerMinute = 600, maxAg
   return { lane, offer, sent, time, metrics };
 }
 
+/** Each about a node of its own. */
 const from = (first: number, count: number): readonly Notice[] =>
-  Array.from({ length: count }, (_, index) => noticeOf(first + index));
+  Array.from({ length: count }, (_, index) => noticeOf(first + index, { node: `web-${first + index}` }));
+/** All about one node. */
+const ofNode = (node: string, first: number, count: number): readonly Notice[] =>
+  from(first, count).map((notice) => ({ ...notice, node }));
 const textsOf = ({ notices }: Message): readonly string[] => notices.map(({ id }) => id);
 
 test('a notice is settled when the receiver has it, and not before', async () => {
@@ -122,7 +126,7 @@ describe('attempts', () => {
 
   test('that are answered with errors end after a dozen, so that one notice does not hold up all others', async () => {
     const { offer, sent, time } = laneTo(({ notices: [{ id }] }) => (id === 'notice-1' ? FAILED : DELIVERED));
-    const [bad, good] = [offer([noticeOf(1)]), offer([noticeOf(2)])];
+    const [bad, good] = [offer(from(1, 1)), offer(from(2, 1))];
     await time.passUntil('the good notice', HOUR_MS, () => good.isSettled);
     expect(bad.isSettled).toBe(true);
     expect(sent).toHaveLength(MOST_FAILURES + 1);
@@ -133,8 +137,8 @@ describe('attempts', () => {
     const { offer, sent, time } = laneTo(() =>
       sent.length === 1 ? { kind: 'refused', why: '422' } : DELIVERED,
     );
-    offer([noticeOf(1)]);
-    const next = offer([noticeOf(2)]);
+    offer(from(1, 1));
+    const next = offer(from(2, 1));
     await time.passUntil('the next notice', 60_000, () => next.isSettled);
     expect(sent.map(({ message }) => textsOf(message))).toEqual([['notice-1'], ['notice-2']]);
     expect(sent.at(-1)?.message.dropped).toEqual({ refused: 1 });
@@ -157,6 +161,29 @@ describe('where more come than the rule lets through', () => {
     await time.passUntil('all to be settled', 60_000, () => all.isSettled);
     expect(sent.map(({ message }) => message.notices.length)).toEqual([1, 1, 1, 1, 213]);
     expect(new Set(sent.flatMap(({ message }) => textsOf(message))).size).toBe(217);
+  });
+
+  test('what waits of one kind about one node takes one message, which tells all of it', async () => {
+    const { offer, sent, time } = laneTo(() => DELIVERED, { mostPerMinute: 5 });
+    const all = offer([...ofNode('noisy', 0, 40), ...from(100, 2), ...ofNode('noisy', 40, 8)]);
+    await time.passUntil('all to be settled', 60_000, () => all.isSettled);
+    expect(sent.map(({ message }) => message.notices.length)).toEqual([48, 1, 1]);
+  });
+
+  test('a node about which there is always something new takes the place of no other one', async () => {
+    const { offer, sent, time } = laneTo(() => DELIVERED, { mostPerMinute: 6 });
+    const now = (): number => time.now().wallTimeMs;
+    for (let second = 0; second < 300; second += 1) {
+      offer(ofNode('noisy', second * 10, 10).map((notice) => ({ ...notice, atMs: now() })));
+      await time.pass(1_000);
+      if (second % 60 !== 45) continue;
+      const rare = offer([noticeOf(90_000 + second, { node: `rare-${second}`, atMs: now() })]);
+      await time.pass(10, 10);
+      expect(rare.isSettled).toBe(true);
+      expect(sent.at(-1)?.message.notices.map(({ node }) => node)).toEqual([`rare-${second}`]);
+    }
+    expect(sent.length).toBeLessThanOrEqual(6 + 5 * 6);
+    expect(new Set(sent.flatMap(({ message }) => textsOf(message))).size).toBeGreaterThan(2_700);
   });
 
   test('no more messages go than allowed, over any time', async () => {
@@ -186,7 +213,7 @@ test('what is no longer ours is withdrawn, and told by whoever has it now', asyn
   const { offer, sent, time } = laneTo(() => (sent.length < 2 ? AWAY : DELIVERED));
   const first = offer([noticeOf(1)]);
   const lost = new AbortController();
-  const withdrawn = offer([noticeOf(2)], lost.signal);
+  const withdrawn = offer(from(2, 1), lost.signal);
   await time.pass(100, 100);
   lost.abort();
   await time.passUntil('the first notice', 60_000, () => first.isSettled);
