@@ -6,7 +6,7 @@ const REPOSITORY = join(import.meta.dirname, '..');
 const SOURCES = join(REPOSITORY, 'services/dashboard/page');
 const STYLES = [
   'node_modules/uplot/dist/uPlot.min.css',
-  ...['theme.css', 'page.css', 'actions.css', 'clusters.css', 'policies.css', 'report.css'].map(
+  ...['theme.css', 'page.css', 'legend.css', 'actions.css', 'clusters.css', 'policies.css', 'report.css'].map(
     (name) => `services/dashboard/page/${name}`,
   ),
 ];

@@ -72,6 +72,10 @@ export const DashboardFleet = z.object({
     /** Percent of the filesystem of images, as thresholds are compared; `null`: it could not be read. */
     used: z.array(z.int().min(0).max(100).nullable()),
     state: z.array(NodeState),
+    /** Beside whatever else is true of a node. */
+    isPaused: z.array(z.boolean()),
+    /** Without one a node keeps everything. */
+    hasPolicy: z.array(z.boolean()),
   }),
 });
 export type DashboardFleet = z.infer<typeof DashboardFleet>;
@@ -85,6 +89,8 @@ export const DashboardNews = z.object({
       node: NodeName,
       used: z.int().min(0).max(100).nullable(),
       state: NodeState,
+      isPaused: z.boolean(),
+      hasPolicy: z.boolean(),
     }),
   ),
 });

@@ -6,7 +6,7 @@ import type {
 
 /** How an object stands, in words. */
 export const GRAPH_STATE_TEXT: Readonly<Record<GraphState, string>> = {
-  candidate: 'told as a candidate',
+  candidate: 'reported as a candidate',
   'being-deleted': 'being deleted',
   settled: 'nothing to be done',
   removed: 'deleted by FleetGC',
@@ -20,7 +20,7 @@ export const REFERENCE_TEXT: Readonly<Record<GraphEdge['state'], string>> = {
   held: 'is there',
   waiting: 'waits for its dependents',
   orphaning: 'goes without its dependents',
-  gone: 'went',
+  gone: 'is gone',
   unseen: 'is not there',
   elsewhere: 'has the uid of another object',
   unlisted: 'is of a kind that cannot be listed',

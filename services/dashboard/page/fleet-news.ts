@@ -6,11 +6,15 @@ export function withNews(fleet: DashboardFleet, { nodes, readAtMs }: DashboardNe
   const changed = new Map(nodes.map((node) => [`${node.cluster}/${node.node}`, node]));
   const used = [...columns.used];
   const state = [...columns.state];
+  const isPaused = [...columns.isPaused];
+  const hasPolicy = [...columns.hasPolicy];
   columns.node.forEach((node, position) => {
     const now = changed.get(`${clusters[columns.cluster[position] ?? 0]}/${node}`);
     if (now === undefined) return;
     used[position] = now.used;
     state[position] = now.state;
+    isPaused[position] = now.isPaused;
+    hasPolicy[position] = now.hasPolicy;
   });
-  return { ...fleet, readAtMs, columns: { ...columns, used, state } };
+  return { ...fleet, readAtMs, columns: { ...columns, used, state, isPaused, hasPolicy } };
 }

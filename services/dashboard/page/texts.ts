@@ -1,5 +1,6 @@
 import { sizeText } from '../../../packages/text/size-text.ts';
-import type { NodeState } from '../../../schemas/reports/dashboard.ts';
+import type { DashboardFleet, NodeState } from '../../../schemas/reports/dashboard.ts';
+import { hasSign } from './node-signs.ts';
 
 /** What a state of a node is called. */
 export const STATE_TEXT: Readonly<Record<NodeState, string>> = {
@@ -10,6 +11,16 @@ export const STATE_TEXT: Readonly<Record<NodeState, string>> = {
   'keeps-all': 'no policy: keeps everything',
   well: 'well',
 };
+
+/** All that is true of a node, the worst first. */
+export function stateText(
+  columns: Pick<DashboardFleet['columns'], 'state' | 'isPaused' | 'hasPolicy'>,
+  position: number,
+): string {
+  const worst = columns.state[position] ?? 'well';
+  const also = (['paused', 'keeps-all'] as const).filter((sign) => hasSign(columns, position, sign));
+  return [...new Set([worst, ...also])].map((each) => STATE_TEXT[each]).join('; ');
+}
 
 export const usedText = (used: number | null): string => (used === null ? 'unknown' : `${used} %`);
 

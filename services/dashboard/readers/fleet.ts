@@ -40,20 +40,31 @@ export function stateOf({ warnings, pausedBecause, policy, isSilent }: FleetNode
   return policy === null ? 'keeps-all' : 'well';
 }
 
+/** What the page shows of a node, and hears anew when it changes. */
+const shownOf = (node: FleetNode): Omit<DashboardNews['nodes'][number], 'cluster' | 'node'> => ({
+  used: usedOf(node),
+  state: stateOf(node),
+  isPaused: node.pausedBecause !== null,
+  hasPolicy: node.policy !== null,
+});
+
 const usedOf = ({ filesystems }: FleetNode): number | null => filesystems.imagefs?.usedPercent ?? null;
 
 /** Every node, in columns: ten thousand of them are half a megabyte. */
 export function fleetColumns({ nodes, readAtMs }: FleetNodes, grouping: Grouping): DashboardFleet {
   const clusters = new Positions();
   const groups = new Positions();
+  const shown = nodes.map(shownOf);
   return {
     readAtMs,
     columns: {
       node: nodes.map(({ node }) => node),
       cluster: nodes.map(({ cluster }) => clusters.of(cluster)),
       group: nodes.map((node) => groups.of(groupOf(node, grouping))),
-      used: nodes.map(usedOf),
-      state: nodes.map(stateOf),
+      used: shown.map(({ used }) => used),
+      state: shown.map(({ state }) => state),
+      isPaused: shown.map(({ isPaused }) => isPaused),
+      hasPolicy: shown.map(({ hasPolicy }) => hasPolicy),
     },
     clusters: clusters.names(),
     groups: groups.names(),
@@ -96,7 +107,7 @@ export const newsOf = ({ nodes, readAtMs }: FleetNodes, changed: ReadonlySet<str
   readAtMs,
   nodes: nodes
     .filter((node) => changed.has(nodeKey(node)))
-    .map((node) => ({ cluster: node.cluster, node: node.node, used: usedOf(node), state: stateOf(node) })),
+    .map((node) => ({ cluster: node.cluster, node: node.node, ...shownOf(node) })),
 });
 
 /** A page of nodes, those behind a key. */

@@ -5,7 +5,12 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import type { InventoryImage } from '../../../schemas/events/inventory.ts';
 import { AuditReport } from '../../../schemas/reports/audit-report.ts';
-import { DashboardFreed, DashboardNodes, DashboardStatus } from '../../../schemas/reports/dashboard.ts';
+import {
+  DashboardFleet,
+  DashboardFreed,
+  DashboardNodes,
+  DashboardStatus,
+} from '../../../schemas/reports/dashboard.ts';
 import { DashboardPlan } from '../../../schemas/reports/dashboard-plan.ts';
 import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
@@ -52,8 +57,8 @@ test('nodes are those of fleetgc nodes: those that are heard, silent, paused and
   };
   await inProcess([
     'pause',
-    '--nodes',
-    'web-1',
+    '--node-name',
+    'web-1,gone',
     '--reason',
     'upgrade',
     '--log',
@@ -73,6 +78,11 @@ test('nodes are those of fleetgc nodes: those that are heard, silent, paused and
   const { nodes } = FleetNodes.parse(await ask('nodes'));
   expect(nodes).toHaveLength(6);
   expect(told).toEqual(nodes);
+  const { columns } = DashboardFleet.parse(await dashboard.json('/api/fleet'));
+  // The silent one is paused too: the worse is not all that is true of it.
+  expect(columns.isPaused).toEqual(nodes.map(({ pausedBecause }) => pausedBecause !== null));
+  expect(columns.isPaused.filter((isPaused) => isPaused)).toHaveLength(2);
+  expect(columns.hasPolicy).toEqual(nodes.map(({ policy }) => policy !== null));
   const page = DashboardNodes.parse(await dashboard.json('/api/nodes?limit=4'));
   const rest = DashboardNodes.parse(await dashboard.json(`/api/nodes?limit=4&after=${page.after}`));
   expect([...page.nodes, ...rest.nodes]).toEqual(nodes);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { DashboardFleet } from '../../../schemas/reports/dashboard.ts';
 import { withNews } from '../../../services/dashboard/page/fleet-news.ts';
 import { layOut, nodeAt } from '../../../services/dashboard/page/heat-map.ts';
-import { freedText, unmeasuredText, useStep } from '../../../services/dashboard/page/texts.ts';
+import { freedText, stateText, unmeasuredText, useStep } from '../../../services/dashboard/page/texts.ts';
 import { runs } from '../../support/property-runs.ts';
 
 /** A fleet with so many nodes in each group. */
@@ -20,6 +20,8 @@ function fleetOf(groups: readonly number[]): DashboardFleet {
       group,
       used: group.map((_, index) => index % 101),
       state: group.map(() => 'well'),
+      isPaused: group.map(() => false),
+      hasPolicy: group.map(() => true),
     },
   };
 }
@@ -66,12 +68,19 @@ test('what is new changes the node that it is about, and no other', () => {
   const now = withNews(fleet, {
     readAtMs: 7,
     nodes: [
-      { cluster: 'prod', node: 'node-1', used: 99, state: 'pressure' },
-      { cluster: 'other', node: 'node-2', used: 98, state: 'silent' },
+      { cluster: 'prod', node: 'node-1', used: 99, state: 'pressure', isPaused: true, hasPolicy: false },
+      { cluster: 'other', node: 'node-2', used: 98, state: 'silent', isPaused: false, hasPolicy: true },
     ],
   });
   expect(now.columns.used).toEqual([0, 99, 2]);
   expect(now.columns.state).toEqual(['well', 'pressure', 'well']);
+  expect(now.columns.isPaused).toEqual([false, true, false]);
+  expect(now.columns.hasPolicy).toEqual([true, false, true]);
+  expect([0, 1, 2].map((position) => stateText(now.columns, position))).toEqual([
+    'well',
+    'above its threshold; paused; no policy: keeps everything',
+    'well',
+  ]);
   expect(now.readAtMs).toBe(7);
   expect(fleet.columns.used).toEqual([0, 1, 2]);
 });

@@ -312,7 +312,7 @@ test('an operator pauses with the keyboard, decision services stop, and audit sa
     return looked;
   };
   const theirs = await lookAs(viewer);
-  const refused = theirs.page.getByRole('button', { name: 'Pause …: Pause nodes' });
+  const refused = theirs.page.getByRole('button', { name: 'Pause …: Pause the fleet, clusters or nodes' });
   expect(await refused.getAttribute('aria-disabled')).toBe('true');
   await theirs.page.getByText('You cannot use these buttons: only operators may act').waitFor();
   await refused.click({ force: true });
@@ -320,9 +320,11 @@ test('an operator pauses with the keyboard, decision services stop, and audit sa
   expect(await violations(theirs.page)).toEqual([]);
 
   const { page, complaints } = await lookAs(operator);
-  await page.getByRole('button', { name: 'Pause …: Pause nodes' }).focus();
+  await page.getByRole('button', { name: 'Pause …: Pause the fleet, clusters or nodes' }).focus();
   await page.keyboard.press('Enter');
-  await page.getByText('This pauses the whole fleet.').waitFor();
+  await page
+    .getByText('This pauses the whole fleet: all nodes, and the Kubernetes objects of all clusters.')
+    .waitFor();
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });

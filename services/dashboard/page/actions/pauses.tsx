@@ -4,8 +4,10 @@ import { useAnswer } from '../asking.ts';
 import { Shown, Time } from '../parts.tsx';
 import type { About } from './acting.ts';
 import { ActionButton, ActionsNote } from './action-button.tsx';
+import { pauseReachText } from './pause-reach.ts';
 
 const EVERY_MS = 15_000;
+const STOPS = 'Nothing is removed there until somebody resumes it. Decisions are still made and recorded.';
 
 type Pause = DashboardPauses['pauses'][number];
 type PausedSelector = About<'pause'>['selector'];
@@ -50,7 +52,8 @@ export function NodePauses({ cluster, node }: { readonly cluster: string; readon
           about={{ selector: { ...NOBODY, clusters: [cluster], nodeNames: [node] } }}
           onDone={onDone}
         >
-          <p>Nothing is removed there until somebody resumes it. Decisions are still made and recorded.</p>
+          <p>{STOPS}</p>
+          <p>The Kubernetes objects of its cluster are not paused.</p>
         </ActionButton>
       </div>
       <ActionsNote />
@@ -106,7 +109,9 @@ function PauseTable({ pauses, onDone }: { readonly pauses: readonly Pause[]; rea
                   about={{ selector: pause.selector }}
                   onDone={onDone}
                 >
-                  <p>What policies let go is removed again there: {pause.text}.</p>
+                  <p>
+                    What policies let go is removed again there, unless another pause holds: {pause.text}.
+                  </p>
                 </ActionButton>
               </td>
             </tr>
@@ -132,7 +137,6 @@ const listOf = (text: string): string[] =>
 /** As the verb has it: without any of these the whole fleet. */
 function PauseNodes({ onDone }: { readonly onDone: () => void }) {
   const [texts, setTexts] = useState({ clusters: '', nodeNames: '', pools: '' });
-  const isAll = Object.values(texts).every((text) => listOf(text).length === 0);
   const selector = {
     clusters: listOf(texts.clusters),
     nodeNames: listOf(texts.nodeNames),
@@ -140,8 +144,14 @@ function PauseNodes({ onDone }: { readonly onDone: () => void }) {
     nodeLabels: {},
   };
   return (
-    <ActionButton action="pause" label="Pause …" title="Pause nodes" about={{ selector }} onDone={onDone}>
-      <p>Nothing is removed there until somebody resumes it. Decisions are still made and recorded.</p>
+    <ActionButton
+      action="pause"
+      label="Pause …"
+      title="Pause the fleet, clusters or nodes"
+      about={{ selector }}
+      onDone={onDone}
+    >
+      <p>{STOPS}</p>
       {FIELDS.map(({ field, name }) => (
         <label key={field}>
           {name} (names with commas between them)
@@ -155,9 +165,7 @@ function PauseNodes({ onDone }: { readonly onDone: () => void }) {
           />
         </label>
       ))}
-      <p role="status">
-        {isAll ? 'This pauses the whole fleet.' : 'This pauses the nodes that match all of this.'}
-      </p>
+      <p role="status">{pauseReachText(selector)}</p>
     </ActionButton>
   );
 }

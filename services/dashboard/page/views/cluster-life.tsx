@@ -74,7 +74,7 @@ function Timeline({ timeline }: { readonly timeline: readonly ClusterTimelineEnt
   );
 }
 
-const HOW = { first: 'told', changed: 'told again, changed', again: 'back' } as const;
+const HOW = { first: 'reported', changed: 'reported again, changed', again: 'back' } as const;
 const SETTLED = { gone: 'gone', 'no-candidate': 'nothing has to be done any more' } as const;
 
 function whatText(entry: ClusterTimelineEntry): string {

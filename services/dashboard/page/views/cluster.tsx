@@ -61,7 +61,7 @@ function Facts({ told }: { readonly told: DashboardCluster }) {
         >
           {census === null ? 'not known' : countText(census.totals.objects)}
         </Fact>
-        <Fact name="Candidates" more="objects with owners, told in the last quarter of an hour">
+        <Fact name="Candidates" more="objects with owners, reported in the last quarter of an hour">
           {countText(candidates)}
         </Fact>
         <Fact name="Policy">{policyText(told)}</Fact>
@@ -76,8 +76,9 @@ function Facts({ told }: { readonly told: DashboardCluster }) {
       <Needs told={told} />
       {toldBy === null ? null : (
         <p class="quiet">
-          Its agent tells as session {toldBy.session}, since <Time ms={toldBy.sinceMs} /> or earlier. Another
-          session begins with each start of an agent. Which replica holds the Lease is not on the event log:{' '}
+          Its agent reports as session {toldBy.session}, since <Time ms={toldBy.sinceMs} /> or earlier.
+          Another session begins with each start of an agent. Which replica holds the Lease is not on the
+          event log:{' '}
           <code>
             kubectl get leases --all-namespaces --field-selector metadata.name=fleetgc-cluster-agent
           </code>{' '}
@@ -254,13 +255,15 @@ function ObjectTable({
   return (
     <div class="table">
       <table>
-        <caption>{isAll ? `${objects.length} objects` : `The ${objects.length} that were told last`}</caption>
+        <caption>
+          {isAll ? `${objects.length} objects` : `The ${objects.length} that were reported last`}
+        </caption>
         <thead>
           <tr>
             <th scope="col">Object</th>
             <th scope="col">Kind</th>
             <th scope="col">How it stands</th>
-            <th scope="col">Told last</th>
+            <th scope="col">Last reported at</th>
           </tr>
         </thead>
         <tbody>

@@ -28,8 +28,8 @@ function Clusters({ told }: { readonly told: DashboardClusters }) {
   if (clusters.length === 0)
     return (
       <p>
-        No cluster told anything of itself on this event log. Its agent does so within a minute after it has
-        read everything.
+        No cluster has reported on this event log. An agent reports within a minute after it has read
+        everything.
       </p>
     );
   return (

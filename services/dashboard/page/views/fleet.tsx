@@ -9,6 +9,7 @@ import { FleetPauses } from '../actions/pauses.tsx';
 import { go } from '../addresses.ts';
 import { useAnswer, useNews } from '../asking.ts';
 import { withNews } from '../fleet-news.ts';
+import { countSigned, NODE_SIGNS, SIGN_TEXT } from '../node-signs.ts';
 import { Fact, Shown, Time } from '../parts.tsx';
 import { useActions } from '../session.ts';
 import { beginningOf, countText, freedText, unmeasuredText } from '../texts.ts';
@@ -69,19 +70,25 @@ function LiveFleet({ fleet, group, onMissing }: LiveFleetProps) {
 }
 
 function Facts({ fleet }: { readonly fleet: DashboardFleet }) {
-  const { state, node } = fleet.columns;
-  const count = useMemo(
-    () => (wanted: string) => countText(state.filter((each) => each === wanted).length),
-    [state],
+  const { columns } = fleet;
+  const counts = useMemo(
+    () => ({
+      silent: columns.state.filter((each) => each === 'silent').length,
+      pressure: columns.state.filter((each) => each === 'pressure').length,
+      paused: countSigned(columns, 'paused'),
+      keepAll: countSigned(columns, 'keeps-all'),
+    }),
+    [columns],
   );
   return (
     <dl class="facts">
       <Fact name="Nodes" more={<ReadSoFar />}>
-        {countText(node.length)}
+        {countText(columns.node.length)}
       </Fact>
-      <Fact name="Silent">{count('silent')}</Fact>
-      <Fact name="Above their threshold">{count('pressure')}</Fact>
-      <Fact name="Paused">{count('paused')}</Fact>
+      <Fact name="Silent">{countText(counts.silent)}</Fact>
+      <Fact name="Above their threshold">{countText(counts.pressure)}</Fact>
+      <Fact name="Paused">{countText(counts.paused)}</Fact>
+      <Fact name="Selected by no policy">{countText(counts.keepAll)}</Fact>
       <Freed name="Freed today" what="day" />
       <Freed name="Freed this month" what="month" />
     </dl>
@@ -190,7 +197,7 @@ const USES = ['below 50 %', '50 % to 69 %', '70 % to 79 %', '80 % to 89 %', '90 
 
 function Legend() {
   return (
-    <ul class="legend" aria-label="What the colours mean">
+    <ul class="legend" aria-label="What the colours and signs mean">
       {USES.map((text, step) => (
         <li key={text}>
           <i class={`use-${step}`} />
@@ -205,10 +212,12 @@ function Legend() {
         <i class="silent" />
         silent
       </li>
-      <li>
-        <i class="marked" />
-        above its threshold, or has a warning
-      </li>
+      {NODE_SIGNS.map((sign) => (
+        <li key={sign}>
+          <i class={sign} />
+          {SIGN_TEXT[sign]}
+        </li>
+      ))}
     </ul>
   );
 }

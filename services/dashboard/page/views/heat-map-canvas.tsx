@@ -2,8 +2,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { DashboardFleet } from '../../../../schemas/reports/dashboard.ts';
 import { go, nodeAddress } from '../addresses.ts';
 import { layOut, nodeAt } from '../heat-map.ts';
+import { countSigned } from '../node-signs.ts';
 import { type Colours, paint } from '../paint-heat-map.ts';
-import { countText, STATE_TEXT, usedText } from '../texts.ts';
+import { countText, stateText, usedText } from '../texts.ts';
 import { themeColours, useTheme } from '../theme.ts';
 
 /** Every node at once. A screen reader gets the sums, and the table below has every node. */
@@ -56,14 +57,14 @@ function open({ columns, clusters }: DashboardFleet, position: number | null): v
 
 function nodeText({ columns, clusters }: DashboardFleet, position: number): string {
   const cluster = clusters[columns.cluster[position] ?? 0];
-  const state = columns.state[position] ?? 'well';
-  return `${cluster}/${columns.node[position]}: ${usedText(columns.used[position] ?? null)} used, ${STATE_TEXT[state]}`;
+  return `${cluster}/${columns.node[position]}: ${usedText(columns.used[position] ?? null)} used, ${stateText(columns, position)}`;
 }
 
-function summary({ columns: { node, used, state } }: DashboardFleet): string {
+function summary({ columns }: DashboardFleet): string {
+  const { node, used, state } = columns;
   const full = used.filter((percent) => percent !== null && percent >= 90).length;
   const silent = state.filter((each) => each === 'silent').length;
-  return `Disk use of ${countText(node.length)} nodes: ${countText(full)} use 90 percent or more, ${countText(silent)} are silent. The table below has every node.`;
+  return `Disk use of ${countText(node.length)} nodes: ${countText(full)} use 90 percent or more, ${countText(silent)} are silent, ${countText(countSigned(columns, 'paused'))} are paused, and no policy selects ${countText(countSigned(columns, 'keeps-all'))}. The table below has every node.`;
 }
 
 const USES = ['use-0', 'use-1', 'use-2', 'use-3', 'use-4'];

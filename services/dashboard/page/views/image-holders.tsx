@@ -67,7 +67,7 @@ function HolderTable({
               Takes
             </th>
             <th scope="col" class="number">
-              {by === 'namespace' ? 'Alone' : 'Nobody uses'}
+              {by === 'namespace' ? 'Not shared' : 'Nobody uses'}
             </th>
             <th scope="col" class="number">
               Never used

@@ -16,8 +16,8 @@ export function Returned() {
         {(told) => (
           <>
             <p>
-              {countText(told.returns)} of {countText(told.removals)} images that went in the last seven days
-              came back.{' '}
+              {countText(told.returns)} of {countText(told.removals)} images that were removed in the last
+              seven days came back.{' '}
               {told.knownSinceMs !== null && told.knownSinceMs <= told.fromMs ? null : (
                 <KnownSince told={told} />
               )}

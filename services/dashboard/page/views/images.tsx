@@ -72,7 +72,7 @@ function Chosen({ query }: { readonly query: URLSearchParams }) {
   if (by === null || of === null) return null;
   return (
     <p>
-      Of the nodes of {by} <strong>{of}</strong> alone.{' '}
+      Of the nodes of {by} <strong>{of}</strong> only.{' '}
       <a href={addressWith('/images', query, { by: null, of: null, offset: null })}>Of all nodes</a>
     </p>
   );
@@ -83,7 +83,7 @@ const COLUMNS = [
   { sort: 'images', name: 'Images', isNumber: true },
   { sort: 'nodes', name: 'Nodes', isNumber: true },
   { sort: 'bytes', name: 'Takes', isNumber: true },
-  { sort: 'alone', name: 'Alone', isNumber: true },
+  { sort: 'alone', name: 'Not shared', isNumber: true },
   { sort: 'unused', name: 'Nobody uses', isNumber: true },
   { sort: 'never', name: 'Never used', isNumber: true },
 ] as const;
@@ -110,8 +110,8 @@ function Repositories({ told, query }: { readonly told: DashboardImages; readonl
       <div class="table">
         <table>
           <caption>
-            Takes: with what it shares with other repositories. Alone: what no other repository of the node
-            has; the two columns behind it are parts of that.
+            Takes: with what it shares with other repositories. Not shared: what no other repository of the
+            node has; the two columns behind it are parts of that.
           </caption>
           <thead>
             <tr>

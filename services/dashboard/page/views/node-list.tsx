@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { DashboardFleet, NodeState } from '../../../../schemas/reports/dashboard.ts';
 import { nodeAddress } from '../addresses.ts';
-import { countText, NODE_STATES, STATE_TEXT, usedText } from '../texts.ts';
+import { countText, NODE_STATES, stateText, usedText } from '../texts.ts';
 
 const ON_A_PAGE = 50;
 
@@ -80,7 +80,7 @@ function NodeRow({ fleet, position }: { readonly fleet: DashboardFleet; readonly
         <a href={nodeAddress(cluster, node)}>{node}</a>
       </td>
       <td class="number">{usedText(columns.used[position] ?? null)}</td>
-      <td>{STATE_TEXT[columns.state[position] ?? 'well']}</td>
+      <td>{stateText(columns, position)}</td>
     </tr>
   );
 }

@@ -92,8 +92,8 @@ function Things({ listed }: { readonly listed: DashboardListed }) {
     <div class="table">
       <table>
         <caption>
-          As of <Time ms={listed.atMs} />, the largest first. Why each stays is what a forced pass under the
-          policy in force would say now.
+          As of <Time ms={listed.atMs} />, the largest first. Why each stays: what the policy in force would
+          say now if as much as it allows were to be removed.
         </caption>
         <thead>
           <tr>

@@ -49,7 +49,7 @@ export function NodeView({ cluster, node }: Named) {
               <NodePlan cluster={cluster} node={node} />
             </>
           ) : (
-            <p class="quiet">This node has not told yet what is on it.</p>
+            <p class="quiet">This node has not reported yet what is on it.</p>
           )}
           <Settings {...told.value} />
         </>

@@ -46,7 +46,7 @@ function Thing({ thing, listed }: { readonly thing: ListedThing; readonly listed
   return (
     <>
       <dl class="facts">
-        <Fact name="Told">
+        <Fact name="Reported at">
           <Time ms={listed.atMs} />
         </Fact>
         {sizeBytes === null ? null : <Fact name="Size as listed">{sizeText(BigInt(sizeBytes))}</Fact>}

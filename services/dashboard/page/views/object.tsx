@@ -29,7 +29,7 @@ export function ObjectView({ kind, id, query }: ObjectProps) {
           {kind} {id}
         </h1>
         {chosen === null ? (
-          <p role="alert">Nobody told of it, in what was read.</p>
+          <p role="alert">Nothing of it is in what was read.</p>
         ) : (
           <InOneNode kind={kind} id={id} node={chosen} query={query} />
         )}
@@ -83,11 +83,14 @@ function Facts({ told }: { readonly told: DashboardObject }) {
             {countText(holders.nodes)} {holders.nodes === 1 ? 'node' : 'nodes'}
           </Fact>
         ) : null}
-        <Fact name="Went" more={kind === 'image' ? `${countText(went.back)} times it came back` : undefined}>
+        <Fact
+          name="Removed"
+          more={kind === 'image' ? `${countText(went.back)} times it came back` : undefined}
+        >
           {countText(went.times)} {went.times === 1 ? 'time' : 'times'}
         </Fact>
         {last === undefined ? null : (
-          <Fact name="Went last" more={`from ${last.node}: ${last.because} (${last.rule})`}>
+          <Fact name="Last removed at" more={`from ${last.node}: ${last.because} (${last.rule})`}>
             <Time ms={last.atMs} />
           </Fact>
         )}
@@ -102,10 +105,10 @@ function Facts({ told }: { readonly told: DashboardObject }) {
 
 const sinceText = ({ knownSinceMs }: DashboardObject) =>
   knownSinceMs === null ? (
-    'What went is not read yet.'
+    'It is not read yet what was removed.'
   ) : (
     <>
-      What went is known since <Time ms={knownSinceMs} />.
+      Removals are known since <Time ms={knownSinceMs} />.
     </>
   );
 
@@ -146,7 +149,7 @@ function Holders({ told, query }: { readonly told: DashboardObject; readonly que
                 </th>
                 <th scope="col">Used last</th>
                 <th scope="col">Pinned</th>
-                <th scope="col">Told</th>
+                <th scope="col">Reported at</th>
               </tr>
             </thead>
             <tbody>
@@ -186,7 +189,7 @@ function Went({ told: { went, kind, id } }: { readonly told: DashboardObject }) 
   if (went.last.length === 0) return null;
   return (
     <section aria-labelledby="went">
-      <h2 id="went">When it went</h2>
+      <h2 id="went">When it was removed</h2>
       <div class="table">
         <table>
           {went.last.length < went.times ? (
@@ -196,7 +199,7 @@ function Went({ told: { went, kind, id } }: { readonly told: DashboardObject }) 
           ) : null}
           <thead>
             <tr>
-              <th scope="col">When</th>
+              <th scope="col">Removed at</th>
               <th scope="col">Node</th>
               <th scope="col">Why</th>
               <th scope="col" class="number">

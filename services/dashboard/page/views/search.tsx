@@ -89,7 +89,7 @@ function FoundTable({ found }: { readonly found: readonly Found[] }) {
             <th scope="col">Kind</th>
             <th scope="col">Name</th>
             <th scope="col">Id</th>
-            <th scope="col">Told last by</th>
+            <th scope="col">Last reported by</th>
           </tr>
         </thead>
         <tbody>

@@ -34,7 +34,7 @@ export function SignOut({ session: { user, role, by } }: { readonly session: Das
     await fetch('/sign-out', { method: 'POST' });
     location.reload();
   };
-  if (by === 'loopback') return <span class="quiet">this machine alone</span>;
+  if (by === 'loopback') return <span class="quiet">this machine only</span>;
   return (
     <span class="quiet">
       {user} ({role}){' '}
