@@ -472,7 +472,7 @@ test('ten thousand nodes are there at once, each can be reached, and what is new
   await page.getByRole('cell', { name: '98 %' }).waitFor({ timeout: 600_000 });
   await map.click({ position: { x: 5, y: 27 } });
   await page.getByRole('heading', { name: 'prod/node-00000' }).waitFor();
-  await page.getByText('This node has not told yet what is on it.').waitFor();
+  await page.getByText('This node has not reported yet what is on it.').waitFor();
   expect(complaints).toEqual([]);
 });
 
