@@ -5,6 +5,7 @@ import { HeldList } from '../../../../schemas/reports/policy-list.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { fleetgc } from '../../fleetgc.ts';
+import { approveOnPage } from './support/approve-on-page.ts';
 import { COLLECTED_MS, FaultyCluster, faultSuite, type Owner } from './support/fault-suite.ts';
 import { type RealSubject, realSubject } from './support/real-subject.ts';
 
@@ -84,7 +85,7 @@ const areHeld =
     return names.every((name) => lines.some((line) => line.includes(`default/${name}`)));
   };
 
-test('[cluster S3] scenario 9: what objects of a kind own stays when its definition goes and comes back, over kills of all that runs', async () => {
+test('[cluster S3] scenario 9: what objects of a kind own stays when its definition goes and comes back, over kills of all that runs, until it is approved on the page', async () => {
   await defineGadgets();
   await subject.accounts.applyPrinted('rbac', '--part', 'run', '--kubeconfig', subject.accounts.admin);
   const made = await cluster.call('POST', GADGETS, {
@@ -93,9 +94,14 @@ test('[cluster S3] scenario 9: what objects of a kind own stays when its definit
     metadata: { name: 'g' },
   });
   expect(made.status, made.body).toBe(201);
-  const owner = { apiVersion: 'few.example.com/v1', kind: 'Gadget', name: 'g' };
+  const owner = {
+    apiVersion: 'few.example.com/v1',
+    kind: 'Gadget',
+    name: 'g',
+    uid: JSON.parse(made.body).metadata.uid,
+  };
   const owned = ['of-gadget-1', 'of-gadget-2', 'of-gadget-3'];
-  for (const name of owned) await cluster.make(name, [{ ...owner, uid: JSON.parse(made.body).metadata.uid }]);
+  for (const name of owned) await cluster.make(name, [owner]);
   const logPath = join(temporaryDirectory(), 'log.db');
   const first = await cluster.startRun(logPath);
   await cluster.working(first, 'before-definition');
@@ -117,6 +123,12 @@ test('[cluster S3] scenario 9: what objects of a kind own stays when its definit
   await cluster.toldThat(third, 'that all three are held', areHeld(owned));
   await cluster.working(third, 'after-definition');
   for (const name of owned) expect(await cluster.isGone(name)).toBe(false);
+  await approveOnPage(logPath, 'c1', owner);
+  for (const name of owned) await cluster.collected(third, name);
+  const { approvals } = await heldList(logPath);
+  expect(approvals).toMatchObject([
+    { by: 'ann (dashboard, token)', what: { kind: 'owner', uid: owner.uid } },
+  ]);
   expect(await third.terminate()).toBe(0);
 });
 
@@ -143,10 +155,14 @@ async function olderDefinition(): Promise<void> {
   await waitUntil('the next second', COLLECTED_MS, () => Date.now() >= madeAtMs + 1_000);
 }
 
+async function heldList(logPath: string): Promise<HeldList> {
+  const { stdout } = await fleetgc(['held', '--output', 'json', '--log', 'embedded', '--log-path', logPath]);
+  return HeldList.parse(JSON.parse(stdout));
+}
+
 /** What is held because of this owner, with the command that approves it. */
 async function heldFor(logPath: string, { uid }: Owner): Promise<HeldList['clusters'][number]['holds']> {
-  const { stdout } = await fleetgc(['held', '--output', 'json', '--log', 'embedded', '--log-path', logPath]);
-  const { clusters } = HeldList.parse(JSON.parse(stdout));
+  const { clusters } = await heldList(logPath);
   return clusters
     .flatMap(({ holds }) => holds)
     .filter(({ what }) => what?.kind === 'owner' && what.uid === uid);
