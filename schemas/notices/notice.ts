@@ -35,7 +35,7 @@ export const NOTICE_KINDS = {
     severity: 'warning',
     isNodeEvent: true,
     isJoined: true,
-    words: 'Removals failed on a node, or a command ended above its target',
+    words: 'Removals failed on a node, or a reclaim by image usage missed its target',
   },
   unrelieved: {
     topics: ['results', 'decisions'],

@@ -1,3 +1,5 @@
+import { AnyDeciderName, ClusterDeciderName } from '../../../schemas/events/deciders.ts';
+
 /** Values of series, a minute apart, as promtool writes them. */
 type Series = Readonly<Record<string, string>>;
 
@@ -44,6 +46,45 @@ const build = (instance: string): string =>
 const NEWEST =
   'fleetgc_consumer_newest_message_timestamp_seconds{consumer="pressure",topic="gc.node.disk-stats"}';
 
+const NODE_SERVICES: Series = {
+  [lastDecision('pressure')]: steady(0),
+  [lastDecision('container-gc')]: steady(0),
+  [lastDecision('image-gc')]: steady(0),
+};
+const CLUSTER_DECIDERS = ClusterDeciderName.options;
+const CLUSTER_SERVICES: Series = Object.fromEntries(
+  CLUSTER_DECIDERS.map((decider) => [lastDecision(decider), steady(0)]),
+);
+const AGENT = 'fleetgc_build_info{job="j",instance="c",service="cluster-agent"}';
+
+/** All but one of the services, of which the one ends before it is looked. */
+const without = (decider: string): Series => ({
+  ...NODE_SERVICES,
+  ...CLUSTER_SERVICES,
+  [lastDecision(decider)]: '0+0x3 _x2000',
+});
+
+/** Further cases of an alert that looks at several things; of one that has a case of its own, by whatever name. */
+export const MORE_CASES: readonly (readonly [alert: string, AlertCase])[] = [
+  ...AnyDeciderName.options.map((decider): readonly [string, AlertCase] => [
+    'FleetgcDecisionServiceMissing',
+    {
+      at: 25,
+      fires: { ...without(decider), [AGENT]: steady(1) },
+      quiet: { ...NODE_SERVICES, ...CLUSTER_SERVICES, [AGENT]: steady(1) },
+    },
+  ]),
+  [
+    'FleetgcDecisionServiceMissing',
+    {
+      at: 25,
+      fires: { ...without('graph-gc'), 'fleetgc_clusters_heard{instance="d"}': '1+0x3 _x2000' },
+      // Without clusters nobody misses those who decide for them.
+      quiet: { ...NODE_SERVICES, 'fleetgc_clusters_heard{instance="d"}': '0+0x3 _x2000' },
+    },
+  ],
+];
+
 /** By the name of the alert. */
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   FleetgcNodesSilent: gauge(15, 'fleetgc_nodes_silent{instance="d"}', 1, 0),
@@ -56,11 +97,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   FleetgcDecisionServiceMissing: {
     at: 15,
     fires: { [lastDecision('pressure')]: steady(0), [lastDecision('image-gc')]: steady(0) },
-    quiet: {
-      [lastDecision('pressure')]: steady(0),
-      [lastDecision('container-gc')]: steady(0),
-      [lastDecision('image-gc')]: steady(0),
-    },
+    quiet: NODE_SERVICES,
   },
   FleetgcDecisionsStandStill: {
     at: 20,
