@@ -16,6 +16,10 @@ export const actingOptions = {
       'Let operators pause, resume, approve, and put dead letters back from the page. It needs a sign-in, and with --trust required a key of role dashboard.',
   }),
   ...signingOptions,
+  trust: withMeta(signingOptions.trust, {
+    description:
+      'Whether what people do from the page is signed, since it counts only so; it has no effect without --allow-actions. Needed with --allow-actions on Kafka; off without it.',
+  }),
 };
 
 const Given = z.object({ ...actingOptions, ...auditLogOptions });
@@ -23,8 +27,9 @@ type Given = z.infer<typeof Given>;
 
 /** With what people act from the page. Throws `CONFIG_INVALID`, and `KEY_UNUSABLE` where nobody would believe its key. */
 export async function actingPort(given: Given, context: VerbContext): Promise<ActingPort | null> {
-  const { log, allowActions, signingKeyFile, signingKeyCommand } = given;
+  const { log, allowActions, trust, signingKeyFile, signingKeyCommand } = given;
   if (!allowActions) {
+    if (trust !== undefined && trust !== 'off') throw configError([TRUST_WITHOUT_ACTIONS]);
     if ((signingKeyFile ?? signingKeyCommand) !== undefined) throw configError([KEY_WITHOUT_ACTIONS]);
     return null;
   }
@@ -57,6 +62,8 @@ async function requireKey(port: ActingPort, { signal, logger }: VerbContext): Pr
   }
 }
 
+const TRUST_WITHOUT_ACTIONS =
+  '--trust has no effect without --allow-actions: leave it out. With --trust-roots alone the page says what no key signed that may do so';
 const KEY_WITHOUT_ACTIONS =
   '--signing-key-file and --signing-key-command have no effect without --allow-actions: leave them out, so that this process has no key';
 const NOTHING_TO_WRITE_TO = '--allow-actions has no effect on an archive, which nobody writes to';

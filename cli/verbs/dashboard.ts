@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, ListenAddress, Text, TextList, withMeta } from '../../packages/process/options/options.ts';
+import { configError } from '../../packages/process/options/read-options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { readTokens, type TokenHolder } from '../../services/dashboard/access/people.ts';
@@ -74,6 +75,7 @@ export const verb = defineVerb({
   ],
   options,
   run: async (given, context) => {
+    requireEffect(given);
     const { httpAddress, projection, projectionMaxSize, history, ...rest } = given;
     const access = {
       address: httpAddress,
@@ -108,6 +110,14 @@ export const verb = defineVerb({
     );
   },
 });
+
+/** What is given for a proxy without one would let nobody in, and look as if it did. Throws `CONFIG_INVALID`. */
+function requireEffect({ trustedProxy, operators }: z.infer<typeof options>): void {
+  if (operators.length > 0 && trustedProxy.length === 0) throw configError([OPERATORS_WITHOUT_PROXY]);
+}
+
+const OPERATORS_WITHOUT_PROXY =
+  '--operators has no effect without --trusted-proxy: it names people of a proxy. In --token-file each line says the role';
 
 function tokensOf(path: string | undefined): readonly TokenHolder[] {
   if (path === undefined) return [];

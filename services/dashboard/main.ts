@@ -4,7 +4,14 @@ import { lockFile } from '../../packages/files/file-lock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { Address } from '../../packages/process/options/options.ts';
 import type { WorkerSource } from '../audit/events/open-source.ts';
-import { Access, type AccessSettings, requireNames, requireSignIn } from './access/access.ts';
+import {
+  Access,
+  type AccessSettings,
+  accessWarnings,
+  requireHttps,
+  requireNames,
+  requireSignIn,
+} from './access/access.ts';
 import { type ActingPort, ActionDesk } from './actions/desk.ts';
 import { LogReaders } from './api/log-readers.ts';
 import { NewsRoom } from './api/news.ts';
@@ -39,7 +46,10 @@ export interface DashboardSettings {
 export async function runDashboard(settings: DashboardSettings, signal: AbortSignal): Promise<void> {
   const { access: accessSettings, version, logger, onServing } = settings;
   requireSignIn(accessSettings);
-  if (settings.acting !== null) requireNames(accessSettings);
+  if (settings.acting !== null) {
+    requireNames(accessSettings);
+    requireHttps(accessSettings);
+  }
   const files = readPageFiles(settings.pageDirectory);
   if (isOlderThanItsSources(settings.pageDirectory))
     settings.logger.warn('the page is older than its sources: run "npm run build"');
@@ -50,7 +60,7 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   using news = new NewsRoom(projection, simulations);
   await using listening = await listen(accessSettings.address);
   const { address } = listening;
-  const access = new Access({ ...accessSettings, address });
+  const access = new Access({ ...accessSettings, address }, now());
   const history = new PeopleHistory({
     ...settings.projection,
     db: projection.store.db,
@@ -69,15 +79,15 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
       logger,
       now,
     });
-  const { tokens } = accessSettings;
   const logReaders = new LogReaders(signal);
   using readings = new Readings(settings.wording, { now, logger });
   const { simulationSource } = settings;
   const policyQuestions = new PersonBound(POLICY_QUESTIONS);
   const simulating = { simulations, simulationSource, policyQuestions };
   const asked = { projection, news, logReaders, readings, history, desk, ...simulating };
-  listening.serve({ access, tokens, files, version, logger, now, ...asked });
+  listening.serve({ access, files, version, logger, now, ...asked });
   logger.info({ host: address.host, port: address.port }, 'serving the page');
+  for (const warning of accessWarnings(accessSettings)) logger.warn(warning);
   if (access.isOpen)
     logger.info(
       'nobody has to sign in: the page is for this machine alone, until --token-file or --trusted-proxy is given',

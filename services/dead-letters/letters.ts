@@ -1,9 +1,9 @@
 import { TOPIC_NAMES, topicSpec } from '../../packages/event-log/partition.ts';
-import type { EventLog, OutgoingRecord, ReadFrom } from '../../packages/event-log/port.ts';
+import type { EventLog, LogRecord, OutgoingRecord, ReadFrom } from '../../packages/event-log/port.ts';
 import { topicIdOf } from '../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
+import type { DeadLetter, DeadLetterRedrive } from '../../schemas/events/dead-letter.ts';
 import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
 
 /** The record key as text; null where the message had none. */
@@ -99,30 +99,90 @@ export interface StoredLetters {
   readonly unreadable: number;
 }
 
+/** Of which letters something is kept, and how much they may hold together. */
+interface Wanted {
+  readonly has: (id: string) => boolean;
+  readonly mostBytes: number;
+}
+
+const ALL: Wanted = { has: () => true, mostBytes: Number.POSITIVE_INFINITY };
+/** Somebody waits for them, in a process that does other things as well. */
+const MOST_NAMED_BYTES = 64 * 1024 * 1024;
+
+/** Those with these ids, in the order of the ids; of the others nothing is kept. Throws `NOT_FOUND`, and `REDRIVE_REFUSED` where they hold too much. */
+export async function readLettersNamed(
+  log: Pick<EventLog, 'read'>,
+  ids: readonly string[],
+  signal: AbortSignal,
+  mostBytes = MOST_NAMED_BYTES,
+): Promise<readonly StoredLetter[]> {
+  const named = new Set(ids);
+  const wanted = { has: (id: string) => named.has(id), mostBytes };
+  const { letters } = await readStoredLetters(log, 'earliest', signal, wanted);
+  return [...named].map((id) => findLetter(letters, id));
+}
+
 /** Reads the topic to its end, without a group. */
 export async function readStoredLetters(
   log: Pick<EventLog, 'read'>,
   from: ReadFrom,
   signal: AbortSignal,
+  wanted = ALL,
 ): Promise<StoredLetters> {
-  const died = new Map<string, Omit<StoredLetter, 'redrivenAtMs'>>();
-  const redrivenAtMs = new Map<string, number>();
-  let unreadable = 0;
-  for await (const event of log.read({ topic: TOPICS.deadLetters.name, from, to: 'end' }, signal)) {
-    if (event.kind !== 'record') continue;
-    const parsed = parseRecord('deadLetters', event.record);
-    const { timestampMs } = event.record;
-    if (!parsed.ok) unreadable += 1;
-    else if (parsed.event.type === 'fleetgc.dead-letter-redrive')
-      redrivenAtMs.set(parsed.event.deadLetterId, timestampMs);
-    else died.set(parsed.event.id, { letter: parsed.event, diedAtMs: timestampMs });
-  }
-  const letters = [...died.values()].map((stored) => ({
-    ...stored,
-    redrivenAtMs: redrivenAtMs.get(stored.letter.id) ?? null,
-  }));
-  return { letters: letters.toSorted(byTime), unreadable };
+  const found = new FoundLetters(wanted);
+  for await (const event of log.read({ topic: TOPICS.deadLetters.name, from, to: 'end' }, signal))
+    if (event.kind === 'record') found.add(event.record);
+  return found.stored();
 }
+
+/** What the topic tells of letters, whatever comes first: a letter, or the note that its message was put back. */
+class FoundLetters {
+  readonly #wanted: Wanted;
+  readonly #died = new Map<string, Omit<StoredLetter, 'redrivenAtMs'>>();
+  readonly #redrivenAtMs = new Map<string, number>();
+  #unreadable = 0;
+  #bytes = 0;
+
+  constructor(wanted: Wanted) {
+    this.#wanted = wanted;
+  }
+
+  add(record: LogRecord): void {
+    const parsed = parseRecord('deadLetters', record);
+    if (!parsed.ok) this.#unreadable += 1;
+    else if (parsed.event.type === 'fleetgc.dead-letter-redrive')
+      this.#addRedrive(parsed.event, record.timestampMs);
+    else this.#addLetter(parsed.event, record.timestampMs);
+  }
+
+  stored(): StoredLetters {
+    const letters = [...this.#died.values()].map((stored) => ({
+      ...stored,
+      redrivenAtMs: this.#redrivenAtMs.get(stored.letter.id) ?? null,
+    }));
+    return { letters: letters.toSorted(byTime), unreadable: this.#unreadable };
+  }
+
+  #addRedrive({ deadLetterId }: DeadLetterRedrive, atMs: number): void {
+    if (this.#wanted.has(deadLetterId)) this.#redrivenAtMs.set(deadLetterId, atMs);
+  }
+
+  #addLetter(letter: DeadLetter, diedAtMs: number): void {
+    const { has, mostBytes } = this.#wanted;
+    if (!has(letter.id)) return;
+    this.#bytes += heldBytes(letter) - heldBytes(this.#died.get(letter.id)?.letter);
+    if (this.#bytes > mostBytes) throw tooLarge(mostBytes);
+    this.#died.set(letter.id, { letter, diedAtMs });
+  }
+}
+
+const heldBytes = (letter: DeadLetter | undefined): number => letter?.value?.length ?? 0;
+
+const tooLarge = (mostBytes: number): FleetGcError =>
+  new FleetGcError(
+    'REDRIVE_REFUSED',
+    `these dead letters hold more than ${mostBytes} bytes together: put back fewer at once`,
+  );
 
 const byTime = (a: StoredLetter, b: StoredLetter): number =>
   a.diedAtMs - b.diedAtMs || (a.letter.id < b.letter.id ? -1 : 1);

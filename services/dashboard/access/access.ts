@@ -4,7 +4,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import { holderOfToken, type Person, type TokenHolder } from './people.ts';
-import { holderOfCookie } from './session-cookie.ts';
+import { Sessions } from './sessions.ts';
 
 /** Who may look, and how they are known. */
 export interface AccessSettings {
@@ -53,6 +53,47 @@ export function requireNames(settings: AccessSettings): void {
     );
 }
 
+/**
+ * Throws `CONFIG_INVALID` where the session of somebody who may act would go over an open line. A browser gives a cookie without TLS to
+ * every port of its host.
+ */
+export function requireHttps(settings: AccessSettings): void {
+  if (hasOpenSessions(settings))
+    throw new FleetGcError(
+      'CONFIG_INVALID',
+      '--allow-actions with --token-file needs --public-url https://…: without TLS, tokens and sessions of operators can be read on their way, and a browser gives a session to every port of the host. Put a proxy that speaks TLS before the dashboard and name the address that people type, or serve 127.0.0.1 alone',
+    );
+}
+
+/** What is risky and goes on, in sentences for the log. */
+export const accessWarnings = (settings: AccessSettings): readonly string[] => [
+  ...(hasOpenSessions(settings)
+    ? [
+        'people sign in without TLS: tokens and sessions can be read on their way; name an address with https by --public-url',
+      ]
+    : []),
+  ...(trustsItsMachine(settings)
+    ? [
+        '--trusted-proxy names this machine: whatever runs here can say to be anybody; use --token-file, or run the proxy elsewhere',
+      ]
+    : []),
+];
+
+function hasOpenSessions({ tokens, publicUrl, address }: AccessSettings): boolean {
+  if (tokens.length === 0 || publicUrl?.protocol === 'https:') return false;
+  return (
+    !LOOPBACK.has(address.host) || (publicUrl !== null && !LOOPBACK.has(unbracketed(publicUrl.hostname)))
+  );
+}
+
+function trustsItsMachine({ trustedProxies }: AccessSettings): boolean {
+  const list = proxyList(trustedProxies);
+  return (
+    trustedProxies.some((written) => written.startsWith('127.')) ||
+    ['127.0.0.1', '::1'].some((address) => isIn(list, address))
+  );
+}
+
 /** Says of each request whether it may be looked at, and whose it is. */
 export class Access {
   readonly #settings: AccessSettings;
@@ -60,11 +101,13 @@ export class Access {
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
   readonly #isOpen: boolean;
+  readonly #sessions: Sessions;
 
-  /** `settings.address` is the one that is served. */
-  constructor(settings: AccessSettings) {
+  /** `settings.address` is the one that is served; sessions that began before `startedMs` have ended. */
+  constructor(settings: AccessSettings, startedMs: number) {
     const { address, tokens, trustedProxies, publicUrl } = settings;
     this.#settings = settings;
+    this.#sessions = new Sessions({ isSecure: publicUrl?.protocol === 'https:', startedMs });
     this.#isOpen = isOpen({ tokens, trustedProxies });
     this.#proxies = proxyList(trustedProxies);
     const names = [...LOOPBACK, address.host].map((host) => `${bracketed(host)}:${address.port}`);
@@ -80,8 +123,17 @@ export class Access {
     return this.#isOpen;
   }
 
-  get isSecure(): boolean {
-    return this.#settings.publicUrl?.protocol === 'https:';
+  /** Whose token this is, and the cookie by which they are known from now on; `null`: nobody's. */
+  signIn(token: string, nowMs: number): { readonly person: Person; readonly cookie: string } | null {
+    const holder = holderOfToken(this.#settings.tokens, token);
+    if (holder === null) return null;
+    const { name, role } = holder;
+    return { person: { name, role }, cookie: this.#sessions.begin(holder, nowMs) };
+  }
+
+  /** Ends the sessions of whoever asks. The cookie that takes the place of theirs. */
+  signOut({ headers }: Asking, nowMs: number): string {
+    return this.#sessions.end(this.#settings.tokens, headers.cookie, nowMs);
   }
 
   /** Why a request is not looked at, in a sentence; `null` when it is. */
@@ -130,7 +182,9 @@ export class Access {
     const { tokens } = this.#settings;
     const [, bearer] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
     if (bearer !== undefined) return known(holderOfToken(tokens, bearer));
-    return known(holderOfCookie(tokens, headers.cookie, nowMs)) ?? this.#named(headers, remoteAddress);
+    return (
+      known(this.#sessions.holderOf(tokens, headers.cookie, nowMs)) ?? this.#named(headers, remoteAddress)
+    );
   }
 
   /** By a proxy that is trusted; what others say of themselves counts for nothing. */
@@ -153,6 +207,8 @@ export const personKey = ({ name, by }: Pick<Identified, 'name' | 'by'>): string
 /** Operators may what viewers may. */
 export const mayDo = (has: DashboardRole, needs: DashboardRole): boolean =>
   has === needs || has === 'operator';
+
+const unbracketed = (host: string): string => host.replace(/^\[|\]$/g, '');
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 

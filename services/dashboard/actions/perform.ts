@@ -17,7 +17,7 @@ import {
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
 import { approvalOfHeld, approvalsNamed, approvalText, approve } from '../../cluster-holds/approve-held.ts';
 import { approvedText } from '../../cluster-holds/approving.ts';
-import { findLetter, readStoredLetters } from '../../dead-letters/letters.ts';
+import { readLettersNamed } from '../../dead-letters/letters.ts';
 import { compareChosen, redrive } from '../../dead-letters/redrive.ts';
 import { selectsNobodyText } from '../../fleet-status/warn-unless-selected.ts';
 import type { ActingLog } from './only-acts.ts';
@@ -125,9 +125,8 @@ async function redriveLetters(
   signal: AbortSignal,
 ): Promise<DashboardActionDone> {
   const { log, writer } = acting;
-  const { letters } = await readStoredLetters(log, 'earliest', signal);
-  const chosen = new Set(ids.map((id) => findLetter(letters, id)));
-  const { confirmed, done, refused } = await compareChosen([...chosen], { log, again }, signal);
+  const chosen = await readLettersNamed(log, ids, signal);
+  const { confirmed, done, refused } = await compareChosen(chosen, { log, again }, signal);
   const count = await redrive(confirmed, {
     log,
     publication: writer.publication,

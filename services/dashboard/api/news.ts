@@ -7,6 +7,8 @@ import type { Simulations } from '../simulation/simulations.ts';
 
 /** Each holds a connection. */
 const MOST_READERS = 200;
+/** So that one person cannot have all the places; each view has one. */
+const MOST_READERS_OF_A_PERSON = 20;
 /** A reader that does not take what was sent is let go; it comes back and asks anew. */
 const MOST_WAITING_BYTES = 1024 * 1024;
 /** Of one second; a burst of more is looked up. */
@@ -17,15 +19,26 @@ const TOLD_AGAIN = 3;
 /** Proxies close what is silent. */
 const BEAT_EVERY = 15;
 
+/** Somebody who looks, by one connection. */
+export interface Reader {
+  readonly response: ServerResponse;
+  /** As `personKey` says. */
+  readonly person: string;
+  /** Whether whoever it was still may look. */
+  readonly isSignedIn: () => boolean;
+}
+
 /** Tells everybody who looks what is new, once a second: the same text for all. */
 export class NewsRoom implements Disposable {
   readonly #projection: Projection;
   readonly #simulations: Simulations;
-  readonly #readers = new Set<ServerResponse>();
+  readonly #readers = new Set<Reader>();
   readonly #timer: NodeJS.Timeout;
   readonly #subscription: Disposable;
   #lines: ActivityRow[] = [];
   #recent: readonly ReadonlySet<string>[] = [];
+  /** What a new reader is told of it; `null`: nobody came since it changed. */
+  #recentText: string | null = null;
   #beats = 0;
 
   constructor(projection: Projection, simulations: Simulations) {
@@ -36,21 +49,28 @@ export class NewsRoom implements Disposable {
   }
 
   /** Whether there was room for one more. */
-  add(response: ServerResponse): boolean {
-    if (this.#readers.size >= MOST_READERS) return false;
-    this.#readers.add(response);
-    response.on('close', () => this.#readers.delete(response));
+  add(reader: Reader): boolean {
+    const { response, person } = reader;
+    const own = this.#readers.values().filter((each) => each.person === person);
+    if (this.#readers.size >= MOST_READERS || own.toArray().length >= MOST_READERS_OF_A_PERSON) return false;
+    this.#readers.add(reader);
+    response.on('close', () => this.#readers.delete(reader));
     response.write('retry: 3000\n\n');
     response.write(eventText('progress', this.#projection.progress()));
-    const recent = new Set(this.#recent.flatMap((keys) => [...keys]));
-    if (recent.size > 0) response.write(eventText('nodes', newsOf(this.#projection.nodesNow(), recent)));
+    this.#recentText ??= this.#tellRecent();
+    if (this.#recentText !== '') response.write(this.#recentText);
     return true;
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     this.#subscription[Symbol.dispose]();
-    for (const reader of this.#readers) reader.end();
+    for (const { response } of this.#readers) response.end();
+  }
+
+  #tellRecent(): string {
+    const recent = new Set(this.#recent.flatMap((keys) => [...keys]));
+    return recent.size === 0 ? '' : eventText('nodes', newsOf(this.#projection.nodesNow(), recent));
   }
 
   #note(rows: readonly ActivityRow[]): void {
@@ -60,6 +80,8 @@ export class NewsRoom implements Disposable {
   #tell(): void {
     const changed = this.#projection.fleet.takeChanged();
     this.#recent = [...this.#recent, changed].slice(-TOLD_AGAIN);
+    this.#recentText = null;
+    for (const { response, isSignedIn } of this.#readers) if (!isSignedIn()) response.end();
     const lines = this.#lines;
     this.#lines = [];
     const isSimulated = this.#simulations.takeChanged();
@@ -81,9 +103,9 @@ export class NewsRoom implements Disposable {
   }
 
   #send(text: string): void {
-    for (const reader of this.#readers)
-      if (reader.writableLength > MOST_WAITING_BYTES) reader.destroy();
-      else reader.write(text);
+    for (const { response } of this.#readers)
+      if (response.writableLength > MOST_WAITING_BYTES) response.destroy();
+      else if (!response.writableEnded) response.write(text);
   }
 }
 

@@ -6,10 +6,8 @@ import { z } from 'zod';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { http } from '../../../packages/process/node-http.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
-import type { Asking } from '../access/access.ts';
-import { mayDo, personKey } from '../access/access.ts';
+import { type Asking, type Identified, mayDo, personKey } from '../access/access.ts';
 import { SECURITY_HEADERS } from '../access/headers.ts';
-import type { TokenHolder } from '../access/people.ts';
 import type { ActionDesk } from '../actions/desk.ts';
 import type { PeopleHistory } from '../readers/history.ts';
 import type { Readings } from '../readings.ts';
@@ -27,7 +25,6 @@ import { signIn, signOut } from './sign-in.ts';
 
 /** What requests are answered from. */
 export interface Served extends PolicyNeeds {
-  readonly tokens: readonly TokenHolder[];
   readonly logReaders: LogReaders;
   readonly readings: Readings;
   readonly history: PeopleHistory;
@@ -86,9 +83,9 @@ async function respond(request: IncomingMessage, response: ServerResponse, serve
     const asking = askingOf(request);
     const url = urlOf(request);
     if (url?.pathname === '/api/events' && asking.method === 'GET') {
-      const refused = refusedBefore(asking, served);
-      if (refused === null) return follow(response, served);
-      return await send(request, response, refused);
+      const person = whoAsks(asking, served);
+      if ('status' in person) return await send(request, response, person);
+      return follow(response, served, { asking, person });
     }
     await send(
       request,
@@ -141,7 +138,7 @@ const PROBES: Readonly<Record<string, (served: Served) => Answer>> = {
 async function change(request: IncomingMessage, url: URL, served: Served): Promise<Answer> {
   const { pathname } = url;
   if (request.method === 'POST' && pathname === '/sign-in') return await signIn(request, served);
-  if (request.method === 'POST' && pathname === '/sign-out') return signOut();
+  if (request.method === 'POST' && pathname === '/sign-out') return signOut(askingOf(request), served);
   if (pathname.startsWith(ACTION_PATHS))
     return await act(request, askingOf(request), {
       name: pathname.slice(ACTION_PATHS.length),
@@ -158,20 +155,18 @@ function readiness({ projection }: Served): Answer {
   return isCaughtUp ? textAnswer(200, 'ready') : textAnswer(503, 'not ready: what is newest is not read yet');
 }
 
-/** Why nobody gets an answer of any route; `null`: somebody may. */
-function refusedBefore(asking: Asking, { access, now }: Served): Answer | null {
+/** Who asks; or why nobody gets an answer of any route. */
+function whoAsks(asking: Asking, { access, now }: Served): Identified | Answer {
   const objection = access.objectionToAsking(asking);
   if (objection !== null) return refusal(403, objection);
-  return access.identify(asking, now()) === null ? refusal(401, 'sign in first') : null;
+  return access.identify(asking, now()) ?? refusal(401, 'sign in first');
 }
 
 async function answerRoute(asking: Asking, url: URL, served: Served): Promise<Answer> {
-  const { access, desk, version, now } = served;
+  const { desk, version } = served;
   const route = ROUTE_OF.get(url.pathname);
-  const objection = access.objectionToAsking(asking);
-  if (objection !== null) return refusal(403, objection);
-  const person = access.identify(asking, now());
-  if (person === null) return refusal(401, 'sign in first');
+  const person = whoAsks(asking, served);
+  if ('status' in person) return person;
   if (route === undefined) return refusal(404, 'there is nothing of this address');
   if (!mayDo(person.role, route.role)) return refusal(403, `this needs the role ${route.role}`);
   const given = route.params.safeParse(Object.fromEntries(url.searchParams));
@@ -185,14 +180,20 @@ async function answerRoute(asking: Asking, url: URL, served: Served): Promise<An
   return value === null ? refusal(404, 'nothing of that name is known here') : jsonAnswer(200, value);
 }
 
-function follow(response: ServerResponse, { news }: Served): void {
+function follow(
+  response: ServerResponse,
+  { news, access, now }: Served,
+  { asking, person }: { readonly asking: Asking; readonly person: Identified },
+): void {
   response.writeHead(200, {
     ...SECURITY_HEADERS,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
-  if (!news.add(response)) response.end('event: full\ndata: {}\n\n');
+  const isSignedIn = (): boolean => access.identify(asking, now()) !== null;
+  if (!news.add({ response, person: personKey(person), isSignedIn }))
+    response.end('event: full\ndata: {}\n\n');
 }
 
 const packed = promisify(gzip);

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readDashboardTrust } from '../../../cli/options/trust-options.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { inProcess, ownLog } from '../fleetgc.ts';
 
@@ -83,6 +84,34 @@ test('a dashboard without actions takes no key', async () => {
   expect(await start('--signing-key-file', file('operator.pem'))).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining('have no effect without --allow-actions'),
+  });
+});
+
+test.each([
+  {
+    args: ['--trust', 'required'],
+    says: '--trust has no effect without --allow-actions',
+  },
+  { args: ['--operators', 'ann'], says: '--operators has no effect without --trusted-proxy' },
+])('$args is refused where it has no effect', async ({ args, says }) => {
+  const { start } = await fleet();
+  expect(await start(...args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(says) });
+});
+
+test('on Kafka actions need a choice of --trust, and on an embedded log none', async () => {
+  const { signal } = new AbortController();
+  await expect(readDashboardTrust({ log: 'kafka' }, signal)).rejects.toThrow('--trust is missing');
+  expect(await readDashboardTrust({ log: 'embedded' }, signal)).toEqual({ kind: 'off' });
+  const { stdout } = await inProcess(['dashboard', '--help']);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('Needed with --allow-actions on Kafka');
+});
+
+test('actions by a session need TLS, unless this machine alone is served', async () => {
+  const { start, file } = await fleet();
+  const args = ['--allow-actions', '--token-file', file('tokens'), '--http-address', '0.0.0.0:0'];
+  expect(await start(...args)).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('needs --public-url https://'),
   });
 });
 

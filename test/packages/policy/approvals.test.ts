@@ -13,11 +13,13 @@ import {
   approvalsInForce,
   MAX_APPROVAL_MS,
 } from '../../../schemas/policy/approval.ts';
+import { keyOfPolicyNamed, pauseKey } from '../../../schemas/policy/policy.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../fixtures/approval.ts';
-import { CLUSTER } from '../../fixtures/cluster.ts';
-import { deletionOutput, deletionRecord, pauseRecord } from '../../fixtures/policy.ts';
+import { CLUSTER, clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { deletionOutput, deletionRecord, EVERY_NODE, pauseRecord } from '../../fixtures/policy.ts';
 import { outgoing, recordOf } from '../../support/logs/log-record.ts';
 
 const GIVEN = approval(approvedOwner('o', 3));
@@ -102,6 +104,30 @@ test('operators and dashboards may approve, of some clusters only there, and no 
   expect(mayApprove(by('dashboard', ['another']))).toEqual([false, false]);
   expect(mayApprove(by('pauser', []))).toEqual([false, false]);
   expect(mayApprove(by('decider', []))).toEqual([false, false]);
+});
+
+test('the key of a dashboard says what people do with what others have set, and nothing that says what may be removed', () => {
+  const dashboard: Principal = {
+    kind: 'key',
+    keyId: '0'.repeat(32),
+    role: 'dashboard',
+    clusters: [],
+    generation: 1,
+  };
+  const says = {
+    pause: pauseRecord(),
+    'end of a pause': deletionRecord(pauseKey(EVERY_NODE)),
+    approval: GIVEN,
+    'end of an approval': deletionRecord(approvalKey(GIVEN)),
+    policy: appliedPolicy(),
+    'policy for clusters': clusterPolicyRecord(),
+    'end of a policy': deletionRecord('default'),
+    'end of a policy for clusters': deletionRecord(keyOfPolicyNamed('cluster', 'default')),
+    'end of what is no key': deletionRecord('!approval nobody'),
+    'end of what is no pause': deletionRecord('!pauses'),
+  };
+  const may = Object.entries(says).filter(([, event]) => objectionToStating(dashboard, event) === null);
+  expect(may.map(([what]) => what)).toEqual(['pause', 'end of a pause', 'approval', 'end of an approval']);
 });
 
 test('generations of approvals are forgotten when all of them have ended, and those of pauses that stand are not', () => {

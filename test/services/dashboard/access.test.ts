@@ -3,10 +3,12 @@ import {
   Access,
   type AccessSettings,
   type Asking,
+  accessWarnings,
+  requireHttps,
   requireSignIn,
 } from '../../../services/dashboard/access/access.ts';
 import { holderOfToken, readTokens } from '../../../services/dashboard/access/people.ts';
-import { holderOfCookie, sessionCookie } from '../../../services/dashboard/access/session-cookie.ts';
+import { Sessions } from '../../../services/dashboard/access/sessions.ts';
 
 const TOKEN = 'a'.repeat(40);
 const OTHER = 'b'.repeat(40);
@@ -60,7 +62,7 @@ describe('who can look without signing in', () => {
   test.each(['127.0.0.1', '::1', 'localhost'])('this machine at %s', (host) => {
     const own = settings({ address: { host, port: 9660 } });
     expect(() => requireSignIn(own)).not.toThrow();
-    expect(new Access(own).identify(asking(), NOW)).toMatchObject({ by: 'loopback' });
+    expect(new Access(own, 0).identify(asking(), NOW)).toMatchObject({ by: 'loopback' });
   });
 
   test.each(['10.0.0.0/33', 'proxy', '10.0.0.1/8/8', '10.0.0.1/-1'])(
@@ -72,7 +74,7 @@ describe('who can look without signing in', () => {
 });
 
 describe('who somebody is', () => {
-  const access = new Access(settings({ tokens: HOLDERS, trustedProxies: ['10.0.0.0/24', 'fd00::/8'] }));
+  const access = new Access(settings({ tokens: HOLDERS, trustedProxies: ['10.0.0.0/24', 'fd00::/8'] }), 0);
 
   test('by a token', () => {
     expect(access.identify(asking({ authorization: `Bearer ${OTHER}` }), NOW)).toEqual({
@@ -106,17 +108,40 @@ describe('who somebody is', () => {
 describe('a session', () => {
   const [ann] = HOLDERS;
   if (ann === undefined) throw new Error('nobody');
-  const cookie = sessionCookie(ann, NOW, false).split(';')[0] ?? '';
+  const replica = ({ isSecure = false, startedMs = 0 } = {}) => new Sessions({ isSecure, startedMs });
+  const begun = (sessions: Sessions, nowMs = NOW): string => sessions.begin(ann, nowMs).split(';')[0] ?? '';
+  const cookie = begun(replica());
 
   test('is known until it ends, by every replica, and not by another token', () => {
-    expect(holderOfCookie(HOLDERS, `theme=dark; ${cookie}`, NOW)).toBe(ann);
-    expect(holderOfCookie(HOLDERS, cookie, NOW + 13 * 3_600_000)).toBeNull();
-    expect(holderOfCookie(readTokens('tokens', `operator ann ${OTHER}`), cookie, NOW)).toBeNull();
+    expect(replica().holderOf(HOLDERS, `theme=dark; ${cookie}`, NOW)).toBe(ann);
+    expect(replica().holderOf(HOLDERS, cookie, NOW + 13 * 3_600_000)).toBeNull();
+    expect(replica().holderOf(readTokens('tokens', `operator ann ${OTHER}`), cookie, NOW)).toBeNull();
   });
 
-  test('is told to nobody else, and not over an open line where there is another', () => {
-    expect(sessionCookie(ann, NOW, false)).toMatch(/; HttpOnly; SameSite=Strict$/);
-    expect(sessionCookie(ann, NOW, true)).toMatch(/; HttpOnly; SameSite=Strict; Secure$/);
+  test('is told to nobody else, and where there is TLS by TLS alone and to no other name', () => {
+    expect(replica().begin(ann, NOW)).toMatch(/^fleetgc_session=.*; Path=\/;.*; HttpOnly; SameSite=Strict$/);
+    const secure = replica({ isSecure: true });
+    expect(secure.begin(ann, NOW)).toMatch(
+      /^__Host-fleetgc_session=[^;]*; Path=\/; [^;]*; HttpOnly; SameSite=Strict; Secure$/,
+    );
+    expect(secure.end(HOLDERS, undefined, NOW)).toMatch(/^__Host-fleetgc_session=; .*Max-Age=0.*; Secure$/);
+    expect(secure.holderOf(HOLDERS, begun(secure), NOW)).toBe(ann);
+    expect(secure.holderOf(HOLDERS, cookie, NOW)).toBeNull();
+  });
+
+  test('has ended for whoever has its cookie once somebody signed out, and a new one begins at once', () => {
+    const sessions = replica();
+    const [first, second] = [begun(sessions), begun(sessions, NOW + 1)];
+    sessions.end(HOLDERS, first.replace(/.$/, '!'), NOW + 2);
+    expect(sessions.holderOf(HOLDERS, first, NOW + 2)).toBe(ann);
+    sessions.end(HOLDERS, first, NOW + 2);
+    for (const ended of [first, second]) expect(sessions.holderOf(HOLDERS, ended, NOW + 2)).toBeNull();
+    expect(sessions.holderOf(HOLDERS, begun(sessions, NOW + 2), NOW + 2)).toBe(ann);
+  });
+
+  test('that began before the process did has ended, since nobody knows whether somebody signed out', () => {
+    expect(replica({ startedMs: NOW + 1 }).holderOf(HOLDERS, cookie, NOW + 2)).toBeNull();
+    expect(replica({ startedMs: NOW }).holderOf(HOLDERS, cookie, NOW + 2)).toBe(ann);
   });
 
   test.each([
@@ -131,12 +156,48 @@ describe('a session', () => {
     `${cookie}~more`,
     `fleetgc_session=${'x'.repeat(10_000)}`,
   ])('%s is none', (header) => {
-    expect(holderOfCookie(HOLDERS, header, NOW)).toBeNull();
+    expect(replica().holderOf(HOLDERS, header, NOW)).toBeNull();
   });
 });
 
+describe('whoever acts by a session', () => {
+  const tokens = HOLDERS;
+  const everywhere = { host: '0.0.0.0', port: 9660 };
+
+  test.each<Partial<AccessSettings>>([
+    { tokens, address: everywhere },
+    { tokens, address: everywhere, publicUrl: new URL('http://gc.example') },
+    { tokens, address: everywhere, publicUrl: new URL('http://127.0.0.1:9660') },
+    { tokens, publicUrl: new URL('http://gc.example') },
+    { tokens, trustedProxies: ['10.0.0.9'], address: everywhere },
+  ])('needs TLS: %o', (over) => {
+    expect(() => requireHttps(settings(over))).toThrow('needs --public-url https://');
+    expect(accessWarnings(settings(over))).toEqual([expect.stringContaining('people sign in without TLS')]);
+  });
+
+  test.each<Partial<AccessSettings>>([
+    { tokens },
+    { tokens, publicUrl: new URL('http://localhost:9660') },
+    { tokens, publicUrl: new URL('http://[::1]:9660') },
+    { tokens, address: everywhere, publicUrl: new URL('https://gc.example') },
+    { trustedProxies: ['10.0.0.9'], address: everywhere },
+  ])('has it, or needs none: %o', (over) => {
+    expect(() => requireHttps(settings(over))).not.toThrow();
+    expect(accessWarnings(settings(over))).toEqual([]);
+  });
+});
+
+test.each(['127.0.0.1', '127.0.0.5', '::1', '127.0.0.0/8', '0.0.0.0/0', '::/0'])(
+  'whoever trusts %s trusts whatever runs there, and is told so',
+  (proxy) => {
+    expect(accessWarnings(settings({ trustedProxies: ['10.0.0.9', proxy] }))).toEqual([
+      expect.stringContaining('--trusted-proxy names this machine'),
+    ]);
+  },
+);
+
 describe('which requests are looked at', () => {
-  const access = new Access(settings({ publicUrl: new URL('https://gc.example') }));
+  const access = new Access(settings({ publicUrl: new URL('https://gc.example') }), 0);
 
   test.each([
     asking(),

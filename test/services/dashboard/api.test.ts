@@ -370,8 +370,24 @@ describe('where people sign in', () => {
       version: '1.2.3',
       actions: { allowed: false, why: expect.stringContaining('without --allow-actions') },
     });
-    const out = await fetch(`${url}/sign-out`, { method: 'POST', headers: { origin: url } });
-    expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
+    const nobody = await fetch(`${url}/sign-out`, { method: 'POST', headers: { origin: url } });
+    expect(nobody.headers.get('set-cookie')).toContain('Max-Age=0');
+    expect((await get('/api/session', { cookie })).status).toBe(200);
+  });
+
+  test('whoever signs out is out, also with a copy of the cookie, and hears nothing more', async () => {
+    const { get, url } = await withTokens();
+    const headers = { origin: url };
+    const signedIn = await fetch(`${url}/sign-in`, { method: 'POST', body: TOKEN, headers });
+    const cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const events = await get('/api/events', { cookie });
+    expect(events.status).toBe(200);
+    await fetch(`${url}/sign-out`, { method: 'POST', headers: { ...headers, cookie } });
+    expect((await get('/api/session', { cookie })).status).toBe(401);
+    expect((await get('/api/events', { cookie })).status).toBe(401);
+    // The stream has an end.
+    expect(await events.text()).toContain('event: progress');
+    expect((await get('/api/session', { authorization: `Bearer ${TOKEN}` })).status).toBe(200);
   });
 
   test.each([
@@ -389,6 +405,21 @@ describe('where people sign in', () => {
     expect(answer.status).toBe(status);
     expect(answer.headers.get('set-cookie')).toBeNull();
   });
+});
+
+test('one person cannot have all the places of those who hear what is new', async () => {
+  const { log } = await ownLog();
+  const [ann, bob] = [TOKEN, 'b'.repeat(40)];
+  const tokens = readTokens('tokens', `viewer ann ${ann}\nviewer bob ${bob}`);
+  const { get } = await dashboardOf(log, { access: { tokens } });
+  const follow = async (token: string): Promise<string> => {
+    const { body } = await get('/api/events', { authorization: `Bearer ${token}` });
+    const { value } = (await body?.getReader().read()) ?? {};
+    return Buffer.from(value ?? []).toString('utf8');
+  };
+  for (let count = 0; count < 20; count += 1) expect(await follow(ann)).toContain('retry: ');
+  expect(await follow(ann)).toContain('event: full');
+  expect(await follow(bob)).toContain('retry: ');
 });
 
 test('what is new is told as it happens', async () => {

@@ -9,6 +9,7 @@ import { DashboardLetterShown, DashboardLetters } from '../../../schemas/reports
 import { readTokens } from '../../../services/dashboard/access/people.ts';
 import { openTables } from '../../../services/dashboard/projection/tables.ts';
 import { PeopleHistory } from '../../../services/dashboard/readers/history.ts';
+import { readLettersNamed } from '../../../services/dead-letters/letters.ts';
 import { inProcess, ownLog } from '../../cli/fleetgc.ts';
 import { base64, bury, deadLetter, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -122,6 +123,20 @@ test('a letter goes back from the page as by the verb, with a note of who and wh
   expect(entries).toMatchObject([
     { what: 'put-back', about: 'dead-letter-0', by: 'ann (dashboard, token)', reason: 'mended' },
   ]);
+});
+
+test('letters go back by their whole ids, and nothing is kept of the others', async () => {
+  const { log } = await ownLog();
+  await bury(log, ...(await lose(log, ['{}', '{}'])));
+  const signal = AbortSignal.timeout(60_000);
+  const named = await readLettersNamed(log, ['dead-letter-1', 'dead-letter-1'], signal);
+  expect(named.map(({ letter }) => letter.id)).toEqual(['dead-letter-1']);
+  await expect(readLettersNamed(log, ['dead-letter'], signal)).rejects.toThrow('there is no dead letter');
+  await expect(readLettersNamed(log, ['dead-letter-0', 'dead-letter-1'], signal, 7)).rejects.toMatchObject({
+    code: 'REDRIVE_REFUSED',
+    message: expect.stringContaining('put back fewer at once'),
+  });
+  expect(await readLettersNamed(log, ['dead-letter-0'], signal, 7)).toHaveLength(1);
 });
 
 test('a letter that somebody made up does not go back', async () => {
