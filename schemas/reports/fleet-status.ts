@@ -18,6 +18,8 @@ export const FleetStatus = z.object({
     servers: z.array(z.string()),
     /** How topics differ from what this release declares; empty where they are as declared. */
     topicProblems: z.array(z.string()),
+    /** When a node or a cluster last said anything; `null`: none did in the last day, or nobody knows. */
+    newestFactMs: EpochMs.nullable(),
   }),
   services: z.array(
     z.object({

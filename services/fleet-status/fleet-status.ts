@@ -142,7 +142,12 @@ function statusOf(facts: StatusFacts): FleetStatus {
     type: 'fleetgc.status',
     version: 1,
     readAtMs,
-    log: { kind, servers: [...servers], topicProblems: [...differenceSentences(differences)] },
+    log: {
+      kind,
+      servers: [...servers],
+      topicProblems: [...differenceSentences(differences)],
+      newestFactMs: newestFactMs(facts),
+    },
     services: typeof groups === 'string' ? [] : groups.map(serviceOf),
     policies: stored && policiesOf(stored, nodes),
     pauses: stored && pausesOf(stored, nodes),
@@ -158,6 +163,11 @@ function statusOf(facts: StatusFacts): FleetStatus {
     ],
   } as const satisfies Omit<FleetStatus, 'problems'>;
   return { ...status, problems: statusProblems(status, typeof groups === 'string' ? groups : null) };
+}
+
+function newestFactMs({ nodes, clusters }: Pick<StatusFacts, 'nodes' | 'clusters'>): number | null {
+  const heardMs = [...(nodes?.nodes ?? []), ...(clusters ?? [])].map((each) => each.heardMs);
+  return heardMs.length === 0 ? null : heardMs.reduce((newest, each) => Math.max(newest, each));
 }
 
 /** The status is that of nodes. */

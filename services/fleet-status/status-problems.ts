@@ -9,6 +9,8 @@ import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
 const MUCH_LAG = 1_000;
 /** Messages are done with in seconds. */
 const LONG_WAIT_MS = 5 * MINUTE_MS;
+/** Each node says something every minute. */
+const STANDS_STILL_MS = 10 * MINUTE_MS;
 const MOST_NAMED = 3;
 
 /** On an embedded log another verb decides for a cluster than for a node. */
@@ -33,6 +35,7 @@ export function statusProblems(status: Known, groupsUnknown: string | null): str
   return [
     ...status.log.topicProblems,
     ...(groupsUnknown === null ? [] : [`Nobody knows how far the services are: ${groupsUnknown}`]),
+    ...standsStill(status),
     ...ofServices(status),
     ...ofPolicies(status),
     ...ofPauses(status),
@@ -42,6 +45,21 @@ export function statusProblems(status: Known, groupsUnknown: string | null): str
     ...ofClusters(status),
   ];
 }
+
+/** Whoever hears nothing at all asks in another place than whoever misses a node. */
+function standsStill({ log, nodes, readAtMs }: Known): readonly string[] {
+  const forMs = log.newestFactMs === null ? 0 : readAtMs - log.newestFactMs;
+  const known = (nodes?.heard ?? 0) + (nodes?.silent ?? 0);
+  if (known === 0 || forMs <= STANDS_STILL_MS) return [];
+  return [
+    `The event log stands still: nothing has come from any node or cluster for ${Math.floor(forMs / MINUTE_MS)} minutes, and ${counted(known, 'node was', 'nodes were')} heard in the last day. ${WHO_WRITES[log.kind]}`,
+  ];
+}
+
+const WHO_WRITES: Readonly<Record<FleetStatus['log']['kind'], string>> = {
+  kafka: 'Do the nodes run, and do the brokers take what they send?',
+  embedded: 'Does fleetgc run still run, and can it write to the file?',
+};
 
 function ofServices(status: Known): readonly string[] {
   const { services, nodes, readAtMs } = status;

@@ -96,6 +96,27 @@ test('nodes are those of fleetgc nodes: those that are heard, silent, paused and
   expect(status).toMatchObject({ problems, nodes: counts, warnings, policies, pauses });
 });
 
+test('an event log that stands still needs somebody, on the page as for the verb', async () => {
+  const { log, path, publishAt } = await timedLog();
+  const heardMs = Date.now() - 15 * MINUTE;
+  await publishAt(heardMs, statsOf('web-1', heardMs));
+  const dashboard = await dashboardOf(log);
+  const status = await waitUntil('the page to know the node', 60_000, async () => {
+    const answer = DashboardStatus.parse(await dashboard.json('/api/status')).status;
+    return (answer?.nodes?.silent ?? 0) > 0 && answer;
+  });
+  const { stdout } = await inProcess(['status', '-o', 'json', '--log', 'embedded', '--log-path', path]);
+  const asked = FleetStatus.parse(JSON.parse(stdout));
+  for (const { problems, log: told } of [status, asked]) {
+    expect(told.newestFactMs).toBe(heardMs);
+    expect(problems).toContainEqual(
+      expect.stringMatching(
+        /^The event log stands still: nothing has come from any node or cluster for 1[5-9] minutes, and 1 node was heard/,
+      ),
+    );
+  }
+});
+
 test('what was freed is what the report counts, for any time', async () => {
   const { log, path, publishAt } = await timedLog();
   const nowMs = Date.now();

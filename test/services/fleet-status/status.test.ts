@@ -28,7 +28,12 @@ const well = (over: Partial<FleetStatus> = {}): FleetStatus => ({
   type: 'fleetgc.status',
   version: 1,
   readAtMs: NOW,
-  log: { kind: 'kafka', servers: ['kafka-1:9092', 'kafka-2:9092'], topicProblems: [] },
+  log: {
+    kind: 'kafka',
+    servers: ['kafka-1:9092', 'kafka-2:9092'],
+    topicProblems: [],
+    newestFactMs: NOW - MINUTE,
+  },
   services: ['pressure', 'container-gc', 'image-gc'].map((name) => service(name, 3)),
   policies: [{ name: 'default', policyVersion: 1, mode: 'enforce', nodes: 5 }],
   pauses: [],
@@ -86,6 +91,19 @@ test.each([
     name: 'dead letters',
     over: { deadLetters: { total: 3, redriven: 1, byCause: {} } },
     told: /^2 messages of the last day/,
+  },
+  {
+    name: 'an event log that stands still',
+    over: {
+      log: { ...well().log, newestFactMs: NOW - 12 * MINUTE },
+      nodes: { heard: 0, silent: 5, withoutPolicy: 0, warned: 5 },
+    },
+    told: /^The event log stands still: nothing has come from any node or cluster for 12 minutes, and 5 nodes were heard in the last day\. Do the nodes run, and do the brokers take what they send\?$/,
+  },
+  {
+    name: 'an embedded log that stands still',
+    over: { log: { ...well().log, kind: 'embedded' as const, newestFactMs: NOW - 11 * MINUTE } },
+    told: /^The event log stands still: .* Does fleetgc run still run, and can it write to the file\?$/,
   },
   {
     name: 'silent nodes',
