@@ -598,7 +598,7 @@ export default {
       comment: 'What an event says as rows: no clock, randomness, I/O or logger.',
       severity: 'error',
       from: {
-        path: '^services/dashboard/projection/(project|project-clusters|disk-rows|held-rows|letter-rows|rows|cluster-rows|coverage)\\.ts$',
+        path: '^services/dashboard/projection/(project|project-clusters|disk-rows|held-rows|letter-rows|name-rows|bounded-text|rows|cluster-rows|coverage)\\.ts$',
       },
       to: {
         path: IN_ROOMS,
@@ -606,7 +606,7 @@ export default {
           '^schemas/',
           '^packages/(decision|text)/',
           '^packages/event-log/port\\.ts$',
-          '^services/dashboard/projection/(project-clusters|disk-rows|held-rows|letter-rows|rows|cluster-rows)\\.ts$',
+          '^services/dashboard/projection/(project-clusters|disk-rows|held-rows|letter-rows|name-rows|bounded-text|rows|cluster-rows)\\.ts$',
           '^services/image-gc/rules/contents\\.ts$',
         ],
       },

@@ -40,6 +40,16 @@ export const DashboardProgress = z.object({
   nodes: Count,
   /** Records that nobody can read. */
   unreadable: Count,
+  /** What the page has no room for, and does not show. */
+  leftOut: z.object({
+    /** Beyond the most that have a place; of very many at least so many. */
+    nodes: Count,
+    clusters: Count,
+    /** Nodes of whose newest images nothing is told. */
+    inventories: Count,
+    /** Names that nobody finds. */
+    names: Count,
+  }),
   /** Why nothing new comes, in a sentence; `null` when it does. */
   problem: z.string().nullable(),
   topics: z.array(

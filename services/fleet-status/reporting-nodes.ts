@@ -32,6 +32,8 @@ export interface ReportingNodesNeeds {
   readonly onNode?: (stats: DiskStats) => void;
   /** By `<cluster>/<node>`: nodes that whoever asks has heard already. They are left out. */
   readonly isKnown?: (key: string) => boolean;
+  /** Asked of each that was heard: others are left out. All are taken when not given. */
+  readonly admits?: (key: string, heardMs: number) => boolean;
 }
 
 /** Every node publishes at least once a minute: in a window of this length each that lives is heard. */
@@ -163,8 +165,9 @@ class Reading {
       this.#records++;
       if (this.#isKnown(record.key, partition) || !isWanted(record.key ?? '')) continue;
       const parsed = parseRecord('diskStats', record);
-      if (parsed.ok) this.#note(parsed.event, record);
-      else this.unreadable++;
+      if (!parsed.ok) this.unreadable++;
+      else if (this.#needs.admits?.(nodeKey(parsed.event), record.timestampMs) !== false)
+        this.#note(parsed.event, record);
     }
   }
 

@@ -1,5 +1,5 @@
 import { sizeText } from '../../../packages/text/size-text.ts';
-import type { DashboardFleet, NodeState } from '../../../schemas/reports/dashboard.ts';
+import type { DashboardFleet, DashboardProgress, NodeState } from '../../../schemas/reports/dashboard.ts';
 import { hasSign } from './node-signs.ts';
 
 /** What a state of a node is called. */
@@ -69,4 +69,20 @@ export function spanText(ms: number): string {
   const [days, hours] = [Math.floor(minutes / 1_440), Math.floor((minutes % 1_440) / 60)];
   if (days > 0) return `${days} d ${hours} h`;
   return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
+}
+
+/** What there is no room for, in a sentence; `null` where all is shown. */
+export function leftOutText({
+  nodes,
+  clusters,
+  inventories,
+  names,
+}: DashboardProgress['leftOut']): string | null {
+  const parts = [
+    { count: nodes, text: `${countText(nodes)} more nodes` },
+    { count: clusters, text: `${countText(clusters)} more clusters` },
+    { count: inventories, text: `the images of ${countText(inventories)} nodes` },
+    { count: names, text: `${countText(names)} names in the search` },
+  ].filter(({ count }) => count > 0);
+  return parts.length === 0 ? null : `no room for: ${parts.map(({ text }) => text).join(', ')}`;
 }

@@ -95,8 +95,8 @@ export class Fleet {
 
   /** Lets go of nodes that were not heard since. */
   forgetBefore(ms: number): void {
-    for (const [key, { heardMs }] of this.#known)
-      if (heardMs < ms) {
+    for (const [key, { last }] of this.#tracks)
+      if (last.loggedAtMs < ms) {
         this.#known.delete(key);
         this.#tracks.delete(key);
       }

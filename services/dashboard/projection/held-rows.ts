@@ -3,10 +3,20 @@ import { nameOf } from '../../../packages/decision/inventory-entries.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import { tagsByRepository } from '../../../schemas/policy/image-pattern.ts';
 import { type Contents, contentsOf } from '../../image-gc/rules/contents.ts';
+import { boundedText } from './bounded-text.ts';
 import type { HeldGroup, HeldImage, HeldImages, HeldSums } from './rows.ts';
 
-/** An image of more namespaces is told for the first of them. */
+/** An image of more namespaces counts for the first of them, and for the others as one. */
 const MOST_NAMESPACES = 50;
+/** No node has pods of so many. */
+const MOST_GROUPS = 2_000;
+/** Each layer of an image is looked at for each of its namespaces. Nodes take a thousandth of it. */
+const MOST_LOOKS = 2_000_000;
+/** As Kubernetes has it. */
+const MOST_NAMESPACE_LENGTH = 253;
+const OTHERS = '(other namespaces)';
+const NONE = -1;
+const SEVERAL = -2;
 const NO_NAME = '(no name)';
 const NOBODY = '(nobody)';
 /** What the runtime itself holds, or containers that belong to no pod. */
@@ -18,7 +28,9 @@ const NO_POD = '(no pod)';
  */
 export function heldImages(inventory: CompleteInventory): HeldImages {
   const { images } = inventory;
-  const contents = contentsOf(inventory, { profile: 'fleetgc' }, listedTwice(images.map(({ id }) => id)));
+  const contents = eachPieceOnce(
+    contentsOf(inventory, { profile: 'fleetgc' }, listedTwice(images.map(({ id }) => id))),
+  );
   const listed = images.map(heldImage);
   return {
     images: listed,
@@ -28,7 +40,7 @@ export function heldImages(inventory: CompleteInventory): HeldImages {
       images,
       listed.map(({ repository }) => [repository]),
     ),
-    namespaces: groupsOf(contents, images, namespacesOf(inventory)),
+    namespaces: groupsOf(contents, images, namespacesOf(inventory, contents)),
     hasLayers: inventory.layers !== null,
   };
 }
@@ -47,8 +59,8 @@ export function onceHeld(inventory: CompleteInventory): () => HeldImages {
 }
 
 const heldImage = (image: InventoryImage): HeldImage => ({
-  id: image.id,
-  name: nameOf('image', image),
+  id: boundedText(image.id),
+  name: boundedText(nameOf('image', image)),
   repository: repositoryOf(image),
   sizeBytes: image.sizeBytes,
   users: image.usedBy.length,
@@ -61,21 +73,61 @@ function repositoryOf(image: InventoryImage): string {
   const repoTags = image.repoTags.slice(0, 1);
   const repoDigests = repoTags.length > 0 ? [] : image.repoDigests.slice(0, 1);
   const [repository] = tagsByRepository({ ...image, repoTags, repoDigests }).keys();
-  return repository ?? NO_NAME;
+  return boundedText(repository ?? NO_NAME);
 }
 
-/** By the position of each image, whose pods use it. */
-function namespacesOf({ images, containers, sandboxes }: CompleteInventory): readonly (readonly string[])[] {
+/** An image that names a layer twice has it once. */
+function eachPieceOnce({ pieces, bytes }: Contents): Contents {
+  const seenAt = new Int32Array(bytes.length).fill(NONE);
+  const isNew = (piece: number, position: number): boolean => {
+    const before = seenAt[piece];
+    seenAt[piece] = position;
+    return before !== position;
+  };
+  return {
+    pieces: pieces.map((ofImage, position) => ofImage.filter((piece) => isNew(piece, position))),
+    bytes,
+  };
+}
+
+/** By the position of each image, whose pods use it. What would take too long to count apart counts for the others together. */
+function namespacesOf(
+  { images, containers, sandboxes }: CompleteInventory,
+  { pieces }: Contents,
+): readonly (readonly string[])[] {
   const known = new Map<string, string>();
   for (const { id, pod } of [...containers, ...sandboxes]) {
     if (pod === null) continue;
     known.set(id, pod.namespace);
     known.set(pod.uid, pod.namespace);
   }
-  return images.map(({ usedBy }) => {
+  const told = new Namespaces();
+  return images.map(({ usedBy }, position) => {
     const namespaces = new Set(usedBy.map(({ id }) => known.get(id) ?? NO_POD));
-    return namespaces.size === 0 ? [NOBODY] : [...namespaces].slice(0, MOST_NAMESPACES);
+    return namespaces.size === 0 ? [NOBODY] : told.of(namespaces, pieces[position]?.length ?? 0);
   });
+}
+
+/** Which namespaces are told apart. */
+class Namespaces {
+  readonly #told = new Set<string>();
+  #looks = 0;
+
+  /** Of an image of so many layers. */
+  of(namespaces: ReadonlySet<string>, layers: number): readonly string[] {
+    const first = [...namespaces].slice(0, MOST_NAMESPACES).filter((name) => this.#isTold(name));
+    const looks = first.length * layers;
+    if (this.#looks + looks > MOST_LOOKS) return [OTHERS];
+    this.#looks += looks;
+    return first.length < namespaces.size ? [...first, OTHERS] : first;
+  }
+
+  #isTold(name: string): boolean {
+    if (this.#told.has(name)) return true;
+    if (this.#told.size >= MOST_GROUPS || name.length > MOST_NAMESPACE_LENGTH) return false;
+    this.#told.add(name);
+    return true;
+  }
 }
 
 const isUsed = ({ usedBy }: InventoryImage): boolean => usedBy.length > 0;
@@ -109,9 +161,6 @@ function sumsOf(contents: Contents, images: readonly InventoryImage[]): HeldSums
     neverUsedBytes: sum((piece) => ever[piece] === 0),
   };
 }
-
-const NONE = -1;
-const SEVERAL = -2;
 
 /** What the images of each group take together, and what of it no image of another group has. */
 function groupsOf(

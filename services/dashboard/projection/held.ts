@@ -2,6 +2,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
+import { MAX_INVENTORY_OBJECTS } from '../../../schemas/events/inventory.ts';
+import { ImageIdentities, type ImageIdentity } from './image-identities.ts';
 import type { HeldGroup, HeldImages, HeldRow, HeldSums } from './rows.ts';
 
 /** Of so many nodes what is stored is read before others have their turn. */
@@ -9,16 +11,11 @@ const NODES_AT_ONCE = 100;
 const NEVER = -1;
 /** So many are not looked through for what nobody holds. */
 const FEW_IMAGES = 10_000;
-
-/** What is the same wherever an image lies: a fleet has each many times, and memory once. */
-export interface ImageIdentity {
-  readonly id: string;
-  /** The same for the same id, whatever else differs. */
-  readonly number: number;
-  readonly name: string;
-  readonly repository: string;
-  readonly sizeBytes: number;
-}
+/** Of memory, as it is estimated; ten thousand nodes with eighty images each take a seventh. */
+const MOST_BYTES = 1024 * 1024 * 1024;
+/** What an image takes on each node that has it, and what a repository or a namespace does. */
+const IMAGE_BYTES = 24;
+const GROUP_BYTES = 200;
 
 /** The images of a node; what differs from node to node stands in columns, by the position in `images`. */
 export interface HeldByNode {
@@ -36,24 +33,66 @@ export interface HeldByNode {
   /** `null`: nobody was ever seen to use it. */
   readonly lastUsedMs: (position: number) => number | null;
   readonly isPinned: (position: number) => boolean;
+  /** What it takes in memory, but for what its images have in common with those of others. */
+  readonly bytes: number;
 }
 
 /** What every node holds now, in memory: what is asked of all of them at once is summed up over them. */
 export class Held {
   readonly #nodes = new Map<string, HeldByNode>();
-  #identities = new Map<string, ImageIdentity>();
-  #names = new Map<string, string>();
-  #numbers = new Map<string, number>();
-  #nextNumber = 0;
+  readonly #identities = new ImageIdentities();
+  /** Nodes whose newest images found no room, and when they told of them. */
+  readonly #leftOut = new Map<string, number>();
+  readonly #mostBytes: number;
+  #nodesBytes = 0;
   #mostIdentities = FEW_IMAGES;
+  /** Of images that some node had when it was looked through last. */
+  #neededBytes = 0;
 
-  /** Takes what an inventory says, and says whether it is new: what is older than what is known says nothing. */
+  constructor(mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /**
+   * Takes what an inventory says, and says whether it is new: what is older than what is known says nothing, and neither does what there is
+   * no room for, which is counted.
+   */
   heard({ node, atMs, offset, takenMs, held }: Omit<HeldRow, 'table'>): boolean {
     const known = this.#nodes.get(node);
     if (known !== undefined && (known.atMs > atMs || (known.atMs === atMs && known.offset >= offset)))
       return false;
-    this.#nodes.set(node, { node, atMs, offset, takenMs, ...this.#columnsOf(held()) });
+    const told = held();
+    const bytes = bytesOf(told);
+    const more = bytes - (known?.bytes ?? 0);
+    if (!this.#hasRoom(more, told)) {
+      this.leaveOut(node, atMs);
+      return false;
+    }
+    this.#leftOut.delete(node);
+    this.#nodesBytes += more;
+    this.#nodes.set(node, { node, atMs, offset, takenMs, bytes, ...this.#columnsOf(told) });
     return true;
+  }
+
+  /** Nodes of whose newest images nothing is told, since there is no room. */
+  get leftOut(): number {
+    return this.#leftOut.size;
+  }
+
+  /** There is no room for what a node lists, whatever others do. */
+  leaveOut(node: string, atMs: number): void {
+    this.#leftOut.set(node, atMs);
+  }
+
+  #hasRoom(more: number, { images }: HeldImages): boolean {
+    if (images.length > MAX_INVENTORY_OBJECTS) return false;
+    const isRoom = (): boolean =>
+      this.#nodesBytes + more + this.#identities.bytes + this.#identities.bytesOfNew(images) <=
+      this.#mostBytes;
+    if (isRoom()) return true;
+    if (this.#identities.bytes - this.#neededBytes < this.#mostBytes / 4) return false;
+    this.#forgetImages();
+    return isRoom();
   }
 
   /** Takes what was stored before this process began. */
@@ -86,7 +125,7 @@ export class Held {
 
   /** All numbers of images are less. */
   get numbers(): number {
-    return this.#nextNumber;
+    return this.#identities.numbers;
   }
 
   get size(): number {
@@ -95,25 +134,42 @@ export class Held {
 
   /** Lets go of nodes that told nothing since, and of images where most are on no node any more. */
   forgetBefore(ms: number): void {
-    for (const [node, { atMs }] of this.#nodes) if (atMs < ms) this.#nodes.delete(node);
+    for (const [node, { atMs, bytes }] of this.#nodes)
+      if (atMs < ms) {
+        this.#nodes.delete(node);
+        this.#nodesBytes -= bytes;
+      }
+    for (const [node, atMs] of this.#leftOut) if (atMs < ms) this.#leftOut.delete(node);
     if (this.#identities.size > this.#mostIdentities) this.#forgetImages();
   }
 
-  /** What no node holds any more. */
+  /** What no node holds any more; the others have numbers without gaps. */
   #forgetImages(): void {
-    const held = new Set(this.#nodes.values().flatMap(({ images }) => images));
-    this.#identities = new Map(held.values().map((image) => [keyOf(image), image]));
+    this.#identities.clear();
+    const renewed = new Map<ImageIdentity, ImageIdentity>();
+    const renew = (image: ImageIdentity): ImageIdentity => {
+      const known = renewed.get(image) ?? this.#identities.of(image);
+      renewed.set(image, known);
+      return known;
+    };
+    for (const [name, node] of this.#nodes)
+      this.#nodes.set(name, {
+        ...node,
+        images: node.images.map(renew),
+        repositories: node.repositories.map((group) => this.#named(group)),
+        namespaces: node.namespaces.map((group) => this.#named(group)),
+      });
     this.#mostIdentities = 2 * this.#identities.size + FEW_IMAGES;
-    this.#numbers = new Map(held.values().map(({ id, number }) => [id, number]));
-    const groups = this.#nodes.values().flatMap(({ repositories, namespaces }) => [repositories, namespaces]);
-    this.#names = new Map(groups.flatMap((each) => each.map(({ name }): [string, string] => [name, name])));
+    this.#neededBytes = this.#identities.bytes;
   }
 
   clear(): void {
     this.#nodes.clear();
+    this.#leftOut.clear();
     this.#identities.clear();
-    this.#names.clear();
-    this.#numbers.clear();
+    this.#nodesBytes = 0;
+    this.#mostIdentities = FEW_IMAGES;
+    this.#neededBytes = 0;
   }
 
   #columnsOf({ images, repositories, namespaces, sums, hasLayers }: HeldImages) {
@@ -121,12 +177,12 @@ export class Held {
     const pinned = Uint8Array.from(images, (image) => Number(image.pinned));
     return {
       images: images.map(({ id, name, repository, sizeBytes }) =>
-        this.#identityOf({ id, name, repository: this.#nameOf(repository), sizeBytes }),
+        this.#identities.of({ id, name, repository: this.#identities.nameOf(repository), sizeBytes }),
       ),
       users: Uint32Array.from(images, ({ users }) => users),
       sums,
-      repositories: repositories.map((group) => ({ ...group, name: this.#nameOf(group.name) })),
-      namespaces: namespaces.map((group) => ({ ...group, name: this.#nameOf(group.name) })),
+      repositories: repositories.map((group) => this.#named(group)),
+      namespaces: namespaces.map((group) => this.#named(group)),
       hasLayers,
       lastUsedMs: (position: number): number | null => {
         const ms = lastUsed[position] ?? NEVER;
@@ -136,33 +192,13 @@ export class Held {
     };
   }
 
-  #identityOf(image: Omit<ImageIdentity, 'number'>): ImageIdentity {
-    const key = keyOf(image);
-    const known = this.#identities.get(key);
-    if (known !== undefined) return known;
-    const numbered = { ...image, number: this.#numberOf(image.id) };
-    this.#identities.set(key, numbered);
-    return numbered;
-  }
-
-  #numberOf(id: string): number {
-    const known = this.#numbers.get(id);
-    if (known !== undefined) return known;
-    this.#numbers.set(id, this.#nextNumber);
-    this.#nextNumber += 1;
-    return this.#nextNumber - 1;
-  }
-
-  #nameOf(name: string): string {
-    const known = this.#names.get(name);
-    if (known !== undefined) return known;
-    this.#names.set(name, name);
-    return name;
+  #named(group: HeldGroup): HeldGroup {
+    return { ...group, name: this.#identities.nameOf(group.name) };
   }
 }
 
-const keyOf = ({ id, name, sizeBytes }: Omit<ImageIdentity, 'number'>): string =>
-  `${id} ${sizeBytes} ${name}`;
+const bytesOf = ({ images, repositories, namespaces }: HeldImages): number =>
+  IMAGE_BYTES * images.length + GROUP_BYTES * (repositories.length + namespaces.length);
 
 const Count = z.int().nonnegative();
 const Sums = { bytes: Count, unusedBytes: Count, neverUsedBytes: Count };

@@ -1,11 +1,7 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { DeadLetter, DeadLetterRedrive } from '../../../schemas/events/dead-letter.ts';
+import { boundedText } from './bounded-text.ts';
 import type { LetterRow, RedriveRow } from './rows.ts';
-
-/** Whoever may write there may write any length; whole texts are in the letter itself. */
-const MOST_TEXT_LENGTH = 1_000;
-
-const bounded = (text: string): string => text.toWellFormed().slice(0, MOST_TEXT_LENGTH).toWellFormed();
 
 type Place = Pick<LogRecord, 'timestampMs' | 'offset' | 'partition'>;
 
@@ -17,7 +13,7 @@ export function letterRow(
   const place = { atMs, offset, partition };
   if (event.type === 'fleetgc.dead-letter-redrive') {
     const { deadLetterId, by = null, reason = '' } = event;
-    const said = { by: by === null ? null : bounded(by), reason: bounded(reason) };
+    const said = { by: by === null ? null : boundedText(by), reason: boundedText(reason) };
     return { table: 'redrives', ...place, letter: deadLetterId, ...said };
   }
   const { id, cause, message, group, topic, key, value, omittedBytes, suppressedBefore } = event;
@@ -26,10 +22,10 @@ export function letterRow(
     ...place,
     id,
     cause,
-    message: bounded(message),
-    group: bounded(group),
-    topic: bounded(topic),
-    key: key === null ? null : bounded(Buffer.from(key, 'base64').toString('utf8')),
+    message: boundedText(message),
+    group: boundedText(group),
+    topic: boundedText(topic),
+    key: key === null ? null : boundedText(Buffer.from(key, 'base64').toString('utf8')),
     valueBytes: value === null ? omittedBytes : Buffer.from(value, 'base64').length,
     suppressedBefore,
   };

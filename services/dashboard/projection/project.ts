@@ -3,13 +3,14 @@ import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import type { Decision, DecisionOutcome } from '../../../schemas/events/decision.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
-import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { CommandResult, ObjectResult, PressureUnrelieved } from '../../../schemas/events/result.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
+import { boundedText } from './bounded-text.ts';
 import { diskRows, readingRows } from './disk-rows.ts';
 import { onceHeld } from './held-rows.ts';
 import { letterRow } from './letter-rows.ts';
+import { namesIn } from './name-rows.ts';
 import { PROJECT_CLUSTERS } from './project-clusters.ts';
 import { type ActivityRow, type NameRow, type Row, SEEN_MS } from './rows.ts';
 
@@ -58,7 +59,9 @@ export const PROJECT: { readonly [Id in ProjectedTopic]: Projector<Id> } = {
         takenMs: inventory.takenAt.wallTimeMs,
         held: onceHeld(inventory),
       },
-      ...namesOf(inventory, node, Math.floor(atMs / SEEN_MS)),
+      ...namesIn(inventory).names.map(
+        (named): NameRow => ({ table: 'names', ...named, seen: Math.floor(atMs / SEEN_MS), node }),
+      ),
     ];
   },
   deadLetters: (event, place) => [letterRow(event, place)],
@@ -86,7 +89,7 @@ type Said = Pick<ActivityRow, 'what' | 'text'> & Partial<Pick<ActivityRow, 'rule
 const activityOf = (
   event: { readonly id: string; readonly cluster: string; readonly node: string },
   { timestampMs: atMs }: Place,
-  said: Said,
+  { text, ...said }: Said,
 ): ActivityRow => ({
   table: 'activity',
   id: event.id,
@@ -95,6 +98,7 @@ const activityOf = (
   rule: null,
   kind: null,
   object: null,
+  text: boundedText(text),
   ...said,
 });
 
@@ -167,26 +171,3 @@ const unrelievedRow = (event: PressureUnrelieved, place: Place): ActivityRow =>
     what: 'unrelieved',
     text: event.holders.map(({ reason, objects, bytes }) => `${reason}: ${objects} (${bytes} B)`).join(', '),
   });
-
-const namesOf = (inventory: CompleteInventory, node: string, seen: number): readonly NameRow[] => [
-  ...inventory.images.flatMap(({ id, repoTags, repoDigests }) => {
-    const names = repoTags.length > 0 ? repoTags : repoDigests;
-    return (names.length > 0 ? names : [id]).map(
-      (name): NameRow => ({ table: 'names', kind: 'image', id, name, seen, node }),
-    );
-  }),
-  ...inventory.sandboxes.flatMap(({ pod }) =>
-    pod === null
-      ? []
-      : [
-          {
-            table: 'names',
-            kind: 'pod',
-            id: pod.uid,
-            name: `${pod.namespace}/${pod.name}`,
-            seen,
-            node,
-          } as const,
-        ],
-  ),
-];

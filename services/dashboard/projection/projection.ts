@@ -10,16 +10,12 @@ import type { DashboardProgress } from '../../../schemas/reports/dashboard.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { Fleet } from './fleet.ts';
-import {
-  followedFrom,
-  followTopic,
-  longestMs,
-  oldestMs,
-  type ReadingNeeds,
-  readBackAll,
-} from './follow-log.ts';
+import { followedFrom, followTopic, type ReadingNeeds } from './follow-log.ts';
 import { Held } from './held.ts';
+import { leftOutOf } from './left-out.ts';
 import { NodesTold } from './nodes-told.ts';
+import { Past } from './past.ts';
+import { FleetPlaces } from './places.ts';
 import { PROJECTED_TOPICS, type ProjectedTopic } from './project.ts';
 import { Projector, type ProjectorNeeds } from './projector.ts';
 import { recallNodes } from './recall-nodes.ts';
@@ -34,7 +30,6 @@ const FLUSH_MS = 1_000;
 const POLICIES_MS = 15_000;
 const STATUS_MS = 30_000;
 const PRUNE_MS = MINUTE_MS;
-const HISTORY_IDLE_MS = MINUTE_MS;
 
 export interface ProjectionSettings {
   readonly from: ProjectedLog;
@@ -55,12 +50,12 @@ export class Projection implements Disposable {
   readonly fleet: Fleet;
   readonly standing: Standing;
   readonly held = new Held();
+  readonly #places = new FleetPlaces();
   readonly #settings: ProjectionSettings;
   readonly #projector: Projector;
   readonly #reading: ReadingNeeds;
+  readonly #past: Past;
   readonly #caughtUp = new Set<ProjectedTopic>();
-  /** Before them there is nothing to read. */
-  readonly #oldestMs = new Map<ProjectedTopic, number>();
   #startedMs: number;
   readonly #readers = new Set<News>();
   readonly #nodes: NodesTold;
@@ -76,12 +71,20 @@ export class Projection implements Disposable {
       store: this.store,
       fleet: this.fleet,
       held: this.held,
+      places: this.#places,
       onActivity: (rows) => {
         for (const { onActivity } of this.#readers) onActivity(rows);
       },
     });
     const reading = { log: from.log, store: this.store, projector: this.#projector };
     this.#reading = { ...reading, turns: new Turns(sources.monotonicNow), now: sources.now };
+    this.#past = new Past({
+      reading: this.#reading,
+      kind: from.kind,
+      historyMs,
+      now: () => this.#now(),
+      wait: sources.wait,
+    });
     this.standing = new Standing({
       ...settings,
       fleet: this.fleet,
@@ -99,6 +102,7 @@ export class Projection implements Disposable {
     this.#caughtUp.clear();
     this.store.prune(this.#startedMs);
     await this.standing.readPolicies(signal);
+    this.#places.recall(this.store.db);
     await this.held.recall(this.store.db);
     const every = (ms: number, work: () => Promise<void> | void) => (ending: AbortSignal) =>
       runEvery(ms, work, { sleep, signal: ending });
@@ -131,6 +135,7 @@ export class Projection implements Disposable {
   /** Forgets all that was read, while nothing runs. */
   beginAnew(): void {
     this.#projector.clear();
+    this.#places.clear();
     this.fleet.clear();
     this.held.clear();
     this.store.clear();
@@ -167,11 +172,12 @@ export class Projection implements Disposable {
       isCaughtUp: PROJECTED_TOPICS.every((topic) => this.#caughtUp.has(topic)),
       nodes: this.fleet.size,
       unreadable: this.#projector.unreadable,
+      leftOut: leftOutOf({ places: this.#places, held: this.held, projector: this.#projector }),
       problem: this.standing.problem,
       topics: PROJECTED_TOPICS.map((topic) => ({
         topic: TOPICS[topic].name,
         sinceMs: this.knownSinceMs(topic),
-        wantedSinceMs: this.#wantedSinceMs(topic, nowMs),
+        wantedSinceMs: this.#past.wantedSinceMs(topic, nowMs),
       })),
     };
   }
@@ -211,39 +217,19 @@ export class Projection implements Disposable {
   async #recallNodes(signal: AbortSignal): Promise<void> {
     await this.#untilCaughtUp('diskStats', signal);
     if (signal.aborted) return;
-    const { log } = this.#settings.from;
-    const needs = { log, fleet: this.fleet, projector: this.#projector, nowMs: this.#now() };
-    await recallNodes(needs, signal);
+    const { fleet } = this;
+    const needs = { log: this.#reading.log, fleet, projector: this.#projector, places: this.#places };
+    await recallNodes({ ...needs, nowMs: this.#now() }, signal);
   }
 
   async #readHistory(signal: AbortSignal): Promise<void> {
     for (const topic of PROJECTED_TOPICS) await this.#untilCaughtUp(topic, signal);
-    if (signal.aborted) return;
-    for (const topic of PROJECTED_TOPICS)
-      this.#oldestMs.set(topic, (await oldestMs(topic, this.#reading, signal)) ?? this.#startedMs);
-    const rangeOf = (topic: ProjectedTopic) => ({
-      sinceMs: this.#wantedSinceMs(topic, this.#now()),
-      beforeMs: this.#startedMs + 1,
-    });
-    while (!signal.aborted) {
-      const isMore = await readBackAll(PROJECTED_TOPICS, this.#reading, rangeOf, signal);
-      if (!isMore) await this.#settings.sources.wait(HISTORY_IDLE_MS, signal);
-    }
-  }
-
-  /** What the log has deleted, or never had, is not looked for. */
-  #wantedSinceMs(topic: ProjectedTopic, nowMs: number): number {
-    const { from, historyMs } = this.#settings;
-    return Math.max(
-      nowMs - Math.min(historyMs, longestMs(topic, from.kind)),
-      this.store.keepsSinceMs(topic),
-      this.#oldestMs.get(topic) ?? 0,
-    );
+    if (!signal.aborted) await this.#past.read(this.#startedMs, signal);
   }
 
   #prune(): void {
     const nowMs = this.#now();
     this.store.prune(nowMs);
-    for (const known of [this.fleet, this.held]) known.forgetBefore(nowMs - DAY_MS);
+    for (const known of [this.fleet, this.held, this.#places]) known.forgetBefore(nowMs - DAY_MS);
   }
 }

@@ -2,9 +2,13 @@ import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { parseHead } from '../../../packages/pipeline/parse/parse-head.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { Fleet } from './fleet.ts';
 import type { Held } from './held.ts';
+import { namesIn } from './name-rows.ts';
+import type { FleetPlaces } from './places.ts';
 import { PROJECT, type ProjectedTopic } from './project.ts';
 import type { ActivityRow, Row } from './rows.ts';
 import type { Read, Store } from './store.ts';
@@ -14,11 +18,28 @@ const ROWS_AT_ONCE = 2_000;
 /** Statistics carry two hours of the past: the curve of a node is stored this often, and its newest part is in them. */
 export const CURVE_EVERY_MS = 30 * MINUTE_MS;
 const MOST_REMEMBERED = 500_000;
+/** Of their texts together. */
+const MOST_REMEMBERED_LENGTH = 100_000_000;
+/** Labels are by far the most that memory holds of a node; nodes have some kilobytes of them. */
+const MOST_LABELS_LENGTH = 16 * 1024;
+
+/** Of whom a place on the page is needed. What was done counts, whoever did it. */
+const NEEDS_PLACE: Readonly<Record<ProjectedTopic, 'node' | 'cluster' | null>> = {
+  diskStats: 'node',
+  inventory: 'node',
+  results: null,
+  decisions: null,
+  deadLetters: null,
+  clusterCensus: 'cluster',
+  clusterOwnership: 'cluster',
+  clusterResults: 'cluster',
+};
 
 export interface ProjectorNeeds {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly held: Held;
+  readonly places: FleetPlaces;
   /** What was written of what is new. */
   readonly onActivity: (rows: readonly ActivityRow[]) => void;
 }
@@ -30,8 +51,11 @@ export class Projector {
   #news: ActivityRow[] = [];
   /** By what was written, the time that it was written with. */
   readonly #written = new Map<string, number>();
+  #writtenLength = 0;
   /** Records that are no events of their topics. */
   unreadable = 0;
+  /** Names of inventories that are too many, or too long. */
+  namesLeftOut = 0;
 
   constructor(needs: ProjectorNeeds) {
     this.#needs = needs;
@@ -44,7 +68,8 @@ export class Projector {
   takeSighting(record: LogRecord): void {
     const head = parseHead('diskStats', record);
     if (head === null) this.take('diskStats', record, false);
-    else this.#needs.fleet.sighted(head, record.timestampMs);
+    else if (this.#needs.places.node.admits(nodeKey(head), record.timestampMs))
+      this.#needs.fleet.sighted(head, record.timestampMs);
   }
 
   /** `isNew`: it lies after everything that was there at the start. */
@@ -55,17 +80,40 @@ export class Projector {
       if (topic === 'diskStats') this.#needs.fleet.unreadable += 1;
       return;
     }
+    if (this.#hasPlace(topic, record) && !this.#isTooMuch(parsed.event, record))
+      this.#takeRows(topic, parsed.event, { record, isNew });
+    if (this.#rows.length >= ROWS_AT_ONCE) this.flush();
+  }
+
+  #takeRows<Topic extends ProjectedTopic>(
+    topic: Topic,
+    event: EventOf<Topic>,
+    { record, isNew }: { readonly record: LogRecord; readonly isNew: boolean },
+  ): void {
     const hasCurve =
       topic !== 'diskStats' ||
       !isNew ||
       this.#isDue(`curve ${record.key}`, Math.floor(record.timestampMs / CURVE_EVERY_MS));
     try {
-      for (const row of rowsOf(topic, parsed.event, record))
+      for (const row of rowsOf(topic, event, record))
         if (hasCurve || row.table !== 'disks') this.#add(row, isNew);
     } catch (error) {
       this.#leaveOut(error);
     }
-    if (this.#rows.length >= ROWS_AT_ONCE) this.flush();
+  }
+
+  #hasPlace(topic: ProjectedTopic, { key, timestampMs }: LogRecord): boolean {
+    const subject = NEEDS_PLACE[topic];
+    return subject === null || this.#needs.places[subject].admits(key ?? '', timestampMs);
+  }
+
+  /** Counts what is too much of an event; whether nothing of it is taken. */
+  #isTooMuch(event: EventOf<ProjectedTopic>, { key, timestampMs }: LogRecord): boolean {
+    if (event.type === 'fleetgc.node.inventory' && event.status === 'complete')
+      this.namesLeftOut += namesIn(event).leftOut;
+    if (event.type !== 'fleetgc.node.disk-stats' || hasBoundedLabels(event)) return false;
+    this.#needs.places.node.leaveOut(key ?? '', timestampMs);
+    return true;
   }
 
   /** Rows of what somebody else has read. */
@@ -83,8 +131,9 @@ export class Projector {
 
   clear(): void {
     [this.#rows, this.#news] = [[], []];
-    this.#written.clear();
+    this.#forgetWritten();
     this.unreadable = 0;
+    this.namesLeftOut = 0;
   }
 
   /** A row that no table takes is left out: what one record says may not keep the others away. */
@@ -123,11 +172,22 @@ export class Projector {
   #isDue(what: string, at: number): boolean {
     const before = this.#written.get(what);
     if (before !== undefined && before >= at) return false;
-    if (this.#written.size >= MOST_REMEMBERED) this.#written.clear();
+    if (this.#written.size >= MOST_REMEMBERED || this.#writtenLength >= MOST_REMEMBERED_LENGTH)
+      this.#forgetWritten();
+    if (before === undefined) this.#writtenLength += what.length;
     this.#written.set(what, at);
     return true;
   }
+
+  #forgetWritten(): void {
+    this.#written.clear();
+    this.#writtenLength = 0;
+  }
 }
+
+const hasBoundedLabels = ({ nodeLabels }: DiskStats): boolean =>
+  Object.entries(nodeLabels).reduce((sum, [name, value]) => sum + name.length + value.length, 0) <=
+  MOST_LABELS_LENGTH;
 
 /** SQLite's codes for a value that is too large, that a column refuses, or that is of another type. */
 const REFUSED_VALUES: readonly number[] = [18, 19, 20];

@@ -1,6 +1,7 @@
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { readReportingNodes } from '../../fleet-status/reporting-nodes.ts';
 import type { Fleet } from './fleet.ts';
+import type { FleetPlaces } from './places.ts';
 import { PROJECT } from './project.ts';
 import type { Projector } from './projector.ts';
 
@@ -8,17 +9,19 @@ interface RecallNeeds {
   readonly log: Pick<EventLog, 'read'>;
   readonly fleet: Fleet;
   readonly projector: Projector;
+  readonly places: FleetPlaces;
   readonly nowMs: number;
 }
 
 /** Nodes that fell silent are not heard again: they are looked for as `fleetgc nodes` does. */
 export async function recallNodes(
-  { log, fleet, projector, nowMs }: RecallNeeds,
+  { log, fleet, projector, places, nowMs }: RecallNeeds,
   signal: AbortSignal,
 ): Promise<void> {
   const isKnown = (key: string): boolean => fleet.has(key);
+  const admits = (key: string, heardMs: number): boolean => places.node.admits(key, heardMs);
   const { nodes, unreadable } = await readReportingNodes(
-    { log, nowMs, onProgress: () => undefined, isKnown },
+    { log, nowMs, onProgress: () => undefined, isKnown, admits },
     signal,
   );
   fleet.unreadable += unreadable;

@@ -7,7 +7,8 @@ import type {
   HolderKind,
 } from '../../../schemas/reports/dashboard-images.ts';
 import type { FleetNode, FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
-import type { Held, HeldByNode, ImageIdentity } from '../projection/held.ts';
+import type { Held, HeldByNode } from '../projection/held.ts';
+import type { ImageIdentity } from '../projection/image-identities.ts';
 import type { HeldGroup, HeldSums } from '../projection/rows.ts';
 import { groupOf } from './fleet.ts';
 import { Adding, type Sums, SumsByName, told } from './held-sums.ts';

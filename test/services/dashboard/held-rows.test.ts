@@ -91,6 +91,62 @@ describe('what the images of a node take', () => {
   });
 });
 
+describe('what would take too long to count apart', () => {
+  const OTHERS = '(other namespaces)';
+
+  /** So many images that pods of so many namespaces use. */
+  const used = (images: number, namespaces: number, layers: readonly number[]): CompleteInventory => {
+    const sandboxes = Array.from({ length: namespaces }, (_, index) =>
+      sandbox(`s${index}`, { pod: { uid: `pod-${index}`, name: 'web', namespace: `ns-${index}` } }),
+    );
+    return inventory({
+      layers: Array.from({ length: 1_000 }, () => layer(1)),
+      images: Array.from({ length: images }, (_, index) =>
+        image(`image-${index}`, {
+          layers: [...layers],
+          usedBy: sandboxes.map(({ id }) => ({ kind: 'sandbox', id })),
+        }),
+      ),
+      sandboxes,
+    });
+  };
+  const imagesBy = (node: CompleteInventory): ReadonlyMap<string, number> =>
+    new Map(heldImages(node).namespaces.map(({ name, images }) => [name, images]));
+
+  test('counts for the other namespaces together, and no image is lost', () => {
+    const all = Array.from({ length: 1_000 }, (_, index) => index);
+    const counts = imagesBy(used(60, 50, all));
+    expect([counts.get('ns-0'), counts.get('ns-49'), counts.get(OTHERS)]).toEqual([40, 40, 20]);
+  });
+
+  test('is not what names a layer again and again', () => {
+    const again = Array.from({ length: 1_000 }, () => 0);
+    const counts = imagesBy(used(60, 50, again));
+    expect([counts.get('ns-0'), counts.get(OTHERS)]).toEqual([60, undefined]);
+  });
+
+  test('is what an image has of namespaces beyond the first', () => {
+    const counts = imagesBy(used(1, 51, [0]));
+    expect([counts.get('ns-49'), counts.get('ns-50'), counts.get(OTHERS)]).toEqual([1, undefined, 1]);
+  });
+
+  test('is what a node has of namespaces beyond all that can be', () => {
+    const sandboxes = Array.from({ length: 2_001 }, (_, index) =>
+      sandbox(`s${index}`, { pod: { uid: `pod-${index}`, name: 'web', namespace: `ns-${index}` } }),
+    );
+    const images = sandboxes.map(({ id }) => image(id, { usedBy: [{ kind: 'sandbox', id }] }));
+    const counts = imagesBy(inventory({ images, sandboxes }));
+    expect([counts.size, counts.get('ns-1999'), counts.get(OTHERS)]).toEqual([2_001, 1, 1]);
+  });
+});
+
+test('a text that no image has as its name is cut', () => {
+  const name = `r.example/${'x'.repeat(5_000)}`;
+  const { images, repositories } = heldImages(inventory({ images: [image('i', { repoTags: [name] })] }));
+  expect(images[0]?.name).toBe(name.slice(0, 1_000));
+  expect(repositories[0]?.name).toBe(name.slice(0, 1_000));
+});
+
 /** Any images over a few layers, some of them in use, some of repositories that others have too. */
 const nodes = fc
   .record({

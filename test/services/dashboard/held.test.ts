@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Held } from '../../../services/dashboard/projection/held.ts';
 import { onceHeld } from '../../../services/dashboard/projection/held-rows.ts';
 import { ExactSum } from '../../../services/dashboard/readers/exact-sum.ts';
@@ -75,4 +75,38 @@ test('a sum of whole numbers is exact at any size', () => {
   for (let count = 0; count < 1_001; count += 1) sum.add(Number.MAX_SAFE_INTEGER);
   sum.add(1);
   expect(sum.total).toBe(1_001n * BigInt(Number.MAX_SAFE_INTEGER) + 1n);
+});
+
+describe('what there is no room for', () => {
+  const many = (node: string, atMs: number, name: string, count: number) =>
+    listing(
+      node,
+      atMs,
+      Array.from({ length: count }, (_, index) => `${name}${index}`),
+    );
+
+  test('is counted, and what was told before stays', () => {
+    const held = new Held(200_000);
+    expect(held.heard(many('prod/a', 1, 'a', 50))).toBe(true);
+    expect(held.heard(many('prod/flood', 2, 'x', 5_000))).toBe(false);
+    expect(held.heard(many('prod/a', 3, 'a', 51))).toBe(true);
+    expect([held.of('prod/a')?.atMs, held.of('prod/flood'), held.leftOut]).toEqual([3, null, 1]);
+    held.forgetBefore(3);
+    expect(held.leftOut).toBe(0);
+  });
+
+  test('is what lists more objects than any agent does', () => {
+    const held = new Held();
+    expect(held.heard(many('prod/a', 1, 'a', 20_001))).toBe(false);
+    expect(held.leftOut).toBe(1);
+  });
+
+  test('is none where most of what was there is on no node any more', () => {
+    const held = new Held(8_000_000);
+    for (let round = 0; round < 10; round += 1)
+      expect(held.heard(many('prod/a', round, `${'abcdefghij'[round]}-`, 8_000))).toBe(true);
+    expect(held.numbers).toBeLessThan(20_000);
+    expect(sumImages(held)).toMatchObject({ images: 8_000, nodes: 1 });
+    expect(held.of('prod/a')?.repositories).toMatchObject([{ images: 8_000 }]);
+  });
 });

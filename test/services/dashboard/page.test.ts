@@ -3,7 +3,13 @@ import { describe, expect, test } from 'vitest';
 import type { DashboardFleet } from '../../../schemas/reports/dashboard.ts';
 import { withNews } from '../../../services/dashboard/page/fleet-news.ts';
 import { layOut, nodeAt } from '../../../services/dashboard/page/heat-map.ts';
-import { freedText, stateText, unmeasuredText, useStep } from '../../../services/dashboard/page/texts.ts';
+import {
+  freedText,
+  leftOutText,
+  stateText,
+  unmeasuredText,
+  useStep,
+} from '../../../services/dashboard/page/texts.ts';
 import { runs } from '../../support/property-runs.ts';
 
 /** A fleet with so many nodes in each group. */
@@ -25,6 +31,14 @@ function fleetOf(groups: readonly number[]): DashboardFleet {
     },
   };
 }
+
+test('what there is no room for is said, and nothing where all is shown', () => {
+  const none = { nodes: 0, clusters: 0, inventories: 0, names: 0 };
+  expect(leftOutText(none)).toBeNull();
+  expect(leftOutText({ ...none, nodes: 1_200, names: 3 })).toBe(
+    'no room for: 1,200 more nodes, 3 names in the search',
+  );
+});
 
 describe('the heat map', () => {
   test('has every node in one place, and nobody else there', () => {

@@ -12,6 +12,8 @@ import { nextGap, type Span, withSpan } from '../../../services/dashboard/projec
 import { Fleet } from '../../../services/dashboard/projection/fleet.ts';
 import { Held } from '../../../services/dashboard/projection/held.ts';
 import { shareOf } from '../../../services/dashboard/projection/keep-names.ts';
+import { namesIn } from '../../../services/dashboard/projection/name-rows.ts';
+import { FleetPlaces } from '../../../services/dashboard/projection/places.ts';
 import { PROJECT, PROJECTED_TOPICS } from '../../../services/dashboard/projection/project.ts';
 import { Projector } from '../../../services/dashboard/projection/projector.ts';
 import type { Row } from '../../../services/dashboard/projection/rows.ts';
@@ -293,6 +295,7 @@ describe('what no table can hold', () => {
       store,
       fleet: new Fleet(store.db, setsOfEntries([]).node),
       held: new Held(),
+      places: new FleetPlaces(),
       onActivity: () => undefined,
     });
     const [good] = rowsOf(recordIn(1, 3));
@@ -360,6 +363,29 @@ describe('a projection stays within its bounds', () => {
     expect(left).toBeLessThan(2_500);
     expect(store.keepsSinceMs('results')).toBeGreaterThan(nowMs - BOUNDS.historyMs);
   });
+});
+
+describe('of one inventory', () => {
+  test('no more names are kept than there can be, and the others are counted', () => {
+    const repoTags = Array.from({ length: 41_000 }, (_, index) => `r.example/web:${index}`);
+    const { names, leftOut } = namesIn(inventory({ images: [image('i', { repoTags })] }));
+    expect([names.length, leftOut]).toEqual([40_000, 1_000]);
+  });
+
+  test('a name that is too long to be one is counted alone', () => {
+    const repoTags = ['r.example/web:1', 'x'.repeat(1_001)];
+    expect(namesIn(inventory({ images: [image('i', { repoTags })] }))).toEqual({
+      names: [{ kind: 'image', id: 'i', name: 'r.example/web:1' }],
+      leftOut: 1,
+    });
+  });
+});
+
+test('of what somebody says at length a line has the beginning', () => {
+  const message = 'x'.repeat(100_000);
+  const event = refusedCommand({ result: { outcome: 'refused', reason: 'expired', message } });
+  const [row] = PROJECT.results(event, { timestampMs: NOW, offset: 1n });
+  expect(row).toMatchObject({ table: 'activity', text: `expired: ${message}`.slice(0, 1_000) });
 });
 
 const SEEN = Math.floor(NOW / HOUR);
@@ -477,6 +503,85 @@ test('a node of which no curve is left has no number any more', () => {
   expect(store.db.prepare('SELECT node FROM node_numbers').all()).toEqual([]);
   store.apply(rowsOf(recordIn(120, 0)));
   expect(contentOf(store)).toMatchObject({ disks: [{ node: 'prod/web-0' }] });
+});
+
+describe('more nodes than have a place', () => {
+  const heardOf = (node: string, minute: number): LogRecord =>
+    recordOf(nodeOutput('diskStats', diskStats({}, { id: `stats-${node}`, node, takenAt: at(minute) })), {
+      timestampMs: NOW + minute * MINUTE,
+    });
+
+  function projecting(store: Store, places: FleetPlaces) {
+    const fleet = new Fleet(store.db, setsOfEntries([]).node);
+    const held = new Held();
+    const projector = new Projector({ store, fleet, held, places, onActivity: () => undefined });
+    const nodes = (): readonly string[] => fleet.told(NOW).nodes.map(({ node }) => node);
+    return { projector, fleet, held, nodes };
+  }
+
+  test('are counted by their names, and push nobody out who was there', () => {
+    using store = openStore();
+    const places = new FleetPlaces({ nodes: 2, clusters: 2 });
+    const { projector, fleet, nodes } = projecting(store, places);
+    for (const [minute, node] of ['a', 'b', 'made-up-1', 'made-up-2', 'a'].entries())
+      projector.take('diskStats', heardOf(node, minute), true);
+    projector.takeSighting(heardOf('made-up-3', 5));
+    projector.flush();
+    expect(nodes()).toEqual(['a', 'b']);
+    expect(places.node.others).toBe(3);
+    expect(contentOf(store)).toMatchObject({ nodes: [{ node: 'prod/a' }, { node: 'prod/b' }] });
+    for (const known of [fleet, places]) known.forgetBefore(NOW + 3 * MINUTE);
+    projector.take('diskStats', heardOf('late', 6), true);
+    expect(nodes()).toEqual(['a', 'late']);
+  });
+
+  test('find none where the fleet was known before', () => {
+    using store = openStore();
+    store.apply([heardOf('a', 0), heardOf('b', 0)].flatMap(rowsOf));
+    const places = new FleetPlaces({ nodes: 2, clusters: 2 });
+    places.recall(store.db);
+    const { projector, nodes } = projecting(store, places);
+    for (const node of ['made-up', 'b', 'a']) projector.take('diskStats', heardOf(node, 1), true);
+    expect(nodes()).toEqual(['a', 'b']);
+  });
+
+  test('have done what they did: results count, whoever tells them', () => {
+    using store = openStore();
+    const { projector } = projecting(store, new FleetPlaces({ nodes: 0, clusters: 0 }));
+    projector.take('results', recordIn(1, 3), true);
+    projector.flush();
+    expect(contentOf(store)).toMatchObject({ removals: [{ id: 'result-1' }] });
+  });
+
+  test('so has none whose labels no node can have', () => {
+    using store = openStore();
+    const places = new FleetPlaces();
+    const { projector, nodes } = projecting(store, places);
+    const nodeLabels = { example: 'x'.repeat(20_000) };
+    const stats = diskStats({}, { node: 'a', nodeLabels, takenAt: at(0) });
+    projector.take('diskStats', recordOf(nodeOutput('diskStats', stats), { timestampMs: NOW }), true);
+    expect([nodes(), places.node.others]).toEqual([[], 1]);
+  });
+
+  test('clusters too', () => {
+    const places = new FleetPlaces({ nodes: 1, clusters: 1 });
+    expect(['c1', 'c2', 'c1'].map((cluster) => places.cluster.admits(cluster, NOW))).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(places.cluster.others).toBe(1);
+  });
+});
+
+test('a node that was only sighted is let go in time', () => {
+  using store = openStore();
+  const fleet = new Fleet(store.db, setsOfEntries([]).node);
+  const head = diskStats({}, { node: 'a', takenAt: at(0) });
+  fleet.sighted(head, NOW);
+  fleet.forgetBefore(NOW + 1);
+  // Were it known still, older news would say nothing.
+  expect(fleet.sighted(head, NOW - 1)).not.toBeNull();
 });
 
 describe('the file of a projection', () => {

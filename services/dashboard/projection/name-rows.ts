@@ -1,0 +1,29 @@
+import { type CompleteInventory, MAX_INVENTORY_OBJECTS } from '../../../schemas/events/inventory.ts';
+import { isBoundedText } from './bounded-text.ts';
+import type { NameRow } from './rows.ts';
+
+/** No agent lists more objects, and few images have several names. */
+const MOST_NAMES = 2 * MAX_INVENTORY_OBJECTS;
+
+type Named = Pick<NameRow, 'kind' | 'id' | 'name'>;
+
+/** By which names what a node lists can be found, and how many names are too many, or too long to be one. */
+export function namesIn(inventory: CompleteInventory): {
+  readonly names: readonly Named[];
+  readonly leftOut: number;
+} {
+  const all = [...imageNames(inventory), ...podNames(inventory)];
+  const names = all.filter(({ id, name }) => isBoundedText(id) && isBoundedText(name)).slice(0, MOST_NAMES);
+  return { names, leftOut: all.length - names.length };
+}
+
+const imageNames = ({ images }: CompleteInventory): readonly Named[] =>
+  images.flatMap(({ id, repoTags, repoDigests }) => {
+    const names = repoTags.length > 0 ? repoTags : repoDigests;
+    return (names.length > 0 ? names : [id]).map((name): Named => ({ kind: 'image', id, name }));
+  });
+
+const podNames = ({ sandboxes }: CompleteInventory): readonly Named[] =>
+  sandboxes.flatMap(({ pod }): readonly Named[] =>
+    pod === null ? [] : [{ kind: 'pod', id: pod.uid, name: `${pod.namespace}/${pod.name}` }],
+  );
