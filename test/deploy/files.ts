@@ -27,9 +27,9 @@ export const kubernetesFiles = readdirSync(join(REPOSITORY, KUBERNETES), {
   encoding: 'utf8',
 }).filter((file) => file.includes('.'));
 
-/** Policy, roots and statements are FleetGC's own, and no objects of Kubernetes; what splits a node is a patch of one. */
+/** Policy, roots, rules of notices and statements are FleetGC's own, and no objects of Kubernetes; what splits a node is a patch of one. */
 const isManifest = (file: string): boolean =>
-  !/(^|\/)(kustomization|policy|roots)\.yaml$|\.(env|statements)$|^split-node\//.test(file);
+  !/(^|\/)(kustomization|policy|roots|notices)\.yaml$|\.(env|statements)$|^split-node\//.test(file);
 
 /** The objects of every manifest, with the file that holds each. */
 export const manifests = kubernetesFiles.filter(isManifest).flatMap((file) =>

@@ -34,9 +34,9 @@ function verbOf([first = '', second = '']: readonly string[]) {
     : verbNamed(first);
 }
 
-/** Nodes and clusters may sign what they report; as shipped they do not. */
+/** Nodes and clusters may sign what they report, and a dashboard what people do; as shipped they do not. */
 const mustSign = ({ name, options }: ReturnType<typeof verbOf>): boolean =>
-  options.some(({ key }) => key === 'signingKeyFile') && !/^(node|cluster )/.test(name);
+  options.some(({ key }) => key === 'signingKeyFile') && !/^(node|cluster |dashboard)/.test(name);
 
 test('signatures are required, and as shipped nobody is believed', () => {
   const file = join(REPOSITORY, 'deploy/kubernetes/settings/roots.yaml');

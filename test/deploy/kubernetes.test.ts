@@ -1,8 +1,8 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DaemonSet, Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
 import { Job } from 'kubernetes-models/batch/v1';
 import { ClusterRole, ClusterRoleBinding } from 'kubernetes-models/rbac.authorization.k8s.io/v1';
-import { Namespace, ServiceAccount } from 'kubernetes-models/v1';
+import { Namespace, Service, ServiceAccount } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -10,6 +10,7 @@ import { readPolicyFiles } from '../../packages/policy/file/read-policy-file.ts'
 import { ClusterDeciderName } from '../../schemas/events/deciders.ts';
 import { STATE_DIRECTORY } from '../../services/cluster/executor-state.ts';
 import { accountOf } from '../../services/cluster-access/manifests.ts';
+import { rulesIn } from '../../services/notices/rules-file.ts';
 import {
   kubernetesFiles,
   manifests,
@@ -26,6 +27,7 @@ const KINDS = {
   StatefulSet,
   Job,
   Namespace,
+  Service,
   ServiceAccount,
   ClusterRole,
   ClusterRoleBinding,
@@ -36,6 +38,7 @@ const Kind = z.enum([
   'StatefulSet',
   'Job',
   'Namespace',
+  'Service',
   'ServiceAccount',
   'ClusterRole',
   'ClusterRoleBinding',
@@ -72,9 +75,9 @@ function appliedFrom(folder: string): readonly string[] {
   return [...own, ...components.flatMap((component) => appliedFrom(join(folder, component)))];
 }
 
-test('three commands apply every file: that of nodes, that of clusters, and that of the operator; one folder splits nodes', () => {
+test('a command for each folder applies every file: nodes, clusters, operator, dashboard and notices; one folder splits nodes', () => {
   const splitting = ['kustomization.yaml', 'node.yaml'].map((file) => join('split-node', file));
-  const folders = ['.', 'cluster', 'operator'];
+  const folders = ['.', 'cluster', 'operator', 'dashboard', 'notify'];
   const applied = new Set([...folders.flatMap(appliedFrom), ...splitting]);
   expect([...applied].toSorted()).toEqual(kubernetesFiles.toSorted());
 });
@@ -86,7 +89,7 @@ const operatorContainers = operatorPod.flatMap(({ initContainers, containers }) 
 const pods = [...workloads.map(({ spec }) => spec.template.spec), ...operatorPod];
 
 test('every ConfigMap is made by kustomize, which names it by its content', () => {
-  const made = ['settings', 'operator']
+  const made = ['settings', 'operator', 'notify']
     .flatMap((folder) => kustomization(folder).configMapGenerator)
     .map(({ name }) => name);
   const used = [
@@ -114,7 +117,7 @@ test("the operator's Job makes the topics, publishes keys, then applies a policy
   expect(read).toMatchObject({ valid: true, policies: [{ policy: { mode: 'dry-run' } }] });
 });
 
-test('nodes, clusters, deciders and operators are four principals: each has its own Secrets and no other, and the first two have no key', () => {
+test('nodes, clusters, deciders, operators, readers and notifiers are six principals: each has its own Secrets and no other, and only deciders and operators have a key', () => {
   const secretsOf = (
     volumes: readonly { readonly secret?: { readonly secretName: string } | undefined }[],
     containers: readonly Pick<ReturnType<typeof container>, 'env'>[],
@@ -141,6 +144,8 @@ test('nodes, clusters, deciders and operators are four principals: each has its 
     'fleetgc-cluster-agent': 'fleetgc-kafka-clusters',
     'fleetgc-cluster-executor': 'fleetgc-kafka-clusters',
     'fleetgc-node': 'fleetgc-kafka-nodes',
+    'fleetgc-dashboard': 'fleetgc-dashboard-tokens, fleetgc-kafka-readers',
+    'fleetgc-notify': 'fleetgc-notify-receivers, fleetgc-kafka-notifiers',
   });
   expect(operators).toEqual(['fleetgc-kafka-operators, fleetgc-signing-operators']);
 });
@@ -211,6 +216,55 @@ describe.each(workloads.map((workload) => ({ name: workload.metadata.name, workl
     });
   },
 );
+
+describe('the dashboard', () => {
+  const dashboard = workloads.find(({ metadata }) => metadata.name === 'fleetgc-dashboard');
+  if (!dashboard) throw new Error('there is no dashboard');
+  const { volumeMounts, args } = container(dashboard);
+  const writable = volumeMounts.filter(({ readOnly }) => !readOnly).map(({ mountPath }) => mountPath);
+
+  test('only looks, and whoever looks has to sign in', () => {
+    const { defaultMode, secretName, optional } =
+      dashboard.spec.template.spec.volumes.find(({ name }) => name === 'tokens')?.secret ?? {};
+    const tokens = volumeMounts.find(({ name }) => name === 'tokens')?.mountPath;
+    expect(args).toEqual(['dashboard']);
+    expect(variable(dashboard, 'FLEETGC_ALLOW_ACTIONS')).toBeUndefined();
+    expect(variable(dashboard, 'FLEETGC_TRUST')).toBe('off');
+    expect(variable(dashboard, 'FLEETGC_TOKEN_FILE')).toBe(`${tokens}/tokens`);
+    expect({ secretName, optional, defaultMode }).toEqual({
+      secretName: 'fleetgc-dashboard-tokens',
+      optional: false,
+      defaultMode: 0o440,
+    });
+  });
+
+  test('writes to its tables and to nothing else', () => {
+    expect(writable).toEqual(['/var/lib/fleetgc']);
+    expect(dirname(variable(dashboard, 'FLEETGC_PROJECTION') ?? '')).toBe('/var/lib/fleetgc');
+  });
+
+  test('is found by the service that has its name', () => {
+    const service = manifests.find(({ content }) => content.kind === 'Service')?.content;
+    expect(service).toMatchObject({
+      metadata: { name: dashboard.metadata.name },
+      spec: { selector: dashboard.spec.selector.matchLabels, ports: [{ port: 9660, targetPort: 'http' }] },
+    });
+  });
+});
+
+test('the notices of the files have rules that are valid, and every file that they name comes from their Secret', () => {
+  const read = rulesIn(textOf('deploy/kubernetes/notify/notices.yaml'));
+  const notify = workloads.find(({ metadata }) => metadata.name === 'fleetgc-notify');
+  if (!read.ok || !notify) throw new Error('there are no rules');
+  const files = read.rules.receivers.flatMap((receiver) => ('urlFile' in receiver ? [receiver.urlFile] : []));
+  expect(files).toEqual(['/etc/fleetgc/receivers/chat-url']);
+  expect(container(notify).volumeMounts).toContainEqual({
+    name: 'receivers',
+    mountPath: '/etc/fleetgc/receivers',
+    readOnly: true,
+  });
+  expect(variable(notify, 'FLEETGC_RULES')).toBe('/etc/fleetgc/notices/notices.yaml');
+});
 
 /** It has every pod's secrets, and the kubelet's own keys. */
 const KUBELET = '/var/lib/kubelet';

@@ -70,7 +70,9 @@ async function startKubectl(stack: AsyncDisposableStack): Promise<Kubectl> {
   return Object.assign(kubectl, { shell });
 }
 
-test('kubectl apply -k: a changed setting or root rolls every pod, the same settings none; and the operator has a Job', async () => {
+const LOOKING = 'app.kubernetes.io/component in (dashboard, notify)';
+
+test('kubectl apply -k: a changed setting or root rolls every pod, the same settings none; the operator has a Job, and dashboard and notices their pods', async () => {
   await using stack = new AsyncDisposableStack();
   const kubectl = await startKubectl(stack);
   const folder = join(temporaryDirectory(), 'kubernetes');
@@ -91,6 +93,9 @@ test('kubectl apply -k: a changed setting or root rolls every pod, the same sett
   const believing = await applied();
   await kubectl('apply', '-k', join(folder, 'operator'));
   const job = await kubectl('-n', 'fleetgc', 'get', 'job', 'fleetgc-operator', '-o', 'name');
+  const onlookers = ['dashboard', 'notify'];
+  for (const name of onlookers) await kubectl('apply', '-k', join(folder, name));
+  const looking = await kubectl('-n', 'fleetgc', 'get', 'deployments', '-l', LOOKING, '-o', 'name');
 
   expect(first).toHaveLength(4);
   expect(again).toEqual(first);
@@ -99,6 +104,9 @@ test('kubectl apply -k: a changed setting or root rolls every pod, the same sett
   const rolledAgain = believing.filter(({ template }, index) => template !== changed[index]?.template);
   expect(rolledAgain).toHaveLength(first.length);
   expect(job).toBe('job.batch/fleetgc-operator\n');
+  expect(looking.split('\n').filter((name) => name !== '')).toEqual(
+    onlookers.map((name) => `deployment.apps/fleetgc-${name}`),
+  );
 });
 
 const RUN_ELSEWHERE = /^ *(docker|kubectl -n fleetgc wait) /;

@@ -15,6 +15,8 @@ const setting = (unit: string, name: string): string =>
 /** By unit: the capabilities without which it cannot do its work. Root needs none for what root owns. */
 const CAPABILITIES: Readonly<Record<string, string>> = {
   'fleetgc-decide.service': '',
+  'fleetgc-dashboard.service': '',
+  'fleetgc-notify.service': '',
   'fleetgc-node.service': '',
   'fleetgc-cri-proxy.service': '',
   // Directories that are closed to all but root.
@@ -143,7 +145,9 @@ test('the proxy offers its socket to the group of the agent, where only that gro
 
 test('signatures are required; only what decides has a key, which systemd gives to it alone', () => {
   const environment = textOf('deploy/systemd/fleetgc.env').split('\n');
-  const keyed = units.filter((unit) => /LoadCredential|SIGNING_KEY/.test(textOf(`deploy/systemd/${unit}`)));
+  const keyed = units.filter((unit) =>
+    /LoadCredential=.*\.pem|SIGNING_KEY/.test(textOf(`deploy/systemd/${unit}`)),
+  );
   const unit = 'fleetgc-decide.service';
   const [credential = '', file] = setting(unit, 'LoadCredential').split(':');
 
@@ -160,6 +164,23 @@ test('signatures are required; only what decides has a key, which systemd gives 
   expect(setting(unit, 'Environment')).toBe(
     `${variableOf('decide', 'signingKeyFile')}=%t/credentials/%n/${credential}`,
   );
+});
+
+test('the unit of the dashboard only looks, has whoever looks sign in, and writes to its tables alone', () => {
+  const unit = 'fleetgc-dashboard.service';
+  const command = setting(unit, 'ExecStart');
+  const [credential = '', file] = setting(unit, 'LoadCredential').split(':');
+
+  expect(command).toContain(` --projection /var/lib/${setting(unit, 'StateDirectory')}/`);
+  expect(command).not.toContain('--allow-actions');
+  expect(command).toContain(' --trust off ');
+  expect(command).not.toContain('--http-address');
+  expect(file).toBe('/etc/fleetgc/dashboard-tokens');
+  expect(setting(unit, 'Environment')).toBe(
+    `${variableOf('dashboard', 'tokenFile')}=%t/credentials/%n/${credential}`,
+  );
+  for (const each of [unit, 'fleetgc-notify.service'])
+    expect(textOf(`deploy/systemd/${each}`)).not.toContain('ReadWritePaths');
 });
 
 test('nobody else is the user of what has a key: as the same user one reads what the other sees, by /proc', () => {
