@@ -35,6 +35,7 @@ import {
   type OnRejection,
 } from './decide.ts';
 import { recordMessage } from './message-spans.ts';
+import { outcomesOf, withoutOutputs } from './outcomes.ts';
 import { topicIdOf } from './parse/event-schemas.ts';
 import { type ParseRecord, parseBelieved } from './parse/parse-believed.ts';
 import { sortSlice } from './parse/sort-slice.ts';
@@ -57,6 +58,8 @@ export interface ConsumerSettings
   readonly onRejection?: OnRejection;
   /** What to publish about a message instead of handling it, where one that lies behind it overtakes it. */
   readonly onOvertaken?: OnOvertaken;
+  /** Resolves when a slice may be begun, or when the signal aborts; at once when not given. */
+  readonly mayBegin?: (signal: AbortSignal) => Promise<void>;
   readonly publisher: Publisher;
   readonly deadLetters: DeadLetters;
   readonly logger: Logger;
@@ -156,6 +159,8 @@ class SliceConsumer {
   }
 
   async consume(records: readonly LogRecord[], slice: Slice): Promise<void> {
+    await this.#settings.mayBegin?.(slice.signal);
+    if (slice.signal.aborted) return;
     const { own, misplaced, others } = sortSlice(records, this.#settings.assignment);
     this.#counts.passedOver(others);
     await this.#consumeOwn(own, slice);
@@ -243,16 +248,4 @@ class SliceConsumer {
 interface Given {
   readonly records: readonly LogRecord[];
   readonly ahead: Ahead;
-}
-
-const withoutOutputs = (failure: FailedMessage): Handled => ({
-  record: failure.record,
-  stages: [],
-  failure,
-  isOvertaken: false,
-});
-
-function outcomesOf(handled: readonly Handled[], failed: readonly FailedMessage[]) {
-  const failures = new Set(failed.map(({ record }) => record));
-  return handled.map(({ record }) => ({ key: record.key, failed: failures.has(record) }));
 }

@@ -19,6 +19,7 @@ import type { Signer } from '../trust/signer.ts';
 import type { Trust } from '../trust/trust.ts';
 import { DecisionChain, type HeadSources } from './decision-chain.ts';
 import { decisionMetrics } from './decision-metrics.ts';
+import { type Belief, KeyGate } from './key-gate.ts';
 
 /** What a decision service needs of its process. */
 export interface DecisionServiceDeps<Kind extends SubjectKind> {
@@ -34,6 +35,8 @@ export interface DecisionServiceDeps<Kind extends SubjectKind> {
   readonly signer: Signer;
   /** `null` where nothing is signed, and so no heads. */
   readonly heads: HeadSources | null;
+  /** Nobody asks whether orders count when not given. */
+  readonly belief?: Belief;
   /** Epoch milliseconds; for envelopes and metrics, never for a decision. */
   readonly now: () => number;
   /** Milliseconds of a clock that does not jump. */
@@ -55,7 +58,7 @@ interface DecisionService<Kind extends SubjectKind> {
 /**
  * Starts one replica. It begins with the oldest message that its group has not committed: what came before the first
  * replica is decided on too, and executors refuse what has expired. What a set of policies consists of is on the log before the
- * first decision under it.
+ * first decision under it. While nobody would believe its orders it decides nothing, and messages wait.
  */
 export async function startDecisionService<Kind extends SubjectKind>(
   { name, group, handlers, decider, onEvent }: DecisionService<Kind>,
@@ -66,6 +69,7 @@ export async function startDecisionService<Kind extends SubjectKind>(
     trust,
     signer,
     heads,
+    belief,
     tracer,
     now,
     monotonicNow,
@@ -78,8 +82,10 @@ export async function startDecisionService<Kind extends SubjectKind>(
   const sets = createPolicySetFacts(policies, publisher);
   const chain = heads && new DecisionChain({ log, publisher, decider: decider.name, heads, logger, now });
   const { metrics } = process;
+  const gate = belief && new KeyGate({ decider: decider.name, belief, logger, metrics });
   const counts = decisionMetrics(metrics, decider.name, now);
   const publish: EventLog['publish'] = async (records) => {
+    gate?.require();
     await sets.publish();
     await (chain ?? log).publish(records);
     counts.acknowledged(records);
@@ -93,6 +99,7 @@ export async function startDecisionService<Kind extends SubjectKind>(
     trust,
     handlers: handlers(sets.policies),
     ...(onEvent && { onEvent }),
+    ...(gate && { mayBegin: (signal) => gate.opened(signal) }),
     onOutputs: counts.decided,
     ...passingOver(decider, sets.policies),
     publisher: createPublisher({ ...writing, log: { publish } }),

@@ -15,6 +15,7 @@ import { type Signer, UNSIGNED } from '../trust/signer.ts';
 import { signsFactsAlone, type Trust } from '../trust/trust.ts';
 import type { HeadSources } from './decision-chain.ts';
 import { followPolicies } from './follow-policies.ts';
+import type { Belief } from './key-gate.ts';
 
 interface ServiceProcessSettings {
   readonly build: Build;
@@ -36,6 +37,8 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly signer: Signer;
   /** What heads are made of; `null` where nothing is signed. */
   readonly heads: HeadSources | null;
+  /** Whether orders that are signed here count. */
+  readonly belief: Belief;
   readonly metrics: Metrics;
   /** `null` where nobody asked for traces. */
   readonly tracer: Tracer | null;
@@ -87,6 +90,11 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
             problem: () => (keys.problem() === null ? (signingKey?.problem() ?? null) : null),
             wait: sources.wait,
           },
+    belief: {
+      problem: () =>
+        keys?.problem() === null && signsOrders(choice) ? (signingKey?.problem() ?? null) : null,
+      wait: sources.wait,
+    },
     metrics,
     tracer,
     logger,
@@ -122,10 +130,13 @@ async function tracerOf(
   });
 }
 
+/** Whether it signs orders or policies where none counts without a signature. */
+const signsOrders = (choice: TrustChoice): boolean =>
+  choice.kind === 'required' && choice.signing !== null && !signsFactsAlone(choice.signing.role);
+
 /** Where no order counts that it signs, the process is of no use. Nodes and clusters go on, since nobody may ask who signed their facts. */
 function signingKeyCheck(signingKey: RenewedKey, choice: TrustChoice): Check {
-  const isNeeded =
-    choice.kind === 'required' && choice.signing !== null && !signsFactsAlone(choice.signing.role);
+  const isNeeded = signsOrders(choice);
   return {
     name: 'signing key',
     problem: () => (isNeeded ? signingKey.problem() : null),

@@ -53,7 +53,7 @@ export async function runDeciders(
   names: readonly AnyDeciderName[],
   { process, policies, signal }: DeciderRun,
 ): Promise<void> {
-  const { log, trust, signer, heads, metrics, tracer, logger, sources } = process;
+  const { log, trust, signer, heads, belief, metrics, tracer, logger, sources } = process;
   await Promise.race([policies.caughtUp, untilAborted(signal)]);
   if (signal.aborted) return;
   const { traceIds: ids, now, monotonicNow } = sources;
@@ -62,6 +62,7 @@ export async function runDeciders(
     trust,
     signer,
     heads,
+    belief,
     logger,
     metrics,
     tracer,
