@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import type { DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import type { DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
@@ -9,6 +9,7 @@ import type { ActionDesk } from '../actions/desk.ts';
 import { ACTIONS } from '../actions/perform.ts';
 import { type Answer, jsonAnswer, refusal, tooMuch } from './answer.ts';
 import { readBody } from './body.ts';
+import { inOurWords, problemText } from './problem-text.ts';
 
 /** A selector of some hundred names, or a hundred dead letters. */
 const MOST_BODY_BYTES = 32 * 1024;
@@ -67,8 +68,10 @@ async function readAsked(
     return refusal(415, 'it has to be sent as application/json');
   const text = await readBody(request, MOST_BODY_BYTES);
   if (text === null) return refusal(413, `more than ${MOST_BODY_BYTES} bytes are not read`);
-  const given = schema.safeParse(jsonIn(text));
-  return given.success ? { asked: given.data } : refusal(400, z.prettifyError(given.error));
+  const json = jsonIn(text);
+  if (json === undefined) return refusal(400, 'what was sent is no JSON');
+  const given = schema.safeParse(json, { error: inOurWords });
+  return given.success ? { asked: given.data } : refusal(400, problemText(given.error));
 }
 
 function jsonIn(text: string): unknown {

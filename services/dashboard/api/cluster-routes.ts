@@ -11,10 +11,14 @@ import { EpochMs, type Route, route, whole } from './route.ts';
 
 const OfCluster = z.strictObject({ cluster: ClusterName });
 /** With a slash in it, it would not be asked for as a uid. */
-const OfObject = OfCluster.extend({ uid: z.string().regex(/^[\x21-\x2e\x30-\x7e]{1,128}$/) });
+const OfObject = OfCluster.extend({
+  uid: z.string().regex(/^[\x21-\x2e\x30-\x7e]{1,128}$/, { error: 'has to be the uid of an object' }),
+});
 const Times = z
   .string()
-  .regex(/^[0-9]{1,15}(,[0-9]{1,15}){0,3}$/)
+  .regex(/^[0-9]{1,15}(,[0-9]{1,15}){0,3}$/, {
+    error: 'has to be up to four times, in milliseconds since 1970, with commas between them',
+  })
   .transform((text) => text.split(',').map(Number));
 
 const clusterNeeds = ({ store, status, source }: Projection): ClustersNeeds => ({

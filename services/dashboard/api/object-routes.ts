@@ -25,7 +25,7 @@ const OnNode = z.tuple([ClusterName, NodeName]);
 
 const Life = z.strictObject({
   ...object,
-  node: NodeKey.refine((key) => OnNode.safeParse(key.split('/')).success, 'is no node'),
+  node: NodeKey.refine((key) => OnNode.safeParse(key.split('/')).success, 'has to be a node as CLUSTER/NODE'),
   from: EpochMs,
   to: EpochMs.nullable().default(null),
   leaving: z.literal('1').optional(),

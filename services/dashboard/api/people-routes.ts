@@ -4,13 +4,10 @@ import { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import { EventId } from '../../../schemas/events/event-id.ts';
 import { HistoryKind } from '../../../schemas/reports/dashboard-history.ts';
 import { readLetter, readLetters } from '../readers/letters.ts';
-import { type Route, route, whole } from './route.ts';
+import { before, type Route, route, whole } from './route.ts';
 
 /** Ids are others', and may have any character. */
-const Before = z
-  .string()
-  .regex(/^[0-9]{1,16}:.{1,200}$/su)
-  .transform((text) => ({ atMs: Number(text.split(':')[0]), id: text.slice(text.indexOf(':') + 1) }));
+const Before = before(/^[0-9]{1,16}:.{1,200}$/su);
 
 /** What waits for somebody, and what people did. */
 export const PEOPLE_ROUTES: readonly Route[] = [

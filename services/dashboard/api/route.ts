@@ -40,17 +40,30 @@ export const route = <Params extends z.ZodType>(
   read: (given, asked) => read(params.parse(given), asked),
 });
 
-export const whole = (least: number, most: number) =>
+export const whole = (
+  least: number,
+  most: number,
+  error = `has to be a whole number from ${least} to ${most}`,
+) =>
   z
     .string()
-    .regex(/^[0-9]{1,16}$/)
+    .regex(/^[0-9]{1,16}$/, { error })
     .transform(Number)
-    .refine((number) => number >= least && number <= most);
+    .refine((number) => number >= least && number <= most, { error });
 
 /** The last moment that a `Date` can be. */
 const LATEST_MS = 8.64e15;
-export const EpochMs = whole(0, LATEST_MS);
-export const NodeKey = z.string().regex(/^[^/]{1,253}\/[^/]{1,253}$/);
+export const EpochMs = whole(0, LATEST_MS, 'has to be a time, in milliseconds since 1970 as a whole number');
+export const NodeKey = z
+  .string()
+  .regex(/^[^/]{1,253}\/[^/]{1,253}$/, { error: 'has to be a node as CLUSTER/NODE' });
+
+/** Where the answer before says that the next begins. */
+export const before = (form: RegExp) =>
+  z
+    .string()
+    .regex(form, { error: 'has to be what the last answer says as before' })
+    .transform((text) => ({ atMs: Number(text.split(':')[0]), id: text.slice(text.indexOf(':') + 1) }));
 /** Part of a name: any text. */
 export const Part = z.string().max(300).default('');
 export const none = z.strictObject({});

@@ -17,12 +17,12 @@ import { OBJECT_ROUTES } from './object-routes.ts';
 import { PEOPLE_ROUTES } from './people-routes.ts';
 import { POLICY_ROUTES } from './policy-routes.ts';
 import { REPORT_ROUTES } from './report-routes.ts';
-import { type Asked, EpochMs, NodeKey, none, type Route, route, whole } from './route.ts';
+import { type Asked, before, EpochMs, NodeKey, none, type Route, route, whole } from './route.ts';
 
-const Group = z.union([
-  z.enum(['cluster', 'pool', 'policy']),
-  z.templateLiteral(['label:', z.string().min(1).max(317)]),
-]);
+const Group = z.union(
+  [z.enum(['cluster', 'pool', 'policy']), z.templateLiteral(['label:', z.string().min(1).max(317)])],
+  { error: 'has to be cluster, pool, policy, or label:NAME' },
+);
 
 /** Of all, or of a node that is known. */
 function pausesOf(
@@ -79,10 +79,7 @@ export const ROUTES: readonly Route[] = [
     z.strictObject({
       node: NodeKey.nullable().default(null),
       what: ActivityKind.nullable().default(null),
-      before: z
-        .string()
-        .regex(/^[0-9]{1,16}:[\x21-\x7e]{1,200}$/)
-        .transform((text) => ({ atMs: Number(text.split(':')[0]), id: text.slice(text.indexOf(':') + 1) }))
+      before: before(/^[0-9]{1,16}:[\x21-\x7e]{1,200}$/)
         .nullable()
         .default(null),
       limit: whole(1, 500).default(100),

@@ -5,6 +5,7 @@ import { onLink, useView, type View } from './addresses.ts';
 import { useAnswer } from './asking.ts';
 import { Shown } from './parts.tsx';
 import { SessionContext } from './session.ts';
+import { ViewBoundary } from './view-boundary.tsx';
 import { ClusterView } from './views/cluster.tsx';
 import { ClusterObjectView } from './views/cluster-object.tsx';
 import { ClustersView } from './views/clusters.tsx';
@@ -40,7 +41,13 @@ function Page() {
         {session.kind === 'answered' ? <SignOut session={session.value} /> : null}
       </header>
       <main id="content" tabIndex={-1}>
-        <Shown answered={session}>{() => <Content view={view} />}</Shown>
+        <Shown answered={session}>
+          {() => (
+            <ViewBoundary view={view}>
+              <Content view={view} />
+            </ViewBoundary>
+          )}
+        </Shown>
       </main>
     </SessionContext.Provider>
   );

@@ -169,6 +169,24 @@ describe('nothing is written', () => {
     expect(await written()).toEqual([]);
   });
 
+  test.each([
+    ['{', 'what was sent is no JSON'],
+    ['[]', 'has to be an object'],
+    [pausing({ id: 'x' }), 'id has to be a UUID'],
+    [pausing({ reason: ' ' }), 'reason has to have at least 1 character'],
+    [pausing({ reason: undefined, by: 'root' }), expect.stringContaining('reason is missing')],
+    [pausing({ by: 'root' }), 'may not have by, which nobody asks for here'],
+    [pausing({ selector: { ...PROD, pools: [7] } }), 'selector.pools[0] has to be text'],
+    [pausing({ selector: { ...PROD, clusters: Array(50).fill(1) } }), expect.stringMatching(/; and more$/)],
+  ])('of what is not as it has to be, and the answer says what: %o', async (given, problem) => {
+    const { dashboard, written } = await served();
+    const body = typeof given === 'string' ? given : JSON.stringify(given);
+    const { status, text } = await send(dashboard, { body });
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toEqual({ problem });
+    expect(await written()).toEqual([]);
+  });
+
   test('without --allow-actions, whoever asks', async () => {
     const { dashboard, written } = await served({ isActing: false });
     for (const name of Object.keys(ACTIONS))

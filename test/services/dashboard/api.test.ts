@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
 import {
@@ -338,6 +339,49 @@ describe('requests of other pages', () => {
     const dashboard = await served();
     expect(await statusOf(dashboard, '/api/fleet', {}, method)).toBe(403);
     expect(await statusOf(dashboard, '/api/fleet', { origin: dashboard.url }, method)).toBe(405);
+  });
+});
+
+describe('what is asked wrongly is told in our words', () => {
+  /** As zod says it. */
+  const OTHERS = /invalid|unrecognized|too (small|big)|expected|received|pattern|[✖→{}]|\n/i;
+
+  const wrong = ROUTES.flatMap(({ path, params }) => {
+    const names = params instanceof z.ZodObject ? Object.keys(params.shape) : [];
+    const given = ['\u0000', 'x'.repeat(3_500), '-1', ''];
+    const own = names.flatMap((name) => given.map((value) => ({ path, name, value })));
+    return [{ path, name: 'nobody', value: '1' }, ...own];
+  });
+
+  test('of every parameter', async () => {
+    const { get } = await served();
+    let told = 0;
+    for (const { path, name, value } of wrong) {
+      const answer = await get(`${path}?${new URLSearchParams({ [name]: value })}`);
+      if (answer.status !== 400) continue;
+      const { problem } = z.object({ problem: z.string() }).parse(await answer.json());
+      expect(problem, `${path} ${name}`).not.toMatch(OTHERS);
+      told += 1;
+    }
+    expect(told).toBeGreaterThan(ROUTES.length);
+  });
+
+  test.each([
+    ['/api/nodes?limit=0', 'limit has to be a whole number from 1 to 1000'],
+    ['/api/nodes?limit=1&limi=2', 'may not have limi, which nobody asks for here'],
+    ['/api/node?cluster=prod', 'node is missing'],
+    ['/api/freed?from=now', 'from has to be a time, in milliseconds since 1970 as a whole number'],
+    ['/api/fleet?group=label:', 'group has to be cluster, pool, policy, or label:NAME'],
+    ['/api/pauses?node=web-1', 'node has to be a node as CLUSTER/NODE'],
+    ['/api/history?what=all', expect.stringMatching(/^what has to be one of [a-z-]+, /)],
+    ['/api/activity?before=x', 'before has to be what the last answer says as before'],
+    ['/api/search?q=x', 'q has to have at least 2 characters'],
+    ['/api/search?q=xy&a=1&b=2&c=3&d=4&e=5&f=6', expect.stringContaining('a, b, c, d, e and more')],
+    ['/api/images?by=pool', 'by and of belong together'],
+  ])('%s', async (path, problem) => {
+    const answer = await (await served()).get(path);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toEqual({ problem });
   });
 });
 

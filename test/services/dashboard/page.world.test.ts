@@ -258,6 +258,23 @@ describe('over the log of a simulated fleet', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('a view that breaks says so in its place, and the others are there', async () => {
+    const { page, complaints } = await openPage(browser);
+    await page.route('**/api/images?*', (asked) => asked.fulfill({ json: {} }));
+    await page.goto(`${url}/images`);
+    const broken = page.getByRole('heading', { name: 'This view cannot be shown' });
+    await broken.waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('link', { name: 'History' }).click();
+    await text('policy applied')(page).waitFor();
+    await page.getByRole('link', { name: 'Images', exact: true }).click();
+    await broken.waitFor();
+    await page.unroute('**/api/images?*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('rowheader').first().waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   test('a stream that breaks is told, and comes back', async () => {
     const { page } = await openPage(browser);
     await page.goto(`${url}/live`);

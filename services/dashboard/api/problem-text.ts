@@ -1,0 +1,66 @@
+import type { z } from 'zod';
+import { pathText } from '../../../packages/policy/file/problem.ts';
+import { counted } from '../../../packages/text/counted.ts';
+
+type Issue = z.core.$ZodRawIssue;
+
+/** Whoever asks mends these first. */
+const MOST_PROBLEMS = 5;
+
+/** What was not as it has to be, in sentences for people: which part, and what is expected in its place. */
+export function problemText({ issues }: Pick<z.ZodError, 'issues'>): string {
+  const told = issues
+    .slice(0, MOST_PROBLEMS)
+    .map(({ path, message }) => [pathText(path), message].filter((part) => part !== '').join(' '));
+  return [...told, ...(issues.length > told.length ? ['and more'] : [])].join('; ');
+}
+
+/**
+ * To be given to a schema as its `error`: what follows the name of a part. What a schema says itself stands above it, and has to follow
+ * a name as well.
+ */
+export function inOurWords(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is missing' : `has to be ${typeText(issue.expected)}`;
+    case 'unrecognized_keys':
+      return unknownText(issue.keys);
+    case 'invalid_value':
+      return issue.input === undefined ? 'is missing' : `has to be ${choiceText(issue.values)}`;
+    case 'too_small':
+      return boundText(issue.origin, 'at least', Number(issue.minimum));
+    case 'too_big':
+      return boundText(issue.origin, 'at most', Number(issue.maximum));
+    case 'invalid_format':
+      return issue.format === 'uuid' ? 'has to be a UUID' : 'has another form than it may have';
+    default:
+      return 'cannot be this';
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const typeText = (expected: string): string => TYPES[expected] ?? 'something else';
+
+const choiceText = (values: readonly unknown[]): string =>
+  values.length === 1 ? String(values[0]) : `one of ${values.map(String).join(', ')}`;
+
+function unknownText(keys: readonly string[]): string {
+  const told = keys.slice(0, MOST_PROBLEMS).join(', ');
+  return `may not have ${told}${keys.length > MOST_PROBLEMS ? ' and more' : ''}, which nobody asks for here`;
+}
+
+function boundText(origin: string, bound: 'at least' | 'at most', value: number): string {
+  if (origin === 'string') return `has to have ${bound} ${counted(value, 'character')}`;
+  return origin === 'array'
+    ? `has to have ${bound} ${counted(value, 'entry', 'entries')}`
+    : `has to be ${bound} ${value}`;
+}
