@@ -30,6 +30,8 @@ const Entry = z.object({
   reason: z.string(),
   /** Whose key signed it; `null`: nobody did, or nobody looks at signatures here. */
   signedBy: z.object({ keyId: KeyId, role: KeyRole, name: z.string() }).nullable(),
+  /** It was written down and never put in force: whoever did it was interrupted. */
+  isUnfinished: z.boolean(),
   /** Why it does not count, in a sentence; `null`: it does, or nobody looks at signatures here. */
   objection: z.string().nullable(),
 });

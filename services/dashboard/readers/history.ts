@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { objectionToStating } from '../../../packages/policy/may-state.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import { statedVersion } from '../../../packages/policy/version-records.ts';
@@ -23,6 +24,8 @@ import type { Before } from './before.ts';
 const MOST_TOLD = 5_000;
 /** For so long what was read is told again. */
 const FRESH_MS = 5_000;
+/** So long somebody may be at it. */
+const UNFINISHED_AFTER_MS = 60_000;
 const POLICY_SET = 'fleetgc.policy-set';
 
 export interface HistoryNeeds {
@@ -60,7 +63,7 @@ export class PeopleHistory {
     const nowMs = now();
     const sinceMs = Math.max(0, nowMs - historyMs);
     if (this.#read === null || nowMs - this.#read.atMs > FRESH_MS)
-      this.#read = { atMs: nowMs, entries: await readStated(this.#needs, sinceMs, signal) };
+      this.#read = { atMs: nowMs, entries: await readStated(this.#needs, { sinceMs, nowMs }, signal) };
     const found = [...this.#read.entries, ...readRedrives(this.#needs, sinceMs)]
       .filter(
         (entry) => (what === null || entry.what === what) && (before === null || isBefore(entry, before)),
@@ -78,21 +81,60 @@ const newestFirst = (a: HistoryEntry, b: HistoryEntry): number => b.atMs - a.atM
 const isBefore = ({ atMs, id }: HistoryEntry, before: Before): boolean =>
   atMs < before.atMs || (atMs === before.atMs && compareText(id, before.id) < 0);
 
+interface StatedEntry {
+  readonly entry: HistoryEntry;
+  readonly key: string;
+  readonly eventId: string;
+}
+
 async function readStated(
   { log, roots }: HistoryNeeds,
-  sinceMs: number,
+  { sinceMs, nowMs }: { readonly sinceMs: number; readonly nowMs: number },
   signal: AbortSignal,
 ): Promise<readonly HistoryEntry[]> {
   const judge = roots === null ? null : await judgeOf(log, roots, signal);
   const from = { timestampMs: sinceMs };
-  const entries: HistoryEntry[] = [];
+  const entries: StatedEntry[] = [];
   for await (const event of log.read({ topic: TOPICS.policyVersions.name, from, to: 'end' }, signal)) {
     if (event.kind !== 'record' || event.record.headers.ce_type === POLICY_SET) continue;
     const stated = statedVersion(event.record);
-    if (stated !== null) entries.push(entryOf(stated.event, event.record, judge));
+    if (stated !== null) {
+      const { key, event: said } = stated;
+      entries.push({ entry: entryOf(said, event.record, judge), key, eventId: said.id });
+    }
     if (entries.length > 2 * MOST_TOLD) entries.splice(0, MOST_TOLD);
   }
-  return entries.slice(-MOST_TOLD);
+  const held = await readHeldIds(log, signal);
+  return withUnfinished(entries, held, nowMs - UNFINISHED_AFTER_MS).slice(-MOST_TOLD);
+}
+
+/** By their keys, the ids of what is in force; `null` of what nobody can read. */
+async function readHeldIds(
+  log: HistoryNeeds['log'],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string | null>> {
+  const held = new Map<string, string | null>();
+  const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
+  for await (const event of log.read(request, signal)) {
+    if (event.kind !== 'record' || event.record.key === null) continue;
+    const parsed = parseRecord('policies', event.record);
+    held.set(event.record.key, parsed.ok ? parsed.event.id : null);
+  }
+  return held;
+}
+
+/** Whoever does something writes it down first and then puts it in force. Of what was said last the second is missing where it was killed between. */
+function withUnfinished(
+  entries: readonly StatedEntry[],
+  held: ReadonlyMap<string, string | null>,
+  beforeMs: number,
+): readonly HistoryEntry[] {
+  const last = new Map(entries.map((each) => [each.key, each]));
+  return entries.map((each) => {
+    const isHeld = held.get(each.key) === null || held.get(each.key) === each.eventId;
+    const isUnfinished = last.get(each.key) === each && !isHeld && each.entry.atMs < beforeMs;
+    return { ...each.entry, isUnfinished };
+  });
 }
 
 /** Whose signature counted when the log took a record. */
@@ -117,6 +159,7 @@ function entryOf(event: PolicyTopicRecord, record: LogRecord, judge: Judge | nul
     id: `v${String(record.offset).padStart(20, '0')}`,
     atMs: record.timestampMs,
     ...saidBy(event),
+    isUnfinished: false,
     ...(judge === null ? { signedBy: null, objection: null } : judged(event, record, judge)),
   };
 }
@@ -181,6 +224,7 @@ const readRedrives = ({ db }: HistoryNeeds, sinceMs: number): readonly HistoryEn
       about: String(letter),
       by: by_whom === null ? null : String(by_whom),
       reason: String(reason),
+      isUnfinished: false,
       signedBy: null,
       objection: null,
     }));

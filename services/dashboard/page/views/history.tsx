@@ -94,7 +94,12 @@ function Entries({ entries, isJudged }: EntriesProps) {
               <td>
                 <Time ms={entry.atMs} />
               </td>
-              <td>{KIND_TEXT[entry.what]}</td>
+              <td>
+                {KIND_TEXT[entry.what]}
+                {entry.isUnfinished ? (
+                  <span class="bad"> – not in force: it was interrupted. Do it again.</span>
+                ) : null}
+              </td>
               <td>{entry.about}</td>
               <td>{entry.by ?? 'not said'}</td>
               {isJudged ? <td>{signedText(entry)}</td> : null}

@@ -1,8 +1,17 @@
 import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { PolicyWriter } from '../../../../packages/policy/write-policies.ts';
 import { newTrace } from '../../../../packages/process/trace.ts';
 import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
 import { UNSIGNED_STATE } from '../../../../packages/trust/state-signer.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
+import type { ActingLog } from '../../../../services/dashboard/actions/only-acts.ts';
+
+/** Writes there without keys. */
+export const unsignedWriter = (log: ActingLog): PolicyWriter => ({
+  log,
+  publication: { source: '/fleetgc/dashboard', nowMs: Date.now(), trace: newTrace(randomTraceIds) },
+  signer: UNSIGNED_STATE,
+});
 
 /** Acts on this log without keys; `opened` counts how often. */
 export function actingOn(log: EventLog): ActingPort & { readonly opened: () => number } {
@@ -13,14 +22,6 @@ export function actingOn(log: EventLog): ActingPort & { readonly opened: () => n
       opened += 1;
       return { ...log, [Symbol.asyncDispose]: async () => undefined };
     },
-    openWriter: async (own) => ({
-      log: own,
-      publication: {
-        source: '/fleetgc/dashboard',
-        nowMs: Date.now(),
-        trace: newTrace(randomTraceIds),
-      },
-      signer: UNSIGNED_STATE,
-    }),
+    openWriter: async (own) => unsignedWriter(own),
   };
 }
