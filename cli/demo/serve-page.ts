@@ -57,6 +57,7 @@ export async function servePage(
         projection: {
           from,
           roots: null,
+          facts: 'off',
           path: join(directory, 'page.db'),
           historyMs: DAY_MS,
           mostBytes: MOST_BYTES,

@@ -11,8 +11,9 @@ import { openProjectedLog } from '../framework/open-projected-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { auditLogOptions, threadSource } from '../options/audit-log-options.ts';
 import { LogSize } from '../options/event-log-options.ts';
+import { readingFactsOptions, readReadingFacts } from '../options/reading-facts-options.ts';
 import { LongDuration } from '../options/time-options.ts';
-import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
+import { readReadingRoots } from '../options/trust-options.ts';
 import { actingOptions, actingPort } from '../run/acting-port.ts';
 import { DASHBOARD_WORDING } from '../views/audit/dashboard-wording.ts';
 
@@ -57,7 +58,7 @@ const options = z.object({
     description: 'The address by which people find the page, when it is not where it is served.',
   }),
   ...actingOptions,
-  ...readingTrustOptions,
+  ...readingFactsOptions,
   ...auditLogOptions,
 });
 
@@ -93,6 +94,7 @@ export const verb = defineVerb({
         projection: {
           from,
           roots: readReadingRoots(given),
+          facts: readReadingFacts(given),
           path: projection,
           historyMs: history,
           mostBytes: Number(projectionMaxSize),

@@ -40,6 +40,11 @@ export const DashboardProgress = z.object({
   nodes: Count,
   /** Records that nobody can read. */
   unreadable: Count,
+  /**
+   * Facts that no key of their node or cluster proves, since it was started, and whether they are shown all the same; `null`: nobody looks at
+   * that.
+   */
+  notBelieved: z.object({ records: Count, areShown: z.boolean() }).nullable(),
   /** What the page has no room for, and does not show. */
   leftOut: z.object({
     /** Beyond the most that have a place; of very many at least so many. */

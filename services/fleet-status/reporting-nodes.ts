@@ -32,6 +32,8 @@ export interface ReportingNodesNeeds {
   readonly onNode?: (stats: DiskStats) => void;
   /** By `<cluster>/<node>`: nodes that whoever asks has heard already. They are left out. */
   readonly isKnown?: (key: string) => boolean;
+  /** Asked of each record that is looked at: others say nothing. All are believed when not given. */
+  readonly isBelieved?: (record: LogRecord) => boolean;
   /** Asked of each that was heard: others are left out. All are taken when not given. */
   readonly admits?: (key: string, heardMs: number) => boolean;
 }
@@ -164,11 +166,15 @@ class Reading {
     for await (const { record } of readPartition(this.#needs.log, reading, this.#signal)) {
       this.#records++;
       if (this.#isKnown(record.key, partition) || !isWanted(record.key ?? '')) continue;
-      const parsed = parseRecord('diskStats', record);
-      if (!parsed.ok) this.unreadable++;
-      else if (this.#needs.admits?.(nodeKey(parsed.event), record.timestampMs) !== false)
-        this.#note(parsed.event, record);
+      if (this.#needs.isBelieved?.(record) !== false) this.#take(record);
     }
+  }
+
+  #take(record: LogRecord): void {
+    const parsed = parseRecord('diskStats', record);
+    if (!parsed.ok) this.unreadable++;
+    else if (this.#needs.admits?.(nodeKey(parsed.event), record.timestampMs) !== false)
+      this.#note(parsed.event, record);
   }
 
   #isKnown(key: string | null, partition: number): boolean {

@@ -86,3 +86,10 @@ export function leftOutText({
   ].filter(({ count }) => count > 0);
   return parts.length === 0 ? null : `no room for: ${parts.map(({ text }) => text).join(', ')}`;
 }
+
+/** What no key proves, in a sentence; `null` where nobody looks, or all is proved. */
+export function notBelievedText(notBelieved: DashboardProgress['notBelieved']): string | null {
+  if (notBelieved === null || notBelieved.records === 0) return null;
+  const { records, areShown } = notBelieved;
+  return `${countText(records)} reports ${areShown ? 'are shown though' : 'are not shown:'} no key of their node or cluster signed them`;
+}

@@ -4,6 +4,7 @@ import { firstRecord, readPartition } from '../../../packages/pipeline/read-log.
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
 import { nextGap, type Span } from './coverage.ts';
+import type { FactTrust } from './fact-trust.ts';
 import type { ProjectedTopic } from './project.ts';
 import { CURVE_EVERY_MS, type Projector } from './projector.ts';
 import type { ProjectedLog } from './standing.ts';
@@ -106,6 +107,7 @@ export interface ReadingNeeds {
   readonly store: Store;
   readonly projector: Projector;
   readonly turns: Turns;
+  readonly trust: Pick<FactTrust, 'knowSigner'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -121,7 +123,7 @@ export function followedFrom(topic: ProjectedTopic, store: Store, nowMs: number)
 /** Follows a topic until `signal` aborts; `onCaughtUp` is told again and again that all is read. */
 export async function followTopic(
   topic: ProjectedTopic,
-  { log, projector, turns, now }: ReadingNeeds,
+  { log, projector, turns, trust, now }: ReadingNeeds,
   { fromMs, onCaughtUp }: { readonly fromMs: number; readonly onCaughtUp: () => void },
   signal: AbortSignal,
 ): Promise<void> {
@@ -131,6 +133,7 @@ export async function followTopic(
   for await (const event of log.read(request, signal)) {
     if (event.kind === 'record') {
       const { record } = event;
+      await trust.knowSigner(topic, record, signal);
       if (record.timestampMs < wholeSinceMs) projector.takeSighting(record);
       else projector.take(topic, record, record.timestampMs >= startedMs);
       await turns.give();
@@ -176,12 +179,13 @@ async function readBack(
 
 async function readSpan(
   topic: ProjectedTopic,
-  { log, projector, turns }: ReadingNeeds,
+  { log, projector, turns, trust }: ReadingNeeds,
   range: Span,
   signal: AbortSignal,
 ): Promise<void> {
   const read = async (partition: number): Promise<void> => {
     for await (const { record } of readPartition(log, { topics: [topic], partition, range }, signal)) {
+      await trust.knowSigner(topic, record, signal);
       projector.take(topic, record, false);
       await turns.give();
     }

@@ -3,12 +3,14 @@ import { setsOfEntries } from '../../../packages/policy/policy-reading.ts';
 import { DAY_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import { runEvery, runTogether } from '../../../packages/process/loops.ts';
 import type { Sources } from '../../../packages/process/system-sources.ts';
+import type { FactsTrust } from '../../../packages/trust/process-trust.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { DashboardProgress } from '../../../schemas/reports/dashboard.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
+import { believedName, FactTrust } from './fact-trust.ts';
 import { Fleet } from './fleet.ts';
 import { followedFrom, followTopic, type ReadingNeeds } from './follow-log.ts';
 import { Held } from './held.ts';
@@ -34,6 +36,8 @@ const PRUNE_MS = MINUTE_MS;
 export interface ProjectionSettings {
   readonly from: ProjectedLog;
   readonly roots: TrustRoots | null;
+  /** Which facts of nodes and clusters count, by the roots. */
+  readonly facts: FactsTrust;
   /** The file. */
   readonly path: string;
   readonly historyMs: number;
@@ -52,6 +56,7 @@ export class Projection implements Disposable {
   readonly held = new Held();
   readonly #places = new FleetPlaces();
   readonly #settings: ProjectionSettings;
+  readonly #trust: FactTrust;
   readonly #projector: Projector;
   readonly #reading: ReadingNeeds;
   readonly #past: Past;
@@ -63,21 +68,28 @@ export class Projection implements Disposable {
   /** Throws `STATE_UNREADABLE` or `STATE_UNWRITABLE`. */
   constructor(settings: ProjectionSettings) {
     const { from, path, historyMs, mostBytes, sources } = settings;
-    const { db } = openTables(path, from.name);
+    const { db } = openTables(path, believedName(from.name, settings));
     this.#settings = settings;
     this.store = new Store(db, { historyMs, mostBytes });
     this.fleet = new Fleet(db, setsOfEntries([]).node);
+    this.#trust = new FactTrust({ ...settings, log: from.log, now: sources.now });
     this.#projector = new Projector({
       store: this.store,
       fleet: this.fleet,
       held: this.held,
       places: this.#places,
+      trust: this.#trust,
       onActivity: (rows) => {
         for (const { onActivity } of this.#readers) onActivity(rows);
       },
     });
     const reading = { log: from.log, store: this.store, projector: this.#projector };
-    this.#reading = { ...reading, turns: new Turns(sources.monotonicNow), now: sources.now };
+    this.#reading = {
+      ...reading,
+      trust: this.#trust,
+      turns: new Turns(sources.monotonicNow),
+      now: sources.now,
+    };
     this.#past = new Past({
       reading: this.#reading,
       kind: from.kind,
@@ -101,6 +113,7 @@ export class Projection implements Disposable {
     this.#startedMs = this.#now();
     this.#caughtUp.clear();
     this.store.prune(this.#startedMs);
+    await this.#trust.readKeys(signal);
     await this.standing.readPolicies(signal);
     this.#places.recall(this.store.db);
     await this.held.recall(this.store.db);
@@ -111,6 +124,7 @@ export class Projection implements Disposable {
         ...PROJECTED_TOPICS.map((topic) => (ending: AbortSignal) => this.#follow(topic, ending)),
         every(FLUSH_MS, () => this.#projector.flush()),
         every(POLICIES_MS, () => this.standing.readPolicies(signal)),
+        every(POLICIES_MS, () => this.#trust.readKeys(signal)),
         every(PRUNE_MS, () => this.#prune()),
         async (ending) => {
           await this.#recallNodes(ending);
@@ -172,6 +186,7 @@ export class Projection implements Disposable {
       isCaughtUp: PROJECTED_TOPICS.every((topic) => this.#caughtUp.has(topic)),
       nodes: this.fleet.size,
       unreadable: this.#projector.unreadable,
+      notBelieved: this.#trust.notBelieved,
       leftOut: leftOutOf({ places: this.#places, held: this.held, projector: this.#projector }),
       problem: this.standing.problem,
       topics: PROJECTED_TOPICS.map((topic) => ({
@@ -219,7 +234,7 @@ export class Projection implements Disposable {
     if (signal.aborted) return;
     const { fleet } = this;
     const needs = { log: this.#reading.log, fleet, projector: this.#projector, places: this.#places };
-    await recallNodes({ ...needs, nowMs: this.#now() }, signal);
+    await recallNodes({ ...needs, trust: this.#trust, nowMs: this.#now() }, signal);
   }
 
   async #readHistory(signal: AbortSignal): Promise<void> {

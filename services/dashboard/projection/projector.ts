@@ -1,3 +1,4 @@
+import type { EventHead } from '../../../packages/decision/overtaking.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { parseHead } from '../../../packages/pipeline/parse/parse-head.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
@@ -5,6 +6,7 @@ import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
+import type { FactTrust } from './fact-trust.ts';
 import type { Fleet } from './fleet.ts';
 import type { Held } from './held.ts';
 import { namesIn } from './name-rows.ts';
@@ -40,6 +42,7 @@ export interface ProjectorNeeds {
   readonly fleet: Fleet;
   readonly held: Held;
   readonly places: FleetPlaces;
+  readonly trust: Pick<FactTrust, 'believes'>;
   /** What was written of what is new. */
   readonly onActivity: (rows: readonly ActivityRow[]) => void;
 }
@@ -68,12 +71,17 @@ export class Projector {
   takeSighting(record: LogRecord): void {
     const head = parseHead('diskStats', record);
     if (head === null) this.take('diskStats', record, false);
-    else if (this.#needs.places.node.admits(nodeKey(head), record.timestampMs))
-      this.#needs.fleet.sighted(head, record.timestampMs);
+    else if (this.#needs.trust.believes('diskStats', record)) this.#sight(head, record.timestampMs);
+  }
+
+  #sight(head: EventHead, atMs: number): void {
+    const { fleet, places } = this.#needs;
+    if (places.node.admits(nodeKey(head), atMs)) fleet.sighted(head, atMs);
   }
 
   /** `isNew`: it lies after everything that was there at the start. */
   take(topic: ProjectedTopic, record: LogRecord, isNew: boolean): void {
+    if (!this.#needs.trust.believes(topic, record)) return;
     const parsed = parseRecord(topic, record);
     if (!parsed.ok) {
       this.unreadable += 1;

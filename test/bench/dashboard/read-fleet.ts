@@ -22,6 +22,7 @@ const ending = new AbortController();
 using projection = new Projection({
   from: { kind: 'embedded', path: 'bench', log, name: 'bench' },
   roots: null,
+  facts: 'off',
   path: join(directory, 'projection.db'),
   historyMs: 14 * DAY_MS,
   mostBytes: 2 ** 31,

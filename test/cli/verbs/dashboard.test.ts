@@ -126,3 +126,11 @@ test('an archive takes no actions', async () => {
   ]);
   expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('which nobody writes to') });
 });
+
+test('a dashboard that is to judge what nodes report does not start without roots', async () => {
+  const { start } = await fleet();
+  expect(await start('--trust-facts', 'required')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/--trust-facts needs --trust-roots/),
+  });
+});

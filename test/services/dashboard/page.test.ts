@@ -6,6 +6,7 @@ import { layOut, nodeAt } from '../../../services/dashboard/page/heat-map.ts';
 import {
   freedText,
   leftOutText,
+  notBelievedText,
   stateText,
   unmeasuredText,
   useStep,
@@ -38,6 +39,15 @@ test('what there is no room for is said, and nothing where all is shown', () => 
   expect(leftOutText({ ...none, nodes: 1_200, names: 3 })).toBe(
     'no room for: 1,200 more nodes, 3 names in the search',
   );
+});
+
+test('reports that no key proves are said, whether they are shown or not', () => {
+  expect(notBelievedText(null)).toBeNull();
+  expect(notBelievedText({ records: 0, areShown: false })).toBeNull();
+  expect(notBelievedText({ records: 1_234, areShown: false })).toBe(
+    '1,234 reports are not shown: no key of their node or cluster signed them',
+  );
+  expect(notBelievedText({ records: 2, areShown: true })).toMatch(/^2 reports are shown though no key/);
 });
 
 describe('the heat map', () => {

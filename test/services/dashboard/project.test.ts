@@ -296,6 +296,7 @@ describe('what no table can hold', () => {
       fleet: new Fleet(store.db, setsOfEntries([]).node),
       held: new Held(),
       places: new FleetPlaces(),
+      trust: { believes: () => true },
       onActivity: () => undefined,
     });
     const [good] = rowsOf(recordIn(1, 3));
@@ -514,7 +515,14 @@ describe('more nodes than have a place', () => {
   function projecting(store: Store, places: FleetPlaces) {
     const fleet = new Fleet(store.db, setsOfEntries([]).node);
     const held = new Held();
-    const projector = new Projector({ store, fleet, held, places, onActivity: () => undefined });
+    const projector = new Projector({
+      store,
+      fleet,
+      held,
+      places,
+      trust: { believes: () => true },
+      onActivity: () => undefined,
+    });
     const nodes = (): readonly string[] => fleet.told(NOW).nodes.map(({ node }) => node);
     return { projector, fleet, held, nodes };
   }

@@ -12,7 +12,7 @@ import { withNews } from '../fleet-news.ts';
 import { countSigned, NODE_SIGNS, SIGN_TEXT } from '../node-signs.ts';
 import { Fact, Shown, Time } from '../parts.tsx';
 import { useActions } from '../session.ts';
-import { beginningOf, countText, freedText, leftOutText, unmeasuredText } from '../texts.ts';
+import { beginningOf, countText, freedText, leftOutText, notBelievedText, unmeasuredText } from '../texts.ts';
 import { HeatMap } from './heat-map-canvas.tsx';
 import { NodeList } from './node-list.tsx';
 
@@ -100,11 +100,17 @@ function ReadSoFar() {
   if (progress.kind !== 'answered') return null;
   const { isCaughtUp, problem } = progress.value;
   if (problem !== null) return <span class="bad">{problem}</span>;
-  const leftOut = leftOutText(progress.value.leftOut);
+  const warnings = [notBelievedText(progress.value.notBelieved), leftOutText(progress.value.leftOut)];
   return (
     <>
       {isCaughtUp ? 'all that is new is read' : 'reading what is newest …'}
-      {leftOut === null ? null : <span class="bad">; {leftOut}</span>}
+      {warnings
+        .filter((text) => text !== null)
+        .map((text) => (
+          <span key={text} class="bad">
+            ; {text}
+          </span>
+        ))}
     </>
   );
 }

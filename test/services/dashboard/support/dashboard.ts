@@ -11,6 +11,7 @@ import type { WorkerSource } from '../../../../services/audit/events/open-source
 import type { AccessSettings } from '../../../../services/dashboard/access/access.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
 import { runDashboard } from '../../../../services/dashboard/main.ts';
+import type { ProjectionSettings } from '../../../../services/dashboard/projection/projection.ts';
 import type { ProjectedLog } from '../../../../services/dashboard/projection/standing.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
@@ -31,6 +32,8 @@ export interface DashboardOptions {
   readonly path: string;
   readonly acting?: ActingPort;
   readonly simulationSource?: WorkerSource | null;
+  /** Whose signatures count, and of which facts; nobody looks when not given. */
+  readonly believing?: Pick<ProjectionSettings, 'roots' | 'facts'>;
   /** What the log is told to be; an embedded one when not given. */
   readonly from?: ProjectedLog;
   /** Where the page was built to; an empty one when not given. */
@@ -65,6 +68,7 @@ export async function startDashboard(
     path,
     acting,
     simulationSource = null,
+    believing = { roots: null, facts: 'off' },
     from = { kind: 'embedded', log, name: 'test', path: 'test.db' },
     pageDirectory = emptyPage(dirname(path)),
   }: DashboardOptions,
@@ -85,7 +89,7 @@ export async function startDashboard(
       },
       projection: {
         from,
-        roots: null,
+        ...believing,
         path,
         historyMs: 14 * DAY_MS,
         mostBytes: 64 * 1024 * 1024,
