@@ -2,6 +2,7 @@ import { countedKind } from '../../../packages/decision/inventory-entries.ts';
 import { countedAs } from '../../../packages/decision/rule-text.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
+import { timeText } from '../../../packages/text/time-text.ts';
 import type { Plan, PlannedObject } from '../../../schemas/reports/plan.ts';
 import { tableLines } from '../../framework/output.ts';
 
@@ -17,7 +18,7 @@ function headLines({ inventory, policy, trigger, reason }: Plan): readonly strin
   const held =
     policy === null ? 'no policy' : `policy ${policy.name} (${policy.mode}, profile ${policy.profile})`;
   return [
-    `${cluster}/${node} at ${new Date(takenAt.wallTimeMs).toISOString()}, trigger ${trigger}, ${held}`,
+    `${cluster}/${node} at ${timeText(takenAt.wallTimeMs)}, trigger ${trigger}, ${held}`,
     ...(reason === '' ? [] : [`Why: ${withSizes(reason)}.`]),
   ];
 }

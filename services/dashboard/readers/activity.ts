@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { removedBecause } from '../../../packages/decision/rule-text.ts';
 import { Activity, type ActivityKind, type DashboardActivity } from '../../../schemas/reports/dashboard.ts';
 import type { ActivityRow } from '../projection/rows.ts';
+import { namesOfObject } from './names.ts';
 
 /** Where to go on: the last line that was given. */
 export interface ActivityBefore {
@@ -15,8 +16,6 @@ export interface ActivityQuestion {
   readonly before: ActivityBefore | null;
   readonly limit: number;
 }
-
-const NAME = 'SELECT name FROM names WHERE kind = ? AND id = ? ORDER BY seen DESC LIMIT 1';
 
 /** What was decided and done, the newest first. */
 export function readActivity(
@@ -55,13 +54,11 @@ interface StoredLine {
 }
 
 function withName(db: DatabaseSync, row: StoredLine): Activity {
-  const found =
-    row.kind === 'image' && typeof row.object === 'string'
-      ? db.prepare(NAME).get('image', row.object)?.name
-      : undefined;
+  const [name = null] =
+    row.kind === 'image' && typeof row.object === 'string' ? namesOfObject(db, 'image', row.object, 1) : [];
   return Activity.parse({
     ...row,
     because: typeof row.rule === 'string' ? removedBecause(row.rule) : null,
-    name: found === undefined ? null : String(found),
+    name,
   });
 }

@@ -3,7 +3,7 @@ import { removedBecause } from '../../../packages/decision/rule-text.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { DashboardObject, ShownKind } from '../../../schemas/reports/dashboard-object.ts';
 import type { Held, HeldByNode } from '../projection/held.ts';
-import { namesOfObject } from './names.ts';
+import { MOST_LOOKED_AT, namesOfObject } from './names.ts';
 import { isBack } from './returned.ts';
 
 /** Of what went often the last times are told. */
@@ -137,7 +137,8 @@ const sum = (numbers: Iterable<number>): number =>
   Iterator.from(numbers).reduce((all, each) => all + each, 0);
 
 const ACTED = 'SELECT DISTINCT node FROM activity WHERE object = ? AND kind = ? LIMIT ?';
-const NAMED = 'SELECT DISTINCT node FROM names WHERE kind = ? AND id = ? LIMIT ?';
+const NAMED = `SELECT DISTINCT node FROM (SELECT node FROM names WHERE kind = ? AND id = ? LIMIT ${MOST_LOOKED_AT})
+  LIMIT ?`;
 
 function toldBy(db: DatabaseSync, { kind, id }: Asked, known: readonly string[]): string[] {
   const named = db.prepare(NAMED).all(kind, id, MOST_TOLD);

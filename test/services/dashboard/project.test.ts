@@ -20,6 +20,7 @@ import type { Row } from '../../../services/dashboard/projection/rows.ts';
 import { Store } from '../../../services/dashboard/projection/store.ts';
 import { openTables } from '../../../services/dashboard/projection/tables.ts';
 import { readFreed } from '../../../services/dashboard/readers/freed.ts';
+import { namesOfObject } from '../../../services/dashboard/readers/names.ts';
 import { deadLetter } from '../../cli/verbs/dead-letters/letters.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
@@ -451,6 +452,22 @@ describe('a flood of names', () => {
       runs(200),
     );
   });
+});
+
+test('of an object with names without end some are looked at, and no more', () => {
+  using store = openStore();
+  const named = (index: number, seen: number): Row => ({
+    table: 'names',
+    kind: 'image',
+    id: 'i',
+    name: `r.example/${String(index).padStart(5, '0')}`,
+    seen,
+    node: 'prod/a',
+  });
+  store.apply(Array.from({ length: 1_002 }, (_, index) => named(index, index === 999 ? SEEN + 1 : SEEN)));
+  expect(namesOfObject(store.db, 'image', 'i', 2)).toEqual(['r.example/00999', 'r.example/00000']);
+  store.apply([named(1_001, SEEN + 2)]);
+  expect(namesOfObject(store.db, 'image', 'i', 1)).toEqual(['r.example/00999']);
 });
 
 describe('what came at one moment', () => {

@@ -5,6 +5,7 @@ import type { PolicyKeep } from '../../../../schemas/policy/policy.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { container, image, inventory } from '../../../fixtures/inventory.ts';
 import { keepList } from '../../../fixtures/policy.ts';
+import { instant } from '../../../fixtures/time.ts';
 import { plan } from '../../../services/plan/support.ts';
 
 const SHOP = { uid: 'p', name: 'web', namespace: 'shop' };
@@ -54,6 +55,11 @@ describe('[M11] the table says what of the keep list keeps an object', () => {
     });
     expect(planTable(made)).toContain('  2 one of the last versions of a repository (M11)');
   });
+});
+
+test('a time that no calendar has is told as it is', () => {
+  const takenAt = instant({ wallTimeMs: 9e15 });
+  expect(planTable(plan(inventory({ takenAt }), {}))[0]).toMatch(/ at 9000000000000000 ms, trigger /);
 });
 
 test('what is missing is told as a size, and exact in the plan', () => {
