@@ -101,11 +101,12 @@ export class ActionDesk implements AsyncDisposable {
     const { port, logger } = this.#needs;
     let log: EventLog | null = null;
     try {
-      log = await port.openLog(signal);
-      const own = onlyActs(log);
-      const opened = { log: own, writer: await port.openWriter(own, signal) };
-      const close = log[Symbol.asyncDispose].bind(log);
-      return { ...opened, [Symbol.asyncDispose]: close };
+      const whole = await port.openLog(signal);
+      log = whole;
+      const own = onlyActs(whole);
+      const writer = await port.openWriter(own, signal);
+      // No bound function: V8 takes none as a method of `await using`.
+      return { log: own, writer, [Symbol.asyncDispose]: () => whole[Symbol.asyncDispose]() };
     } catch (thrown) {
       await log?.[Symbol.asyncDispose]();
       logger.warn({ err: toFleetGcError(thrown) }, 'nobody can act from the page now');

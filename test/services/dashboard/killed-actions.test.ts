@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { EventLog, OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
-import { TOPICS } from '../../../schemas/events/topics.ts';
 import { approvalKey } from '../../../schemas/policy/approval.ts';
 import type { DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import { type ActingLog, onlyActs } from '../../../services/dashboard/actions/only-acts.ts';
@@ -11,8 +10,8 @@ import { openTables } from '../../../services/dashboard/projection/tables.ts';
 import { PeopleHistory } from '../../../services/dashboard/readers/history.ts';
 import { readStoredLetters } from '../../../services/dead-letters/letters.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
-import { jsonOf, readTopic } from '../../cli/read-topic.ts';
-import { bury, lose } from '../../cli/verbs/dead-letters/letters.ts';
+import { jsonOf } from '../../cli/read-topic.ts';
+import { bury, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';
 import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
@@ -22,6 +21,8 @@ import { unsignedWriter } from './support/acting.ts';
 const HOUR_MS = 3_600_000;
 const ofCluster = (cluster: string) => ({ ...EVERY_NODE, clusters: [cluster] });
 const HELD = approval(approvedOwner('o', 1));
+
+const LOST = ['{"a":1}', '{"a":2}', '{"a":3}'];
 
 interface Killed {
   readonly name: DashboardActionName;
@@ -56,7 +57,7 @@ const KILLED: readonly Killed[] = [
   {
     name: 'redrive',
     asked: asking({ letters: ['dead-letter-0', 'dead-letter-1', 'dead-letter-2'], again: false, reason: '' }),
-    before: async (log) => bury(log, ...(await lose(log, ['{"a":1}', '{"a":2}', '{"a":3}']))),
+    before: async (log) => bury(log, ...(await lose(log, LOST))),
   },
 ];
 
@@ -99,12 +100,12 @@ const signal = () => AbortSignal.timeout(60_000);
 async function standing(log: EventLog) {
   const { pauses, approvals } = await readStoredPolicies(log, signal());
   const { letters } = await readStoredLetters(log, 'earliest', signal());
-  const facts = (await readTopic(log, TOPICS.inventory.name)).map(jsonOf);
+  const back = (await putBack(log, LOST.length)).map(jsonOf);
   return {
     pauses: [...pauses.keys()].toSorted(),
     approvals: [...approvals.keys()].toSorted(),
     notPutBack: letters.filter(({ redrivenAtMs }) => redrivenAtMs === null).map(({ letter }) => letter.id),
-    facts: [...new Set(facts.map((fact) => JSON.stringify(fact)))].toSorted(),
+    putBack: [...new Set(back.map((fact) => JSON.stringify(fact)))].toSorted(),
   };
 }
 
