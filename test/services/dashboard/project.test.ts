@@ -488,14 +488,14 @@ describe('what came at one moment', () => {
     const mostBytes = 400_000;
     using store = openStore({ ...BOUNDS, mostBytes });
     const flood = Array.from({ length: 4_000 }, (_, index) => nameRow('prod/flood', index));
-    store.apply([...rowsOf(recordIn(1, 3)), ...rowsOf(recordIn(1, 0)), ...flood]);
+    store.apply([...[recordIn(1, 3), recordIn(2, 3), recordIn(1, 0)].flatMap(rowsOf), ...flood]);
     store.prune(NOW + 2 * MINUTE);
     const [pages = 0, free = 0, size = 0] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
       Number(Object.values(store.db.prepare(`PRAGMA ${name}`).get() ?? {})[0]),
     );
     expect((pages - free) * size).toBeLessThanOrEqual(mostBytes);
     expect(contentOf(store)).toMatchObject({
-      removals: [{ id: 'result-1' }],
+      removals: [{ id: 'result-1' }, { id: 'result-2' }],
       nodes: [{ node: 'prod/web-0' }],
     });
   });
