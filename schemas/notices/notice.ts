@@ -14,6 +14,9 @@ interface NoticeKindRow {
   readonly words: string;
 }
 
+/** What somebody did. */
+const ACT = { topics: ['policies'], isNodeEvent: false, isJoined: false } as const;
+
 /** The one table of what notices tell. */
 export const NOTICE_KINDS = {
   pressure: {
@@ -65,6 +68,48 @@ export const NOTICE_KINDS = {
     isJoined: true,
     words: 'A node that was told as silent is heard again',
   },
+  'cluster-silent': {
+    topics: ['clusterCensus'],
+    severity: 'warning',
+    isNodeEvent: false,
+    isJoined: true,
+    words: 'A Kubernetes cluster that was heard is not heard any more',
+  },
+  'cluster-heard-again': {
+    topics: ['clusterCensus'],
+    severity: 'info',
+    isNodeEvent: false,
+    isJoined: true,
+    words: 'A Kubernetes cluster that was told as silent is heard again',
+  },
+  undecided: {
+    topics: ['diskStats', 'decisions'],
+    severity: 'warning',
+    isNodeEvent: false,
+    isJoined: true,
+    words: 'A decision service answers nobody, though nodes are heard',
+  },
+  'decided-again': {
+    topics: ['diskStats', 'decisions'],
+    severity: 'info',
+    isNodeEvent: false,
+    isJoined: true,
+    words: 'A decision service that answered nobody decides again',
+  },
+  'log-silent': {
+    topics: ['diskStats'],
+    severity: 'warning',
+    isNodeEvent: false,
+    isJoined: true,
+    words: 'The event log stands still: nothing comes from any node, or it cannot be read',
+  },
+  'log-heard-again': {
+    topics: ['diskStats'],
+    severity: 'info',
+    isNodeEvent: false,
+    isJoined: true,
+    words: 'The event log that stood still moves again',
+  },
   'objects-removed': {
     topics: ['clusterResults'],
     severity: 'info',
@@ -93,48 +138,12 @@ export const NOTICE_KINDS = {
     isJoined: true,
     words: 'An object of a Kubernetes cluster waits for finalizers of others',
   },
-  paused: {
-    topics: ['policies'],
-    severity: 'warning',
-    isNodeEvent: false,
-    isJoined: false,
-    words: 'Somebody paused removals',
-  },
-  resumed: {
-    topics: ['policies'],
-    severity: 'info',
-    isNodeEvent: false,
-    isJoined: false,
-    words: 'Somebody ended a pause',
-  },
-  approved: {
-    topics: ['policies'],
-    severity: 'info',
-    isNodeEvent: false,
-    isJoined: false,
-    words: 'Somebody approved what was held',
-  },
-  'approval-withdrawn': {
-    topics: ['policies'],
-    severity: 'info',
-    isNodeEvent: false,
-    isJoined: false,
-    words: 'Somebody withdrew an approval',
-  },
-  'policy-applied': {
-    topics: ['policies'],
-    severity: 'info',
-    isNodeEvent: false,
-    isJoined: false,
-    words: 'Somebody applied a policy',
-  },
-  'policy-deleted': {
-    topics: ['policies'],
-    severity: 'warning',
-    isNodeEvent: false,
-    isJoined: false,
-    words: 'Somebody deleted a policy',
-  },
+  paused: { ...ACT, severity: 'warning', words: 'Somebody paused removals' },
+  resumed: { ...ACT, severity: 'info', words: 'Somebody ended a pause' },
+  approved: { ...ACT, severity: 'info', words: 'Somebody approved what was held' },
+  'approval-withdrawn': { ...ACT, severity: 'info', words: 'Somebody withdrew an approval' },
+  'policy-applied': { ...ACT, severity: 'info', words: 'Somebody applied a policy' },
+  'policy-deleted': { ...ACT, severity: 'warning', words: 'Somebody deleted a policy' },
   'dead-letter': {
     topics: ['deadLetters'],
     severity: 'warning',

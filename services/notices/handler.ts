@@ -15,12 +15,12 @@ import { noticesOf } from './decide.ts';
 import type { ToldOnce } from './memory.ts';
 import type { Notice } from './notice.ts';
 import type { Replays } from './replays.ts';
-import type { Silence } from './silence.ts';
+import type { Watches } from './watches.ts';
 
 export interface HandlerNeeds {
   readonly trust: Trust;
   readonly told: ToldOnce;
-  readonly silence: Silence;
+  readonly watches: Watches;
   readonly replays: Pick<Replays, 'has'>;
   readonly offer: (notices: readonly Notice[], signal: AbortSignal) => Promise<void>;
   readonly counts: Pick<ConsumerMetrics, 'handled' | 'read' | 'done'>;
@@ -96,6 +96,7 @@ function readOne(record: LogRecord, reading: Reading): Read {
   counts.read(topic, record.timestampMs);
   if (record.unreadable !== undefined) return { ...read, outcome: 'unreadable-batch', notices: [] };
   if (isDeadly(deaths.deaths)) return { ...read, outcome: 'process-died', notices: [] };
+  needs.watches.read(topic, record);
   const only = ONLY[topic];
   if (only !== undefined && record.headers.ce_type !== only)
     return { ...read, outcome: 'processed', notices: [] };
@@ -111,7 +112,7 @@ function judge(record: LogRecord, { needs, parse, mayLog }: Reading): Pick<Read,
   try {
     const parsed = parse(topic, record);
     return parsed.ok
-      ? { outcome: 'processed', notices: ofEvent(parsed.event, record, needs.silence) }
+      ? { outcome: 'processed', notices: ofEvent(parsed.event, record, needs.watches) }
       : { outcome: parsed.rejection.cause, notices: [] };
   } catch (error) {
     if (toFleetGcError(error).retry) throw error;
@@ -131,14 +132,10 @@ const logFailure = (
     'what a message tells could not be found out; nobody is told of it, and the next ones are read',
   );
 
-const ofEvent = (
-  event: FleetEvent,
-  { partition, timestampMs: atMs }: LogRecord,
-  silence: Silence,
-): readonly Notice[] =>
-  event.type === 'fleetgc.node.disk-stats'
-    ? silence.heard({ cluster: event.cluster, node: event.node, partition, atMs })
-    : noticesOf(event, atMs);
+const ofEvent = (event: FleetEvent, record: LogRecord, watches: Watches): readonly Notice[] => [
+  ...watches.heard(event, record),
+  ...noticesOf(event, record.timestampMs),
+];
 
 /** Of one slice each id and each key once. */
 function firstOfEach(notices: readonly Notice[]): readonly Notice[] {

@@ -4,7 +4,7 @@ import type { ActiveSubscription, EventLog } from '../../packages/event-log/port
 import { consumerMetrics } from '../../packages/pipeline/consumer-metrics.ts';
 import { createFloodGuard } from '../../packages/pipeline/dead-letters/flood-guard.ts';
 import { parseBelieved } from '../../packages/pipeline/parse/parse-believed.ts';
-import { readPartition } from '../../packages/pipeline/read-log.ts';
+import { firstRecord, readPartition } from '../../packages/pipeline/read-log.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
@@ -15,7 +15,9 @@ import type { Lane } from './delivery/lane.ts';
 import { noticesHandler } from './handler.ts';
 import { ToldOnce } from './memory.ts';
 import { Replays } from './replays.ts';
-import { Silence } from './silence.ts';
+import type { SilenceTopic } from './silence.ts';
+import type { HasSince } from './standing-log.ts';
+import { HEARD_ON, Watches } from './watches.ts';
 
 export interface ListenNeeds {
   readonly log: EventLog;
@@ -43,7 +45,7 @@ export interface Listener extends ActiveSubscription {
 const MAX_SLICE_RECORDS = 50;
 const LOOK_EVERY_MS = 20_000;
 /** Who fell silent before this process began is found so far back. */
-const LOOK_BACK_MS = 10 * MINUTE_MS;
+const LOOK_BACK_MS = { diskStats: 10 * MINUTE_MS, clusterCensus: 25 * MINUTE_MS };
 
 /** The consumer group of a receiver: each is as far as it is, whatever becomes of the others. */
 export const groupOf = (receiver: string): string => `${NOTIFIER_GROUP_PREFIX}${receiver}`;
@@ -53,13 +55,13 @@ export async function listen(
   { log, trust, metrics, logger, sources }: ListenNeeds,
   { receiver, kinds, lane }: Listened,
 ): Promise<Listener> {
-  const silence = new Silence();
+  const watches = new Watches();
   const topics = topicsOf(kinds).map((id) => TOPICS[id].name);
   const counts = consumerMetrics(metrics, `notify-${receiver}`, topics);
   const handle = noticesHandler({
     trust,
     told: new ToldOnce(),
-    silence,
+    watches,
     replays: new Replays(log, trust),
     counts,
     logger,
@@ -77,7 +79,7 @@ export async function listen(
     handle,
   );
   counts.watch(subscription, createFloodGuard());
-  const lookBack = lookBackOf({ log, trust, logger, sources }, silence);
+  const lookBack = lookBackOf({ log, trust, logger, sources }, watches);
   return {
     state: () => subscription.state(),
     problem: () => {
@@ -87,10 +89,11 @@ export async function listen(
     stop: () => subscription.stop(),
     finished: subscription.finished,
     watchSilence: async (signal) => {
-      if (!topics.includes(TOPICS.diskStats.name)) return;
+      if (!HEARD_ON.some((topic) => topics.includes(TOPICS[topic].name))) return;
+      const hasSince = hasSinceOf(log, logger, signal);
       while (!signal.aborted) {
         await lookBack(subscription.state().assigned, signal);
-        const silent = silence.look(subscription.state(), sources.now());
+        const silent = await watches.look(subscription.state(), sources.now(), hasSince);
         // Nobody waits for it here: a receiver that hangs would hide who falls silent meanwhile.
         void lane.offer(silent, signal);
         await sources.wait(LOOK_EVERY_MS, signal);
@@ -100,41 +103,61 @@ export async function listen(
   };
 }
 
+/** Where the log does not tell, nobody is told that it stands still. */
+const hasSinceOf =
+  (log: Pick<EventLog, 'read'>, logger: Logger, signal: AbortSignal): HasSince =>
+  async (timestampMs) => {
+    try {
+      const request = { topic: TOPICS.diskStats.name, from: { timestampMs } };
+      return (await firstRecord(log, request, signal)) !== null;
+    } catch (error) {
+      if (!signal.aborted) logger.debug({ err: error }, 'whether the log moves could not be read');
+      return true;
+    }
+  };
+
 type LookBackNeeds = Omit<ListenNeeds, 'metrics'>;
 
 /** Reads the last minutes of each partition that is new here, so that it is known who was there before. */
 function lookBackOf(
   { log, trust, logger, sources }: LookBackNeeds,
-  silence: Silence,
+  watches: Watches,
 ): (assigned: readonly string[], signal: AbortSignal) => Promise<void> {
   const parse = parseBelieved(trust);
-  let known: ReadonlySet<number> = new Set();
-  const read = async (partition: number, signal: AbortSignal): Promise<void> => {
-    const range = { fromMs: sources.now() - LOOK_BACK_MS, toMs: null };
-    const events = readPartition(log, { topics: ['diskStats'], partition, range }, signal);
-    for await (const { record } of events) {
-      const parsed = parse('diskStats', record);
-      if (!parsed.ok) continue;
-      const { cluster, node } = parsed.event;
-      silence.heard({ cluster, node, partition, atMs: record.timestampMs });
+  let known: ReadonlySet<string> = new Set();
+  const read = async ({ topic, partition }: Place, signal: AbortSignal): Promise<void> => {
+    const range = { fromMs: sources.now() - LOOK_BACK_MS[topic], toMs: null };
+    for await (const { record } of readPartition(log, { topics: [topic], partition, range }, signal)) {
+      const parsed = parse(topic, record);
+      if (parsed.ok) watches.heard(parsed.event, record);
     }
   };
   return async (assigned, signal) => {
-    const partitions = partitionsIn(assigned);
-    known = new Set([...known].filter((partition) => partitions.includes(partition)));
-    for (const partition of partitions.filter((each) => !known.has(each))) {
+    const places = HEARD_ON.flatMap((topic) => placesOn(topic, assigned));
+    known = new Set(places.filter(({ name }) => known.has(name)).map(({ name }) => name));
+    for (const place of places.filter(({ name }) => !known.has(name))) {
       try {
-        await read(partition, signal);
-        known = new Set([...known, partition]);
+        await read(place, signal);
+        known = new Set([...known, place.name]);
       } catch (error) {
         if (signal.aborted) return;
-        logger.debug({ err: error, partition }, 'who was there before could not be read; it is read again');
+        logger.debug(
+          { err: error, place: place.name },
+          'who was there before could not be read; it is read again',
+        );
       }
     }
   };
 }
 
-const partitionsIn = (assigned: readonly string[]): readonly number[] =>
+/** A partition, with the name by which people and the log know it. */
+interface Place {
+  readonly topic: SilenceTopic;
+  readonly partition: number;
+  readonly name: string;
+}
+
+const placesOn = (topic: SilenceTopic, assigned: readonly string[]): readonly Place[] =>
   assigned
-    .filter((place) => place.startsWith(`${TOPICS.diskStats.name}/`))
-    .map((place) => Number(place.slice(place.lastIndexOf('/') + 1)));
+    .filter((name) => name.startsWith(`${TOPICS[topic].name}/`))
+    .map((name) => ({ topic, name, partition: Number(name.slice(name.lastIndexOf('/') + 1)) }));

@@ -221,7 +221,16 @@ test.each(EXAMPLES.map(([event, expected]) => [event.type, event, expected] as c
 
 test('each kind that an event tells has an example; silence is told by a clock', () => {
   const kinds = new Set(EXAMPLES.flatMap(([, expected]) => expected.map((text) => text.split(' ')[0])));
-  expect(NOTICE_KIND_NAMES.filter((kind) => !kinds.has(kind))).toEqual(['silent', 'heard-again']);
+  expect(NOTICE_KIND_NAMES.filter((kind) => !kinds.has(kind))).toEqual([
+    'silent',
+    'heard-again',
+    'cluster-silent',
+    'cluster-heard-again',
+    'undecided',
+    'decided-again',
+    'log-silent',
+    'log-heard-again',
+  ]);
 });
 
 describe('the id of a notice', () => {

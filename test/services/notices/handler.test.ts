@@ -14,7 +14,7 @@ import { noticesHandler } from '../../../services/notices/handler.ts';
 import { ToldOnce } from '../../../services/notices/memory.ts';
 import type { Notice } from '../../../services/notices/notice.ts';
 import { Replays } from '../../../services/notices/replays.ts';
-import { Silence } from '../../../services/notices/silence.ts';
+import { Watches } from '../../../services/notices/watches.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
 import { clusterDecision } from '../../fixtures/cluster.ts';
 import { decision } from '../../fixtures/outputs.ts';
@@ -37,7 +37,7 @@ function handlerWith(
   const handle = noticesHandler({
     trust,
     told: new ToldOnce(),
-    silence: new Silence(),
+    watches: new Watches(),
     replays,
     counts: consumerMetrics(
       metrics,
@@ -181,7 +181,7 @@ test('what ended processes again and again is passed over, unread', async () => 
   const handle = noticesHandler({
     trust: TRUST_OFF,
     told: new ToldOnce(),
-    silence: new Silence(),
+    watches: new Watches(),
     replays: NO_REPLAYS,
     counts: consumerMetrics(metrics, 'notify-pager', [TOPICS.results.name]),
     logger: SILENT,

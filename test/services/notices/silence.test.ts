@@ -15,7 +15,7 @@ const heardAt = (atMs: number, node = 'web-1') => ({ cluster: 'prod', node, part
 const SILENT_MS = AT_MS + 5 * MINUTE_MS + 1;
 
 function once(): Silence {
-  const silence = new Silence();
+  const silence = new Silence('diskStats');
   silence.heard(heardAt(AT_MS));
   return silence;
 }
@@ -66,7 +66,21 @@ describe('nobody is silent', () => {
 });
 
 test('names that somebody makes up do not fill the memory', () => {
-  const silence = new Silence();
+  const silence = new Silence('diskStats');
   for (let number = 0; number < 60_000; number += 1) silence.heard(heardAt(AT_MS, `made-up-${number}`));
   expect(silence.look(WELL, SILENT_MS)).toHaveLength(50_000);
+});
+
+test('a cluster is silent after twenty minutes, and told by its name alone', () => {
+  const silence = new Silence('clusterCensus');
+  const place = 'gc.cluster.census/3';
+  const state = { ...WELL, assigned: [place], lag: new Map([[place, 0]]) };
+  silence.heard({ cluster: 'prod', node: null, partition: 3, atMs: AT_MS });
+  expect(silence.look(state, AT_MS + 20 * MINUTE_MS)).toEqual([]);
+  expect(silence.look(state, AT_MS + 20 * MINUTE_MS + 1)).toMatchObject([
+    { kind: 'cluster-silent', cluster: 'prod', node: null, reason: null },
+  ]);
+  expect(
+    silence.heard({ cluster: 'prod', node: null, partition: 3, atMs: AT_MS + 30 * MINUTE_MS }),
+  ).toMatchObject([{ kind: 'cluster-heard-again', text: 'prod: it is heard again, after 30 minutes' }]);
 });
