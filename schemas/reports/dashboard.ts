@@ -194,11 +194,24 @@ export type DashboardNode = z.infer<typeof DashboardNode>;
 
 /** Something that a search found, and the address of the page that tells more. */
 export const Found = z.object({
-  kind: z.enum(['node', 'policy', 'image', 'pod', 'event']),
+  kind: z.enum([
+    'node',
+    'policy',
+    'cluster-policy',
+    'image',
+    'pod',
+    'container',
+    'sandbox',
+    'cluster',
+    'cluster-object',
+    'event',
+  ]),
   name: z.string(),
   id: z.string(),
   /** The node that told of it last; `null` for what is on no node. */
   node: z.string().nullable(),
+  /** A Kubernetes cluster, and that of an object; `null` for all else. */
+  cluster: z.string().nullable(),
 });
 export type Found = z.infer<typeof Found>;
 

@@ -88,7 +88,15 @@ export const ROUTES: readonly Route[] = [
   ),
   ...PEOPLE_ROUTES,
   route('/api/search', z.strictObject({ q: z.string().trim().min(2).max(300) }), ({ q }, { projection }) =>
-    search({ db: projection.store.db, nodes: projection.nodes().nodes, policies: projection.policies }, q),
+    search(
+      {
+        db: projection.store.db,
+        nodes: projection.nodes().nodes,
+        policies: projection.policies,
+        clusterPolicies: projection.standing.clusterPolicies,
+      },
+      q,
+    ),
   ),
   ...CLUSTER_ROUTES,
   ...OBJECT_ROUTES,

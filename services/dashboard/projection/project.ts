@@ -7,6 +7,7 @@ import type { CommandResult, ObjectResult, PressureUnrelieved } from '../../../s
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import { boundedText } from './bounded-text.ts';
+import { containerNames } from './container-names.ts';
 import { diskRows, readingRows } from './disk-rows.ts';
 import { onceHeld } from './held-rows.ts';
 import { letterRow } from './letter-rows.ts';
@@ -50,7 +51,14 @@ export const PROJECT: { readonly [Id in ProjectedTopic]: Projector<Id> } = {
     if (inventory.status !== 'complete') return readings;
     return [
       ...readings,
-      { table: 'inventories', node, atMs, offset, partition },
+      {
+        table: 'inventories',
+        node,
+        atMs,
+        offset,
+        partition,
+        containers: () => containerNames(inventory),
+      },
       {
         table: 'held',
         node,

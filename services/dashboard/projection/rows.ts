@@ -4,6 +4,7 @@ import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import type { ClusterRow } from './cluster-rows.ts';
+import type { ContainerName } from './container-names.ts';
 
 /** So long one point of a disk's curve stands for. */
 export const SPAN_MS = 600_000;
@@ -83,6 +84,7 @@ export interface InventoryRow extends Logged {
   readonly table: 'inventories';
   readonly node: string;
   readonly partition: number;
+  readonly containers: () => readonly ContainerName[];
 }
 
 /** What images take. */

@@ -6,7 +6,7 @@ import { CLUSTER_TABLES } from './cluster-tables.ts';
 /** Marks the file as ours ("FGCD"). */
 const APPLICATION_ID = 0x46474344;
 /** Of the tables and of what is projected into them. Another one is made anew from the log. */
-export const PROJECTION_VERSION = 5;
+export const PROJECTION_VERSION = 6;
 
 /**
  * Nodes are named by a number in the table that has the most rows. An id is that of its node alone: a node that took the id of another's
@@ -23,7 +23,7 @@ const TABLES = `
     node TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL, stats BLOB NOT NULL
   ) STRICT;
   CREATE TABLE inventories (
-    node TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL, partition INTEGER NOT NULL
+    node TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL, partition INTEGER NOT NULL, containers BLOB NOT NULL
   ) STRICT;
   CREATE TABLE disks (
     number INTEGER NOT NULL, span INTEGER NOT NULL, filesystem TEXT NOT NULL,

@@ -22,9 +22,16 @@ const WRITTEN: { readonly [Table in Exclude<TableName, ClusterRow['table']>]: Wr
     values: ({ node, atMs, offset, stats }) => [node, atMs, offset, packed(stats)],
   },
   inventories: {
-    sql: `INSERT INTO inventories VALUES (?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
-      SET at_ms = excluded.at_ms, offset = excluded.offset, partition = excluded.partition ${NEWER('inventories')}`,
-    values: ({ node, atMs, offset, partition }) => [node, atMs, offset, partition],
+    sql: `INSERT INTO inventories VALUES (?, ?, ?, ?, ?) ON CONFLICT (node) DO UPDATE
+      SET at_ms = excluded.at_ms, offset = excluded.offset, partition = excluded.partition,
+        containers = excluded.containers ${NEWER('inventories')}`,
+    values: ({ node, atMs, offset, partition, containers }) => [
+      node,
+      atMs,
+      offset,
+      partition,
+      packed(containers()),
+    ],
   },
   held: {
     sql: `INSERT INTO held VALUES (?, ?, ?, ?, ?) ON CONFLICT (node) DO UPDATE

@@ -174,7 +174,12 @@ test('every answer is as its schema says, and no route is left out', async () =>
 test('a hostile name stays the text that it is', async () => {
   const { json } = await served();
   expect(await json('/api/fleet?group=pool')).toMatchObject({ groups: [HOSTILE] });
-  expect(await json('/api/search?q=script')).toMatchObject({ found: [{ kind: 'image', name: HOSTILE }] });
+  expect(await json('/api/search?q=script')).toMatchObject({
+    found: [
+      { kind: 'image', name: HOSTILE },
+      { kind: 'cluster-object', name: `ConfigMap ns/${HOSTILE}` },
+    ],
+  });
   expect(await json('/api/activity')).toMatchObject({ activity: [{ what: 'removed', name: HOSTILE }] });
   expect(await json('/api/cluster/graph?cluster=c1&uid=o')).toMatchObject({
     objects: [

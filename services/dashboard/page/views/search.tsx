@@ -1,6 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { DashboardSearch, Found } from '../../../../schemas/reports/dashboard.ts';
-import { addressOfKey, go, objectAddress, policyAddress } from '../addresses.ts';
+import {
+  addressOfKey,
+  clusterAddress,
+  clusterObjectAddress,
+  go,
+  objectAddress,
+  policyAddress,
+} from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
 import { Shown } from '../parts.tsx';
 
@@ -21,7 +28,7 @@ export function SearchView({ query }: { readonly query: URLSearchParams }) {
         }}
       >
         <label>
-          Node, image, pod, policy, or the id of an event
+          Name of a node, cluster, image, pod, container, policy or object, or any id
           <input
             type="search"
             value={text}
@@ -59,26 +66,42 @@ function Results({ asked }: { readonly asked: string }) {
 const KINDS: Readonly<Record<Found['kind'], string>> = {
   node: 'node',
   policy: 'policy',
+  'cluster-policy': 'policy for clusters',
   image: 'image',
   pod: 'pod',
+  container: 'container',
+  sandbox: 'sandbox',
+  cluster: 'cluster',
+  'cluster-object': 'object of a cluster',
   event: 'event',
 };
 
 /** A link to its own page, where it has one. An image lies on many nodes, a pod on one. */
-function NameOf({ found: { kind, id, name, node } }: { readonly found: Found }) {
+function NameOf({ found: { kind, id, name, node, cluster } }: { readonly found: Found }) {
   switch (kind) {
     case 'node':
       return <a href={addressOfKey(id)}>{name}</a>;
     case 'image':
       return <a href={objectAddress('image', id)}>{name}</a>;
     case 'pod':
-      return <a href={objectAddress('pod', id, node)}>{name}</a>;
+    case 'container':
+    case 'sandbox':
+      return <a href={objectAddress(kind, id, node)}>{name}</a>;
+    case 'cluster':
+      return <a href={clusterAddress(name)}>{name}</a>;
+    case 'cluster-object':
+      return <a href={clusterObjectAddress(cluster ?? '', id)}>{name}</a>;
+    case 'cluster-policy':
+      return <a href={policyAddress('cluster', name)}>{name}</a>;
     case 'policy':
       return <a href={policyAddress('node', name)}>{name}</a>;
     case 'event':
       return <>{name}</>;
   }
 }
+
+const InCluster = ({ cluster }: Pick<Found, 'cluster'>) =>
+  cluster === null ? null : <a href={clusterAddress(cluster)}>{cluster}</a>;
 
 function FoundTable({ found }: { readonly found: readonly Found[] }) {
   return (
@@ -93,14 +116,16 @@ function FoundTable({ found }: { readonly found: readonly Found[] }) {
           </tr>
         </thead>
         <tbody>
-          {found.map(({ kind, name, id, node }) => (
-            <tr key={`${kind} ${id} ${name}`}>
+          {found.map(({ kind, name, id, node, cluster }) => (
+            <tr key={`${kind} ${id} ${name} ${cluster}`}>
               <td>{KINDS[kind]}</td>
               <td>
-                <NameOf found={{ kind, id, name, node }} />
+                <NameOf found={{ kind, id, name, node, cluster }} />
               </td>
               <td>{id === name ? '' : id}</td>
-              <td>{node === null ? '' : <a href={addressOfKey(node)}>{node}</a>}</td>
+              <td>
+                {node === null ? <InCluster cluster={cluster} /> : <a href={addressOfKey(node)}>{node}</a>}
+              </td>
             </tr>
           ))}
         </tbody>
