@@ -7,11 +7,10 @@ import type { CommandResult, ObjectResult, PressureUnrelieved } from '../../../s
 import type { EventOf, TopicId } from '../../../schemas/events/topics.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import { boundedText } from './bounded-text.ts';
-import { containerNames } from './container-names.ts';
 import { diskRows, readingRows } from './disk-rows.ts';
 import { onceHeld } from './held-rows.ts';
 import { letterRow } from './letter-rows.ts';
-import { namesIn } from './name-rows.ts';
+import { containerNames, namesIn } from './name-rows.ts';
 import { PROJECT_CLUSTERS } from './project-clusters.ts';
 import { type ActivityRow, type NameRow, type Row, SEEN_MS } from './rows.ts';
 

@@ -4,7 +4,6 @@ import type { FilesystemName } from '../../../schemas/events/filesystem.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import type { ClusterRow } from './cluster-rows.ts';
-import type { ContainerName } from './container-names.ts';
 
 /** So long one point of a disk's curve stands for. */
 export const SPAN_MS = 600_000;
@@ -79,7 +78,10 @@ export interface NameRow {
   readonly node: string;
 }
 
-/** The newest complete inventory of a node, by where it lies. */
+/** A container by its id, and by its own name behind that of its pod. */
+export type ContainerName = readonly [id: string, name: string];
+
+/** The newest complete inventory of a node: where it lies, and by what its containers are found. */
 export interface InventoryRow extends Logged {
   readonly table: 'inventories';
   readonly node: string;
