@@ -11,6 +11,8 @@ const END_MS = 60_000;
 
 /** A service as a process of its own; disposed of, it is killed. */
 export interface ServiceProcess extends AsyncDisposable {
+  /** Where it serves. */
+  readonly url: string;
   /** What it wrote to stderr. */
   output(): string;
   metrics(): Promise<string>;
@@ -26,6 +28,7 @@ export async function startService(
   environment: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {
   const address = `127.0.0.1:${await freePort()}`;
+  const url = `http://${address}`;
   const child = spawn(join(REPOSITORY, 'bin/fleetgc'), [...args, '--http-address', address], {
     env: { PATH: process.env.PATH ?? '', ...environment },
   });
@@ -34,7 +37,7 @@ export async function startService(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
-  const get = (path: string): Promise<Response> => fetch(`http://${address}${path}`);
+  const get = (path: string): Promise<Response> => fetch(`${url}${path}`);
   const stop = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
@@ -52,6 +55,7 @@ export async function startService(
     throw new Error(`${args[0]} did not become ready; it said\n${output}`, { cause });
   }
   return {
+    url,
     output: () => output,
     metrics: async () => (await get('/metrics')).text(),
     readiness: async () => {

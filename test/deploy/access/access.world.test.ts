@@ -22,6 +22,7 @@ import { Intruder } from './attempts.ts';
 import { type Attempt, attemptsOf, type Login } from './attempts-of.ts';
 import { allowedIn, deniedIn } from './authorizer-log.ts';
 import { type GuardedFleet, PRINCIPALS, settingsOf, startGuardedFleet, type Who } from './logins.ts';
+import { SignedInPage } from './signed-in-page.ts';
 
 const REMOVED_MS = 90_000;
 const BOUND_MS = patiently(120_000);
@@ -85,8 +86,8 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   );
   await done('operator', 'pause', '--cluster', 'test', ...signedBy('operator'));
   await done('operator', 'resume', '--all', ...signedBy('operator'));
-  await done('dashboard', 'pause', '--cluster', 'test', ...signedBy('dashboard'));
-  await done('dashboard', 'resume', '--all', ...signedBy('dashboard'));
+  await using page = await SignedInPage.start(signedBy('dashboard'), environments.dashboard);
+  await pageWorks(page, trusted);
   expect((await as('dashboard', 'policy', 'delete', 'demo', ...signedBy('dashboard'))).stderr).toContain(
     'the key of a dashboard signed it',
   );
@@ -107,12 +108,33 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   const letters = join(archive, TOPICS.deadLetters.name);
   await waitUntil('the archiver to keep dead letters', REMOVED_MS, () => existsSync(letters));
   await waitUntil('deciders to outlive their tokens', REMOVED_MS, () => tokenServer.given() > 3);
-  for (const service of [again, node, follower, notify, ...cluster.services]) {
+  for (const service of [again, node, follower, notify, page.service, ...cluster.services]) {
     expect(await service.readiness()).toMatchObject({ ready: true });
     expect(service.output()).not.toMatch(NOT_LET);
   }
   await done('operator', 'policy', 'delete', 'demo', ...signedBy('operator'));
 });
+
+const TEST = { clusters: ['test'], nodeNames: [], pools: [], nodeLabels: {} };
+
+/** Whoever signed in as an operator pauses and resumes, in their name and with its key; nobody else does. */
+async function pageWorks(page: SignedInPage, trusted: readonly string[]): Promise<void> {
+  await waitUntil('the page to find the node', REMOVED_MS, async () =>
+    (await page.finds('node-1')).includes(NODE),
+  );
+  expect(await page.act('nobody', 'pause', TEST)).toMatchObject({ status: 401 });
+  expect(await page.act('bob', 'pause', TEST)).toMatchObject({ status: 403 });
+  const pauses = async (): Promise<unknown> =>
+    JSON.parse(await done('reader', 'policy', 'list', '-o', 'json', ...trusted)).pauses;
+  expect(await pauses()).toEqual([]);
+  expect(await page.act('ann', 'pause', TEST), page.service.output()).toEqual({
+    status: 200,
+    text: 'paused: cluster test',
+  });
+  expect(await pauses()).toMatchObject([{ by: 'ann (dashboard, token)', reason: 'by the page' }]);
+  expect(await page.act('ann', 'resume', TEST)).toEqual({ status: 200, text: 'resumed' });
+  expect(await pauses()).toEqual([]);
+}
 
 /** Agent and executor of a cluster, where an owner left something behind and a Job has ended. */
 async function clusterWorks(signedBy: (role: Signer) => readonly string[]) {
