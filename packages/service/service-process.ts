@@ -127,6 +127,7 @@ async function tracerOf(
     ofMessages: { 'messaging.system': eventLog.kind === 'kafka' ? 'kafka' : 'fleetgc' },
     metrics,
     logger,
+    monotonicNow: sources.monotonicNow,
   });
 }
 

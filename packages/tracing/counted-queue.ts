@@ -12,7 +12,7 @@ export const MAX_WAITING = 2_048;
 const MAX_BATCH = 512;
 const EXPORT_EVERY_MS = 2_000;
 const EXPORT_LIMIT_MS = 15_000;
-const OUTCOMES = { outcome: ['exported', 'queue-full', 'export-failed'] } as const;
+const OUTCOMES = { outcome: ['exported', 'queue-full', 'export-failed', 'remote-surplus'] } as const;
 
 interface CountedQueueParts {
   readonly metrics: Metrics;
@@ -52,6 +52,11 @@ export class CountedQueue implements SpanProcessor {
     }
     this.#waiting += 1;
     this.#batches.onEnd(span);
+  }
+
+  /** Counts a span of a trace that others began, of which there are too many. */
+  dropSurplus(): void {
+    this.#spans.add({ outcome: 'remote-surplus' });
   }
 
   forceFlush(): Promise<void> {

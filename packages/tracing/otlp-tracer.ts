@@ -20,6 +20,7 @@ import { parseTraceparent, type TraceContext, type TraceIds } from '../process/t
 import type { Span } from '../process/tracer.ts';
 import { CountedQueue } from './counted-queue.ts';
 import type { OpenTracer, Sampling, TracingChoice, TracingParts } from './port.ts';
+import { RemoteShare } from './remote-share.ts';
 
 /** Names and ids that messages carry may be longer. */
 const MAX_VALUE_LENGTH = 256;
@@ -41,6 +42,7 @@ export function createOtlpTracer({ url, sampling }: TracingChoice, parts: Tracin
     new OTLPTraceExporter({ url, concurrencyLimit: MAX_EXPORTS_UNDER_WAY }),
     parts,
   );
+  const remote = new RemoteShare(parts.monotonicNow);
   const next = { traceId: '', spanId: '' };
   const provider = new TracerProvider({
     sampler: new AlwaysOnSampler(),
@@ -54,9 +56,14 @@ export function createOtlpTracer({ url, sampling }: TracingChoice, parts: Tracin
   });
   const tracer = provider.getTracer('fleetgc');
   const { isSampled, isRecorded } = samplingBy(sampling);
+  const isSurplus = (span: Span): boolean => {
+    const is = isOfOthers(span) && !remote.take();
+    if (is) queue.dropSurplus();
+    return is;
+  };
   const record = (span: Span): void => {
     const own = parseTraceparent(span.context.traceparent);
-    if (own === undefined || !isRecorded(own)) return;
+    if (own === undefined || !isRecorded(own) || isSurplus(span)) return;
     Object.assign(next, own);
     const of = span.parent === null ? undefined : contextOf(span.parent, own.traceId);
     const options = {
@@ -95,6 +102,9 @@ export function createOtlpTracer({ url, sampling }: TracingChoice, parts: Tracin
     },
   };
 }
+
+/** What follows from a message is part of a trace of whoever wrote it. */
+const isOfOthers = ({ kind, parent }: Span): boolean => kind === 'consumer' || parent !== null;
 
 const idsOf = (ids: TraceIds): TraceIds => ({ traceId: () => ids.traceId(), spanId: () => ids.spanId() });
 

@@ -26,6 +26,8 @@ export interface TracingParts {
   readonly ofMessages: SpanAttributes;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  /** Milliseconds of a clock that does not jump. */
+  readonly monotonicNow: () => number;
 }
 
 /** A tracer that sends what it is given. Disposing sends the rest, within a bound. */

@@ -58,6 +58,9 @@ const Webhook = section({
   secretFile: FilePath.optional().describe(
     'File with the secret that signs each message (HMAC-SHA256), 16 bytes or more. With two lines each message has two signatures.',
   ),
+  tokenFile: FilePath.optional().describe(
+    'File with the token that each message carries in its header Authorization, as Bearer.',
+  ),
 }).refine(hasOneAddress, EXACTLY_ONE);
 
 const Slack = section({ name, type: z.literal('slack'), ...webAddress }).refine(hasOneAddress, EXACTLY_ONE);

@@ -19,6 +19,18 @@ export function signatureOf(body: string, secrets: readonly string[], nowMs: num
   return [`t=${seconds}`, ...signed].join(',');
 }
 
+/** What RFC 6750 lets a token be made of. */
+const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+const MOST_TOKEN_BYTES = 8_192;
+
+/** The bearer token of a receiver. Throws `CONFIG_INVALID`, which says nothing of the token. */
+export function readToken(name: string, path: string): string {
+  const token = readSecretFile(name, 'tokenFile', path).trim();
+  if (token.length > MOST_TOKEN_BYTES || !TOKEN.test(token))
+    throw unusable(name, `tokenFile ${path} must have one bearer token, and nothing else`);
+  return token;
+}
+
 /** The secrets of a receiver, a line each. Throws `CONFIG_INVALID`. */
 export function readSecrets(name: string, path: string): readonly string[] {
   const secrets = readSecretFile(name, 'secretFile', path)

@@ -8,7 +8,7 @@ import type { Receiver } from '../delivery/lane.ts';
 import type { Message } from '../delivery/message.ts';
 import { post } from '../http/post.ts';
 import { sentBy } from '../http/sent.ts';
-import { readSecrets, SIGNATURE_HEADER, signatureOf } from '../http/signature.ts';
+import { readSecrets, readToken, SIGNATURE_HEADER, signatureOf } from '../http/signature.ts';
 import { readTarget, type Target } from '../http/target.ts';
 import { CLOUD_EVENT_TYPE, cloudEvent } from './cloud-event.ts';
 import { slackBody } from './slack-text.ts';
@@ -28,9 +28,13 @@ type Slack = Extract<NoticeReceiver, { readonly type: 'slack' }>;
 
 /** CloudEvents over HTTP. Throws `CONFIG_INVALID` where its files cannot be used. */
 export function webhookReceiver(given: Webhook, needs: WebNeeds): Receiver {
-  const { name, secretFile } = given;
+  const { name, secretFile, tokenFile } = given;
   const target = readTarget(given);
-  const secrets = secretFile === undefined ? null : new Secrets(name, secretFile, needs.logger);
+  const { logger } = needs;
+  const secrets =
+    secretFile === undefined ? null : new KeptFile('secret', () => readSecrets(name, secretFile), logger);
+  const token =
+    tokenFile === undefined ? null : new KeptFile('token', () => readToken(name, tokenFile), logger);
   const { now } = needs.sources;
   return {
     send: (message, signal) => {
@@ -38,6 +42,7 @@ export function webhookReceiver(given: Webhook, needs: WebNeeds): Receiver {
       const headers = {
         'content-type': CLOUD_EVENT_TYPE,
         ...(secrets !== null && { [SIGNATURE_HEADER]: signatureOf(body, secrets.current(), now()) }),
+        ...(token !== null && { authorization: `Bearer ${token.current()}` }),
       };
       return sendTo(target, { body, headers }, needs, signal);
     },
@@ -70,24 +75,24 @@ async function sendTo(
 }
 
 /** Read again for each message, so that a new secret counts at once; one that cannot be read leaves the last one in force. */
-class Secrets {
-  readonly #name: string;
-  readonly #path: string;
+class KeptFile<Secret> {
+  readonly #what: string;
+  readonly #read: () => Secret;
   readonly #logger: Logger;
-  #last: readonly string[];
+  #last: Secret;
 
-  constructor(name: string, path: string, logger: Logger) {
-    this.#name = name;
-    this.#path = path;
+  constructor(what: string, read: () => Secret, logger: Logger) {
+    this.#what = what;
+    this.#read = read;
     this.#logger = logger;
-    this.#last = readSecrets(name, path);
+    this.#last = read();
   }
 
-  current(): readonly string[] {
+  current(): Secret {
     try {
-      this.#last = readSecrets(this.#name, this.#path);
+      this.#last = this.#read();
     } catch (error) {
-      this.#logger.warn(`${toFleetGcError(error).message}; the secret before stays in force`);
+      this.#logger.warn(`${toFleetGcError(error).message}; the ${this.#what} before stays in force`);
     }
     return this.#last;
   }

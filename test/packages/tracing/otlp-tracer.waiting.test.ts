@@ -11,6 +11,7 @@ import type { Span } from '../../../packages/process/tracer.ts';
 import { MAX_WAITING } from '../../../packages/tracing/counted-queue.ts';
 import { openTracer } from '../../../packages/tracing/open-tracer.ts';
 import type { Sampling } from '../../../packages/tracing/port.ts';
+import { MOST_REMOTE_AT_ONCE, MOST_REMOTE_PER_SECOND } from '../../../packages/tracing/remote-share.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const EXPORTED_MS = 20_000;
@@ -36,7 +37,7 @@ async function collector(answer: (response: ServerResponse) => void) {
 
 const ALL: Sampling = { ratio: 1, isParentBased: true };
 
-async function open(url: string, sampling = ALL) {
+async function open(url: string, sampling = ALL, monotonicNow = () => performance.now()) {
   const metrics = createMetrics();
   const tracer = await openTracer(
     { url, sampling },
@@ -46,6 +47,7 @@ async function open(url: string, sampling = ALL) {
       ofMessages: { 'messaging.system': 'kafka' },
       metrics,
       logger: pino({ level: 'silent' }),
+      monotonicNow,
     },
   );
   const count = async (outcome: string): Promise<number> => {
@@ -141,9 +143,9 @@ describe('a collector', () => {
     const { bodies, url } = await collector(() => undefined);
     const { tracer, count } = await open(url);
     // The first batch is on its way to nowhere.
-    for (let i = 0; i < 512; i++) tracer.record(span());
+    for (let i = 0; i < 512; i++) tracer.record(span({ kind: 'producer' }));
     await waitUntil('a batch to be sent', EXPORTED_MS, () => bodies.length > 0);
-    for (let i = 0; i < MAX_WAITING + 100; i++) tracer.record(span());
+    for (let i = 0; i < MAX_WAITING + 100; i++) tracer.record(span({ kind: 'producer' }));
     expect(await count('queue-full')).toBe(100);
     const ended = await Promise.race([
       tracer[Symbol.asyncDispose]().then(() => 'ended'),
@@ -178,4 +180,21 @@ test('a span that nobody can send is lost, and nobody hears of it', async () => 
   tracer.record(span({ context: { traceparent: 'none' } }));
   tracer.record(span({ startMs: Number.NaN }));
   await tracer[Symbol.asyncDispose]();
+});
+
+test('a flood of messages whose sender says that they are sampled takes a share a second; the rest is counted', async () => {
+  const { url } = await collector((response) => response.end());
+  let nowMs = 0;
+  const { tracer, count } = await open(url, ALL, () => nowMs);
+  const flood = (spans: number): void => {
+    for (let number = 0; number < spans; number += 1) tracer.record(span());
+  };
+  flood(MOST_REMOTE_AT_ONCE + 50_000);
+  expect(await count('remote-surplus')).toBe(50_000);
+  tracer.record(span({ kind: 'producer' }));
+  nowMs += 1_000;
+  flood(MOST_REMOTE_PER_SECOND + 7);
+  expect(await count('remote-surplus')).toBe(50_007);
+  await tracer[Symbol.asyncDispose]();
+  expect(await count('exported')).toBe(MOST_REMOTE_AT_ONCE + MOST_REMOTE_PER_SECOND + 1);
 });

@@ -2,12 +2,14 @@ import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { createLogger } from '../../../packages/process/logger.ts';
 import type { NoticeReceiver } from '../../../schemas/notices/notice-rules.ts';
 import { post } from '../../../services/notices/http/post.ts';
 import { readTarget } from '../../../services/notices/http/target.ts';
 import { slackReceiver, webhookReceiver } from '../../../services/notices/receivers/webhook.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
 import { PAIR } from '../../fixtures/certificate.ts';
+import { logLines } from '../../support/log-lines.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { httpReceiver } from './support/http-receiver.ts';
 import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
@@ -61,6 +63,59 @@ test('a new secret counts from the next message on; one that cannot be read leav
   expect(both.startsWith(`${first},v1=`)).toBe(true);
   file('secret', 'short');
   expect(await signatureNow()).toBe(both);
+});
+
+describe('a bearer token', () => {
+  const TOKEN = 'eyJhbGciOi.J9-token_of~pager+/==';
+
+  test('goes with each message, and a new one from the next message on', async () => {
+    const receiver = await httpReceiver();
+    const tokenFile = file('token', `${TOKEN}\n`);
+    const sending = webhook({ url: receiver.url, tokenFile });
+    const authorizationNow = async () => {
+      await sending.send(MESSAGE, RUNNING);
+      return receiver.received.at(-1)?.headers.authorization;
+    };
+    expect(await authorizationNow()).toBe(`Bearer ${TOKEN}`);
+    file('token', 'the-next-one');
+    expect(await authorizationNow()).toBe('Bearer the-next-one');
+    file('token', 'not a token');
+    expect(await authorizationNow()).toBe('Bearer the-next-one');
+  });
+
+  test.each([['two\nlines'], ['with space'], [''], ['café'], ['x'.repeat(8_193)]])(
+    'that is none is refused, and never told: %j',
+    (text) => {
+      const tokenFile = file('token', text);
+      let message = '';
+      try {
+        webhook({ url: 'https://hooks.example/', tokenFile });
+      } catch (error) {
+        message = String(error);
+      }
+      expect(message).toContain('must have one bearer token');
+      if (text !== '') expect(message).not.toContain(text);
+    },
+  );
+
+  test('of a receiver that refuses it stands in no reason and no line of the logger output', async () => {
+    const receiver = await httpReceiver({ status: 401 });
+    const output = logLines();
+    const logger = createLogger({ service: 'test', level: 'debug' }, output);
+    const tokenFile = file('token', TOKEN);
+    const sending = webhookReceiver(
+      { name: 'pager', type: 'webhook', maxAge: 3_600_000, url: receiver.url, tokenFile },
+      { ...needs, logger },
+    );
+    file('token', 'not a token');
+    const sent = await sending.send(MESSAGE, RUNNING);
+    expect(sent).toMatchObject({ kind: 'failed' });
+    expect(output.lines.join()).toContain('the token before stays in force');
+    for (const told of [JSON.stringify(sent), output.lines.join()]) {
+      expect(told).not.toContain(TOKEN);
+      expect(told).not.toContain('not a token');
+    }
+  });
 });
 
 test('a chat gets the text form', async () => {
