@@ -185,6 +185,7 @@ const ROOMS = {
     ...PLATFORM,
     ...NODE,
     'packages/event-log',
+    'packages/pipeline',
     'packages/policy',
     'packages/trust',
     'packages/text',

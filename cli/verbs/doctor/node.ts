@@ -47,6 +47,7 @@ export const verb = defineVerb({
     const log = lookAtLog({
       role: 'node',
       ...logAccess(options, { context, logs }),
+      nodeKey: name.ok ? `${name.value.cluster}/${name.value.node}` : null,
       trust: async () => {
         if (!name.ok) throw name.error;
         const { cluster, node } = name.value;

@@ -80,6 +80,8 @@ export interface ClockFacts {
   readonly nowMs: number;
   /** Of the newest record that was found, by the clock of the event log; `null`: none. */
   readonly newestMs: number | null;
+  /** How far an order shows that the node's clock was ahead of the event log's, when it told what was to go; `null`: none does. */
+  readonly aheadMs?: number | null;
 }
 
 /** As elsewhere in FleetGC: facts wait for their batch, and for brokers that are away for a moment. */
@@ -87,7 +89,12 @@ export const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
 export function clockFinding(facts: Looked<ClockFacts>): Finding {
   if (!facts.ok) return skipped(`No record could be read to compare with: ${facts.error.message}`);
-  const { nowMs, newestMs } = facts.value;
+  const { nowMs, newestMs, aheadMs = null } = facts.value;
+  if (aheadMs !== null && aheadMs > CLOCK_TOLERANCE_MS)
+    return warning(
+      `The newest order to this node answers what it told ${Math.round(aheadMs / MINUTE_MS)} min after the event log took the order, by its clock: the clock was ahead, or is.`,
+      'Set the clock of this machine: let chrony or systemd-timesyncd do it. Ages of images and containers are wrong until then. Or that of the broker is wrong.',
+    );
   if (newestMs === null)
     return skipped('No record that this login may read is young enough to compare with.');
   const behindMs = newestMs - nowMs;
@@ -96,6 +103,8 @@ export function clockFinding(facts: Looked<ClockFacts>): Finding {
       `The event log has a record that is ${Math.round(behindMs / MINUTE_MS)} min ahead of this clock.`,
       'Set the clock of this machine: let chrony or systemd-timesyncd do it. Or that of the broker is wrong.',
     );
+  if (aheadMs !== null)
+    return ok(`within ${CLOCK_TOLERANCE_MS / MINUTE_MS} min of the clock of the event log`);
   return ok(
     'not behind the clock of the event log; whether it is ahead only its own records tell (fleetgc nodes)',
   );

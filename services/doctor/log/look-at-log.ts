@@ -16,6 +16,7 @@ import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { type Looked, looked } from '../finding.ts';
 import { CLOCK_TOLERANCE_MS, type ClockFacts } from '../findings/event-log.ts';
 import type { KeyFacts } from '../findings/steering.ts';
+import { aheadByOrders } from './own-clock.ts';
 
 /** Whose login is looked at. */
 export type LookedAtRole = 'node' | 'decider' | 'cluster';
@@ -29,6 +30,8 @@ export interface LogAccess {
   readonly rights: (() => Promise<OwnRights>) | null;
   /** As the process itself reads it. Throws `CONFIG_INVALID` and `KEY_UNUSABLE`. */
   readonly trust: () => Promise<TrustChoice>;
+  /** `<cluster>/<node>` of a node whose orders show its clock; `null` where nobody knows, or it is none. */
+  readonly nodeKey?: string | null;
   /** Epoch milliseconds. */
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
@@ -98,16 +101,21 @@ const CLOCK_TOPICS = {
 const YOUNG_MS = 10 * MINUTE_MS;
 
 /** A record that is far ahead of this clock, else one that is young by it. */
-async function clockFacts(log: OpenLog, { role, nowMs, signal }: LogAccess): Promise<ClockFacts> {
+async function clockFacts(
+  log: OpenLog,
+  { role, nowMs, signal, nodeKey = null }: LogAccess,
+): Promise<ClockFacts> {
   const now = nowMs();
+  const asked = nodeKey === null ? null : { key: nodeKey, nowMs: now, signal };
+  const aheadMs = asked && (await unlessSaidElsewhere(() => aheadByOrders(log, asked)));
   for (const fromMs of [now + CLOCK_TOLERANCE_MS, now - YOUNG_MS]) {
     const times = await Promise.all(
       CLOCK_TOPICS[role].map((topic) => firstSince(log, { topic, fromMs, signal })),
     );
     const newestMs = Math.max(...times.flatMap((time) => time ?? []));
-    if (Number.isFinite(newestMs)) return { nowMs: now, newestMs };
+    if (Number.isFinite(newestMs)) return { nowMs: now, newestMs, aheadMs };
   }
-  return { nowMs: now, newestMs: null };
+  return { nowMs: now, newestMs: null, aheadMs };
 }
 
 interface Since {
@@ -117,11 +125,16 @@ interface Since {
 }
 
 /** When the log took the first record since then, where there is one, and this login may read it. */
-async function firstSince(log: OpenLog, { topic, fromMs, signal }: Since): Promise<number | null> {
-  try {
+const firstSince = (log: OpenLog, { topic, fromMs, signal }: Since): Promise<number | null> =>
+  unlessSaidElsewhere(async () => {
     for await (const event of log.read({ topic, from: { timestampMs: fromMs }, to: 'end' }, signal))
       if (event.kind === 'record') return event.record.timestampMs;
     return null;
+  });
+
+async function unlessSaidElsewhere(look: () => Promise<number | null>): Promise<number | null> {
+  try {
+    return await look();
   } catch (error) {
     if (error instanceof FleetGcError && SAID_ELSEWHERE.has(error.code)) return null;
     throw error;

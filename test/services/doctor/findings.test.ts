@@ -561,6 +561,19 @@ describe('the event log', () => {
       todo: /chrony/,
     },
     {
+      name: 'a clock that is ahead',
+      finding: clockFinding(seen({ nowMs: NOW, newestMs: null, aheadMs: 6 * MINUTE })),
+      outcome: 'warning',
+      says: /6 min after .* by its clock/,
+      todo: /chrony/,
+    },
+    {
+      name: 'a clock that orders show to be right',
+      finding: clockFinding(seen({ nowMs: NOW, newestMs: NOW, aheadMs: 5 * MINUTE })),
+      outcome: 'ok',
+      says: /within 5 min/,
+    },
+    {
       name: 'nothing to compare',
       finding: clockFinding(seen({ nowMs: NOW, newestMs: null })),
       outcome: 'skipped',
