@@ -1,33 +1,70 @@
 /**
- * `node test/services/dashboard/take-screenshots.ts URL`: the pictures of the documentation, of a dashboard that runs. To have the
- * same fleet as they show: a simulated one of 250 nodes (docs/how-it-works/simulated-fleet.md), half an hour old.
+ * `node test/services/dashboard/take-screenshots.ts FLEET DEMO`: the pictures of the documentation, of two dashboards that run. To have
+ * what they show: FLEET is one of a simulated fleet of 250 nodes (docs/how-it-works/simulated-fleet.md), some minutes old at
+ * its own pace, with a policy `default`; DEMO is the page of `fleetgc demo --for 10m`.
  */
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { ensureChromium } from '../../support/toolchain/chromium.ts';
 
 const PICTURES = join(import.meta.dirname, '../../../docs/images');
-const [url = 'http://127.0.0.1:9660', node = 'simulated/node-00003'] = process.argv.slice(2);
+const [fleet = 'http://127.0.0.1:9660', demo = 'http://127.0.0.1:9661'] = process.argv.slice(2);
+const NODE = 'simulated/node-00003';
+const CLUSTER = '/clusters/demo';
 
-const SHOTS = [
-  { name: 'dashboard-fleet', path: '/fleet', shows: 'page 1 of', colorScheme: 'light' },
-  { name: 'dashboard-images', path: '/images?sort=unused', shows: 'came back', colorScheme: 'light' },
-  { name: 'dashboard-node', path: `/node/${node}`, shows: 'Where from', colorScheme: 'dark' },
-  { name: 'dashboard-policy', path: '/policies/default', shows: 'Valid: default.', colorScheme: 'light' },
-] as const;
+interface Shot {
+  readonly name: string;
+  readonly address: string;
+  readonly shows: string;
+  readonly colorScheme: 'light' | 'dark';
+  /** What else has to be there, or done, before. */
+  readonly before?: (page: Page) => Promise<unknown>;
+}
 
-const browser = await chromium.launch({ executablePath: await ensureChromium(), args: ['--no-sandbox'] });
-for (const { name, path, shows, colorScheme } of SHOTS) {
+const SHOTS: readonly Shot[] = [
+  { name: 'dashboard-fleet', address: `${fleet}/fleet`, shows: ' objects', colorScheme: 'light' },
+  {
+    name: 'dashboard-images',
+    address: `${fleet}/images?sort=unused`,
+    shows: 'came back',
+    colorScheme: 'light',
+  },
+  { name: 'dashboard-node', address: `${fleet}/node/${NODE}`, shows: 'Where from', colorScheme: 'dark' },
+  {
+    name: 'dashboard-policy',
+    address: `${fleet}/policies/default`,
+    shows: 'Valid: default.',
+    colorScheme: 'light',
+  },
+  { name: 'dashboard-cluster', address: `${demo}${CLUSTER}`, shows: 'fleetgc approve', colorScheme: 'light' },
+  {
+    name: 'dashboard-owners',
+    address: `${demo}${CLUSTER}`,
+    shows: 'Last reported at',
+    colorScheme: 'dark',
+    before: async (page) => {
+      await page.locator('th a[href*="/object?uid="]').first().click();
+      await page.locator('svg a').first().waitFor();
+    },
+  },
+];
+
+async function take(browser: Browser, { name, address, shows, colorScheme, before }: Shot): Promise<void> {
   const page = await browser.newPage({
     viewport: { width: 1100, height: 900 },
     colorScheme,
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
   });
-  await page.goto(`${url}${path}`);
+  page.setDefaultTimeout(30_000);
+  await page.goto(address);
   await page.getByText(shows).first().waitFor();
+  await before?.(page);
   await page.evaluate('document.fonts.ready');
   await page.screenshot({ path: join(PICTURES, `${name}.png`) });
   await page.close();
 }
+
+const browser = await chromium.launch({ executablePath: await ensureChromium(), args: ['--no-sandbox'] });
+for (const shot of SHOTS) await take(browser, shot);
 await browser.close();
