@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { LogRecord } from '../../packages/event-log/port.ts';
+import { UNCOUNTED } from '../../packages/event-log/port.ts';
+import { consumerMetrics } from '../../packages/pipeline/consumer-metrics.ts';
+import { setsOfEntries } from '../../packages/policy/policy-reading.ts';
+import { createMetrics } from '../../packages/process/metrics.ts';
+import { TRUST_OFF } from '../../packages/trust/trust.ts';
+import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
+import { Fleet } from '../../services/dashboard/projection/fleet.ts';
+import { Held } from '../../services/dashboard/projection/held.ts';
+import { FleetPlaces } from '../../services/dashboard/projection/places.ts';
+import { PROJECTED_TOPICS } from '../../services/dashboard/projection/project.ts';
+import { Projector } from '../../services/dashboard/projection/projector.ts';
+import { Store } from '../../services/dashboard/projection/store.ts';
+import { openTables } from '../../services/dashboard/projection/tables.ts';
+import { noticesHandler } from '../../services/notices/handler.ts';
+import { ToldOnce } from '../../services/notices/memory.ts';
+import type { Notice } from '../../services/notices/notice.ts';
+import { Watches } from '../../services/notices/watches.ts';
+import { startPressure } from '../../services/pressure/main.ts';
+import { SILENT } from '../exhaustive/silent.ts';
+import { diskStats } from '../fixtures/disk-stats.ts';
+import { inventory } from '../fixtures/inventory.ts';
+import { pauseRecord } from '../fixtures/policy.ts';
+import { DAY } from '../fixtures/time.ts';
+import { decisionLog, fact } from '../support/logs/decision-log.ts';
+import { NOW_MS, outgoing, recordOf } from '../support/logs/log-record.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const BOUNDS = {
+  historyMs: 14 * DAY,
+  mostBytes: 2 ** 30,
+  mostActivity: 1_000,
+  mostNames: 1_000,
+  mostLetters: 1_000,
+};
+const PAUSE = { topic: 'policies', key: '!pause', event: pauseRecord() } as const;
+const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => Object.hasOwn(TOPICS, id));
+
+const filled = (bytes: number, before: string, piece: string, after: string): string =>
+  `${before}${piece.repeat(Math.max(0, Math.floor((bytes - before.length - after.length) / piece.length)))}${after}`;
+
+/** As large as a topic takes at all: deep, wide, long, and none of it what it claims to be. */
+const worstOf = (topic: TopicId): readonly string[] => {
+  const { bytes } = TOPICS[topic].bounds;
+  return [
+    filled(bytes, '', '{"a":', ''),
+    filled(bytes, '[0', ',0', ']'),
+    filled(bytes, '{"a":0', ',"a":0', '}'),
+    filled(bytes, '{"id":"', '\\u0000', '"}'),
+    filled(bytes, '', '\u0000', ''),
+  ];
+};
+
+const hostileRecords = (topic: TopicId): readonly LogRecord[] =>
+  worstOf(topic).map((text) => recordOf(PAUSE, { topic: TOPICS[topic].name, value: Buffer.from(text) }));
+
+test.each(TOPIC_IDS)(
+  'the worst that %s takes tells nobody anything, and what comes behind it is told',
+  async (topic) => {
+    const offered: Notice[] = [];
+    const handle = noticesHandler({
+      trust: TRUST_OFF,
+      told: new ToldOnce(),
+      watches: new Watches(),
+      replays: { has: async () => false },
+      counts: consumerMetrics(createMetrics(), 'notify-pager', [TOPICS[topic].name, TOPICS.policies.name]),
+      logger: SILENT,
+      sources: { now: () => NOW_MS, monotonicNow: () => 0 },
+      offer: async (notices) => void offered.push(...notices),
+    });
+    await handle([...hostileRecords(topic), recordOf(PAUSE)], new AbortController().signal, UNCOUNTED);
+    expect(offered.map(({ kind }) => kind)).toEqual(['paused']);
+  },
+);
+
+test('a dashboard leaves out the worst that each topic takes, counts it, and shows what comes behind it', () => {
+  using store = new Store(openTables(join(temporaryDirectory(), 'projection.db'), 'test').db, BOUNDS);
+  const projector = new Projector({
+    store,
+    fleet: new Fleet(store.db, setsOfEntries([]).node),
+    held: new Held(),
+    places: new FleetPlaces(),
+    trust: { believes: () => true },
+    onActivity: () => undefined,
+  });
+  let hostile = 0;
+  for (const topic of PROJECTED_TOPICS)
+    for (const record of hostileRecords(topic)) {
+      projector.take(topic, record, true);
+      hostile += 1;
+    }
+  projector.take('inventory', recordOf(fact('inventory', inventory({ id: 'good' }))), true);
+  projector.flush();
+  expect(projector.unreadable).toBe(hostile);
+});
+
+test('a decision service decides what comes behind the worst that its topic takes', async () => {
+  const { deps, publish, records } = await decisionLog();
+  const good = fact('diskStats', diskStats({}, { id: 'good' }));
+  await using _ = await startPressure(deps);
+  const hostile = worstOf('diskStats').map((text) => ({ ...outgoing(good), value: Buffer.from(text) }));
+  for (const record of hostile) await deps.log.publish([record]);
+  await publish(good);
+  expect(await records('decisions', 1)).toHaveLength(1);
+  expect(await records('deadLetters', hostile.length)).toHaveLength(hostile.length);
+});
