@@ -42,7 +42,7 @@ export function createOtlpTracer({ url, sampling }: TracingChoice, parts: Tracin
     new OTLPTraceExporter({ url, concurrencyLimit: MAX_EXPORTS_UNDER_WAY }),
     parts,
   );
-  const remote = new RemoteShare(parts.monotonicNow);
+  const isSurplus = surplusOf(new RemoteShare(parts.monotonicNow), queue);
   const next = { traceId: '', spanId: '' };
   const provider = new TracerProvider({
     sampler: new AlwaysOnSampler(),
@@ -56,11 +56,6 @@ export function createOtlpTracer({ url, sampling }: TracingChoice, parts: Tracin
   });
   const tracer = provider.getTracer('fleetgc');
   const { isSampled, isRecorded } = samplingBy(sampling);
-  const isSurplus = (span: Span): boolean => {
-    const is = isOfOthers(span) && !remote.take();
-    if (is) queue.dropSurplus();
-    return is;
-  };
   const record = (span: Span): void => {
     const own = parseTraceparent(span.context.traceparent);
     if (own === undefined || !isRecorded(own) || isSurplus(span)) return;
@@ -105,6 +100,15 @@ export function createOtlpTracer({ url, sampling }: TracingChoice, parts: Tracin
 
 /** What follows from a message is part of a trace of whoever wrote it. */
 const isOfOthers = ({ kind, parent }: Span): boolean => kind === 'consumer' || parent !== null;
+
+/** Whether a span is one too many, which is counted. */
+const surplusOf =
+  (remote: RemoteShare, queue: CountedQueue) =>
+  (span: Span): boolean => {
+    const isSurplus = isOfOthers(span) && !remote.take();
+    if (isSurplus) queue.dropSurplus();
+    return isSurplus;
+  };
 
 const idsOf = (ids: TraceIds): TraceIds => ({ traceId: () => ids.traceId(), spanId: () => ids.spanId() });
 
