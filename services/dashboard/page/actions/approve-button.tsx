@@ -29,7 +29,7 @@ export function ApproveButton({ held, text, neededHours = 1, onDone }: ApproveBu
       {...(onDone && { onDone })}
     >
       <p>
-        It lets go up to {countText(held.objects)} objects, as you see them here. If there are more by now,
+        Up to {countText(held.objects)} objects may then go, as you see them here. If more are held by now,
         nothing is approved.
       </p>
       <label>

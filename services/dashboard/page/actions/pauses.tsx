@@ -110,7 +110,8 @@ function PauseTable({ pauses, onDone }: { readonly pauses: readonly Pause[]; rea
                   onDone={onDone}
                 >
                   <p>
-                    What policies let go is removed again there, unless another pause holds: {pause.text}.
+                    Removals go on there, as far as policies allow and unless another pause holds:{' '}
+                    {pause.text}.
                   </p>
                 </ActionButton>
               </td>

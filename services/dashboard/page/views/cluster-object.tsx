@@ -62,8 +62,8 @@ function Graph({ graph }: { readonly graph: DashboardOwnerGraph }) {
         <h2 id="graph">Its owners and dependents</h2>
         <p class="quiet">
           As far as the event log tells: it names objects for which something may have to be done, and their
-          owners. What one of its owners holds is not on it; <code>fleetgc cascade</code> asks the cluster
-          itself.
+          owners. An object whose owners are all there is not on it; <code>fleetgc cascade</code> asks the
+          cluster itself.
           {graph.knownSinceMs === null ? null : (
             <>
               {' '}
@@ -74,8 +74,8 @@ function Graph({ graph }: { readonly graph: DashboardOwnerGraph }) {
         <OwnerGraphSvg graph={graph} />
         {more > 0 ? (
           <p>
-            The graph has {graph.objects.length} objects at most. And {countText(more)} more hang on them:
-            open the object beside which they are missing.
+            The graph stops at {graph.objects.length} objects. {countText(more)} more depend on them: open an
+            object that has some beside it.
           </p>
         ) : null}
         <h3>The same as a list</h3>

@@ -140,7 +140,7 @@ function OutcomeTables({ told }: { readonly told: DashboardClusterOutcomes }) {
     <>
       {knownSinceMs !== null && knownSinceMs > fromMs ? (
         <p class="quiet">
-          It is known since <Time ms={knownSinceMs} />.
+          What was removed is known since <Time ms={knownSinceMs} />.
         </p>
       ) : null}
       {done.length === 0 ? (

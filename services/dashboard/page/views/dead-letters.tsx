@@ -39,8 +39,8 @@ function Letters({ query }: { readonly query: URLSearchParams }) {
     <>
       <h1>Dead letters</h1>
       <p class="quiet">
-        A consumer that cannot process a message keeps it as a dead letter and goes on. At most 10 a minute
-        and key are kept; more are counted.
+        A consumer that cannot process a message keeps it as a dead letter and goes on. In a minute it keeps
+        at most 10 of each key, and only counts the others.
       </p>
       <div class="controls">
         <label class="check">

@@ -92,8 +92,8 @@ function Things({ listed }: { readonly listed: DashboardListed }) {
     <div class="table">
       <table>
         <caption>
-          As of <Time ms={listed.atMs} />, the largest first. Why each stays: what the policy in force would
-          say now if as much as it allows were to be removed.
+          As of <Time ms={listed.atMs} />, the largest first. “Why it stays” says what would keep it even if
+          as much went now as the policy in force allows.
         </caption>
         <thead>
           <tr>

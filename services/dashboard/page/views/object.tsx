@@ -29,7 +29,7 @@ export function ObjectView({ kind, id, query }: ObjectProps) {
           {kind} {id}
         </h1>
         {chosen === null ? (
-          <p role="alert">Nothing of it is in what was read.</p>
+          <p role="alert">Nothing that was read tells of it.</p>
         ) : (
           <InOneNode kind={kind} id={id} node={chosen} query={query} />
         )}

@@ -32,7 +32,9 @@ export function Reading<Value>({
       return (
         <div class="reading">
           <p role="status">
-            {reading.state === 'waiting' ? `${reading.ahead} before it` : 'The event log is read for it.'}
+            {reading.state === 'waiting'
+              ? `It waits for its turn. Before it: ${countText(reading.ahead)}.`
+              : 'The event log is read for it.'}
           </p>
           <progress
             aria-label="How much of the event log is read"

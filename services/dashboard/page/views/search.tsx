@@ -53,7 +53,7 @@ function Results({ asked }: { readonly asked: string }) {
         <>
           <p role="status">
             {found.length === 0
-              ? 'Nothing is called so, of what was read.'
+              ? 'Nothing that was read has such a name or id.'
               : `${found.length} found${isAll ? '' : ', and there is more: write more of the name'}.`}
           </p>
           {found.length === 0 ? null : <FoundTable found={found} />}
