@@ -64,15 +64,15 @@ const options = z.object({
 
 export const verb = defineVerb({
   help: [
-    'Serves a page for the browser, and the JSON API behind it, over what it reads of the log: every node at once, one node with its disks and what was removed there, what is decided and removed now, images by the space that they take, the life of one image, container or pod, the weekly report, and a search. It follows the log into a file of its own, the newest first and the past behind it. It writes nothing to the log unless --allow-actions is given. Any number of replicas can run, each with a file of its own.',
-    'Without --token-file and --trusted-proxy nobody has to sign in, and it serves its own machine alone. Its numbers are those of fleetgc nodes, status, plan, audit report and audit explain.',
+    'Serves a page for the browser, and the JSON API behind it, over what it reads of the log: every node at once, one node with its disks and what was removed there, what is decided and removed now, images by the space that they take, the life of one image, container or pod, policies and what a copy of one would have done, Kubernetes clusters, dead letters, what people did, the weekly report, and a search. It follows the log into a file of its own, the newest first and the past behind it. It writes nothing to the log unless --allow-actions is given. Any number of replicas can run, each with a file of its own.',
+    'Without --token-file and --trusted-proxy nobody has to sign in, and it serves its own machine alone. Its numbers are those of fleetgc nodes, status, plan, held, audit report, audit explain and audit simulate.',
   ],
   examples: [
     'fleetgc dashboard --log embedded --log-path ./fleetgc.db',
     'fleetgc dashboard --kafka-brokers kafka:9092',
     'fleetgc dashboard --log archive --archive /srv/fleetgc-archive',
-    'fleetgc dashboard --http-address 0.0.0.0:9660 --token-file tokens --public-url https://gc.example',
-    'fleetgc dashboard --token-file tokens --allow-actions --trust required --trust-roots roots.yaml --signing-key-file dashboard.pem',
+    'fleetgc dashboard --kafka-brokers kafka:9092 --http-address 0.0.0.0:9660 --token-file tokens --public-url https://gc.example',
+    'fleetgc dashboard --kafka-brokers kafka:9092 --token-file tokens --allow-actions --trust required --trust-roots roots.yaml --signing-key-file dashboard.pem',
   ],
   options,
   run: async (given, context) => {
