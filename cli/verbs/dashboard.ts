@@ -30,14 +30,14 @@ const options = z.object({
   }),
   projection: withMeta(FilePath.prefault('fleetgc-dashboard.db'), {
     description:
-      'File for what was read of the log. It can be deleted at any time, and is made anew. Each replica has its own.',
+      'File for what was read of the event log. It can be deleted at any time, and is made anew. Each replica has its own.',
   }),
   projectionMaxSize: withMeta(LogSize.prefault('2Gi'), {
     placeholder: 'QUANTITY',
     description: 'Size that file may reach; the oldest goes first.',
   }),
   history: withMeta(LongDuration.prefault('31d'), {
-    description: 'How far back to read, as far as the log has it.',
+    description: 'How far back to read, as far as the event log has it.',
   }),
   tokenFile: withMeta(FilePath.optional(), {
     description: 'Who may sign in: a line ROLE NAME TOKEN each; the role is viewer or operator.',
@@ -64,7 +64,7 @@ const options = z.object({
 
 export const verb = defineVerb({
   help: [
-    'Serves a page for the browser, and the JSON API behind it, over what it reads of the log: every node at once, one node with its disks and what was removed there, what is decided and removed now, images by the space that they take, the life of one image, container or pod, policies and what a copy of one would have done, Kubernetes clusters, dead letters, what people did, the weekly report, and a search. It follows the log into a file of its own, the newest first and the past behind it. It writes nothing to the log unless --allow-actions is given. Any number of replicas can run, each with a file of its own.',
+    'Serves a page for the browser, and the JSON API behind it, over what it reads of the event log: every node at once, one node with its disks and what was removed there, what is decided and removed now, images by the space that they take, the life of one image, container or pod, policies and what a copy of one would have done, Kubernetes clusters, dead letters, what people did, the weekly report, and a search. It follows the event log into a file of its own, the newest first and the past behind it. It writes nothing to the event log unless --allow-actions is given. Any number of replicas can run, each with a file of its own.',
     'Without --token-file and --trusted-proxy nobody has to sign in, and it serves its own machine alone. Its numbers are those of fleetgc nodes, status, plan, held, audit report, audit explain and audit simulate.',
   ],
   examples: [

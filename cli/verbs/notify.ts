@@ -12,7 +12,7 @@ import { onlookerTrustOptions, readOnlookerTrust } from '../options/trust-option
 export const verb = defineVerb({
   help: [
     'Tells people what happens: it follows the event log and sends notices to webhooks (CloudEvents 1.0, signed by HMAC), to chats with Slack’s text form, and as Kubernetes Events on nodes. A rule file says who is told what; "fleetgc notify check" checks it. It writes nothing to the event log.',
-    'The first time it begins at the end of the log, so that nobody is told of the past. From then on it goes on where it was, also after a restart: each notice is delivered at least once, and has the same id when it comes again. A receiver that is away or hangs holds up no other one. What is older than its maxAge (1h) when its turn comes is dropped, counted, and told with the next notice that gets through.',
+    'The first time it begins at the end of the event log, so that nobody is told of the past. From then on it goes on where it was, also after a restart: each notice is delivered at least once, and has the same id when it comes again. A receiver that is away or hangs holds up no other one. What is older than its maxAge (1h) when its turn comes is dropped, counted, and told with the next notice that gets through.',
     'Any number of replicas can run; they share the work.',
   ],
   examples: [

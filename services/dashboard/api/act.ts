@@ -93,7 +93,7 @@ async function done(desk: ActionDesk, asked: Parameters<ActionDesk['do']>[0]): P
   }
 }
 
-const UNFORESEEN = 'it could not be done; the log of the dashboard says why';
+const UNFORESEEN = 'it could not be done; the logger output of the dashboard says why';
 
 function statusOf({ code, retry }: FleetGcError): number {
   if (code === 'NOT_FOUND') return 404;

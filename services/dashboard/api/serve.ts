@@ -98,7 +98,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, serve
       await send(
         request,
         response,
-        refusal(500, 'it could not be answered; the log of the dashboard says why'),
+        refusal(500, 'it could not be answered; the logger output of the dashboard says why'),
       );
     else response.destroy();
   }

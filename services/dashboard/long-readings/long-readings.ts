@@ -161,6 +161,6 @@ export class LongReadings<Value> implements Disposable {
     const error = toFleetGcError(thrown);
     if (aborted || error.code !== 'INTERNAL') return error.message;
     this.#logger.error({ err: error }, 'the event log could not be read for the page');
-    return 'it could not be read; the log of the dashboard says why';
+    return 'it could not be read; the logger output of the dashboard says why';
   }
 }

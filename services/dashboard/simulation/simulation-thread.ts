@@ -58,7 +58,7 @@ export function startSimulation(
     fail(
       'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
         ? `it needs more than ${OLD_MIB} MiB of memory: try fewer days, or fleetgc audit simulate --nodes`
-        : 'it could not be simulated; the log of the dashboard says why',
+        : 'it could not be simulated; the logger output of the dashboard says why',
     ),
   );
   worker.once('exit', () => {
