@@ -8,7 +8,10 @@ interface NoticeKindRow {
   readonly severity: 'info' | 'warning';
   /** Whether it also becomes an Event on its Node, where a receiver writes such. */
   readonly isNodeEvent: boolean;
-  /** Whether several about the same node or cluster that wait at once are told as one; what people did is told act by act. */
+  /**
+   * Whether several about the same node or cluster that wait at once are told as one; what people did is told act by act, and each
+   * decision service by itself.
+   */
   readonly isJoined: boolean;
   /** For people: what it tells of. */
   readonly words: string;
@@ -86,14 +89,14 @@ export const NOTICE_KINDS = {
     topics: ['diskStats', 'decisions'],
     severity: 'warning',
     isNodeEvent: false,
-    isJoined: true,
+    isJoined: false,
     words: 'A decision service answers nobody, though nodes are heard',
   },
   'decided-again': {
     topics: ['diskStats', 'decisions'],
     severity: 'info',
     isNodeEvent: false,
-    isJoined: true,
+    isJoined: false,
     words: 'A decision service that answered nobody decides again',
   },
   'log-silent': {

@@ -103,7 +103,6 @@ export async function listen(
   };
 }
 
-/** Where the log does not tell, nobody is told that it stands still. */
 const hasSinceOf =
   (log: Pick<EventLog, 'read'>, logger: Logger, signal: AbortSignal): HasSince =>
   async (timestampMs) => {
@@ -112,7 +111,7 @@ const hasSinceOf =
       return (await firstRecord(log, request, signal)) !== null;
     } catch (error) {
       if (!signal.aborted) logger.debug({ err: error }, 'whether the log moves could not be read');
-      return true;
+      return null;
     }
   };
 

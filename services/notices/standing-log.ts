@@ -7,8 +7,8 @@ import { ABOUT_NOBODY, type Notice, notice } from './notice.ts';
 /** Each node tells of itself every minute. */
 export const LOG_STILL_AFTER_MS = 10 * MINUTE_MS;
 
-/** Whether anything from a node came onto the log since then, in whatever partition; rejects where the log cannot tell. */
-export type HasSince = (sinceMs: number) => Promise<boolean>;
+/** Whether anything from a node came onto the log since then, in whatever partition; `null` where the log does not tell. */
+export type HasSince = (sinceMs: number) => Promise<boolean | null>;
 
 /** Whether the log moves. Only the replica that reads the first partition tells of a log without news; each tells that it cannot read. */
 export class StandingLog {
@@ -44,12 +44,16 @@ export class StandingLog {
   async #isStill({ assigned }: SubscriptionState, nowMs: number, hasSince: HasSince): Promise<boolean> {
     if (nowMs - this.#newestMs < LOG_STILL_AFTER_MS) return false;
     if (!assigned.includes(`${TOPICS.diskStats.name}/0`)) return false;
-    if (await hasSince(nowMs - LOG_STILL_AFTER_MS)) {
+    const isTold = this.#toldMs !== null;
+    const hasNews = await hasSince(nowMs - LOG_STILL_AFTER_MS);
+    // Where the log does not tell, it is for nobody to say that it stands still, nor that it moves again.
+    if (hasNews === null) return isTold;
+    if (hasNews) {
       // In partitions of others; it is asked again as late as the next silence could be told.
       this.#newestMs = nowMs;
       return false;
     }
-    return this.#toldMs !== null || (await hasSince(nowMs - DAY_MS));
+    return isTold || (await hasSince(nowMs - DAY_MS)) === true;
   }
 
   #still(nowMs: number): Notice {

@@ -80,6 +80,17 @@ describe('a CloudEvent', () => {
     ]);
   });
 
+  test.each(['undecided', 'decided-again'] as const)('names each decision service that is %s', (kind) => {
+    const of = (number: number) => noticeOf(number, { kind, cluster: null, node: null });
+    const message = messageOf([of(1), of(2), of(3)]);
+    expect(cloudEvent(message).data.notices).toMatchObject([
+      { id: 'notice-1', joined: 0 },
+      { id: 'notice-2', joined: 0 },
+      { id: 'notice-3', joined: 0 },
+    ]);
+    expect(slackBody(message)).toContain('notice 1');
+  });
+
   test('has the same id for the same notices, and another one for others', () => {
     expect(cloudEvent(many(3)).id).toBe(cloudEvent(many(3)).id);
     expect(cloudEvent(many(4)).id).not.toBe(cloudEvent(many(3)).id);

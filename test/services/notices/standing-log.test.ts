@@ -43,6 +43,16 @@ describe('nobody is told', () => {
     expect(await new StandingLog().look(WELL, LATE_MS, logUntil(LATE_MS))).toEqual([]);
   });
 
+  test('where the log does not tell, neither that it stands still nor that it moves again', async () => {
+    const log = new StandingLog();
+    log.heard(AT_MS);
+    const away = async () => null;
+    expect(await log.look(WELL, LATE_MS, away)).toEqual([]);
+    expect(await log.look(WELL, LATE_MS, logUntil(AT_MS - 1))).toMatchObject([{ kind: 'log-silent' }]);
+    expect(await log.look(WELL, LATE_MS + 1, away)).toEqual([]);
+    expect(await log.look(WELL, LATE_MS + 2, logUntil(AT_MS - 1))).toEqual([]);
+  });
+
   test('where another replica has the first partition', async () => {
     expect(await new StandingLog().look({ ...WELL, assigned: [] }, LATE_MS, logUntil(AT_MS - 1))).toEqual([]);
   });
