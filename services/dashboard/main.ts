@@ -80,11 +80,12 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
       now,
     });
   const logReaders = new LogReaders(signal);
+  const searches = new LogReaders(signal);
   using readings = new Readings(settings.wording, { now, logger });
   const { simulationSource } = settings;
   const policyQuestions = new PersonBound(POLICY_QUESTIONS);
   const simulating = { simulations, simulationSource, policyQuestions };
-  const asked = { projection, news, logReaders, readings, history, desk, ...simulating };
+  const asked = { projection, news, logReaders, searches, readings, history, desk, ...simulating };
   listening.serve({ access, files, version, logger, now, ...asked });
   logger.info({ host: address.host, port: address.port }, 'serving the page');
   for (const warning of accessWarnings(accessSettings)) logger.warn(warning);

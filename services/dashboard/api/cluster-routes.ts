@@ -53,8 +53,8 @@ export const CLUSTER_ROUTES: readonly Route[] = [
         projection.knownSinceMs('clusterResults'),
       ),
   ),
-  route('/api/cluster/held', OfCluster, ({ cluster }, { projection, logReaders }) =>
-    logReaders.read((signal) => readHeld(projection.source, cluster, signal)),
+  route('/api/cluster/held', OfCluster, ({ cluster }, { projection, logReaders, person }) =>
+    logReaders.read(person, (signal) => readHeld(projection.source, cluster, signal)),
   ),
   route(
     '/api/cluster/objects',
@@ -64,7 +64,7 @@ export const CLUSTER_ROUTES: readonly Route[] = [
   route('/api/cluster/graph', OfObject, (named, { projection }) =>
     readOwnerGraph(projection.store.db, named, projection.knownSinceMs('clusterOwnership')),
   ),
-  route('/api/cluster/life', OfObject, (named, { projection, logReaders }) =>
-    logReaders.read((signal) => readObjectLife(projection.source.from, named, signal)),
+  route('/api/cluster/life', OfObject, (named, { projection, logReaders, person }) =>
+    logReaders.read(person, (signal) => readObjectLife(projection.source.from, named, signal)),
   ),
 ];

@@ -35,11 +35,13 @@ export const IMAGE_ROUTES: readonly Route[] = [
   route('/api/images/holders', z.strictObject({ by: HolderKind }), ({ by }, { projection }) =>
     readHolders(projection.held, projection.nodes(), by),
   ),
-  route('/api/images/returned', none, (_, { projection, logReaders }) => {
+  route('/api/images/returned', none, (_, { projection, logReaders, person }) => {
     const { nowMs } = projection.source;
     const range = { fromMs: nowMs - RETURNED_DAYS * DAY_MS, toMs: nowMs };
     const { held, store } = projection;
     const knownSinceMs = projection.knownSinceMs('results');
-    return logReaders.read((signal) => readReturned({ db: store.db, held, range, knownSinceMs }, signal));
+    return logReaders.read(person, (signal) =>
+      readReturned({ db: store.db, held, range, knownSinceMs }, signal),
+    );
   }),
 ];

@@ -103,11 +103,14 @@ export const OBJECT_ROUTES: readonly Route[] = [
       offset: whole(0, MOST_OBJECTS).default(0),
       limit: whole(1, 500).default(50),
     }),
-    async ({ cluster, node, ...question }, { projection: { store, source, policies }, logReaders }) => {
+    async (
+      { cluster, node, ...question },
+      { projection: { store, source, policies }, logReaders, person },
+    ) => {
       const key = nodeKey({ cluster, node });
       const place = store.inventoryOf(key);
       if (place === null) return null;
-      return await logReaders.read(async (signal) => {
+      return await logReaders.read(person, async (signal) => {
         const newest = await newestInventory(source.from.log, place, signal);
         return newest && readListed(key, newest, { policies, question });
       });

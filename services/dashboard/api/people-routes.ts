@@ -23,8 +23,8 @@ export const PEOPLE_ROUTES: readonly Route[] = [
     ({ all, ...question }, { projection }) =>
       readLetters(projection.store.db, { ...question, isAll: all === 'true' }),
   ),
-  route('/api/dead-letter', z.strictObject({ id: EventId }), ({ id }, { projection, logReaders }) =>
-    logReaders.read((signal) =>
+  route('/api/dead-letter', z.strictObject({ id: EventId }), ({ id }, { projection, logReaders, person }) =>
+    logReaders.read(person, (signal) =>
       readLetter({ db: projection.store.db, log: projection.source.from.log }, id, signal),
     ),
   ),
@@ -35,6 +35,7 @@ export const PEOPLE_ROUTES: readonly Route[] = [
       before: Before.nullable().default(null),
       limit: whole(1, 500).default(100),
     }),
-    (question, { history, logReaders }) => logReaders.read((signal) => history.read(question, signal)),
+    (question, { history, logReaders, person }) =>
+      logReaders.read(person, (signal) => history.read(question, signal)),
   ),
 ];

@@ -10,6 +10,8 @@ import type { LogReaders } from './log-readers.ts';
 export interface Asked {
   readonly projection: Projection;
   readonly logReaders: LogReaders;
+  /** A search goes through every name, and waits for no log. */
+  readonly searches: LogReaders;
   readonly readings: Readings;
   readonly history: PeopleHistory;
   readonly simulations: Simulations;

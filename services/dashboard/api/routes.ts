@@ -65,12 +65,12 @@ export const ROUTES: readonly Route[] = [
   route(
     '/api/plan',
     z.strictObject({ cluster: ClusterName, node: NodeName, trigger: PlanTrigger.default('periodic') }),
-    async ({ trigger, ...named }, { projection, logReaders }) => {
+    async ({ trigger, ...named }, { projection, logReaders, person }) => {
       const place = projection.store.inventoryOf(nodeKey(named));
       if (place === null) return null;
       const { policies, source } = projection;
       const { log } = source.from;
-      return await logReaders.read((signal) => readPlan({ log, place, policies, trigger }, signal));
+      return await logReaders.read(person, (signal) => readPlan({ log, place, policies, trigger }, signal));
     },
   ),
   ...POLICY_ROUTES,
@@ -87,16 +87,21 @@ export const ROUTES: readonly Route[] = [
     (question, { projection }) => readActivity(projection.store.db, question),
   ),
   ...PEOPLE_ROUTES,
-  route('/api/search', z.strictObject({ q: z.string().trim().min(2).max(300) }), ({ q }, { projection }) =>
-    search(
-      {
-        db: projection.store.db,
-        nodes: projection.nodes().nodes,
-        policies: projection.policies,
-        clusterPolicies: projection.standing.clusterPolicies,
-      },
-      q,
-    ),
+  route(
+    '/api/search',
+    z.strictObject({ q: z.string().trim().min(2).max(300) }),
+    ({ q }, { projection, searches, person }) =>
+      searches.read(person, () =>
+        search(
+          {
+            db: projection.store.db,
+            nodes: projection.nodes().nodes,
+            policies: projection.policies,
+            clusterPolicies: projection.standing.clusterPolicies,
+          },
+          q,
+        ),
+      ),
   ),
   ...CLUSTER_ROUTES,
   ...OBJECT_ROUTES,

@@ -26,6 +26,7 @@ import { signIn, signOut } from './sign-in.ts';
 /** What requests are answered from. */
 export interface Served extends PolicyNeeds {
   readonly logReaders: LogReaders;
+  readonly searches: LogReaders;
   readonly readings: Readings;
   readonly history: PeopleHistory;
   readonly news: NewsRoom;
@@ -93,15 +94,29 @@ async function respond(request: IncomingMessage, response: ServerResponse, serve
       url === null ? refusal(400, 'the address is not one') : await answer(request, url, served),
     );
   } catch (thrown) {
-    served.logger.error({ err: toFleetGcError(thrown) }, 'a request could not be answered');
-    if (!response.headersSent)
-      await send(
-        request,
-        response,
-        refusal(500, 'it could not be answered; the logger output of the dashboard says why'),
-      );
-    else response.destroy();
+    if (!hasGone(request)) await tellFailure(thrown, { request, response, logger: served.logger });
   }
+}
+
+/** In the middle of a sentence, as anybody can: nobody is there any more to be answered. */
+const hasGone = ({ destroyed, complete }: IncomingMessage): boolean => destroyed && !complete;
+
+async function tellFailure(
+  thrown: unknown,
+  {
+    request,
+    response,
+    logger,
+  }: { readonly request: IncomingMessage; readonly response: ServerResponse; readonly logger: Logger },
+): Promise<void> {
+  logger.error({ err: toFleetGcError(thrown) }, 'a request could not be answered');
+  if (response.headersSent) response.destroy();
+  else
+    await send(
+      request,
+      response,
+      refusal(500, 'it could not be answered; the logger output of the dashboard says why'),
+    );
 }
 
 const askingOf = ({ method = 'GET', headers, socket }: IncomingMessage): Asking => ({

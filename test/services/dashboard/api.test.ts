@@ -439,6 +439,23 @@ describe('where people sign in', () => {
     expect((await get('/api/session', { authorization: `Bearer ${TOKEN}` })).status).toBe(200);
   });
 
+  test('whoever goes in the middle of a sign-in is no failure of the dashboard', async () => {
+    const { log } = await ownLog();
+    const told: string[] = [];
+    const logger = pino({ level: 'info' }, { write: (line: string) => void told.push(line) });
+    const { url, address, get } = await dashboardOf(log, { logger });
+    const headers = { origin: url, 'content-type': 'text/plain', 'content-length': '100' };
+    const asking = request({ ...address, path: '/sign-in', method: 'POST', headers });
+    asking.on('error', () => undefined);
+    await new Promise<void>((resolve) => void asking.write('abc', () => resolve()));
+    await get('/api/session');
+    const closed = new Promise<void>((resolve) => void asking.once('close', () => resolve()));
+    asking.destroy();
+    await closed;
+    await get('/api/session');
+    expect(told.filter((line) => line.includes('could not be answered'))).toEqual([]);
+  });
+
   test.each([
     { body: 'wrong', headers: {}, status: 401 },
     { body: 'x'.repeat(5_000), headers: {}, status: 413 },

@@ -1,6 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { onTestFinished } from 'vitest';
 import { DASHBOARD_WORDING } from '../../../../cli/views/audit/dashboard-wording.ts';
 import type { EventLog } from '../../../../packages/event-log/port.ts';
@@ -32,6 +32,8 @@ export interface DashboardOptions {
   readonly path: string;
   readonly acting?: ActingPort;
   readonly simulationSource?: WorkerSource | null;
+  /** Nothing is told when not given. */
+  readonly logger?: Logger;
   /** Whose signatures count, and of which facts; nobody looks when not given. */
   readonly believing?: Pick<ProjectionSettings, 'roots' | 'facts'>;
   /** What the log is told to be; an embedded one when not given. */
@@ -68,6 +70,7 @@ export async function startDashboard(
     path,
     acting,
     simulationSource = null,
+    logger = pino({ level: 'silent' }),
     believing = { roots: null, facts: 'off' },
     from = { kind: 'embedded', log, name: 'test', path: 'test.db' },
     pageDirectory = emptyPage(dirname(path)),
@@ -75,7 +78,6 @@ export async function startDashboard(
 ): Promise<Dashboard> {
   const ending = new AbortController();
   const serving = Promise.withResolvers<Address>();
-  const logger = pino({ level: 'silent' });
   const ended = runDashboard(
     {
       access: {
