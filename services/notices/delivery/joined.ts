@@ -36,6 +36,28 @@ const joinedWith = (before: Joined | undefined, notice: Notice): Joined => ({
   joined: before === undefined ? 0 : before.joined + 1,
 });
 
+/**
+ * Those that are written out where there is no room for all: as many of each kind as of the others, warnings before the rest, so that a
+ * thousand of one kind hide none of another. In the order in which they came.
+ */
+export function writtenOut(joined: readonly Joined[], most: number): readonly Joined[] {
+  if (joined.length <= most) return joined;
+  const counts = new Map<string, number>();
+  const ranked = joined.map((each) => {
+    const { kind } = each.newest;
+    const rank = counts.get(kind) ?? 0;
+    counts.set(kind, rank + 1);
+    return { each, rank, isWarning: NOTICE_KINDS[kind].severity === 'warning' };
+  });
+  const chosen = new Set(
+    ranked
+      .toSorted((a, b) => a.rank - b.rank || Number(b.isWarning) - Number(a.isWarning))
+      .slice(0, most)
+      .map(({ each }) => each),
+  );
+  return joined.filter((each) => chosen.has(each));
+}
+
 /** All that wait and are told as one with the first. */
 export function ofOne<Waiting extends { readonly notice: Notice }>(
   first: Waiting,

@@ -7,7 +7,7 @@ import {
   type ToldNotice,
 } from '../../../schemas/notices/notice.ts';
 import type { Notice } from '../notice.ts';
-import { type Joined, joinedNotices } from './joined.ts';
+import { type Joined, joinedNotices, writtenOut } from './joined.ts';
 
 export type Dropped = Readonly<Partial<Record<DropReason, number>>>;
 
@@ -31,8 +31,7 @@ export const toldNotice = ({ newest, joined }: Joined): ToldNotice => {
 };
 
 export function messageData({ rule, notices, dropped }: Message): NoticeData {
-  const [first, ...others] = joinedNotices(notices);
-  const told = [first, ...others.slice(0, MOST_NOTICES_TOLD - 1)];
+  const told = writtenOut(joinedNotices(notices), MOST_NOTICES_TOLD);
   const toldCount = told.reduce((sum, { joined }) => sum + 1 + joined, 0);
   return { rule, notices: told.map(toldNotice), more: notices.length - toldCount, dropped };
 }

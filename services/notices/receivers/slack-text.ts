@@ -1,6 +1,6 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { NOTICE_KINDS } from '../../../schemas/notices/notice.ts';
-import { type Joined, joinedNotices } from '../delivery/joined.ts';
+import { type Joined, joinedNotices, writtenOut } from '../delivery/joined.ts';
 import { droppedCount, type Message } from '../delivery/message.ts';
 
 /** Of a digest so many are written out. */
@@ -10,7 +10,7 @@ const BREAK = '\u200b';
 /** What chats with Slack's webhooks take. Names stay text: no markup, no links, and nobody is called. */
 export function slackBody(message: Message): string {
   const { notices, dropped } = message;
-  const told = joinedNotices(notices).slice(0, MOST_LINES);
+  const told = writtenOut(joinedNotices(notices), MOST_LINES);
   const more = notices.length - told.reduce((sum, { joined }) => sum + 1 + joined, 0);
   const before = droppedCount(dropped);
   const lines = [

@@ -80,6 +80,24 @@ describe('a CloudEvent', () => {
     ]);
   });
 
+  test('of very many writes out some of each kind, so that none is hidden by a flood of another', () => {
+    const silent = Array.from({ length: 400 }, (_, index) =>
+      noticeOf(index + 2, { kind: 'silent', node: `made-up-${index}` }),
+    );
+    const of = [noticeOf(1, { kind: 'silent' }), ...silent] as const;
+    const message = messageOf([
+      ...of,
+      noticeOf(900, { kind: 'heard-again' }),
+      noticeOf(901, { kind: 'unrelieved' }),
+    ]);
+    const { notices, more } = cloudEvent(message).data;
+    expect(notices).toHaveLength(MOST_NOTICES_TOLD);
+    expect(notices.slice(-2)).toMatchObject([{ kind: 'heard-again' }, { kind: 'unrelieved' }]);
+    expect(notices[0]).toMatchObject({ id: 'notice-1' });
+    expect(more).toBe(403 - MOST_NOTICES_TOLD);
+    expect(slackBody(message)).toContain('notice 901');
+  });
+
   test.each(['undecided', 'decided-again'] as const)('names each decision service that is %s', (kind) => {
     const of = (number: number) => noticeOf(number, { kind, cluster: null, node: null });
     const message = messageOf([of(1), of(2), of(3)]);
