@@ -29,6 +29,8 @@ export class FactTrust {
   readonly #needs: FactTrustNeeds;
   #known: { readonly ring: Keys; readonly trust: Trust } | null = null;
   #readAtMs = 0;
+  /** Under way for a key that is not known. */
+  #reading: Promise<void> | null = null;
   #notBelieved = 0;
 
   constructor(needs: FactTrustNeeds) {
@@ -51,9 +53,17 @@ export class FactTrust {
     this.#known = { ring, trust: trustThen(ring) };
   }
 
-  /** A key that is not known may have been certified since keys were read: then they are read again. */
+  /**
+   * A key that is not known may have been certified since keys were read: then they are read again. What comes meanwhile in other
+   * partitions waits for the same reading.
+   */
   async knowSigner(topic: TopicId, record: LogRecord, signal: AbortSignal): Promise<void> {
-    if (isFact(topic) && this.#isStranger(record)) await this.readKeys(signal);
+    if (!isFact(topic) || !this.#isStranger(record)) return;
+    if (this.#reading === null && this.#needs.now() - this.#readAtMs >= READ_AGAIN_MS)
+      this.#reading = this.readKeys(signal).finally(() => {
+        this.#reading = null;
+      });
+    await this.#reading;
   }
 
   #isStranger({ headers, timestampMs }: LogRecord): boolean {
@@ -62,8 +72,7 @@ export class FactTrust {
     return (
       claimed.kind === 'claimed' &&
       this.#known.ring.find(claimed.signature.keyId) === undefined &&
-      timestampMs > this.#readAtMs - CLOCKS_DIFFER_MS &&
-      this.#needs.now() - this.#readAtMs >= READ_AGAIN_MS
+      timestampMs > this.#readAtMs - CLOCKS_DIFFER_MS
     );
   }
 

@@ -94,6 +94,19 @@ describe('what nodes and clusters report', () => {
     await trust.knowSigner('inventory', record, signal);
     expect(trust.believes('inventory', record)).toBe(true);
   });
+
+  test('with such a key waits for keys that are read for another', async () => {
+    const { signal } = new AbortController();
+    const time = { nowMs: SIGNED_AT_MS };
+    const { trust, records } = await trusting('required', [], () => time.nowMs);
+    const record = onLog(signed(listed(), own));
+    records.push(...certificates());
+    time.nowMs += 1_000;
+    const first = trust.knowSigner('inventory', onLog(signed(listed(), stranger)), signal);
+    await trust.knowSigner('inventory', record, signal);
+    expect(trust.believes('inventory', record)).toBe(true);
+    await first;
+  });
 });
 
 test('a page that believes what is signed shows nothing else, and says how much it does not believe', async () => {
