@@ -27,9 +27,13 @@ export const groupOf = (node: FleetNode, grouping: Grouping): string => {
     case 'policy':
       return node.policy?.name ?? NONE;
     default:
-      return node.nodeLabels[grouping.slice('label:'.length)] ?? NONE;
+      return labelOf(node, grouping.slice('label:'.length)) ?? NONE;
   }
 };
+
+/** What every object has by itself, such as `constructor`, is no label. */
+const labelOf = ({ nodeLabels }: FleetNode, name: string): string | undefined =>
+  Object.hasOwn(nodeLabels, name) ? nodeLabels[name] : undefined;
 
 /** The worst of what can be said of a node. */
 export function stateOf({ warnings, pausedBecause, policy, isSilent }: FleetNode): NodeState {

@@ -174,6 +174,8 @@ test('every answer is as its schema says, and no route is left out', async () =>
 test('a hostile name stays the text that it is', async () => {
   const { json } = await served();
   expect(await json('/api/fleet?group=pool')).toMatchObject({ groups: [HOSTILE] });
+  for (const name of ['__proto__', 'constructor'])
+    expect(await json(`/api/fleet?group=label:${name}`)).toMatchObject({ groups: ['(none)'] });
   expect(await json('/api/search?q=script')).toMatchObject({
     found: [
       { kind: 'image', name: HOSTILE },
