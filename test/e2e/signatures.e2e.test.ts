@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sha256Hex } from '../../packages/canonical/ids.ts';
 import { readKeyFile } from '../../packages/trust/key-file.ts';
+import { signerOf } from '../../packages/trust/signer.ts';
 import { fleetgc } from '../cli/fleetgc.ts';
 import { spawnVerb } from '../cli/service-process.ts';
 import { containerRemoval } from '../fixtures/command.ts';
+import { waitUntil } from '../support/wait-until.ts';
 import { type Fleet, startFleet } from './support/fleet/fleet.ts';
 import type { FleetNode } from './support/fleet/fleet-node.ts';
 import { policyFor } from './support/fleet/policies.ts';
@@ -75,7 +77,7 @@ async function startSignedNode(name: string): Promise<FleetNode> {
   return node;
 }
 
-test('with signatures required a full disk is relieved, a forged command is refused, and nobody orders with a revoked key', async () => {
+test('with signatures required a full disk is relieved, a forged command is refused, decision services wait once their key is revoked, and nobody orders with it', async () => {
   const images = await pushEqualImages(fleet.registry);
   const node = await startSignedNode('signed');
   const policy = JSON.stringify(policyFor('signed', REMOVES_AT_ONCE));
@@ -118,6 +120,12 @@ test('with signatures required a full disk is relieved, a forged command is refu
   ]);
   const before = removedIds(fleet.log, 'signed').length;
   await pullUntilPressed(node, images);
+  await waitUntil('the decision services to wait for another key', REFUSED_MS, () =>
+    decide.output.stderr.includes('nothing is decided until another key signs'),
+  );
+  const key = readKeyFile(file('decider.pem'));
+  const stolen = { ...forged, id: `stolen-${forged.id}`, cluster, node: 'signed', nodeInstance, takenAt };
+  await putCommands(fleet.log, [stolen], signerOf({ fleet: 'e2e', role: 'decider', key: () => key }));
   await fleet.log.until('an order of the revoked key to be refused', REFUSED_MS, () =>
     fleet.log
       .events('deadLetters')

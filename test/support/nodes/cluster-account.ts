@@ -11,6 +11,13 @@ import { accessBy } from './api-access.ts';
 import { type ApiServer, TestManifest } from './api-server.ts';
 
 const READY_MS = 60_000;
+/** Whether it may list pods: whatever the answer is, it may ask. */
+const OWN_REVIEW = JSON.stringify({
+  apiVersion: 'authorization.k8s.io/v1',
+  kind: 'SelfSubjectAccessReview',
+  spec: { resourceAttributes: { verb: 'list', resource: 'pods' } },
+});
+const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const PrintedList = z.object({ items: z.array(TestManifest) });
 
 /** Files of kubeconfigs for one API server, and connections by them. */
@@ -38,9 +45,14 @@ export class ClusterAccounts implements Disposable {
     return file;
   }
 
-  /** A kubeconfig of a service account that is there. */
+  /** A kubeconfig of a service account that is there; it has what every account has, which an API server gives a while after its start. */
   async fileFor(namespace: string, name: string): Promise<string> {
-    return this.#written(name, await this.#server.accountKubeconfig(namespace, name));
+    const file = this.#written(name, await this.#server.accountKubeconfig(namespace, name));
+    using connection = this.connection(file);
+    await waitUntil(`${name} to have the rights of every account`, READY_MS, async () => {
+      return (await connection.call({ method: 'POST', path: REVIEWS, body: OWN_REVIEW })).status === 201;
+    });
+    return file;
   }
 
   /** Runs a verb of `cluster` that prints objects, and applies them. */

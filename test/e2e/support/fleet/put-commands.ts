@@ -1,7 +1,7 @@
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
-import { UNSIGNED } from '../../../../packages/trust/signer.ts';
+import { type Signer, UNSIGNED } from '../../../../packages/trust/signer.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import type { FleetLog } from './fleet-log.ts';
 
@@ -9,9 +9,10 @@ import type { FleetLog } from './fleet-log.ts';
 export async function putCommands(
   { log }: Pick<FleetLog, 'log'>,
   commands: readonly Command[],
+  signer: Signer = UNSIGNED,
 ): Promise<void> {
   const publisher = createPublisher({
-    signer: UNSIGNED,
+    signer,
     log,
     source: '/fleetgc/e2e',
     now: Date.now,
