@@ -1,19 +1,11 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LogRecord } from '../../packages/event-log/port.ts';
 import { UNCOUNTED } from '../../packages/event-log/port.ts';
 import { consumerMetrics } from '../../packages/pipeline/consumer-metrics.ts';
-import { setsOfEntries } from '../../packages/policy/policy-reading.ts';
 import { createMetrics } from '../../packages/process/metrics.ts';
 import { TRUST_OFF } from '../../packages/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import { Fleet } from '../../services/dashboard/projection/fleet.ts';
-import { Held } from '../../services/dashboard/projection/held.ts';
-import { FleetPlaces } from '../../services/dashboard/projection/places.ts';
 import { PROJECTED_TOPICS } from '../../services/dashboard/projection/project.ts';
-import { Projector } from '../../services/dashboard/projection/projector.ts';
-import { Store } from '../../services/dashboard/projection/store.ts';
-import { openTables } from '../../services/dashboard/projection/tables.ts';
 import { noticesHandler } from '../../services/notices/handler.ts';
 import { ToldOnce } from '../../services/notices/memory.ts';
 import type { Notice } from '../../services/notices/notice.ts';
@@ -23,18 +15,10 @@ import { SILENT } from '../exhaustive/silent.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { inventory } from '../fixtures/inventory.ts';
 import { pauseRecord } from '../fixtures/policy.ts';
-import { DAY } from '../fixtures/time.ts';
 import { decisionLog, fact } from '../support/logs/decision-log.ts';
 import { NOW_MS, outgoing, recordOf } from '../support/logs/log-record.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { openStore, projectorInto } from './dashboard/support/test-store.ts';
 
-const BOUNDS = {
-  historyMs: 14 * DAY,
-  mostBytes: 2 ** 30,
-  mostActivity: 1_000,
-  mostNames: 1_000,
-  mostLetters: 1_000,
-};
 const PAUSE = { topic: 'policies', key: '!pause', event: pauseRecord() } as const;
 const TOPIC_IDS = Object.keys(TOPICS).filter((id): id is TopicId => Object.hasOwn(TOPICS, id));
 
@@ -76,15 +60,8 @@ test.each(TOPIC_IDS)(
 );
 
 test('a dashboard leaves out the worst that each topic takes, counts it, and shows what comes behind it', () => {
-  using store = new Store(openTables(join(temporaryDirectory(), 'projection.db'), 'test').db, BOUNDS);
-  const projector = new Projector({
-    store,
-    fleet: new Fleet(store.db, setsOfEntries([]).node),
-    held: new Held(),
-    places: new FleetPlaces(),
-    trust: { believes: () => true },
-    onActivity: () => undefined,
-  });
+  using store = openStore();
+  const projector = projectorInto(store);
   let hostile = 0;
   for (const topic of PROJECTED_TOPICS)
     for (const record of hostileRecords(topic)) {

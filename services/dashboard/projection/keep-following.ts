@@ -23,12 +23,15 @@ export async function keepFollowing(
     logger.warn(`${why} The projection is made anew from what the event log holds now.`);
     projection.beginAnew();
   };
+  let told: string | null = null;
   while (!signal.aborted) {
     const failure = await follow(projection, () => beginAnew(OTHER_LOG), signal);
     if (failure === null) return;
     if (!failure.retry) throw failure;
     if (failure.code === 'TOPICS_RECREATED') beginAnew(failure.message);
-    else logger.warn({ problem: failure.message }, 'the event log does not answer; it is asked again');
+    else if (failure.message !== told)
+      logger.warn({ problem: failure.message }, 'the event log cannot be followed; it is tried again');
+    told = failure.message;
     await wait(AGAIN_AFTER_MS, signal);
   }
 }

@@ -94,17 +94,22 @@ export class Standing {
     });
   }
 
-  /** What the log does not answer now is asked again, and told as a problem meanwhile. */
+  /** What the log does not answer now is asked again, and told as a problem meanwhile: to the logger once. */
   async #asking(ask: () => Promise<void>): Promise<void> {
     try {
       await ask();
+      if (this.#problem !== null) this.#needs.logger.info('the event log answers again');
       this.#problem = null;
     } catch (thrown) {
       const error = toFleetGcError(thrown);
       if (error.code === 'INTERRUPTED') return;
       if (!error.retry) throw error;
+      if (this.#problem !== error.message)
+        this.#needs.logger.warn(
+          { problem: error.message },
+          'the event log does not answer; it is asked again',
+        );
       this.#problem = error.message;
-      this.#needs.logger.warn({ problem: error.message }, 'the event log does not answer');
     }
   }
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { clusterOutput } from '../../../packages/decision/handler.ts';
@@ -7,8 +6,7 @@ import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { ClusterRow } from '../../../services/dashboard/projection/cluster-rows.ts';
 import { PROJECT_CLUSTERS } from '../../../services/dashboard/projection/project-clusters.ts';
-import { Store } from '../../../services/dashboard/projection/store.ts';
-import { openTables } from '../../../services/dashboard/projection/tables.ts';
+import type { Store } from '../../../services/dashboard/projection/store.ts';
 import { readOwnerGraph } from '../../../services/dashboard/readers/owner-graph.ts';
 import { census } from '../../fixtures/census.ts';
 import { clusterCommandResult, clusterObject, clusterObjectResults } from '../../fixtures/cluster.ts';
@@ -16,13 +14,7 @@ import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { DAY, HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
 import { runs } from '../../support/property-runs.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-
-const BOUNDS = { historyMs: 14 * DAY, mostBytes: 2 ** 30, mostActivity: 1_000, mostNames: 1_000 };
-
-function openStore(): Store {
-  return new Store(openTables(join(temporaryDirectory(), 'projection.db'), 'test').db, BOUNDS);
-}
+import { openStore } from './support/test-store.ts';
 
 const TOPICS = ['clusterCensus', 'clusterOwnership', 'clusterResults'] as const;
 

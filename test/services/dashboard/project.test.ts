@@ -17,7 +17,7 @@ import { FleetPlaces } from '../../../services/dashboard/projection/places.ts';
 import { PROJECT, PROJECTED_TOPICS } from '../../../services/dashboard/projection/project.ts';
 import { Projector } from '../../../services/dashboard/projection/projector.ts';
 import type { Row } from '../../../services/dashboard/projection/rows.ts';
-import { Store } from '../../../services/dashboard/projection/store.ts';
+import type { Store } from '../../../services/dashboard/projection/store.ts';
 import { openTables } from '../../../services/dashboard/projection/tables.ts';
 import { readFreed } from '../../../services/dashboard/readers/freed.ts';
 import { namesOfObject } from '../../../services/dashboard/readers/names.ts';
@@ -29,18 +29,7 @@ import { DAY, HOUR, instant, MINUTE, NOW } from '../../fixtures/time.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
 import { runs } from '../../support/property-runs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-
-const BOUNDS = {
-  historyMs: 14 * DAY,
-  mostBytes: 2 ** 30,
-  mostActivity: 1_000,
-  mostNames: 1_000,
-  mostLetters: 1_000,
-};
-
-function openStore(bounds = BOUNDS): Store {
-  return new Store(openTables(join(temporaryDirectory(), 'projection.db'), 'test').db, bounds);
-}
+import { BOUNDS, BROKEN, openStore, projectorInto } from './support/test-store.ts';
 
 const at = (minute: number) =>
   instant({ wallTimeMs: NOW + minute * MINUTE, sinceBootMs: DAY + minute * MINUTE });
@@ -191,16 +180,8 @@ describe('a projection is the same', () => {
   test('a failure in the middle leaves nothing of it', () => {
     using store = openStore();
     const rows = rowsOf(recordIn(1, 3));
-    const broken: Row = {
-      table: 'names',
-      kind: 'image',
-      id: 'i',
-      name: 'n',
-      seen: Number.NaN,
-      node: 'prod/web-1',
-    };
     expect(() =>
-      store.apply([...rows, broken], [{ topic: 'results', span: { fromMs: 1, toMs: 2 } }]),
+      store.apply([...rows, BROKEN], [{ topic: 'results', span: { fromMs: 1, toMs: 2 } }]),
     ).toThrow();
     expect(contentOf(store)).toMatchObject({ removals: [], activity: [] });
     expect(store.covered('results')).toEqual([]);
@@ -292,25 +273,10 @@ describe('what no table can hold', () => {
 
   test('is left out and counted, and the rest is written', () => {
     using store = openStore();
-    const projector = new Projector({
-      store,
-      fleet: new Fleet(store.db, setsOfEntries([]).node),
-      held: new Held(),
-      places: new FleetPlaces(),
-      trust: { believes: () => true },
-      onActivity: () => undefined,
-    });
+    const projector = projectorInto(store);
     const [good] = rowsOf(recordIn(1, 3));
-    const broken: Row = {
-      table: 'names',
-      kind: 'image',
-      id: 'i',
-      name: 'n',
-      seen: Number.NaN,
-      node: 'prod/web-1',
-    };
     if (good === undefined) throw new Error('there is no row');
-    projector.put([broken, good]);
+    projector.put([BROKEN, good]);
     projector.flush([{ topic: 'results', span: { fromMs: 1, toMs: 2 } }]);
     expect(contentOf(store)).toMatchObject({ removals: [{ id: 'result-1' }], names: [] });
     expect(projector.unreadable).toBe(1);

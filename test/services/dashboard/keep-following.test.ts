@@ -1,0 +1,24 @@
+import pino from 'pino';
+import { expect, test } from 'vitest';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { keepFollowing } from '../../../services/dashboard/projection/keep-following.ts';
+
+test('an event log that stays away is tried again and again, and each thing that is wrong with it is told once', async () => {
+  const wrong = ['it is away', 'it is away', 'it is away', 'it refuses the login', 'it refuses the login'];
+  const ending = new AbortController();
+  const told: string[] = [];
+  const logger = pino({}, { write: (line: string) => void told.push(JSON.parse(line).problem) });
+  let tries = 0;
+  const projection = {
+    isOfThisLog: async () => true,
+    beginAnew: () => undefined,
+    run: async () => {
+      const problem = wrong[tries++];
+      if (problem !== undefined) throw new FleetGcError('LOG_UNREACHABLE', problem);
+      ending.abort();
+    },
+  };
+  await keepFollowing(projection, { logger, wait: async () => undefined }, ending.signal);
+  expect(tries).toBe(wrong.length + 1);
+  expect(told).toEqual(['it is away', 'it refuses the login']);
+});

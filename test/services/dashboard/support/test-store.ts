@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { setsOfEntries } from '../../../../packages/policy/policy-reading.ts';
+import { Fleet } from '../../../../services/dashboard/projection/fleet.ts';
+import { Held } from '../../../../services/dashboard/projection/held.ts';
+import { FleetPlaces } from '../../../../services/dashboard/projection/places.ts';
+import { Projector } from '../../../../services/dashboard/projection/projector.ts';
+import type { Row } from '../../../../services/dashboard/projection/rows.ts';
+import { Store } from '../../../../services/dashboard/projection/store.ts';
+import { openTables } from '../../../../services/dashboard/projection/tables.ts';
+import { DAY } from '../../../fixtures/time.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+export const BOUNDS = {
+  historyMs: 14 * DAY,
+  mostBytes: 2 ** 30,
+  mostActivity: 1_000,
+  mostNames: 1_000,
+  mostLetters: 1_000,
+};
+
+/** Tables of a file of its own. */
+export const openStore = (bounds = BOUNDS): Store =>
+  new Store(openTables(join(temporaryDirectory(), 'projection.db'), 'test').db, bounds);
+
+/** Writes into these tables, of a fleet without policies that believes everybody. */
+export const projectorInto = (store: Store): Projector =>
+  new Projector({
+    store,
+    fleet: new Fleet(store.db, setsOfEntries([]).node),
+    held: new Held(),
+    places: new FleetPlaces(),
+    trust: { believes: () => true },
+    onActivity: () => undefined,
+  });
+
+/** A row that no table takes. */
+export const BROKEN: Row = {
+  table: 'names',
+  kind: 'image',
+  id: 'i',
+  name: 'n',
+  seen: Number.NaN,
+  node: 'prod/web-1',
+};
