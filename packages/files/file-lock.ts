@@ -27,6 +27,6 @@ const isBusy = (error: unknown): boolean =>
 const unlockable = (path: string, cause: unknown): FleetGcError =>
   new FleetGcError(
     'STATE_UNWRITABLE',
-    `cannot lock ${path}, which keeps a second process away: ${cause instanceof Error ? cause.message : cause}; is its directory there, and is its filesystem neither read-only nor full?`,
+    `cannot lock ${path}, which keeps a second process away: ${cause instanceof Error ? cause.message : cause}; is its directory there? Is its filesystem read-only or full?`,
     { cause },
   );
