@@ -19,6 +19,8 @@ export interface SimulatedNodeSettings {
   readonly seed: number;
   /** How long between two steps of its life. */
   readonly stepMs: number;
+  /** What the node's own people want, as a real one has it; nothing of its own when not given. */
+  readonly localFile?: string | undefined;
 }
 
 /** What of the disk is neither images nor containers nor logs. */
@@ -49,7 +51,8 @@ export async function runSimulatedNode(
   await runUntilUsed(workload, simulated, { percent, maximumSteps: MOST_STEPS_BEFORE });
   const node = managed(simulated, options);
   const { podLogsDir, containerLogsDir } = simulated;
-  const localFile = { path: join(directory, 'node.yaml'), isNamed: false };
+  const named = options.localFile;
+  const localFile = { path: named ?? join(directory, 'node.yaml'), isNamed: named !== undefined };
   const executor = { podLogsDir, containerLogsDir, localFile };
   await Promise.all([
     runWorkload(workload, ticks(process, options.stepMs, signal), () => {}),

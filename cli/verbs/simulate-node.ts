@@ -6,6 +6,7 @@ import { withMeta } from '../../packages/process/options/options.ts';
 import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
 import { Bytes, DurationMs } from '../../schemas/policy/quantity.ts';
+import { executorOptions } from '../../services/node/node-options.ts';
 import { runSimulatedNode } from '../../sim/run-simulated-node.ts';
 import { openService } from '../framework/open-service.ts';
 import { defineVerb } from '../framework/verb.ts';
@@ -31,12 +32,17 @@ export const verb = defineVerb({
       placeholder: 'DURATION',
       description: 'How long between two steps of its life.',
     }),
+    localFile: withMeta(executorOptions.localFile, {
+      description:
+        "The node's own rules, which no order can widen (keepPatterns, maxRemovalsPerHour, hold). It has to be there.",
+    }),
     ...httpOptions(9641),
     ...tracingOptions,
     ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
-  run: async ({ cluster, nodeName: name, capacity: capacityBytes, step: stepMs, ...options }, context) => {
+  run: async (given, context) => {
+    const { cluster, nodeName: name, capacity: capacityBytes, step: stepMs, localFile, ...options } = given;
     const directory = await mkdtemp(join(tmpdir(), 'fleetgc-node-'));
     const node = {
       cluster,
@@ -46,6 +52,7 @@ export const verb = defineVerb({
       startPercent: START_PERCENT,
       seed: seedOf(name),
       stepMs,
+      localFile,
     };
     try {
       const signer = { node: { cluster, node: name }, seen: new SeenGenerations() };
