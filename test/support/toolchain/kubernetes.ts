@@ -15,7 +15,7 @@ const REQUEST_CLEANER = join(import.meta.dirname, 'request-cleaner.go');
 
 /** A folder with one program of Kubernetes, statically linked, built from its Go module once for each version. */
 export async function builtKubernetesProgram(
-  program: 'kubelet' | 'kube-apiserver' | 'kubectl' | 'kube-controller-manager',
+  program: 'kubelet' | 'kube-apiserver' | 'kubectl' | 'kube-controller-manager' | 'kube-scheduler',
 ): Promise<string> {
   const folder = join(cacheDirectory(`${program}-${KUBERNETES_VERSION}-${process.arch}`), 'bin');
   if (existsSync(folder)) return folder;

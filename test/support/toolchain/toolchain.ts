@@ -3,6 +3,7 @@ import { ensureChromium } from './chromium.ts';
 import { builtCollector } from './collector.ts';
 import { ensureCompose } from './compose.ts';
 import { ensureDocker } from './docker.ts';
+import { ensureHelm } from './helm.ts';
 import { ensureApiServerImage } from './images/api-server-image.ts';
 import { ensureKafkaImage } from './images/base-images.ts';
 import { ensureContainerdImage } from './images/containerd-image.ts';
@@ -25,6 +26,7 @@ const PREPARE = {
   promtool: ensurePromtool,
   chromium: ensureChromium,
   kubectl: ensureKubectl,
+  helm: ensureHelm,
   'kube-controller-manager': () => builtKubernetesProgram('kube-controller-manager'),
   'request-cleaner': builtRequestCleaner,
   collector: builtCollector,

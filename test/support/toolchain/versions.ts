@@ -7,6 +7,8 @@ export const KUBERNETES_VERSION = '1.34.2';
 export const NODE_VERSION = '24.21.0';
 export const DEBIAN_RELEASE = 'bookworm';
 export const COMPOSE_VERSION = '2.40.3';
+/** The last that is made of the libraries of Kubernetes 1.34, which are compiled for it anyway. */
+export const HELM_VERSION = '3.19.4';
 /** Of OpenTelemetry. Its modules that are not of the same version yet have the second. */
 export const COLLECTOR_VERSIONS = { modules: '0.150.0', stable: '1.56.0' } as const;
 /** The oldest Go that builds containerd, Kubernetes and Compose. */
