@@ -25,7 +25,17 @@ const BOUND_MS = 300_000;
 const run = promisify(execFile);
 
 /** What is packed beside the built program, as it lies in the repository. */
-const PACKED = ['bin/fleetgc', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'docs'];
+const PACKED = [
+  'bin/fleetgc',
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'SECURITY.md',
+  'docs',
+  'schemas/asyncapi.json',
+  'schemas/generated',
+  'schemas/released',
+];
 /** What lies beside the package too, for whoever looks only there. */
 const BESIDE = ['fleetgc.cdx.json', 'licences.txt'];
 const SUMS = 'SHA256SUMS';

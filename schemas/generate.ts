@@ -1,4 +1,3 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { Census } from './events/census.ts';
 import { ClusterCommand } from './events/cluster-command.ts';
@@ -189,21 +188,38 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'explanation-line': ExplanationLine,
 };
 
-/** File names and contents of all JSON Schemas (2020-12), as one writes the values, before any default is filled in. */
+/** Under which absolute names the schemas are published. Names, not addresses: a reader has the files, and asks nobody. */
+const PUBLISHED_AS = 'https://fleetgc.io/schemas/';
+
+/** Whether it describes what lies on the event log, whose document (AsyncAPI 3) knows this dialect of JSON Schema alone. */
+const isOfTheLog = (name: string): boolean => isNumbered(name) || name === HEADERS;
+const HEADERS = 'envelope-headers';
+const isNumbered = (name: string): boolean => /\.v\d+$/.test(name);
+
+/** What has no number in its name is of version 1. */
+const idOf = (name: string): string => `${PUBLISHED_AS}${isNumbered(name) ? '' : 'v1/'}${schemaFileOf(name)}`;
+
+export const schemaFileOf = (name: string): string => `${name}.schema.json`;
+export const HEADERS_FILE = schemaFileOf(HEADERS);
+
+/** The JSON Schema of a described value, as one writes it, before any default is filled in. */
+function jsonSchemaOf(name: string, schema: z.ZodType): object {
+  const target = isOfTheLog(name) ? 'draft-07' : 'draft-2020-12';
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', target });
+  return { $schema, $id: idOf(name), title: name, ...rest };
+}
+
+/** File names and contents of all JSON Schemas. */
 export function generateJsonSchemas(): ReadonlyMap<string, string> {
   return new Map(
-    Object.entries(DESCRIBED).map(([name, schema]) => {
-      const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' });
-      const titled = { $schema, $id: `${name}.schema.json`, title: name, ...rest };
-      return [`${name}.schema.json`, `${JSON.stringify(titled, null, 2)}\n`];
-    }),
+    Object.entries(DESCRIBED).map(([name, schema]) => [
+      schemaFileOf(name),
+      `${JSON.stringify(jsonSchemaOf(name, schema), null, 2)}\n`,
+    ]),
   );
 }
 
-function writeJsonSchemas(): void {
-  for (const stale of readdirSync(GENERATED_DIRECTORY)) rmSync(new URL(stale, GENERATED_DIRECTORY));
-  for (const [file, content] of generateJsonSchemas())
-    writeFileSync(new URL(file, GENERATED_DIRECTORY), content);
-}
-
-if (import.meta.main) writeJsonSchemas();
+/** File names of what lies on the event log: every event, and the headers of all. */
+export const FILES_OF_THE_LOG: readonly string[] = Object.keys(DESCRIBED)
+  .filter(isOfTheLog)
+  .map(schemaFileOf);

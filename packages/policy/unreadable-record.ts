@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { brokenTexts } from '../../schemas/events/broken-texts.ts';
+import { claimOf } from '../../schemas/events/claims.ts';
 import { SubjectKind } from '../../schemas/events/identity.ts';
 import { isApprovalKey } from '../../schemas/policy/approval.ts';
 import { ClusterSelector } from '../../schemas/policy/cluster-policy.ts';
@@ -12,7 +13,6 @@ import {
 } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
 import type { LogRecord } from '../event-log/port.ts';
-import { claimOf } from '../pipeline/parse/event-schemas.ts';
 import { parseAnyJson } from '../pipeline/parse/parse-record.ts';
 import { firstWrong } from '../pipeline/parse/schema-issues.ts';
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { policySet } from '../../packages/decision/policy-set.ts';
-import { claimOf } from '../../packages/pipeline/parse/event-schemas.ts';
 import { parseJson, parseValue } from '../../packages/pipeline/parse/parse-record.ts';
 import { plainIssue } from '../../packages/pipeline/parse/schema-issues.ts';
 import {
@@ -9,6 +8,7 @@ import {
   readPolicyFiles,
 } from '../../packages/policy/file/read-policy-file.ts';
 import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
+import { claimOf } from '../../schemas/events/claims.ts';
 import type { Inventory } from '../../schemas/events/inventory.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';

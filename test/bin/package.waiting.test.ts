@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { generateJsonSchemas } from '../../schemas/generate.ts';
 import hashes from '../../services/audit/deciders/hashes.json' with { type: 'json' };
 import { patiently } from '../support/patience.ts';
 import { PROGRAM_ENVIRONMENT } from '../support/program.ts';
@@ -59,11 +60,24 @@ test('the package has the built program and its documents, and neither sources n
   const files = stdout.trim().split('\n');
 
   expect(new Set(files.map((file) => file.replace(/^package\/([^/]+).*$/s, '$1')))).toEqual(
-    new Set(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'bin', 'dist', 'docs', 'package.json']),
+    new Set([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'bin',
+      'dist',
+      'docs',
+      'package.json',
+      'schemas',
+    ]),
   );
   expect(files.filter((file) => file.startsWith('package/bin/'))).toEqual(['package/bin/fleetgc']);
   expect(files.filter((file) => /\.ts$|(^|\/)test\//.test(file))).toEqual([]);
   for (const decider of Object.keys(hashes)) expect(files).toContain(`package/dist/${decider}.mjs`);
+  for (const schema of generateJsonSchemas().keys())
+    expect(files).toContain(`package/schemas/generated/${schema}`);
+  expect(files).toContain('package/schemas/asyncapi.json');
 });
 
 test('what it depends on is optional, so that it runs where it is unpacked', () => {

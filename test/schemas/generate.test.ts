@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { TOPICS, type TopicSpec } from '../../schemas/events/topics.ts';
-import { GENERATED_DIRECTORY, generateJsonSchemas } from '../../schemas/generate.ts';
+import { FILES_OF_THE_LOG, generateJsonSchemas } from '../../schemas/generate.ts';
+import { GENERATED_DIRECTORY, generateDocuments } from '../../schemas/write.ts';
+import { textOf } from '../deploy/files.ts';
 
 const generated = generateJsonSchemas();
 
@@ -29,17 +32,36 @@ test('every event that may stand on a topic has a schema', () => {
   expect([...generated.keys()]).toEqual(expect.arrayContaining(types));
 });
 
+test.each([...generateDocuments()])('%s is up to date; `npm run schemas` renews it', (path, content) => {
+  expect(textOf(path)).toBe(content);
+});
+
+const isOfTheLog = (file: string): boolean => FILES_OF_THE_LOG.includes(file);
+
 // One for all: a new one compiles the schema of schemas first.
-const otherTool = new Ajv2020({
+const SETTINGS = {
   strict: true,
   allowUnionTypes: true,
   formats: { uuid: true },
   code: { optimize: false },
-});
-for (const [file, text] of generated) otherTool.addSchema(JSON.parse(text), file);
+} as const;
+const toolOfTheLog = new Ajv(SETTINGS);
+const otherTool = new Ajv2020(SETTINGS);
+for (const [file, text] of generated)
+  (isOfTheLog(file) ? toolOfTheLog : otherTool).addSchema(JSON.parse(text), file);
 
 test.each([...generated.keys()])('%s is a JSON Schema that other tools understand', (file) => {
-  expect(otherTool.getSchema(file)).toBeTypeOf('function');
+  expect((isOfTheLog(file) ? toolOfTheLog : otherTool).getSchema(file)).toBeTypeOf('function');
+});
+
+test('every schema has an absolute name of its own, which ends with its file and tells its version', () => {
+  const ids = [...generated].map(([file, text]): string => {
+    const { $id } = z.object({ $id: z.url() }).parse(JSON.parse(text));
+    expect($id.endsWith(`/${file}`), file).toBe(true);
+    expect($id, file).toMatch(/^https:\/\/fleetgc\.io\/schemas\/(v\d+\/|.*\.v\d+\.schema\.json$)/);
+    return $id;
+  });
+  expect(new Set(ids).size).toBe(generated.size);
 });
 
 test('the schema of a policy file accepts what people write and refuses a misspelt key', () => {

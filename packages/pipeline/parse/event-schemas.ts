@@ -1,14 +1,8 @@
 import { z } from 'zod';
+import { type Claim, claimsOf } from '../../../schemas/events/claims.ts';
 import { eventType } from '../../../schemas/events/envelope.ts';
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 import { firstWrong, plainIssue } from './schema-issues.ts';
-
-const TYPE_AND_VERSION = z.object({ type: z.string(), version: z.number() });
-
-/** The type and version that a value claims, from which its schema follows. */
-export type Claim = z.infer<typeof TYPE_AND_VERSION>;
-
-export const claimOf = (value: unknown): Claim | undefined => TYPE_AND_VERSION.safeParse(value).data;
 
 export interface EventSchema<Event> {
   parse(value: unknown): z.ZodSafeParseResult<Event>;
@@ -43,17 +37,6 @@ function eventSchemas<const S extends readonly z.ZodType[]>(schemas: S): EventSc
     },
   };
 }
-
-/** The literals that a schema demands, one pair for every variant of a union. */
-function claimsOf(schema: z.core.$ZodType): readonly Claim[] {
-  if (schema instanceof z.ZodDiscriminatedUnion) return schema.options.flatMap(claimsOf);
-  if (!(schema instanceof z.ZodObject))
-    throw new TypeError('a schema of an event is an object or a union of objects');
-  const { type, version } = schema.shape;
-  return [TYPE_AND_VERSION.parse({ type: literalOf(type), version: literalOf(version) })];
-}
-
-const literalOf = (schema: unknown): unknown => (schema instanceof z.ZodLiteral ? schema.value : undefined);
 
 export const EVENT_SCHEMAS: { readonly [Id in TopicId]: EventSchemas<EventOf<Id>> } = {
   diskStats: eventSchemas(TOPICS.diskStats.schemas),

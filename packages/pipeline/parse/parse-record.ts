@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
+import { type Claim, claimOf } from '../../../schemas/events/claims.ts';
 import type { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import { EnvelopeHeaders, eventType } from '../../../schemas/events/envelope.ts';
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 import { topicSpec } from '../../event-log/partition.ts';
 import type { Headers, LogRecord } from '../../event-log/port.ts';
-import { type Claim, claimOf, EVENT_SCHEMAS } from './event-schemas.ts';
+import { EVENT_SCHEMAS } from './event-schemas.ts';
 import { exceededBound } from './json-bounds.ts';
 import { keyOf } from './record-key.ts';
 import { plainIssue } from './schema-issues.ts';

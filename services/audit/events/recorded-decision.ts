@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { claimOf } from '../../../packages/pipeline/parse/event-schemas.ts';
 import { type ParsedRecord, parseValueOf } from '../../../packages/pipeline/parse/parse-record.ts';
+import { claimOf } from '../../../schemas/events/claims.ts';
 import { DECISIONS } from '../../../schemas/events/decision.ts';
 import { type Subject, type SubjectKind, subjectNamed } from '../../../schemas/events/identity.ts';
 import type { PressureUnrelieved } from '../../../schemas/events/result.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { zstdCompressSync } from 'node:zlib';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv } from 'ajv';
 import { z } from 'zod';
 import { parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
 import { CompleteInventory } from '../../../schemas/events/inventory.ts';
-import { GENERATED_DIRECTORY } from '../../../schemas/generate.ts';
+import { GENERATED_DIRECTORY } from '../../../schemas/write.ts';
 import { say } from '../context.ts';
 import type { Figure, Findings } from '../figure.ts';
 import { fullNode } from '../inventories.ts';
@@ -89,7 +89,7 @@ function checked(bytes: Buffer): unknown {
 }
 
 function compiledValidator(): (value: unknown) => boolean {
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { uuid: true } });
+  const ajv = new Ajv({ strict: true, allowUnionTypes: true, formats: { uuid: true } });
   const schema = readFileSync(new URL('fleetgc.node.inventory.v1.schema.json', GENERATED_DIRECTORY), 'utf8');
   const validate = ajv.compile(JSON.parse(schema));
   return (value) => {

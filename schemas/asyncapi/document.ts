@@ -1,0 +1,142 @@
+import { claimsOf } from '../events/claims.ts';
+import { eventType } from '../events/envelope.ts';
+import { TOPICS, type TopicId, type TopicSpec } from '../events/topics.ts';
+import { EXCHANGE, TOPIC_IDS } from '../exchange/exchange.ts';
+import { PARTIES, type PartyId, READERS_OF_ALL } from '../exchange/parties.ts';
+import { HEADERS_FILE, schemaFileOf } from '../generate.ts';
+import { SECURITY_SCHEMES, SERVERS } from './servers.ts';
+
+const BINDING_VERSION = '0.5.0';
+const JSON_SCHEMA = 'application/schema+json;version=draft-07';
+
+/** As the document lies beside the schemas. */
+const schemaRef = (file: string) => ({
+  schemaFormat: JSON_SCHEMA,
+  schema: { $ref: `./generated/${file}` },
+});
+
+export const PARTY_IDS = Object.keys(PARTIES).filter((id): id is PartyId => id in PARTIES);
+
+/** The types of all events that may stand on a topic, in the order of the table. */
+export const eventTypesOf = (id: TopicId): readonly string[] => [
+  ...new Set(TOPICS[id].schemas.flatMap((schema) => claimsOf(schema)).map(eventType)),
+];
+
+/** What the record key is, for people. */
+export const KEYS: Readonly<Record<TopicSpec['key'], string>> = {
+  node: 'The node: <cluster>/<node>.',
+  cluster: 'The name of the cluster.',
+  'policy name':
+    'The name of the policy; cluster/ and the name for clusters; !pause… and !approval… for what these texts say.',
+  'content hash': 'The hash of what the record says.',
+  'key id': 'The id of the key.',
+  chain: 'The chain of the decisions, or the first line of the archive by its hash.',
+  'original key': 'The key of the message that could not be processed.',
+};
+
+const FOREVER = -1;
+
+function channelOf(id: TopicId): object {
+  const { name, partitions, retentionMs, compacted, bounds }: TopicSpec = TOPICS[id];
+  return {
+    address: name,
+    title: name,
+    description: EXCHANGE[id].says,
+    messages: Object.fromEntries(
+      eventTypesOf(id).map((type) => [type, { $ref: `#/components/messages/${messageKey(id, type)}` }]),
+    ),
+    tags: [{ name: EXCHANGE[id].kind }],
+    bindings: {
+      kafka: {
+        topic: name,
+        partitions,
+        topicConfiguration: {
+          'cleanup.policy': [compacted ? 'compact' : 'delete'],
+          'retention.ms': retentionMs === 'forever' ? FOREVER : retentionMs,
+          'retention.bytes': FOREVER,
+          'message.timestamp.type': 'LogAppendTime',
+        },
+        bindingVersion: BINDING_VERSION,
+      },
+    },
+    'x-fleetgc-largest': bounds,
+  };
+}
+
+/** One event may stand on two topics, under another key and sent by others. */
+const messageKey = (id: TopicId, type: string): string => `${id}.${type}`;
+
+function messageOf(id: TopicId, type: string): object {
+  return {
+    name: type,
+    title: type,
+    summary: EXCHANGE[id].sent[type]?.says,
+    contentType: 'application/json',
+    headers: {
+      schemaFormat: JSON_SCHEMA,
+      schema: {
+        allOf: [
+          { $ref: `./generated/${HEADERS_FILE}` },
+          { type: 'object', properties: { ce_type: { const: type } } },
+        ],
+      },
+    },
+    payload: schemaRef(schemaFileOf(type)),
+    bindings: {
+      kafka: { key: { type: 'string', description: KEYS[TOPICS[id].key] }, bindingVersion: BINDING_VERSION },
+    },
+  };
+}
+
+type Action = 'send' | 'receive';
+
+/** What a party sends to a topic or reads there; nothing where it has no business. */
+export function exchangedBy(party: PartyId, action: Action, id: TopicId): readonly string[] {
+  const { sent, readBy } = EXCHANGE[id];
+  const types = eventTypesOf(id);
+  if (action === 'send') return types.filter((type) => sent[type]?.by.includes(party));
+  const reads = READERS_OF_ALL.some((each) => each === party) || readBy.includes(party);
+  return reads ? types : [];
+}
+
+function* operationsOf(id: TopicId): Iterable<readonly [string, object]> {
+  for (const action of ['send', 'receive'] as const) {
+    for (const party of PARTY_IDS) {
+      const types = exchangedBy(party, action, id);
+      if (types.length === 0) continue;
+      yield [`${party}.${action}.${id}`, operationOf(party, action, id, types)];
+    }
+  }
+}
+
+const VERBS = { send: 'sends to', receive: 'reads' } as const;
+
+const operationOf = (party: PartyId, action: Action, id: TopicId, types: readonly string[]): object => ({
+  action,
+  channel: { $ref: `#/channels/${id}` },
+  summary: `${party} ${VERBS[action]} ${TOPICS[id].name}`,
+  tags: [{ name: party, description: PARTIES[party] }],
+  messages: types.map((type) => ({ $ref: `#/channels/${id}/messages/${type}` })),
+});
+
+/** The event log as an AsyncAPI 3.0 document, which refers to the JSON Schemas beside it. */
+export const asyncApiDocument = (version: string): object => ({
+  asyncapi: '3.0.0',
+  info: {
+    title: 'FleetGC event log',
+    version,
+    description:
+      'Every step of FleetGC is a CloudEvent in binary mode on one of these topics. An operation is named by who acts, and tagged with it. Partitions are those of murmur2 over the record key, as in the Java client.',
+    license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+  },
+  defaultContentType: 'application/json',
+  servers: SERVERS,
+  channels: Object.fromEntries(TOPIC_IDS.map((id) => [id, channelOf(id)])),
+  operations: Object.fromEntries(TOPIC_IDS.flatMap((id) => [...operationsOf(id)])),
+  components: {
+    securitySchemes: SECURITY_SCHEMES,
+    messages: Object.fromEntries(
+      TOPIC_IDS.flatMap((id) => eventTypesOf(id).map((type) => [messageKey(id, type), messageOf(id, type)])),
+    ),
+  },
+});

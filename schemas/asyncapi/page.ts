@@ -1,0 +1,161 @@
+import { TOPICS, type TopicId, type TopicSpec } from '../events/topics.ts';
+import { EXCHANGE, TOPIC_IDS } from '../exchange/exchange.ts';
+import { DECIDERS, PARTIES, type PartyId, READERS_OF_ALL } from '../exchange/parties.ts';
+import { schemaFileOf } from '../generate.ts';
+import { eventTypesOf, exchangedBy, KEYS, PARTY_IDS } from './document.ts';
+import { fieldsOf } from './fields.ts';
+
+const MILLISECONDS_OF_A_DAY = 86_400_000;
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+const row = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+const table = (heading: readonly string[], rows: readonly (readonly string[])[]): readonly string[] => [
+  row(...heading),
+  row(...heading.map(() => '---')),
+  ...rows.map((cells) => row(...cells)),
+];
+
+/** Names of a table as a reader sees them: angle brackets would be taken for a tag. */
+const quoted = (text: string): string => text.replaceAll(/<([a-z]+)>\/<([a-z]+)>/g, '`<$1>/<$2>`');
+
+const kept = ({ retentionMs, compacted }: TopicSpec): string => {
+  const days = retentionMs === 'forever' ? null : retentionMs / MILLISECONDS_OF_A_DAY;
+  const time = days === null ? 'for ever' : `${days} ${days === 1 ? 'day' : 'days'}`;
+  return compacted ? `${time}, the last record of each key (\`cleanup.policy=compact\`)` : time;
+};
+
+const largest = ({ bounds: { bytes, depth, elements } }: TopicSpec): string =>
+  `${sizeText(bytes)} decompressed, ${depth} levels, ${elements.toLocaleString('en-US')} elements`;
+const sizeText = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
+
+const EVERY_DECIDER = 'every decision service';
+
+function listed(parties: readonly PartyId[]): string {
+  if (parties.length === 0) return 'nobody else';
+  const all = DECIDERS.every((decider) => parties.includes(decider));
+  const isDecider = (party: PartyId): boolean => DECIDERS.some((decider) => decider === party);
+  return [
+    ...(all ? parties.filter((party) => !isDecider(party)) : parties),
+    ...(all ? [EVERY_DECIDER] : []),
+  ].join(', ');
+}
+
+const anchorOf = (type: string): string => type.replaceAll('.', '');
+const linkTo = (type: string): string => `[${type}](#${anchorOf(type)})`;
+
+function topicSection(id: TopicId): readonly string[] {
+  const spec: TopicSpec = TOPICS[id];
+  const { kind, says, sent, readBy } = EXCHANGE[id];
+  return [
+    `### ${spec.name}`,
+    '',
+    says,
+    '',
+    ...table(
+      ['property', `${spec.name}`],
+      [
+        ['kind', kind],
+        ['record key', quoted(KEYS[spec.key])],
+        ['partitions', `${spec.partitions}`],
+        ['kept', kept(spec)],
+        ['largest message that is read', largest(spec)],
+        ['read by', listed(readBy)],
+      ],
+    ),
+    '',
+    ...table(
+      ['message', 'what it says', 'sent by'],
+      eventTypesOf(id).map((type) => [linkTo(type), sent[type]?.says ?? '', listed(sent[type]?.by ?? [])]),
+    ),
+    '',
+  ];
+}
+
+const topicsOf = (party: PartyId, action: 'send' | 'receive'): string => {
+  const names = TOPIC_IDS.filter((id) => exchangedBy(party, action, id).length > 0).map(
+    (id) => TOPICS[id].name,
+  );
+  if (names.length === TOPIC_IDS.length) return 'all';
+  return names.length === 0 ? 'none' : names.map((name) => `\`${name}\``).join(', ');
+};
+
+const COLUMNS = 100;
+
+/** The lines of one point of a list. */
+function wrapped(text: string): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/(?<!-) /)) {
+    const line = lines.at(-1);
+    const longer = `${line} ${word}`;
+    if (line !== undefined && longer.length <= COLUMNS) lines[lines.length - 1] = longer;
+    else lines.push(line === undefined ? word : `  ${word}`);
+  }
+  return lines;
+}
+
+function eventSection(type: string, schema: string): readonly string[] {
+  return [
+    `### ${type}`,
+    '',
+    `[The whole schema](../../schemas/generated/${schemaFileOf(type)}).`,
+    '',
+    ...table(
+      ['field', 'value', 'must be there'],
+      fieldsOf(schema).map(({ name, value, isRequired }) => [
+        `\`${name}\``,
+        value,
+        isRequired ? 'yes' : 'no',
+      ]),
+    ),
+    '',
+  ];
+}
+
+const INTRODUCTION = `<!-- Written by "npm run schemas". Change schemas/asyncapi/page.ts, or the tables that it reads. -->
+# Topics, one by one
+
+This page says of each topic who sends what, who reads it, and how Kafka keeps it. It says of each
+message which fields it has. It is made from the same tables as the program.
+
+The same for tools is [asyncapi.json](../../schemas/asyncapi.json), an
+[AsyncAPI 3.0](https://www.asyncapi.com/docs/reference/specification/v3.0.0) document. Tools make
+clients, mock brokers and pages from it. It refers to the JSON Schemas beside it, so keep both
+together. [Contracts](contracts.md) says where to get them and how their versions move.
+[Events](events.md) says what the fields mean.
+
+In the document an operation is named \`<who>.<send or receive>.<topic>\` and carries the tag of who
+acts. So a tool that knows tags can show one party alone.
+`;
+
+/** The page for people of the AsyncAPI document; `schemas` are the JSON Schemas by file name. */
+export function asyncApiPage(schemas: ReadonlyMap<string, string>): string {
+  const types = [...new Set(TOPIC_IDS.flatMap(eventTypesOf))];
+  return `${[
+    INTRODUCTION,
+    '## Who takes part',
+    '',
+    `All topics are also read by: ${READERS_OF_ALL.join(', ')}. None of them decides.`,
+    '',
+    ...table(
+      ['who', 'what it does'],
+      PARTY_IDS.map((id) => [id, PARTIES[id]]),
+    ),
+    '',
+    ...PARTY_IDS.flatMap((id) =>
+      wrapped(`- **${id}** sends to: ${topicsOf(id, 'send')}. It reads: ${topicsOf(id, 'receive')}.`),
+    ),
+    '',
+    '## Topics',
+    '',
+    ...TOPIC_IDS.flatMap(topicSection),
+    '## Messages',
+    '',
+    'Fields of their fields are in the schemas. A field that need not be there is unknown where it is',
+    'missing.',
+    '',
+    ...types.flatMap((type) => eventSection(type, schemas.get(schemaFileOf(type)) ?? '')),
+  ]
+    .join('\n')
+    .trimEnd()}\n`;
+}
