@@ -32,7 +32,7 @@ RUN for verb in node simulate-node decide plan "topics create" "policy apply" "a
   cd node_modules/.cache/fleetgc/compiled && \
   chmod -R a+r . && \
   for compiled in *-0; do ln -s "$compiled" "${compiled%-0}-$(id -u node)"; done
-# Decision services need no privilege. On a node, run agent and executor as root (deploy/kubernetes/node.yaml does).
+# Decision services need no privilege. On a node, run agent and executor as root (the chart in deploy/helm does).
 USER node
 # Every service answers /livez here, whatever its verb; one-shot verbs end before the first check. To listen elsewhere set this
 # variable rather than --http-address, so that the check follows.

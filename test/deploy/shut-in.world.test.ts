@@ -9,7 +9,7 @@ import { run, succeeds } from '../support/toolchain/command.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
 import { SERVICE_IMAGE } from '../support/toolchain/versions.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import { workloads } from './files.ts';
+import { workloads } from './chart/objects.ts';
 
 const DOCKER_MS = 60_000;
 const REMOVED_MS = 60_000;

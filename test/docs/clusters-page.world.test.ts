@@ -18,7 +18,7 @@ const page = textOf('docs/operating/clusters.md');
 const [policy = ''] = codeBlocks(page, 'yaml');
 const onPage = commandsOf(page);
 /** What a fleet on Kafka needs: other tests follow it. */
-const OF_A_FLEET = /--kafka-brokers|--namespace fleetgc|deploy\/kubernetes/;
+const OF_A_FLEET = /--kafka-brokers|--namespace fleetgc|deploy\/helm/;
 
 let network: TestNetwork;
 let server: ApiServer;

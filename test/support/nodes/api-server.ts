@@ -79,6 +79,8 @@ export interface ApiServerSettings {
   readonly data: string | null;
   /** On this machine, so that it is the same after a restart. */
   readonly port: number | null;
+  /** Whether a pod needs a service account, which a controller manager makes in each namespace. */
+  readonly needsAccounts?: boolean;
 }
 
 const AS_OTHERS: ApiServerSettings = { flags: [], data: null, port: null };
@@ -170,13 +172,21 @@ export async function startApiServer(
 const OWN_PROGRAMS = '/opt/test/bin';
 const CLIENT_AUTHORITY = '/etc/kubernetes/client-ca.pem';
 const DATA = '/var/lib/etcd-of-test';
+/** Without the flag of the image that lets pods be made where no controller manager is. */
+const AS_GIVEN_ACCOUNTS = `for each; do
+  shift
+  [ "$each" = --disable-admission-plugins=ServiceAccount ] || set -- "$@" "$each"
+done`;
 
 /** Programs of the same names, which come first on the path, and give the real ones more to go by. */
-function ownPrograms(files: string, { flags, data }: ApiServerSettings): string {
+function ownPrograms(files: string, { flags, data, needsAccounts = false }: ApiServerSettings): string {
   const folder = join(files, 'bin');
   mkdirSync(folder);
-  const write = (name: string, real: string, more: readonly string[]): void =>
-    writeFileSync(join(folder, name), `#!/bin/sh\nexec ${real} "$@" ${more.join(' ')}\n`, { mode: 0o755 });
+  const write = (name: string, real: string, more: readonly string[]): void => {
+    const lines = ['#!/bin/sh', ...(needsAccounts ? [AS_GIVEN_ACCOUNTS] : [])];
+    const script = [...lines, `exec ${real} "$@" ${more.join(' ')}`, ''].join('\n');
+    writeFileSync(join(folder, name), script, { mode: 0o755 });
+  };
   write('kube-apiserver', '/usr/local/bin/kube-apiserver', [
     `--client-ca-file=${CLIENT_AUTHORITY}`,
     ...flags,

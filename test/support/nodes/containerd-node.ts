@@ -76,8 +76,8 @@ export async function startContainerdNode(options: NodeOptions = {}): Promise<Co
   return { ...node, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function needsOf({ runtime, forKubelet }: NodeOptions): Need[] {
-  if (forKubelet) return ['kubelet'];
+function needsOf({ runtime, forKubelet, forCluster }: NodeOptions): Need[] {
+  if (forKubelet) return [forCluster ? 'cluster-node' : 'kubelet'];
   return runtime === 'containerd-1.6' ? ['containerd', 'containerd-1.6'] : ['containerd'];
 }
 

@@ -3,7 +3,12 @@ import { Wait } from 'testcontainers';
 import { TestContainer } from '../container.ts';
 import type { TestNetwork } from '../network.ts';
 import { patiently } from '../patience.ts';
-import { KUBELET_NODE_IMAGE, type NodeRuntime, nodeImage } from '../toolchain/versions.ts';
+import {
+  CLUSTER_NODE_IMAGE,
+  KUBELET_NODE_IMAGE,
+  type NodeRuntime,
+  nodeImage,
+} from '../toolchain/versions.ts';
 
 const START_MS = 60_000;
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
@@ -24,6 +29,8 @@ export interface NodeOptions {
   readonly network?: TestNetwork;
   /** Whether a kubelet can run on it; then its containerd is 2.4.2, and its disk a block device with ext4. */
   readonly forKubelet?: boolean;
+  /** With `forKubelet`: whether its pods have a network of their own, as in a whole cluster. */
+  readonly forCluster?: boolean;
 }
 
 /** The container that is a node; `sockets` is the folder of this machine in which the runtime's socket appears. */
@@ -55,9 +62,10 @@ function diskedContainer({
   diskInodes,
   diskDirectory,
   forKubelet = false,
+  forCluster = false,
 }: NodeOptions): TestContainer {
   if (forKubelet)
-    return new TestContainer(KUBELET_NODE_IMAGE)
+    return new TestContainer(forCluster ? CLUSTER_NODE_IMAGE : KUBELET_NODE_IMAGE)
       .withDeviceRules(LOOP_DEVICES)
       .withEnvironment({ DISK_MEBIBYTES: String(diskMebibytes) })
       .withTmpFs({ '/backing': `rw,size=${diskMebibytes + 8}m`, '/run': 'rw,exec' });

@@ -6,6 +6,7 @@ import { ensureDocker } from './docker.ts';
 import { ensureHelm } from './helm.ts';
 import { ensureApiServerImage } from './images/api-server-image.ts';
 import { ensureKafkaImage } from './images/base-images.ts';
+import { ensureClusterNodeImage } from './images/cluster-node-image.ts';
 import { ensureContainerdImage } from './images/containerd-image.ts';
 import { ensureKubeletImage } from './images/kubelet-image.ts';
 import { ensureRegistryImage } from './images/registry-image.ts';
@@ -19,6 +20,7 @@ const PREPARE = {
   containerd: () => ensureContainerdImage('containerd-2.4.2').then(busyboxFile),
   'containerd-1.6': () => ensureContainerdImage('containerd-1.6'),
   kubelet: () => ensureKubeletImage().then(busyboxFile),
+  'cluster-node': () => ensureClusterNodeImage().then(busyboxFile),
   'api-server': ensureApiServerImage,
   registry: ensureRegistryImage,
   service: ensureServiceImage,
@@ -28,11 +30,12 @@ const PREPARE = {
   kubectl: ensureKubectl,
   helm: ensureHelm,
   'kube-controller-manager': () => builtKubernetesProgram('kube-controller-manager'),
+  'kube-scheduler': () => builtKubernetesProgram('kube-scheduler'),
   'request-cleaner': builtRequestCleaner,
   collector: builtCollector,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6 or with a kubelet too, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, kube-controller-manager and its cleaner of certificate requests, OpenTelemetry's collector. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -48,13 +51,17 @@ export const CORE_NEEDS: readonly Need[] = [
 /** Of `npm run test:world`. */
 export const WORLD_NEEDS: readonly Need[] = [
   'kafka',
+  'cluster-node',
   'api-server',
+  'registry',
   'service',
   'compose',
   'promtool',
   'chromium',
   'kubectl',
+  'helm',
   'kube-controller-manager',
+  'kube-scheduler',
   'request-cleaner',
   'collector',
 ];

@@ -30,3 +30,6 @@ export function nodeImage(runtime: NodeRuntime): string {
 
 /** A node with containerd 2.4.2 and the kubelet. */
 export const KUBELET_NODE_IMAGE = `fleetgc/test-node:kubelet-${KUBERNETES_VERSION}`;
+
+/** The same with what gives pods a network and names. */
+export const CLUSTER_NODE_IMAGE = `fleetgc/test-node:cluster-${KUBERNETES_VERSION}`;

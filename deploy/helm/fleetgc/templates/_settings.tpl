@@ -1,3 +1,8 @@
+{{/* The mode in which signatures count; empty where they do not. A file may say off without quotes, which is false in YAML. */}}
+{{- define "fleetgc.signs" -}}
+{{- if not (has (toString .Values.trust.mode) (list "off" "false")) -}}{{ .Values.trust.mode }}{{- end -}}
+{{- end -}}
+
 {{/* What every process reads from its environment. */}}
 {{- define "fleetgc.settings" -}}
 FLEETGC_KAFKA_BROKERS: {{ join "," .Values.kafka.brokers | quote }}
@@ -18,8 +23,8 @@ FLEETGC_KAFKA_KEY_FILE: /etc/fleetgc/kafka/tls.key
 FLEETGC_KAFKA_SASL_MECHANISM: {{ . }}
 FLEETGC_KAFKA_PASSWORD_FILE: /etc/fleetgc/kafka/password
 {{- end }}
-FLEETGC_TRUST: {{ .Values.trust.mode | quote }}
-{{- if ne .Values.trust.mode "off" }}
+FLEETGC_TRUST: {{ include "fleetgc.signs" . | default "off" | quote }}
+{{- if include "fleetgc.signs" . }}
 FLEETGC_TRUST_ROOTS: /etc/fleetgc/roots/roots.yaml
 {{- end }}
 {{- with .Values.traces.otlpEndpoint }}
@@ -50,14 +55,18 @@ checksum/roots: {{ .Values.trust.roots | sha256sum }}
 {{- end }}
 {{- end -}}
 
-{{/* What gets a pod to Kafka, and says whom it believes. */}}
-{{- define "fleetgc.commonMounts" -}}
+{{- define "fleetgc.kafkaMount" -}}
 {{- if include "fleetgc.hasKafkaSecret" . }}
 - name: kafka
   mountPath: /etc/fleetgc/kafka
   readOnly: true
 {{- end }}
-{{- if ne .Values.trust.mode "off" }}
+{{- end -}}
+
+{{/* What gets a pod to Kafka, and says whom it believes. */}}
+{{- define "fleetgc.commonMounts" -}}
+{{- include "fleetgc.kafkaMount" . }}
+{{- if include "fleetgc.signs" . }}
 - name: roots
   mountPath: /etc/fleetgc/roots
   readOnly: true
@@ -70,7 +79,7 @@ checksum/roots: {{ .Values.trust.roots | sha256sum }}
   secret:
     secretName: {{ .secret }}
 {{- end }}
-{{- if ne .root.Values.trust.mode "off" }}
+{{- if include "fleetgc.signs" .root }}
 - name: roots
   configMap:
     name: fleetgc-roots

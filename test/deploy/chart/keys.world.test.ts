@@ -1,18 +1,22 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readKeyFile } from '../../packages/trust/key-file.ts';
-import { createKeyPair } from '../../packages/trust/key-pair.ts';
-import { readTrustRoots } from '../../packages/trust/roots-file.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { operatorPod, REPOSITORY, textOf, verbNamed, workloads } from './files.ts';
+import { z } from 'zod';
+import { readKeyFile } from '../../../packages/trust/key-file.ts';
+import { createKeyPair } from '../../../packages/trust/key-pair.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { verbNamed } from '../files.ts';
+import { LEAST, refusal, rendered } from './helm.ts';
+import { objects, operatorPod, workloads } from './objects.ts';
 
-const settings = new Map(
-  textOf('deploy/kubernetes/settings/fleetgc.env')
-    .split('\n')
-    .filter((line) => /^FLEETGC_/.test(line))
-    .map((line): [string, string] => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)]),
-);
+const settingsOf = (made: typeof objects): ReadonlyMap<string, string> =>
+  new Map(
+    made.flatMap(({ kind, metadata, ...rest }) =>
+      kind === 'ConfigMap' && metadata.name === 'fleetgc' ? Object.entries(Data.parse(rest).data) : [],
+    ),
+  );
+const Data = z.object({ data: z.record(z.string(), z.string()) });
+const settings = settingsOf(objects);
 const pods = [
   ...workloads.map(({ metadata, spec }) => ({ name: metadata.name, pod: spec.template.spec })),
   ...operatorPod.map((pod) => ({ name: 'fleetgc-operator', pod })),
@@ -38,12 +42,28 @@ function verbOf([first = '', second = '']: readonly string[]) {
 const mustSign = ({ name, options }: ReturnType<typeof verbOf>): boolean =>
   options.some(({ key }) => key === 'signingKeyFile') && !/^(node|cluster |dashboard)/.test(name);
 
-test('signatures are required, and as shipped nobody is believed', () => {
-  const file = join(REPOSITORY, 'deploy/kubernetes/settings/roots.yaml');
-  expect(settings.get('FLEETGC_TRUST')).toBe('required');
-  expect(() => readTrustRoots(file)).toThrow(/cannot be used.*"fleetgc keys roots" writes such a file/);
-  expect(textOf('deploy/kubernetes/operator/keys.statements')).toBe('');
+test('signatures are required unless somebody says otherwise, and without roots nothing is installed', async () => {
+  expect(settingsOf(await rendered(LEAST)).get('FLEETGC_TRUST')).toBe('required');
+  expect(await refusal({ ...LEAST, trust: {} })).toMatch(/trust\.roots is empty.*fleetgc keys roots/);
 });
+
+test.each([
+  ['in quotes', 'off'],
+  ['as YAML reads it without', false],
+])(
+  'without signatures, off %s, no pod has roots or a key, and the operator publishes none',
+  async (_, mode) => {
+    const made = await rendered({
+      ...LEAST,
+      trust: { mode },
+      operator: { statements: '{}\n', policy: 'name: a\n' },
+    });
+    expect(settingsOf(made).get('FLEETGC_TRUST')).toBe('off');
+    expect(JSON.stringify(made).replaceAll('checksum/roots', '')).not.toMatch(
+      /signing|roots|SIGNING|ROOTS|statements\/keys/,
+    );
+  },
+);
 
 describe.each(all)('$name', ({ container, verb, volumes }) => {
   const takes = (key: string): boolean => verb.options.some((option) => option.key === key);

@@ -1,25 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
-import { ServingContainer, textOf, Volume, verbNamed, workloads } from './files.ts';
+import { verbNamed } from '../files.ts';
+import { EVERYTHING, rendered } from './helm.ts';
+import { ServingContainer, Volume, workloads } from './objects.ts';
 
-const Patch = z.object({
-  kind: z.literal('DaemonSet'),
+const Split = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string() }),
   spec: z.object({
     template: z.object({
       spec: z.object({
-        containers: z
-          .tuple([z.strictObject({ name: z.literal('node'), $patch: z.literal('delete') })])
-          .rest(ServingContainer.extend({ name: z.string() })),
-        volumes: z.array(Volume.extend({ emptyDir: z.strictObject({}) })),
+        containers: z.array(ServingContainer.extend({ name: z.string() })),
+        volumes: z.array(Volume.extend({ emptyDir: z.strictObject({}).optional() })),
       }),
     }),
   }),
 });
-const patch = Patch.parse(parse(textOf('deploy/kubernetes/split-node/node.yaml')));
-const { containers, volumes } = patch.spec.template.spec;
-const [, ...split] = containers;
+const made = await rendered({ ...EVERYTHING, node: { split: true } });
+const node = Split.parse(made.find(({ kind }) => kind === 'DaemonSet'));
+const { containers: split, volumes } = node.spec.template.spec;
 const whole = workloads.find(({ kind }) => kind === 'DaemonSet');
 
 const named = (wanted: string) => {
@@ -33,9 +31,11 @@ const mountsOf = (wanted: string, volume: string) =>
   named(wanted).volumeMounts.filter(({ name }) => name === volume);
 
 test('it takes the place of the one container of the node, with its volumes and one more', () => {
-  expect(patch.metadata).toMatchObject({ name: whole?.metadata.name, namespace: 'fleetgc' });
+  expect(node.metadata).toMatchObject({ name: whole?.metadata.name, namespace: 'fleetgc' });
   expect(split.map(({ name }) => name)).toEqual(['cri-proxy', 'node-agent', 'node-executor']);
-  const known = [...(whole?.spec.template.spec.volumes ?? []), ...volumes].map(({ name }) => name);
+  const ofWhole = (whole?.spec.template.spec.volumes ?? []).map(({ name }) => name);
+  const known = volumes.map(({ name }) => name);
+  expect(known.toSorted()).toEqual([...ofWhole, 'cri'].toSorted());
   for (const { volumeMounts } of split) for (const { name } of volumeMounts) expect(known).toContain(name);
 });
 

@@ -1,32 +1,28 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { DaemonSet, Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
 import { Job } from 'kubernetes-models/batch/v1';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ClusterRole, ClusterRoleBinding } from 'kubernetes-models/rbac.authorization.k8s.io/v1';
-import { Namespace, Service, ServiceAccount } from 'kubernetes-models/v1';
+import { ConfigMap, Service, ServiceAccount } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
-import { readPolicyFiles } from '../../packages/policy/file/read-policy-file.ts';
-import { ClusterDeciderName } from '../../schemas/events/deciders.ts';
-import { STATE_DIRECTORY } from '../../services/cluster/executor-state.ts';
-import { accountOf } from '../../services/cluster-access/manifests.ts';
-import { rulesIn } from '../../services/notices/rules-file.ts';
-import {
-  kubernetesFiles,
-  manifests,
-  operatorPod,
-  textOf,
-  verbNamed,
-  type Workload,
-  workloads,
-} from './files.ts';
+import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
+import { ClusterDeciderName } from '../../../schemas/events/deciders.ts';
+import { STATE_DIRECTORY } from '../../../services/cluster/executor-state.ts';
+import { accountOf } from '../../../services/cluster-access/manifests.ts';
+import { rulesIn } from '../../../services/notices/rules-file.ts';
+import { textOf, verbNamed } from '../files.ts';
+import { objects, operatorPod, type Workload, workloads } from './objects.ts';
 
 const KINDS = {
   DaemonSet,
   Deployment,
   StatefulSet,
   Job,
-  Namespace,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  ConfigMap,
   Service,
   ServiceAccount,
   ClusterRole,
@@ -37,50 +33,31 @@ const Kind = z.enum([
   'Deployment',
   'StatefulSet',
   'Job',
-  'Namespace',
+  'NetworkPolicy',
+  'PodDisruptionBudget',
+  'ConfigMap',
   'Service',
   'ServiceAccount',
   'ClusterRole',
   'ClusterRoleBinding',
 ]);
 
-test.each(manifests)('$file: the $content.kind is a valid object', ({ content }) => {
-  const model = new KINDS[Kind.parse(content.kind)](JSON.parse(JSON.stringify(content)));
+test.each(objects)('the $kind $metadata.name is a valid object', (object) => {
+  const model = new KINDS[Kind.parse(object.kind)](JSON.parse(JSON.stringify(object)));
   expect(() => model.validate()).not.toThrow();
 });
 
-const Kustomization = z.object({
-  resources: z.array(z.string()).default([]),
-  components: z.array(z.string()).default([]),
-  configMapGenerator: z
-    .array(
-      z.strictObject({
-        name: z.string(),
-        namespace: z.literal('fleetgc'),
-        envs: z.array(z.string()).default([]),
-        files: z.array(z.string()).default([]),
-      }),
-    )
-    .default([]),
-  generatorOptions: z.undefined().optional(),
-});
-const kustomization = (folder: string) =>
-  Kustomization.parse(parse(textOf(join('deploy/kubernetes', folder, 'kustomization.yaml'))));
-
-/** Every file that the kustomization of a folder names, itself or by a component. */
-function appliedFrom(folder: string): readonly string[] {
-  const { resources, components, configMapGenerator } = kustomization(folder);
-  const generated = configMapGenerator.flatMap(({ envs, files }) => [...envs, ...files]);
-  const own = ['kustomization.yaml', ...resources, ...generated].map((file) => join(folder, file));
-  return [...own, ...components.flatMap((component) => appliedFrom(join(folder, component)))];
-}
-
-test('a command for each folder applies every file: nodes, clusters, operator, dashboard and notices; one folder splits nodes', () => {
-  const splitting = ['kustomization.yaml', 'node.yaml'].map((file) => join('split-node', file));
-  const folders = ['.', 'cluster', 'operator', 'dashboard', 'notify'];
-  const applied = new Set([...folders.flatMap(appliedFrom), ...splitting]);
-  expect([...applied].toSorted()).toEqual(kubernetesFiles.toSorted());
-});
+test.each(objects)(
+  'the $kind $metadata.name says whose it is, and lies in the namespace of the release',
+  (object) => {
+    expect(object.metadata.labels).toMatchObject({
+      'app.kubernetes.io/name': 'fleetgc',
+      'app.kubernetes.io/instance': 'fleetgc',
+      'app.kubernetes.io/managed-by': 'Helm',
+    });
+    expect(object.metadata.namespace).toBe(object.kind.startsWith('Cluster') ? undefined : 'fleetgc');
+  },
+);
 
 const operatorContainers = operatorPod.flatMap(({ initContainers, containers }) => [
   ...initContainers,
@@ -88,24 +65,20 @@ const operatorContainers = operatorPod.flatMap(({ initContainers, containers }) 
 ]);
 const pods = [...workloads.map(({ spec }) => spec.template.spec), ...operatorPod];
 
-test('every ConfigMap is made by kustomize, which names it by its content', () => {
-  const made = ['settings', 'operator', 'notify']
-    .flatMap((folder) => kustomization(folder).configMapGenerator)
-    .map(({ name }) => name);
+test('every ConfigMap that a pod names is there, and none beside', () => {
+  const made = objects.filter(({ kind }) => kind === 'ConfigMap').map(({ metadata }) => metadata.name);
   const used = [
     ...[...workloads.map(container), ...operatorContainers].flatMap(({ envFrom }) =>
       envFrom.map(({ configMapRef }) => configMapRef.name),
     ),
     ...pods.flatMap(({ volumes }) => volumes.flatMap(({ configMap }) => configMap?.name ?? [])),
   ];
-
-  expect(manifests.filter(({ content }) => content.kind === 'ConfigMap')).toEqual([]);
   expect([...new Set(used)].toSorted()).toEqual(made.toSorted());
 });
 
 test("the operator's Job makes the topics, publishes keys, then applies a policy that is valid and removes nothing", () => {
   const commands = operatorContainers.map(({ args }) => args);
-  const text = textOf('deploy/kubernetes/operator/policy.yaml');
+  const text = textOf('deploy/helm/policy.yaml');
   const read = readPolicyFiles([{ file: 'policy.yaml', text }]);
 
   expect(commands).toEqual([
@@ -244,7 +217,7 @@ describe('the dashboard', () => {
   });
 
   test('is found by the service that has its name', () => {
-    const service = manifests.find(({ content }) => content.kind === 'Service')?.content;
+    const service = objects.find(({ kind }) => kind === 'Service');
     expect(service).toMatchObject({
       metadata: { name: dashboard.metadata.name },
       spec: { selector: dashboard.spec.selector.matchLabels, ports: [{ port: 9660, targetPort: 'http' }] },
@@ -253,7 +226,7 @@ describe('the dashboard', () => {
 });
 
 test('the notices of the files have rules that are valid, and every file that they name comes from their Secret', () => {
-  const read = rulesIn(textOf('deploy/kubernetes/notify/notices.yaml'));
+  const read = rulesIn(textOf('deploy/helm/notices.yaml'));
   const notify = workloads.find(({ metadata }) => metadata.name === 'fleetgc-notify');
   if (!read.ok || !notify) throw new Error('there are no rules');
   const files = read.rules.receivers.flatMap((receiver) => ('urlFile' in receiver ? [receiver.urlFile] : []));
@@ -311,9 +284,9 @@ describe('the node', () => {
   });
 
   test('asks the kubelet for pods, with a token that may do that and no more', () => {
-    const role = manifests.find(({ content }) => content.kind === 'ClusterRole')?.content;
-    const account = manifests.find(({ content }) => content.kind === 'ServiceAccount')?.content;
-    const binding = manifests.find(({ content }) => content.kind === 'ClusterRoleBinding')?.content;
+    const role = objects.find(({ kind }) => kind === 'ClusterRole');
+    const account = objects.find(({ kind }) => kind === 'ServiceAccount');
+    const binding = objects.find(({ kind }) => kind === 'ClusterRoleBinding');
 
     expect(variable(node, 'FLEETGC_KUBELET_URL')).toBe('https://127.0.0.1:10250');
     expect(node.spec.template.spec.hostNetwork).toBe(true);

@@ -1,0 +1,181 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+import { createNetwork, type TestNetwork } from '../../support/network.ts';
+import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { ensureToolchain } from '../../support/toolchain/toolchain.ts';
+import { EVERYTHING, LEAST, rendered, type Values } from './helm.ts';
+import { makeKeys } from './keys.ts';
+import { COMMANDS, FILES, KEY_COMMANDS } from './page.ts';
+import { openShell, type Shell } from './shell.ts';
+
+/** An API server has no controllers: what is installed there is only looked at. */
+let network: TestNetwork;
+let server: ApiServer;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  await ensureToolchain(['api-server', 'kubectl', 'helm']);
+  network = await createNetwork();
+  server = await startApiServer(network);
+  kubeconfig = join(temporaryDirectory(), 'kubeconfig');
+  writeFileSync(kubeconfig, stringify(server.localKubeconfig));
+});
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await network?.[Symbol.asyncDispose]();
+});
+
+const Listed = z.object({
+  items: z.array(
+    z.object({
+      kind: z.string(),
+      metadata: z.object({ name: z.string(), generation: z.int() }),
+      spec: z.object({ template: z.json() }),
+    }),
+  ),
+});
+const KINDS = 'deployments,daemonsets,statefulsets,jobs';
+
+/** Installs or upgrades; resolves to the pods of each by its name. */
+async function applied(shell: Shell, values: Values): Promise<ReadonlyMap<string, string>> {
+  shell.writes('values.yaml', stringify(values));
+  await shell.types(
+    'helm upgrade --install fleetgc deploy/helm/fleetgc --namespace parts --create-namespace --values values.yaml',
+  );
+  const { items } = Listed.parse(JSON.parse(await shell.types(`kubectl -n parts get ${KINDS} -o json`)));
+  return new Map(
+    items.map(({ kind, metadata, spec }) => [`${kind}/${metadata.name}`, JSON.stringify(spec.template)]),
+  );
+}
+
+test('the API server takes every object; a changed setting or root starts every pod anew, the same ones none; another policy is another Job', async () => {
+  const shell = await openShell(kubeconfig);
+  const jobOf = (pods: ReadonlyMap<string, string>) => [...pods.keys()].filter((name) => /^Job/.test(name));
+  const serving = (pods: ReadonlyMap<string, string>) =>
+    [...pods].filter(([name]) => !/^Job/.test(name)).toSorted();
+  const changedIn = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>) =>
+    serving(after).filter(([name, template]) => before.get(name) !== template);
+
+  const first = await applied(shell, EVERYTHING);
+  const again = await applied(shell, EVERYTHING);
+  const set = await applied(shell, { ...EVERYTHING, settings: { FLEETGC_LOG_LEVEL: 'debug' } });
+  const believing = await applied(shell, { ...EVERYTHING, trust: { roots: 'fleet: other\n' } });
+  const other = await applied(shell, { ...EVERYTHING, operator: { policy: 'name: other\nmode: dry-run\n' } });
+
+  expect(first.size).toBe(12);
+  expect([...again].toSorted()).toEqual([...first].toSorted());
+  expect(changedIn(first, set)).toHaveLength(serving(first).length);
+  expect(jobOf(set)).toEqual(jobOf(first));
+  expect(changedIn(first, believing)).toHaveLength(serving(first).length);
+  expect(changedIn(first, other)).toEqual([]);
+  expect(jobOf(other)).toHaveLength(1);
+  expect(jobOf(other)).not.toEqual(jobOf(first));
+  await shell.types('helm uninstall fleetgc --namespace parts');
+});
+
+const PodOf = z.object({
+  spec: z.object({
+    template: z.object({ metadata: z.looseObject({}), spec: z.looseObject({}) }),
+  }),
+});
+
+/** What the API server says of a pod of each in a namespace that enforces `restricted`; empty where it takes it. */
+async function judged(shell: Shell, values: Values): Promise<ReadonlyMap<string, string>> {
+  const verdicts = new Map<string, string>();
+  for (const object of await rendered(values)) {
+    const { success, data } = PodOf.safeParse(object);
+    if (!success) continue;
+    const { metadata, spec } = data.spec.template;
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'pod' }, spec };
+    shell.writes('pod.json', JSON.stringify(pod));
+    const verdict = await shell.types('kubectl -n restricted create --dry-run=server -f pod.json').then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    verdicts.set(`${object.kind}/${object.metadata.name}`, verdict);
+  }
+  return verdicts;
+}
+
+test('Pod Security "restricted" takes every pod but the node, and of the node refuses what the page names, and nothing else', async () => {
+  const shell = await openShell(kubeconfig);
+  await shell.types('kubectl create namespace restricted');
+  await shell.types('kubectl label namespace restricted pod-security.kubernetes.io/enforce=restricted');
+
+  const verdicts = await judged(shell, EVERYTHING);
+  const exposed = await judged(shell, { ...LEAST, node: { exposeMetrics: true, split: true } });
+
+  const refusalOf = (found: ReadonlyMap<string, string>): string => found.get('DaemonSet/fleetgc-node') ?? '';
+  const controlsIn = (refusal: string): readonly string[] =>
+    [
+      'host namespaces',
+      'hostPath volumes',
+      'hostPort',
+      'restricted volume types',
+      'runAsNonRoot',
+      'runAsUser=0',
+      'privileged',
+      'allowPrivilegeEscalation',
+      'unrestricted capabilities',
+      'seccompProfile',
+      'capabilities',
+    ].filter((control) => refusal.includes(control));
+  expect(
+    [...verdicts].filter(([name, verdict]) => verdict !== '' && name !== 'DaemonSet/fleetgc-node'),
+  ).toEqual([]);
+  expect(verdicts.size).toBe(12);
+  expect(refusalOf(verdicts)).toContain('violates PodSecurity "restricted:latest"');
+  const named = [
+    'host namespaces',
+    'hostPath volumes',
+    'restricted volume types',
+    'runAsNonRoot',
+    'runAsUser=0',
+  ];
+  expect(controlsIn(refusalOf(verdicts))).toEqual(named);
+  expect(controlsIn(refusalOf(exposed))).toEqual([...named.slice(0, 2), 'hostPort', ...named.slice(2)]);
+});
+
+const SecretNames = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
+test('the commands of the page make the keys, logins and Secrets that the pods wait for', async () => {
+  const shell = await openShell(kubeconfig);
+  await makeKeys(shell.file);
+  for (const name of ['ca.pem', 'nodes-password', 'deciders-password', 'operators-password'])
+    shell.writes(name, name);
+  shell.writes('policy.yaml', shell.reads('deploy/helm/policy.yaml'));
+  const { kafka, ...settings } = parsed(FILES.settings);
+  shell.writes(
+    'fleetgc.yaml',
+    stringify({ ...settings, kafka: { ...kafka, ...parsed(FILES.passwords).kafka } }),
+  );
+
+  for (const command of COMMANDS) {
+    if (/^docker |^helm (upgrade|rollback|uninstall) |rollout status|delete namespace/.test(command))
+      continue;
+    await shell.types(command.replace(' --wait --wait-for-jobs --timeout 10m', ''));
+  }
+  for (const command of KEY_COMMANDS) await shell.types(command);
+
+  const secret = (name: string): Promise<string> =>
+    shell.types(`kubectl -n fleetgc get secret ${name} -o jsonpath='{.data.key\\.pem}'`);
+  const inBase64 = (name: string): string => Buffer.from(shell.reads(name)).toString('base64');
+  expect(await secret('fleetgc-signing-deciders')).toBe(inBase64('decider-2.pem'));
+  expect(await secret('fleetgc-signing-operators')).toBe(inBase64('operator.pem'));
+  const pods = await shell.types(`kubectl -n fleetgc get ${KINDS} -o json`);
+  const waitedFor = [...pods.matchAll(/"secretName": "([^"]+)"/g)].map(([, name = '']) => name);
+  const { items } = SecretNames.parse(
+    JSON.parse(await shell.types('kubectl -n fleetgc get secrets -o json')),
+  );
+  const made = items.map(({ metadata }) => metadata.name).filter((name) => !name.startsWith('sh.helm.'));
+  expect([...new Set(waitedFor)].toSorted()).toEqual(made.toSorted());
+  const roots = "kubectl -n fleetgc get configmap fleetgc-roots -o jsonpath='{.data.roots\\.yaml}'";
+  expect(await shell.types(roots)).toBe(shell.reads('roots.yaml'));
+});
+
+const Settings = z.looseObject({ kafka: z.looseObject({}) });
+const parsed = (text: string): z.infer<typeof Settings> => Settings.parse(parse(text));

@@ -1,0 +1,380 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { DeciderName } from '../../../schemas/events/object-kinds.ts';
+import { textOf } from '../files.ts';
+import { CHART, EVERYTHING, helm, LEAST, type Rendered, refusal, rendered, type Values } from './helm.ts';
+
+/** The decision services of nodes. */
+const SERVICES = DeciderName.options;
+
+const named = (objects: readonly Rendered[], kind: string, name: string): Rendered => {
+  const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
+  if (found) return found;
+  throw new Error(
+    `there is no ${kind} ${name} among ${objects.map((each) => each.metadata.name).join(', ')}`,
+  );
+};
+const kindsOf = (objects: readonly Rendered[]): readonly string[] =>
+  objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+const withValues = (more: Values): Promise<readonly Rendered[]> => rendered({ ...LEAST, ...more });
+const node = async (more: Values): Promise<string> =>
+  JSON.stringify(named(await withValues({ node: more }), 'DaemonSet', 'fleetgc-node'));
+
+test('helm lint has nothing to say', async () => {
+  const { output } = await helm('lint', '--strict', CHART);
+  expect(output).toContain('1 chart(s) linted, 0 chart(s) failed');
+  expect(output).not.toMatch(/WARNING|ERROR/);
+});
+
+describe('what is refused, in words that say what to do', () => {
+  test.each<[string, Values, RegExp]>([
+    ['no brokers', { ...LEAST, kafka: {} }, /kafka\.brokers is empty: name the brokers/],
+    [
+      'no name of the cluster',
+      { ...LEAST, clusterName: '' },
+      /clusterName is empty: give this cluster a name/,
+    ],
+    ['no roots', { ...LEAST, trust: {} }, /trust\.roots is empty/],
+    [
+      'an unknown key',
+      { ...LEAST, node: { rutime: 'k3s' } },
+      /\/node.*additional properties 'rutime' not allowed/s,
+    ],
+    [
+      'an unknown runtime',
+      { ...LEAST, node: { runtime: 'docker' } },
+      /\/node\/runtime.*must be one of 'containerd', 'k3s'/s,
+    ],
+    ['a broker without a port', { ...LEAST, kafka: { brokers: ['kafka'] } }, /\/kafka\/brokers\/0/],
+    ['a digest that is none', { ...LEAST, image: { digest: 'abc' } }, /\/image\/digest/],
+    ['a variable that is none of ours', { ...LEAST, settings: { PATH: '/' } }, /\/settings.*PATH/s],
+    [
+      'a decision service that there is not',
+      { ...LEAST, deciders: { services: { gc: {} } } },
+      /services.*'gc' not allowed/s,
+    ],
+    [
+      'two that set the replicas',
+      { ...LEAST, deciders: { autoscaling: { enabled: true }, keda: { enabled: true } } },
+      /deciders: autoscaling and keda would both set the number of replicas/,
+    ],
+    ['notices without rules', { ...LEAST, notify: { enabled: true } }, /notify\.rules is empty/],
+    [
+      'actions without signatures',
+      { ...LEAST, trust: { mode: 'off' }, dashboard: { enabled: true, allowActions: true } },
+      /dashboard\.allowActions needs signatures/,
+    ],
+    [
+      'a certificate to log in with, without TLS',
+      { ...LEAST, kafka: { brokers: ['kafka:9092'], tls: { clientCertificate: true } } },
+      /needs kafka\.tls\.enabled=true/,
+    ],
+  ])('%s', async (_, values, message) => {
+    expect(await refusal(values)).toMatch(message);
+  });
+});
+
+const SETTINGS = z.record(z.string(), z.unknown());
+const Schema = z.looseObject({
+  additionalProperties: z.unknown().optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+});
+
+test('the schema names every value of values.yaml, and takes no other anywhere', async () => {
+  const schema: unknown = JSON.parse(textOf('deploy/helm/fleetgc/values.schema.json'));
+  const values = SETTINGS.parse(parse(textOf('deploy/helm/fleetgc/values.yaml'), { merge: true }));
+  const compare = (path: string, said: unknown, value: unknown): readonly string[] => {
+    const { properties, additionalProperties } = Schema.parse(said);
+    if (properties === undefined) return [];
+    const given = SETTINGS.parse(value);
+    return [
+      ...(additionalProperties === false ? [] : [`${path} is open`]),
+      ...Object.keys(given)
+        .filter((key) => !(key in properties))
+        .map((key) => `${path}/${key} is not in the schema`),
+      ...Object.entries(properties).flatMap(([key, inner]) => {
+        if (!(key in given)) return OPTIONAL.has(key) ? [] : [`${path}/${key} is not in values.yaml`];
+        return compare(`${path}/${key}`, inner, given[key]);
+      }),
+    ];
+  };
+  expect(compare('', schema, values)).toEqual([]);
+});
+/** Helm's own, and what replaces a part of something. */
+const OPTIONAL: ReadonlySet<string> = new Set([
+  'global',
+  'socket',
+  'socketDirectory',
+  'dataDirectory',
+  'kubeletAuthority',
+  'pressure',
+  'container-gc',
+  'image-gc',
+  'graph-gc',
+  'expiry-gc',
+  'pod-gc',
+]);
+
+describe('what is switched on', () => {
+  test('by itself: nodes, their decision services and the operator, with nothing of a cluster, a page or notices', async () => {
+    const kinds = kindsOf(await rendered(LEAST)).map((name) => name.replace(/operator-\w+/, 'operator-hash'));
+    expect(kinds.toSorted()).toEqual([
+      'ClusterRole/fleetgc-node',
+      'ClusterRoleBinding/fleetgc-node',
+      'ConfigMap/fleetgc',
+      'ConfigMap/fleetgc-roots',
+      'DaemonSet/fleetgc-node',
+      ...SERVICES.map((name) => `Deployment/fleetgc-${name}`).toSorted(),
+      'Job/fleetgc-operator-hash',
+      'NetworkPolicy/fleetgc',
+      ...SERVICES.map((name) => `PodDisruptionBudget/fleetgc-${name}`).toSorted(),
+      'ServiceAccount/fleetgc-node',
+    ]);
+  });
+
+  test('nothing, where each part is switched off', async () => {
+    const off = { enabled: false };
+    const made = await withValues({ node: off, deciders: off, operator: off, networkPolicy: off });
+    expect(kindsOf(made)).toEqual(['ConfigMap/fleetgc', 'ConfigMap/fleetgc-roots']);
+  });
+
+  test('an image by its digest, and where it comes from', async () => {
+    const digest = `sha256:${'a'.repeat(64)}`;
+    const made = JSON.stringify(
+      await rendered({
+        ...EVERYTHING,
+        image: { repository: 'r.example/gc', digest, pullSecrets: [{ name: 'pull' }] },
+      }),
+    );
+    const images = new Set([...made.matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image));
+    expect([...images]).toEqual([`r.example/gc@${digest}`]);
+    expect(made.match(/"imagePullSecrets":\[\{"name":"pull"\}\]/g)).toHaveLength(12);
+  });
+
+  test.each([
+    [
+      'containerd',
+      '/run/containerd/containerd.sock',
+      '/var/lib/containerd',
+      '/var/lib/kubelet/pki/kubelet.crt',
+    ],
+    [
+      'k3s',
+      '/run/k3s/containerd/containerd.sock',
+      '/var/lib/rancher/k3s/agent/containerd',
+      '/var/lib/rancher/k3s/agent/server-ca.crt',
+    ],
+    [
+      'rke2',
+      '/run/k3s/containerd/containerd.sock',
+      '/var/lib/rancher/rke2/agent/containerd',
+      '/var/lib/rancher/rke2/agent/server-ca.crt',
+    ],
+    ['crio', '/run/crio/crio.sock', '/var/lib/containers', '/var/lib/kubelet/pki/kubelet.crt'],
+  ])('a node on %s', async (runtime, socket, data, authority) => {
+    const made = await node({ runtime });
+    expect(made).toContain(`"value":"unix://${socket}"`);
+    expect(made).toContain(`"mountPath":"${socket.replace(/\/[^/]+$/, '')}"`);
+    expect(made).toContain(`"hostPath":{"path":"${data}","type":"Directory"}`);
+    expect(made).toContain(`{"name":"FLEETGC_KUBELET_CA_FILE","value":"${authority}"}`);
+  });
+
+  test('a node whose machine has something elsewhere, a key of its own, and SELinux', async () => {
+    const made = await node({
+      paths: { kubeletAuthority: '/etc/kubernetes/ca.crt' },
+      signingKeyFile: '/etc/fleetgc/node.pem',
+      seLinuxOptions: { type: 'spc_t' },
+    });
+    expect(made).toContain('{"name":"FLEETGC_KUBELET_CA_FILE","value":"/etc/kubernetes/ca.crt"}');
+    expect(made).toContain('{"name":"FLEETGC_SIGNING_KEY_FILE","value":"/etc/fleetgc/node.pem"}');
+    expect(made).toContain('"hostPath":{"path":"/etc/fleetgc/node.pem","type":"File"}');
+    expect(made).toContain('"seLinuxOptions":{"type":"spc_t"}');
+  });
+
+  test('a node that does not ask its kubelet has no account, no token and no right', async () => {
+    const made = await withValues({ node: { kubelet: { enabled: false } } });
+    expect(kindsOf(made).filter((name) => /Role|Account/.test(name))).toEqual([]);
+    expect(JSON.stringify(made)).not.toMatch(/KUBELET_|serviceAccountToken/);
+  });
+
+  test('the older right of a kubelet only when somebody accepts it', async () => {
+    const made = await withValues({ node: { kubelet: { grantNodesProxy: true } } });
+    expect(named(made, 'ClusterRole', 'fleetgc-node').rules).toEqual([
+      { apiGroups: [''], resources: ['nodes/pods', 'nodes/proxy'], verbs: ['get'] },
+    ]);
+  });
+});
+
+describe('the number of replicas', () => {
+  const spec = (objects: readonly Rendered[], kind: string, name: string) =>
+    z.looseObject({}).parse(named(objects, kind, name).spec);
+
+  test('is what the values say, of all or of one', async () => {
+    const made = await withValues({ deciders: { replicas: 3, services: { 'image-gc': { replicas: 5 } } } });
+    expect(spec(made, 'Deployment', 'fleetgc-pressure').replicas).toBe(3);
+    expect(spec(made, 'Deployment', 'fleetgc-image-gc').replicas).toBe(5);
+  });
+
+  test('is left to whoever scales', async () => {
+    const byTime = await withValues({ deciders: { autoscaling: { enabled: true, maxReplicas: 6 } } });
+    expect(spec(byTime, 'Deployment', 'fleetgc-image-gc').replicas).toBeUndefined();
+    expect(spec(byTime, 'HorizontalPodAutoscaler', 'fleetgc-image-gc')).toMatchObject({
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'fleetgc-image-gc' },
+      minReplicas: 2,
+      maxReplicas: 6,
+    });
+  });
+
+  test('by the lag of the group that the service itself joins, with the login of the deciders', async () => {
+    const { kafka } = EVERYTHING;
+    const made = await withValues({ kafka, deciders: { keda: { enabled: true } } });
+    for (const name of SERVICES) {
+      expect(textOf(`services/${name}/main.ts`)).toContain(`group: 'fleetgc-${name}'`);
+      expect(spec(made, 'Deployment', `fleetgc-${name}`).replicas).toBeUndefined();
+      expect(spec(made, 'ScaledObject', `fleetgc-${name}`)).toMatchObject({
+        scaleTargetRef: { name: `fleetgc-${name}` },
+        triggers: [
+          {
+            type: 'kafka',
+            metadata: {
+              bootstrapServers: 'kafka-1:9092,kafka-2:9093',
+              consumerGroup: `fleetgc-${name}`,
+              tls: 'enable',
+              sasl: 'scram_sha512',
+            },
+            authenticationRef: { name: 'fleetgc-kafka-deciders' },
+          },
+        ],
+      });
+    }
+    expect(spec(made, 'TriggerAuthentication', 'fleetgc-kafka-deciders').secretTargetRef).toEqual(
+      [
+        ['ca', 'ca.pem'],
+        ['password', 'password'],
+        ['username', 'username'],
+      ].map(([parameter, key]) => ({
+        parameter,
+        name: 'fleetgc-kafka-deciders',
+        key,
+      })),
+    );
+  });
+
+  test('by lag without a login needs none', async () => {
+    const made = await withValues({ deciders: { keda: { enabled: true } } });
+    expect(kindsOf(made)).not.toContain('TriggerAuthentication/fleetgc-kafka-deciders');
+    expect(JSON.stringify(spec(made, 'ScaledObject', 'fleetgc-pressure'))).not.toContain('authenticationRef');
+  });
+});
+
+describe('the network', () => {
+  const Policy = z.object({
+    spec: z.object({
+      podSelector: z.object({
+        matchLabels: z.record(z.string(), z.string()),
+        matchExpressions: z.array(z.json()),
+      }),
+      policyTypes: z.array(z.string()),
+      egress: z
+        .array(
+          z.object({
+            ports: z.array(z.object({ protocol: z.string(), port: z.int() })).default([]),
+            to: z.array(z.json()).optional(),
+          }),
+        )
+        .default([]),
+      ingress: z.array(z.object({ from: z.array(z.json()) })).default([]),
+    }),
+  });
+  const policy = (objects: readonly Rendered[], name: string) =>
+    Policy.parse(named(objects, 'NetworkPolicy', name)).spec;
+  const tcpPorts = (objects: readonly Rendered[], name: string) =>
+    policy(objects, name).egress.map(({ ports }) => ports.map(({ port }) => port));
+
+  test('lets every pod but the node to DNS and to the ports of the brokers, and readers of metrics in', async () => {
+    const made = await rendered(EVERYTHING);
+    const { podSelector, policyTypes, ingress } = policy(made, 'fleetgc');
+    expect(policyTypes).toEqual(['Ingress', 'Egress']);
+    expect(podSelector.matchExpressions).toEqual([
+      { key: 'app.kubernetes.io/component', operator: 'NotIn', values: ['node'] },
+    ]);
+    expect(tcpPorts(made, 'fleetgc')).toEqual([
+      [53, 53],
+      [9092, 9093],
+    ]);
+    expect(ingress).toHaveLength(1);
+  });
+
+  test('lets only what asks the API server to it, and only notices to receivers', async () => {
+    const made = await rendered(EVERYTHING);
+    expect(tcpPorts(made, 'fleetgc-api-server')).toEqual([[443, 6443]]);
+    expect(tcpPorts(made, 'fleetgc-notify')).toEqual([[443]]);
+    expect(kindsOf(await rendered(LEAST)).filter((name) => name.startsWith('NetworkPolicy'))).toEqual([
+      'NetworkPolicy/fleetgc',
+    ]);
+  });
+
+  test('lets traces out, to Kafka where it is, and a proxy to the page', async () => {
+    const peers = [{ ipBlock: { cidr: '10.1.0.0/16' } }];
+    const made = await rendered({
+      ...EVERYTHING,
+      traces: { otlpEndpoint: 'http://otel:4318' },
+      networkPolicy: { kafkaTo: peers, kafkaPorts: [9094] },
+      dashboard: { enabled: true, from: peers },
+    });
+    expect(tcpPorts(made, 'fleetgc')).toEqual([[53, 53], [9094, 9092, 9093], [4318]]);
+    expect(policy(made, 'fleetgc').egress[1]?.to).toEqual(peers);
+    expect(policy(made, 'fleetgc-dashboard').ingress[0]?.from).toEqual(peers);
+  });
+});
+
+describe('monitoring', () => {
+  test('is there when asked for: of nodes only where they serve metrics to others', async () => {
+    const serviceMonitor = { enabled: true, labels: { release: 'prometheus' } };
+    const central = await withValues({ monitoring: { serviceMonitor } });
+    const all = await withValues({ monitoring: { serviceMonitor }, node: { exposeMetrics: true } });
+    expect(named(central, 'ServiceMonitor', 'fleetgc').metadata.labels).toMatchObject({
+      release: 'prometheus',
+    });
+    expect(kindsOf(central)).toContain('Service/fleetgc-metrics');
+    expect(kindsOf(central)).not.toContain('PodMonitor/fleetgc-node');
+    expect(kindsOf(all)).toContain('PodMonitor/fleetgc-node');
+    expect(JSON.stringify(named(all, 'DaemonSet', 'fleetgc-node'))).toContain(
+      '"value":"$(HOST_ADDRESS):9641"',
+    );
+  });
+
+  test('has the rules of deploy/monitoring, as they are there', async () => {
+    for (const file of ['recording.yaml', 'alerts.yaml'])
+      expect(
+        textOf(`deploy/helm/fleetgc/files/${file}`),
+        `cp deploy/monitoring/${file} deploy/helm/fleetgc/files/`,
+      ).toBe(textOf(`deploy/monitoring/${file}`));
+    const made = await withValues({ monitoring: { prometheusRule: { enabled: true } } });
+    const Groups = z.object({ groups: z.array(z.json()) });
+    const groups = ['recording.yaml', 'alerts.yaml'].flatMap(
+      (file) => Groups.parse(parse(textOf(`deploy/monitoring/${file}`))).groups,
+    );
+    expect(Groups.parse(named(made, 'PrometheusRule', 'fleetgc').spec).groups).toEqual(groups);
+  });
+});
+
+test('people act from the page only with its key and its own login', async () => {
+  const looking = JSON.stringify(named(await rendered(EVERYTHING), 'Deployment', 'fleetgc-dashboard'));
+  const acting = JSON.stringify(
+    named(
+      await rendered({
+        ...EVERYTHING,
+        dashboard: { enabled: true, allowActions: true, publicUrl: 'https://gc.example' },
+      }),
+      'Deployment',
+      'fleetgc-dashboard',
+    ),
+  );
+  expect(looking).not.toMatch(/ALLOW_ACTIONS|fleetgc-signing|fleetgc-kafka-dashboards/);
+  expect(acting).toContain('{"name":"FLEETGC_ALLOW_ACTIONS","value":"true"}');
+  expect(acting).toContain('"secretName":"fleetgc-signing-dashboards"');
+  expect(acting).toContain('"secretName":"fleetgc-kafka-dashboards"');
+  expect(acting).not.toMatch(/"name":"FLEETGC_TRUST"|fleetgc-kafka-readers/);
+});
