@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { ensureDefinitions } from '../../support/toolchain/definitions.ts';
 import { ensureToolchain } from '../../support/toolchain/toolchain.ts';
 import { EVERYTHING, LEAST, rendered, type Values } from './helm.ts';
 import { makeKeys } from './keys.ts';
@@ -18,7 +19,7 @@ let server: ApiServer;
 let kubeconfig: string;
 
 beforeAll(async () => {
-  await ensureToolchain(['api-server', 'kubectl', 'helm']);
+  await ensureToolchain(['api-server', 'kubectl', 'helm', 'definitions']);
   network = await createNetwork();
   server = await startApiServer(network);
   kubeconfig = join(temporaryDirectory(), 'kubeconfig');
@@ -138,6 +139,35 @@ test('Pod Security "restricted" takes every pod but the node, and of the node re
   ];
   expect(controlsIn(refusalOf(verdicts))).toEqual(named);
   expect(controlsIn(refusalOf(exposed))).toEqual([...named.slice(0, 2), 'hostPort', ...named.slice(2)]);
+});
+
+test('the API server takes what KEDA and the operator of Prometheus scale and scrape by, by their own definitions', async () => {
+  const shell = await openShell(kubeconfig);
+  await shell.types(`kubectl create -f ${await ensureDefinitions()}`);
+  await shell.types('kubectl wait crd --all --for=condition=Established --timeout=60s');
+
+  await applied(shell, {
+    ...EVERYTHING,
+    node: { exposeMetrics: true },
+    deciders: { keda: { enabled: true } },
+    clusterDeciders: { enabled: true, autoscaling: { enabled: true } },
+    monitoring: { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true } },
+  });
+  const kinds = 'scaledobjects,triggerauthentications,hpa,servicemonitors,podmonitors,prometheusrules';
+  const made = await shell.types(`kubectl -n parts get ${kinds} -o name`);
+  await shell.types('helm uninstall fleetgc --namespace parts');
+
+  const counts = new Map<string, number>();
+  for (const kind of made.split('\n').map((name) => name.split('/')[0] ?? ''))
+    if (kind !== '') counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  expect(Object.fromEntries(counts)).toEqual({
+    'scaledobject.keda.sh': 3,
+    'triggerauthentication.keda.sh': 1,
+    'horizontalpodautoscaler.autoscaling': 3,
+    'servicemonitor.monitoring.coreos.com': 1,
+    'podmonitor.monitoring.coreos.com': 1,
+    'prometheusrule.monitoring.coreos.com': 1,
+  });
 });
 
 const SecretNames = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });

@@ -12,13 +12,13 @@ const COMPILER = { GOFLAGS: '-buildvcs=false -gcflags=all=-dwarf=false', GOGC: '
 export type Go = (...args: readonly string[]) => Promise<CommandResult>;
 
 /**
- * Builds programs from Go modules into `folder`: `compile` gets a module of its own to work in and puts them into its
+ * Builds programs from Go modules into `folder`: `compile` gets a module of its own in `work` and puts them into its
  * `bin`. The folder appears only when all is done, so that a build that was cut off is begun anew.
  */
 export async function buildGoPrograms(
   name: string,
   folder: string,
-  compile: (go: Go) => Promise<unknown>,
+  compile: (go: Go, work: string) => Promise<unknown>,
 ): Promise<void> {
   await requireGo(name);
   const work = mkdtempSync(join(cacheDirectory('build'), `${name}-`));
@@ -26,7 +26,7 @@ export async function buildGoPrograms(
   const go: Go = (...args) => run('go', args, { cwd: work, env, usualMs: GO_MS });
   try {
     await go('mod', 'init', `fleetgc.test/${name}`);
-    await compile(go);
+    await compile(go, work);
     renameSync(join(work, 'bin'), folder);
   } finally {
     rmSync(work, { recursive: true, force: true });

@@ -2,6 +2,7 @@ import { busyboxFile } from './busybox.ts';
 import { ensureChromium } from './chromium.ts';
 import { builtCollector } from './collector.ts';
 import { ensureCompose } from './compose.ts';
+import { ensureDefinitions } from './definitions.ts';
 import { ensureDocker } from './docker.ts';
 import { ensureHelm } from './helm.ts';
 import { ensureApiServerImage } from './images/api-server-image.ts';
@@ -29,13 +30,14 @@ const PREPARE = {
   chromium: ensureChromium,
   kubectl: ensureKubectl,
   helm: ensureHelm,
+  definitions: ensureDefinitions,
   'kube-controller-manager': () => builtKubernetesProgram('kube-controller-manager'),
   'kube-scheduler': () => builtKubernetesProgram('kube-scheduler'),
   'request-cleaner': builtRequestCleaner,
   collector: builtCollector,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -60,6 +62,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'chromium',
   'kubectl',
   'helm',
+  'definitions',
   'kube-controller-manager',
   'kube-scheduler',
   'request-cleaner',

@@ -11,6 +11,9 @@ export const COMPOSE_VERSION = '2.40.3';
 export const HELM_VERSION = '3.19.4';
 /** Of OpenTelemetry. Its modules that are not of the same version yet have the second. */
 export const COLLECTOR_VERSIONS = { modules: '0.150.0', stable: '1.56.0' } as const;
+/** Of these only the definitions of their kinds are used. */
+export const KEDA_VERSION = '2.21.0';
+export const PROMETHEUS_OPERATOR_VERSION = '0.85.0';
 /** The oldest Go that builds containerd, Kubernetes and Compose. */
 export const MINIMUM_GO = { major: 1, minor: 24 } as const;
 
