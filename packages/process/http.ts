@@ -25,7 +25,7 @@ export interface HttpServer extends AsyncDisposable {
   readonly address: Address;
 }
 
-interface Answer {
+export interface ProbeAnswer {
   readonly status: number;
   readonly text: string;
   readonly contentType?: string;
@@ -43,7 +43,7 @@ export async function serveHttp(settings: HttpSettings): Promise<HttpServer> {
   });
   server.maxConnections = MAX_CONNECTIONS;
   server.on('request', (request, response) => {
-    void answer(request, settings)
+    void probeAnswer(request, settings)
       .catch(failed)
       .then((answered) => send(response, answered, request.method));
   });
@@ -51,7 +51,11 @@ export async function serveHttp(settings: HttpSettings): Promise<HttpServer> {
   return { address, [Symbol.asyncDispose]: () => close(server) };
 }
 
-async function answer({ method, url = '/' }: IncomingMessage, settings: HttpSettings): Promise<Answer> {
+/** What is answered to a probe or a scrape, on whatever server. */
+export async function probeAnswer(
+  { method, url = '/' }: Pick<IncomingMessage, 'method' | 'url'>,
+  settings: Omit<HttpSettings, 'address'>,
+): Promise<ProbeAnswer> {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'only GET and HEAD\n' };
   const [path, query = ''] = url.split('?', 2);
   if (path === '/livez') return { status: 200, text: 'ok\n' };
@@ -63,7 +67,7 @@ async function answer({ method, url = '/' }: IncomingMessage, settings: HttpSett
   return { status: 404, text: '/livez, /readyz, /readyz?verbose or /metrics\n' };
 }
 
-function readiness(checks: readonly Check[], verbose: boolean): Answer {
+function readiness(checks: readonly Check[], verbose: boolean): ProbeAnswer {
   const results = checks.map((check) => ({
     name: check.name,
     problem: check.problem(),
@@ -79,9 +83,9 @@ function readiness(checks: readonly Check[], verbose: boolean): Answer {
   return { status, text: `${(verbose ? [...details, verdict] : [verdict]).join('\n')}\n` };
 }
 
-const failed = (error: unknown): Answer => ({ status: 500, text: `${toFleetGcError(error).message}\n` });
+const failed = (error: unknown): ProbeAnswer => ({ status: 500, text: `${toFleetGcError(error).message}\n` });
 
-function send(response: ServerResponse, answered: Answer, method: string | undefined): void {
+function send(response: ServerResponse, answered: ProbeAnswer, method: string | undefined): void {
   const { status, text, contentType = 'text/plain; charset=utf-8' } = answered;
   response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
   response.end(method === 'HEAD' ? undefined : text);

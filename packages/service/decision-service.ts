@@ -1,58 +1,18 @@
-import pLimit from 'p-limit';
-import type { Logger } from 'pino';
-import { DECIDERS, type DeciderNameFor } from '../../schemas/events/deciders.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
-import type { PolicySetOf } from '../../schemas/policy/policy.ts';
-import type { Output } from '../decision/handler.ts';
-import { overtakenHandler } from '../decision/overtaken-record.ts';
-import { policySetRecord } from '../decision/policy-set.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { waitAtMost } from '../event-log/stopping.ts';
 import { type Consumer, startConsumer } from '../pipeline/consume.ts';
 import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
-import type { Handlers, OnEvent, OnOvertaken } from '../pipeline/decide.ts';
-import { createPublisher, type Publisher, serviceSource } from '../pipeline/publisher.ts';
-import type { Metrics } from '../process/metrics.ts';
-import type { TraceIds } from '../process/trace.ts';
-import type { Tracer } from '../process/tracer.ts';
-import type { Signer } from '../trust/signer.ts';
 import type { Trust } from '../trust/trust.ts';
-import { DecisionChain, type HeadSources } from './decision-chain.ts';
-import { decisionMetrics } from './decision-metrics.ts';
-import { type Belief, KeyGate } from './key-gate.ts';
+import type { DecisionChain } from './decision-chain.ts';
+import { type DecisionService, type DecisionWritingDeps, openDecisionWriting } from './decision-writing.ts';
 
 /** What a decision service needs of its process. */
-export interface DecisionServiceDeps<Kind extends SubjectKind> {
+export interface DecisionServiceDeps<Kind extends SubjectKind> extends DecisionWritingDeps<Kind> {
   readonly log: EventLog;
-  /** All policies of this moment for whom it decides; throws `POLICIES_UNREADABLE`, upon which the messages in hand come again. */
-  readonly policies: () => PolicySetOf<Kind>;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  /** Nobody traces when not given. */
-  readonly tracer?: Tracer | null;
-  readonly ids: TraceIds;
   readonly trust: Trust;
-  readonly signer: Signer;
-  /** `null` where nothing is signed, and so no heads. */
-  readonly heads: HeadSources | null;
-  /** Nobody asks whether orders count when not given. */
-  readonly belief?: Belief;
-  /** Epoch milliseconds; for envelopes and metrics, never for a decision. */
-  readonly now: () => number;
   /** Milliseconds of a clock that does not jump. */
   readonly monotonicNow: () => number;
-}
-
-/** One kind of decision service, whatever process it runs in. */
-interface DecisionService<Kind extends SubjectKind> {
-  readonly name: string;
-  /** The consumer group that its replicas share. */
-  readonly group: string;
-  handlers(policies: () => PolicySetOf<Kind>): Handlers;
-  /** Who watches beside the handlers, without a say in decisions. */
-  readonly onEvent?: OnEvent;
-  /** Who says so when it catches up and passes over messages for newer ones. */
-  readonly decider: { readonly name: DeciderNameFor<Kind>; readonly version: string };
 }
 
 /**
@@ -61,35 +21,16 @@ interface DecisionService<Kind extends SubjectKind> {
  * first decision under it. While nobody would believe its orders it decides nothing, and messages wait.
  */
 export async function startDecisionService<Kind extends SubjectKind>(
-  { name, group, handlers, decider, onEvent }: DecisionService<Kind>,
-  {
-    log,
-    policies,
-    ids,
-    trust,
-    signer,
-    heads,
-    belief,
-    tracer,
-    now,
-    monotonicNow,
-    ...process
-  }: DecisionServiceDeps<Kind>,
+  service: DecisionService<Kind>,
+  deps: DecisionServiceDeps<Kind>,
 ): Promise<Consumer> {
-  const logger = process.logger.child({ consumer: name });
-  const writing = { log, source: serviceSource(name), now, ids, signer, ...(tracer && { tracer }) };
-  const publisher = createPublisher(writing);
-  const sets = createPolicySetFacts(policies, publisher);
-  const chain = heads && new DecisionChain({ log, publisher, decider: decider.name, heads, logger, now });
-  const { metrics } = process;
-  const gate = belief && new KeyGate({ decider: decider.name, belief, logger, metrics });
-  const counts = decisionMetrics(metrics, decider.name, now);
-  const publish: EventLog['publish'] = async (records) => {
-    gate?.require();
-    await sets.publish();
-    await (chain ?? log).publish(records);
-    counts.acknowledged(records);
-  };
+  const { name, group, onEvent } = service;
+  const { log, trust, metrics, now, monotonicNow } = deps;
+  const logger = deps.logger.child({ consumer: name });
+  const { handlers, onOutputs, onOvertaken, decisions, others, gate, chain } = openDecisionWriting(service, {
+    ...deps,
+    logger,
+  });
   const consumer = await startConsumer({
     name,
     group,
@@ -97,28 +38,19 @@ export async function startDecisionService<Kind extends SubjectKind>(
     assignment: { kind: 'shared' },
     log,
     trust,
-    handlers: handlers(sets.policies),
+    handlers,
     ...(onEvent && { onEvent }),
     ...(gate && { mayBegin: (signal) => gate.opened(signal) }),
-    onOutputs: counts.decided,
-    ...passingOver(decider, sets.policies),
-    publisher: createPublisher({ ...writing, log: { publish } }),
-    deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
+    onOutputs,
+    ...(onOvertaken && { onOvertaken }),
+    publisher: decisions,
+    deadLetters: createDeadLetters({ publisher: others, group, metrics, logger, now: monotonicNow }),
     logger,
     metrics,
     now,
     monotonicNow,
   });
   return chain === null ? consumer : withLastHead(consumer, chain);
-}
-
-/** Facts about nodes alone are passed over for newer ones: those about a cluster say different things each. */
-function passingOver(
-  { name, version }: { readonly name: string; readonly version: string },
-  policies: () => { readonly hash: string },
-): { readonly onOvertaken?: OnOvertaken } {
-  const ofNodes = DECIDERS.node.safeParse(name).data;
-  return ofNodes === undefined ? {} : { onOvertaken: overtakenHandler({ name: ofNodes, version }, policies) };
 }
 
 /** How long the last head of a process that ends may take. */
@@ -132,45 +64,3 @@ function withLastHead(consumer: Consumer, chain: DecisionChain): Consumer {
   };
   return { ...consumer, stop, [Symbol.asyncDispose]: stop };
 }
-
-/** Tells the log what each set of policies consisted of under which something was decided. */
-interface PolicySetFacts<Kind extends SubjectKind> {
-  /** All policies of this moment, for a decision; throws as the source does. */
-  readonly policies: () => PolicySetOf<Kind>;
-  /** Resolves when every set that was given out is on the log: to be awaited before a decision leaves. */
-  publish(): Promise<void>;
-}
-
-/** Each set is told once per process: a set changes only when somebody changes a policy or a pause. */
-export function createPolicySetFacts<Kind extends SubjectKind>(
-  policies: () => PolicySetOf<Kind>,
-  publisher: Pick<Publisher, 'publish'>,
-): PolicySetFacts<Kind> {
-  const published = new Set<string>();
-  const unpublished = new Map<string, PolicySetOf<SubjectKind>>();
-  const inTurn = pLimit(1);
-  const publishAll = async (): Promise<void> => {
-    const sets = [...unpublished.values()];
-    if (sets.length === 0) return;
-    await publisher.publish(sets.map(policySetOutput));
-    for (const { hash } of sets) {
-      published.add(hash);
-      unpublished.delete(hash);
-    }
-  };
-  return {
-    policies: () => {
-      const set = policies();
-      if (!published.has(set.hash)) unpublished.set(set.hash, set);
-      return set;
-    },
-    publish: () => inTurn(publishAll),
-  };
-}
-
-/** The fact that tells what a set consisted of. */
-export const policySetOutput = (set: PolicySetOf<SubjectKind>): Output<'policyVersions'> => ({
-  topic: 'policyVersions',
-  key: set.hash,
-  event: policySetRecord(set),
-});

@@ -9,7 +9,8 @@ import type { Sources } from '../process/system-sources.ts';
 import type { Tracer } from '../process/tracer.ts';
 import { openTracer } from '../tracing/open-tracer.ts';
 import type { OpenTracer, TracingChoice } from '../tracing/port.ts';
-import { startTrust, type TrustChoice } from '../trust/process-trust.ts';
+import type { KeySource } from '../trust/key-source.ts';
+import { type ProcessTrust, startTrust, type TrustChoice } from '../trust/process-trust.ts';
 import type { RenewedKey } from '../trust/renewed-key.ts';
 import { type Signer, UNSIGNED } from '../trust/signer.ts';
 import { signsFactsAlone, type Trust } from '../trust/trust.ts';
@@ -48,6 +49,8 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly httpAddress: Address | null;
   /** The process is ready only while every check is well. The event log is one already. */
   addCheck(check: Check): void;
+  /** Those of this moment. */
+  checks(): readonly Check[];
   /** Follows the policies until the process ends, as a check of its own. See `PolicySourceSettings.recheckMs`. */
   followPolicies(recheckMs: number | null): PolicySource;
 }
@@ -80,27 +83,14 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     log,
     trust,
     signer,
-    heads:
-      keys === null || signer === UNSIGNED
-        ? null
-        : {
-            newId: sources.newId,
-            statements: () => keys.ring().generations,
-            // At the end of a process, who cannot ask says what it has written all the same.
-            problem: () => (keys.problem() === null ? (signingKey?.problem() ?? null) : null),
-            wait: sources.wait,
-          },
-    belief: {
-      problem: () =>
-        keys?.problem() === null && signsOrders(choice) ? (signingKey?.problem() ?? null) : null,
-      wait: sources.wait,
-    },
+    ...beliefOf({ keys, signer, signingKey }, choice, sources),
     metrics,
     tracer,
     logger,
     sources,
     httpAddress: http?.address ?? null,
     addCheck: (check) => checks.push(check),
+    checks: () => checks,
     followPolicies: (recheckMs) => {
       const following = { log, logger, metrics, sources: monotonic, recheckMs, trusting };
       const { policies, checks: ofPolicies } = open.use(followPolicies(following));
@@ -110,6 +100,32 @@ export async function openServiceProcess(settings: ServiceProcessSettings): Prom
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
+
+/** What a process knows of whether what it signs is believed. */
+interface OwnKeys extends Pick<ProcessTrust, 'signer' | 'signingKey'> {
+  readonly keys: Pick<KeySource, 'ring' | 'problem'> | null;
+}
+
+export const beliefOf = (
+  { keys, signer, signingKey }: OwnKeys,
+  choice: TrustChoice,
+  { newId, wait }: Pick<Sources, 'newId' | 'wait'>,
+): Pick<ServiceProcess, 'heads' | 'belief'> => ({
+  heads:
+    keys === null || signer === UNSIGNED
+      ? null
+      : {
+          newId,
+          statements: () => keys.ring().generations,
+          // At the end of a process, who cannot ask says what it has written all the same.
+          problem: () => (keys.problem() === null ? (signingKey?.problem() ?? null) : null),
+          wait,
+        },
+  belief: {
+    problem: () => (keys?.problem() === null && signsOrders(choice) ? (signingKey?.problem() ?? null) : null),
+    wait,
+  },
+});
 
 async function tracerOf(
   { tracing = null, build, eventLog, logger, sources }: ServiceProcessSettings,

@@ -103,9 +103,10 @@ export function startTrust(settings: ProcessTrustSettings): ProcessTrust {
   };
 }
 
-type Telling = Pick<ProcessTrustSettings, 'logger' | 'metrics' | 'sources'>;
+export type Telling = Pick<ProcessTrustSettings, 'logger' | 'metrics' | 'sources'>;
 
-function trustOf(
+/** What of it a process asks for; `required` is all of it. */
+export function trustOf(
   { kind, facts }: Exclude<TrustChoice, { readonly kind: 'off' }>,
   required: RequiredTrust,
   telling: Telling,

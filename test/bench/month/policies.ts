@@ -1,7 +1,7 @@
 import type { Output } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { keyOf } from '../../../packages/pipeline/parse/record-key.ts';
-import { policySetOutput } from '../../../packages/service/decision-service.ts';
+import { policySetOutput } from '../../../packages/service/decision-writing.ts';
 import type { PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';

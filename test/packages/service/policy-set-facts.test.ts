@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Output } from '../../../packages/decision/handler.ts';
 import { policySet, rebuiltPolicySet } from '../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { createPolicySetFacts } from '../../../packages/service/decision-service.ts';
+import { createPolicySetFacts } from '../../../packages/service/decision-writing.ts';
 import type { PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
 import { PolicySetRecord } from '../../../schemas/policy/policy-set.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';

@@ -9,7 +9,7 @@ import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { clusterCommandResultId, clusterObjectResultsId } from '../../../../packages/decision/result-ids.ts';
 import { partitionOf } from '../../../../packages/event-log/partition.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { policySetOutput } from '../../../../packages/service/decision-service.ts';
+import { policySetOutput } from '../../../../packages/service/decision-writing.ts';
 import { ClusterCommand } from '../../../../schemas/events/cluster-command.ts';
 import { ClusterDecision } from '../../../../schemas/events/cluster-decision.ts';
 import type {

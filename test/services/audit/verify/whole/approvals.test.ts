@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Output } from '../../../../../packages/decision/handler.ts';
 import { policySet, policySetRecord } from '../../../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
-import { policySetOutput } from '../../../../../packages/service/decision-service.ts';
+import { policySetOutput } from '../../../../../packages/service/decision-writing.ts';
 import type { Ownership } from '../../../../../schemas/events/ownership.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { type ApprovalRecord, approvalKey } from '../../../../../schemas/policy/approval.ts';
