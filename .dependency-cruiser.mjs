@@ -162,6 +162,19 @@ const ROOMS = {
     ...CLUSTER_DECIDERS,
     'services/pod-gc',
   ],
+  // Each decision service as a function of one event.
+  'services/functions': [
+    'packages/process',
+    'packages/text',
+    'packages/event-log',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/service',
+    'packages/trust',
+    ...NODE_DECIDERS,
+    ...CLUSTER_DECIDERS,
+    'services/pod-gc',
+  ],
   'services/plan': [
     ...PLATFORM,
     ...NODE,
@@ -294,6 +307,7 @@ const ROOMS = {
     'packages/tracing',
     'services/audit',
     'services/dead-letters',
+    'services/functions',
   ],
   'cli/framework': [
     'packages/process',
@@ -307,6 +321,7 @@ const ROOMS = {
     'services/audit',
     'cli/options',
     'services/dashboard',
+    'services/functions',
   ],
   'cli/views': [
     'packages/process',
@@ -377,6 +392,7 @@ const ROOMS = {
     'packages/pipeline',
     'packages/policy',
     'packages/trust',
+    'packages/service',
     'packages/kube-api',
     'services/audit',
     'services/cluster',
@@ -392,6 +408,7 @@ const ROOMS = {
     'services/deciders',
     'services/doctor',
     'services/fleet-status',
+    'services/functions',
     'services/node',
     'services/notices',
     'services/plan',
@@ -402,6 +419,14 @@ const ROOMS = {
     'cli/views',
     'cli/demo',
     'cli/run',
+  ],
+  // What AWS Lambda calls, in the place of a command line.
+  'cli/lambda': [
+    'packages/process',
+    'packages/pipeline',
+    'services/functions',
+    'cli/options',
+    'cli/framework',
   ],
   cli: ['packages/process', 'packages/text', 'cli/framework', 'cli/verbs'],
 };

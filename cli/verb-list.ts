@@ -1,5 +1,6 @@
 import { ASKING_VERBS } from './asking-verbs.ts';
 import { CLUSTER_VERBS } from './cluster-verbs.ts';
+import { DECIDING_VERBS } from './deciding-verbs.ts';
 import { type ListedVerb, service, task, type VerbGroup } from './framework/verb.ts';
 
 /**
@@ -65,38 +66,7 @@ export const VERB_GROUPS = [
       ),
     ],
   },
-  {
-    heading: 'Once per fleet, in any number of replicas:',
-    verbs: [
-      service(
-        'decide',
-        'Run pressure, container-gc, image-gc, graph-gc, expiry-gc and pod-gc in one process',
-        () => import('./verbs/decide.ts'),
-      ),
-      service('pressure', 'Watch disk usage and begin reclaims', () => import('./verbs/pressure.ts')),
-      service(
-        'container-gc',
-        'Decide which dead containers and sandboxes go',
-        () => import('./verbs/container-gc.ts'),
-      ),
-      service('image-gc', 'Decide which images go', () => import('./verbs/image-gc.ts')),
-      service(
-        'graph-gc',
-        'Decide which Kubernetes objects go whose owners are gone',
-        () => import('./verbs/graph-gc.ts'),
-      ),
-      service(
-        'pod-gc',
-        'Decide which pods go that ended, or whose nodes are gone',
-        () => import('./verbs/pod-gc.ts'),
-      ),
-      service(
-        'expiry-gc',
-        'Decide which Kubernetes objects go whose time is over',
-        () => import('./verbs/expiry-gc.ts'),
-      ),
-    ],
-  },
+  ...DECIDING_VERBS,
   {
     heading: 'Set up and steer:',
     verbs: [
@@ -146,6 +116,11 @@ export const VERB_GROUPS = [
         'policy sign',
         'Sign what is in force and carries no signature that counts',
         () => import('./verbs/policy/sign.ts'),
+      ),
+      task(
+        'policy export',
+        'Write the policies in force, with the keys that vouch for them, as one document',
+        () => import('./verbs/policy/export.ts'),
       ),
       task('pause', 'Stop all removals, or those on some nodes', () => import('./verbs/pause.ts')),
       task('resume', 'End a pause', () => import('./verbs/resume.ts')),

@@ -30,6 +30,7 @@ import { ApprovalRecord } from './policy/approval.ts';
 import { ClusterPolicyRecord } from './policy/cluster-policy.ts';
 import { ClusterPolicyFile } from './policy/cluster-policy-file.ts';
 import { PauseRecord, PolicyDeletion, PolicyRecord } from './policy/policy.ts';
+import { PolicyDocumentLine } from './policy/policy-document.ts';
 import { PolicyFile } from './policy/policy-file.ts';
 import { PolicySetRecord } from './policy/policy-set.ts';
 import { AuditReport } from './reports/audit-report.ts';
@@ -122,6 +123,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.dead-letter.v1': DeadLetter,
   'fleetgc.dead-letter-redrive.v1': DeadLetterRedrive,
   'envelope-headers': EnvelopeHeaders,
+  'policy-document-line': PolicyDocumentLine,
   'policy-file': PolicyFile,
   'cluster-policy-file': ClusterPolicyFile,
   'trust-roots': TrustRoots,

@@ -16,7 +16,7 @@ Options:
                    clusters, two to twenty minutes each: cluster, cluster-limits, cluster-apart, cluster-busy, cluster-large
                    beside kube-controller-manager on an API server, cluster-many with a thousand simulated
                    clusters and 6 GB of memory, and cluster-parts, which needs nothing; and dashboard, with ten thousand nodes in
-                   Chromium, ten minutes and 8 GB of disk
+                   Chromium, ten minutes and 8 GB of disk; and functions, which needs nothing
   --json           print JSON in place of the table
   --output FILE    keep the last JSON of each benchmark in this file, and a page to read beside it
                    (default: ${OUTPUT} and .md)
@@ -58,6 +58,7 @@ const ASKED_FOR_ALONE = [
   'cluster-parts',
   'cluster-many',
   'dashboard',
+  'functions',
 ] as const;
 export const BENCHMARKS = [...USUAL, ...ASKED_FOR_ALONE] as const;
 export type BenchmarkName = (typeof BENCHMARKS)[number];

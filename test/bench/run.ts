@@ -16,6 +16,7 @@ import { benchClusterParts } from './benchmarks/cluster-parts.ts';
 import { benchDashboard } from './benchmarks/dashboard.ts';
 import { benchDecide } from './benchmarks/decide.ts';
 import { benchExecutors } from './benchmarks/executors.ts';
+import { benchFunctions } from './benchmarks/functions.ts';
 import { benchGrowth } from './benchmarks/growth.ts';
 import { benchGrowthBytes } from './benchmarks/growth-bytes.ts';
 import { benchIdle } from './benchmarks/idle.ts';
@@ -49,6 +50,7 @@ const RUN_ALONE = {
   audit: () => benchAudit(),
   'cluster-parts': benchClusterParts,
   dashboard: benchDashboard,
+  functions: benchFunctions,
 } as const;
 type AloneName = keyof typeof RUN_ALONE;
 /** These have brokers of their own. */

@@ -23,13 +23,14 @@ export function exceededBound(text: string, bounds: Omit<ValueBounds, 'bytes'>):
   return null;
 }
 
-function stepOf(code: number): number {
+/** 1 for a bracket that opens, -1 for one that closes. */
+export function stepOf(code: number): number {
   if (code === 0x5b || code === 0x7b) return 1;
   return code === 0x5d || code === 0x7d ? -1 : 0;
 }
 
 /** Where the quote stands that ends a text, or the end of it all. */
-function endOfText(text: string, from: number): number {
+export function endOfText(text: string, from: number): number {
   let end = text.indexOf('"', from);
   while (end !== -1 && isEscaped(text, end, from)) end = text.indexOf('"', end + 1);
   return end === -1 ? text.length : end;

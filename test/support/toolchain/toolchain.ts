@@ -14,6 +14,7 @@ import { ensureRegistryImage } from './images/registry-image.ts';
 import { ensureServiceImage } from './images/service-image.ts';
 import { ensureKubectl } from './kubectl.ts';
 import { builtKubernetesProgram, builtRequestCleaner } from './kubernetes.ts';
+import { ensureLambdaEmulator } from './lambda.ts';
 import { ensurePromtool } from './promtool.ts';
 
 const PREPARE = {
@@ -35,9 +36,10 @@ const PREPARE = {
   'kube-scheduler': () => builtKubernetesProgram('kube-scheduler'),
   'request-cleaner': builtRequestCleaner,
   collector: builtCollector,
+  'lambda-emulator': ensureLambdaEmulator,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -67,6 +69,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'kube-scheduler',
   'request-cleaner',
   'collector',
+  'lambda-emulator',
 ];
 
 export const ALL_NEEDS: readonly Need[] = [...new Set([...CORE_NEEDS, ...WORLD_NEEDS])];

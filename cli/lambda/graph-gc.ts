@@ -1,0 +1,5 @@
+import { decider } from '../../services/functions/deciders/graph-gc.ts';
+import { lambdaHandler } from './handler.ts';
+
+/** What AWS Lambda calls. */
+export const handler = lambdaHandler(decider);

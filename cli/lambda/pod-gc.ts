@@ -1,0 +1,5 @@
+import { decider } from '../../services/functions/deciders/pod-gc.ts';
+import { lambdaHandler } from './handler.ts';
+
+/** What AWS Lambda calls. */
+export const handler = lambdaHandler(decider);

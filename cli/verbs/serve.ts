@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { FilePath, ListenAddress, withMeta } from '../../packages/process/options/options.ts';
+import { configError } from '../../packages/process/options/read-options.ts';
+import { readTokenFile } from '../../packages/process/token-file.ts';
+import { AnyDeciderName } from '../../schemas/events/deciders.ts';
+import type { DecisionFunction } from '../../services/functions/decision-function.ts';
+import { CALLER_ROLES, type CallerSettings, requireCallers } from '../../services/functions/http/callers.ts';
+import { runFunction } from '../../services/functions/http/run-function.ts';
+import { openServedFunction } from '../framework/open-function.ts';
+import { defineVerb } from '../framework/verb.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
+import { functionOptions, textOf } from '../options/function-options.ts';
+import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.ts';
+
+/** Each is loaded when it is served. */
+const DECIDERS: Readonly<Record<AnyDeciderName, () => Promise<{ readonly decider: DecisionFunction }>>> = {
+  pressure: () => import('../../services/functions/deciders/pressure.ts'),
+  'container-gc': () => import('../../services/functions/deciders/container-gc.ts'),
+  'image-gc': () => import('../../services/functions/deciders/image-gc.ts'),
+  'graph-gc': () => import('../../services/functions/deciders/graph-gc.ts'),
+  'pod-gc': () => import('../../services/functions/deciders/pod-gc.ts'),
+  'expiry-gc': () => import('../../services/functions/deciders/expiry-gc.ts'),
+};
+
+const options = z.object({
+  service: withMeta(AnyDeciderName, { positional: true, description: 'Which decision service to serve.' }),
+  http: withMeta(ListenAddress.prefault('127.0.0.1:9670'), {
+    description: 'Where to take events at /, and to serve /livez, /readyz and /metrics.',
+  }),
+  tokenFile: withMeta(FilePath.optional(), {
+    description: 'Who may call: a line caller NAME TOKEN each.',
+  }),
+  tlsCertificateFile: withMeta(FilePath.optional(), { description: 'Own certificate, PEM: serves HTTPS.' }),
+  tlsKeyFile: withMeta(FilePath.optional(), { description: 'Key of the own certificate, PEM.' }),
+  tlsCallerCaFile: withMeta(FilePath.optional(), {
+    description: 'Certificate authorities, PEM: who calls needs a certificate that one of them signed.',
+  }),
+  ...functionOptions,
+  ...deciderTrustOptions,
+  ...eventLogOptions('kafka'),
+});
+
+export const verb = defineVerb({
+  help: [
+    'A decision is a function of one event. This serves one decision service as such a function: whoever has an event sends it as a CloudEvent with POST, in binary or structured mode or several in a batch, and gets the decision and what follows from it in the answer, or has it written to the event log (--publish). It decides as the service does that reads the event log: the same bytes give the same bytes.',
+    'The attributes fleetgctopic, fleetgcpartition and fleetgcoffset say where an event lies on the event log, since each decision names it. Who may call can have decisions made about whatever they send, unless facts count with the signature of their node alone (--trust-facts required).',
+  ],
+  examples: [
+    'fleetgc serve image-gc --policy policies.jsonl --trust off',
+    'fleetgc serve image-gc --http 0.0.0.0:9670 --token-file callers --tls-certificate-file tls.pem --tls-key-file tls.key --policy https://config.example/policies.jsonl --trust required --trust-roots roots.yaml --signing-key-file decider.pem',
+    'fleetgc serve pressure --policy topic --publish --kafka-brokers kafka:9092 --trust off',
+  ],
+  options,
+  run: async (given, context) => {
+    const { logger, signal } = context;
+    const trust = await readDeciderTrust(given, signal);
+    const callers = callersOf(given);
+    requireCallers(callers);
+    const { decider } = await DECIDERS[given.service]();
+    await using served = await openServedFunction(decider, given, trust, context);
+    const { open, metrics, checks } = served;
+    await runFunction(open, { callers, probes: { metrics, checks }, logger }, signal);
+  },
+});
+
+/** Throws `CONFIG_INVALID`. */
+function callersOf(given: z.infer<typeof options>): CallerSettings {
+  const tokens = textOf('--token-file', given.tokenFile);
+  return {
+    address: given.http,
+    tokens: tokens === null ? [] : readTokenFile(given.tokenFile ?? '', tokens, CALLER_ROLES),
+    tls: tlsOf(given),
+    factsAreSigned: given.trust === 'required' && given.trustFacts === 'required',
+  };
+}
+
+function tlsOf({
+  tlsCertificateFile,
+  tlsKeyFile,
+  tlsCallerCaFile,
+}: z.infer<typeof options>): CallerSettings['tls'] {
+  const cert = textOf('--tls-certificate-file', tlsCertificateFile);
+  const key = textOf('--tls-key-file', tlsKeyFile);
+  const callerCa = textOf('--tls-caller-ca-file', tlsCallerCaFile);
+  if (cert !== null && key !== null) return { cert, key, callerCa };
+  if (cert === null && key === null && callerCa === null) return null;
+  throw configError(['TLS needs --tls-certificate-file and --tls-key-file']);
+}

@@ -1,0 +1,78 @@
+import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import type { EventLog, LogRecord, OutgoingRecord } from '../event-log/port.ts';
+import { FleetGcError } from '../process/errors.ts';
+import { KeyRing } from '../trust/key-ring.ts';
+import { MAX_POLICY_DOCUMENT_BYTES, policyDocumentText } from './policy-document.ts';
+import type { PolicySets } from './policy-reading.ts';
+import { readPoliciesBy } from './stored-policies.ts';
+
+interface Exporting {
+  /** `null` where no signatures count. */
+  readonly roots: TrustRoots | null;
+  readonly sign: (head: OutgoingRecord) => OutgoingRecord;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+export interface ExportedPolicies {
+  readonly text: string;
+  /** What stands in it, as deciders see it. */
+  readonly sets: PolicySets;
+  readonly keys: number;
+  readonly policies: number;
+}
+
+/** Throws `POLICIES_UNREADABLE` where something is missing on the topic, and `POLICY_INVALID` for more than anybody reads. */
+export async function exportDocument(
+  log: Pick<EventLog, 'read'>,
+  { roots, sign, nowMs }: Exporting,
+  signal: AbortSignal,
+): Promise<ExportedPolicies> {
+  const { sets, lost } = await readPoliciesBy(roots, log, signal);
+  if (lost.length > 0)
+    throw new FleetGcError(
+      'POLICIES_UNREADABLE',
+      `gc.policies no longer holds ${lost.slice(0, 5).join(', ')}, which nobody has deleted: apply or delete it again, and export then`,
+    );
+  const keys = roots === null ? [] : await statementsOf(roots, log, signal);
+  const policies = await lastOfEachKey(log, signal);
+  const text = policyDocumentText({ exportedAtMs: nowMs, keys, policies, sign });
+  if (text === null)
+    throw new FleetGcError(
+      'POLICY_INVALID',
+      `policies and keys take more than the ${MAX_POLICY_DOCUMENT_BYTES} bytes of a document that anybody reads; nothing was written`,
+    );
+  return { text, sets, keys: keys.length, policies: policies.length };
+}
+
+/** What roots said; anybody can write anything else there. */
+async function statementsOf(
+  roots: TrustRoots,
+  log: Pick<EventLog, 'read'>,
+  signal: AbortSignal,
+): Promise<readonly LogRecord[]> {
+  const ring = new KeyRing(roots);
+  const records = await recordsOf(TOPICS.keys.name, log, signal);
+  return records.filter((record) => ring.add(record).kind === 'changed');
+}
+
+async function lastOfEachKey(
+  log: Pick<EventLog, 'read'>,
+  signal: AbortSignal,
+): Promise<readonly LogRecord[]> {
+  const records = await recordsOf(TOPICS.policies.name, log, signal);
+  const last = new Map(records.map((record) => [record.key, record]));
+  return [...last.values()].toSorted((a, b) => Number(a.offset - b.offset));
+}
+
+async function recordsOf(
+  topic: TopicName,
+  log: Pick<EventLog, 'read'>,
+  signal: AbortSignal,
+): Promise<readonly LogRecord[]> {
+  const records: LogRecord[] = [];
+  for await (const event of log.read({ topic, from: 'earliest', to: 'end' }, signal))
+    if (event.kind === 'record') records.push(event.record);
+  return records;
+}

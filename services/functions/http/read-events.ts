@@ -1,0 +1,142 @@
+import { isUtf8 } from 'node:buffer';
+import { z } from 'zod';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { exceededBound } from '../../../packages/pipeline/parse/json-bounds.ts';
+import type { TopicId } from '../../../schemas/events/topics.ts';
+import { readPipesRecords } from '../kafka-event.ts';
+import { attributesOfHeaders } from './binary-event.ts';
+import type { FunctionBounds } from './bounds.ts';
+import { doubledMember } from './doubled-member.ts';
+import { type ReceivedEvent, type RecordReading, recordOf } from './event-record.ts';
+import { Refused, refused } from './problem.ts';
+
+/** How events stand in a request. */
+export type ContentMode = 'binary' | 'structured' | 'batch' | 'kafka-records';
+
+interface Sent {
+  readonly contentType: string;
+  /** Names and values by turns, as they came. */
+  readonly rawHeaders: readonly string[];
+}
+
+const MODES: ReadonlyMap<string, ContentMode> = new Map([
+  ['application/cloudevents+json', 'structured'],
+  ['application/cloudevents-batch+json', 'batch'],
+]);
+
+/** What a request says by its headers of how it is to be read. */
+export function contentModeOf({ contentType, rawHeaders }: Sent): ContentMode | Refused {
+  const [media = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (charset !== undefined && !/^charset="?utf-8"?$/.test(charset))
+    return refused(415, 'unknown-content-type', 'events are read as UTF-8 alone');
+  const mode = MODES.get(media);
+  if (mode !== undefined) return mode;
+  if (media !== 'application/json') return refused(415, 'unknown-content-type', UNKNOWN_TYPE);
+  const isBinary = rawHeaders.some(
+    (text, index) => index % 2 === 0 && text.toLowerCase() === 'ce-specversion',
+  );
+  return isBinary ? 'binary' : 'kafka-records';
+}
+
+const UNKNOWN_TYPE =
+  'send application/cloudevents+json for one event, application/cloudevents-batch+json for several, or application/json with the attributes in ce- headers';
+
+/** What came, each as a record or why it is none; or why nothing of it can be read. */
+export type Received = {
+  readonly readings: readonly RecordReading[];
+};
+
+interface Reading {
+  readonly topics: readonly TopicId[];
+  readonly bounds: FunctionBounds;
+  readonly nowMs: number;
+}
+
+export function readEvents(
+  mode: ContentMode,
+  body: Buffer,
+  { sent, ...reading }: Reading & { readonly sent: Sent },
+): Received | Refused {
+  if (mode === 'binary') {
+    const attributes = attributesOfHeaders(sent.rawHeaders);
+    if (attributes instanceof Refused) return attributes;
+    return { readings: [recordOf({ attributes, data: body }, reading)] };
+  }
+  const value = jsonIn(body, reading.bounds);
+  if (value instanceof Refused) return value;
+  if (mode === 'kafka-records') return fromKafka(value.json, reading);
+  const doubled = doubledMember(value.text, mode === 'batch' ? 2 : 1);
+  if (doubled !== null)
+    return refused(400, 'bad-attribute', `an event has the member ${JSON.stringify(doubled)} twice`);
+  const events = mode === 'batch' ? value.json : [value.json];
+  if (!Array.isArray(events)) return refused(400, 'no-cloud-event', 'a batch is a list of events');
+  if (events.length > MOST_EVENTS)
+    return refused(413, 'too-many-events', `at most ${MOST_EVENTS} events are taken at once`);
+  return { readings: events.map((event) => fromStructured(event, reading)) };
+}
+
+/** Events of one request: as many as a slice of the event log. */
+export const MOST_EVENTS = 500;
+
+function fromKafka(json: unknown, { topics }: Reading): Received | Refused {
+  const records = readPipesRecords(json, topics);
+  if (typeof records === 'string') return refused(400, 'no-cloud-event', records);
+  if (records.length > MOST_EVENTS)
+    return refused(413, 'too-many-events', `at most ${MOST_EVENTS} events are taken at once`);
+  return { readings: records.map((record: LogRecord) => ({ ok: true, record })) };
+}
+
+function jsonIn(
+  body: Buffer,
+  { elements, depth }: FunctionBounds,
+): { readonly json: unknown; readonly text: string } | Refused {
+  if (!isUtf8(body)) return refused(400, 'not-json', 'the body is not UTF-8 text');
+  const text = body.toString('utf8');
+  const exceeded = exceededBound(text, { depth, elements });
+  if (exceeded !== null)
+    return refused(
+      413,
+      'too-large',
+      `the body has more ${exceeded === 'depth' ? 'levels of brackets' : 'elements'} than are read`,
+    );
+  try {
+    return { json: JSON.parse(text), text };
+  } catch {
+    return refused(400, 'not-json', 'the body is not JSON');
+  }
+}
+
+const Structured = z.record(z.string(), z.unknown());
+const AttributeValue = z.union([z.string(), z.number(), z.boolean()]);
+
+function fromStructured(event: unknown, reading: Reading): RecordReading {
+  const received = receivedOf(event);
+  return typeof received === 'string'
+    ? { ok: false, id: null, kind: 'no-cloud-event', detail: received }
+    : recordOf(received, reading);
+}
+
+/** Or why it is none, in a sentence. */
+function receivedOf(event: unknown): ReceivedEvent | string {
+  const { data: members } = Structured.safeParse(event);
+  if (members === undefined || Array.isArray(event)) return 'it is no object';
+  const { data, data_base64: base64, ...rest } = members;
+  const attributes = new Map<string, string>();
+  for (const [name, value] of Object.entries(rest)) {
+    const { data: text } = AttributeValue.safeParse(value);
+    if (text === undefined) return 'an attribute is no text, number or boolean';
+    attributes.set(name, String(text));
+  }
+  const bytes = dataOf(data, base64);
+  if (bytes === null) return 'its data_base64 is no base64, or it has both data and data_base64';
+  if (!attributes.has('datacontenttype')) attributes.set('datacontenttype', 'application/json');
+  return { attributes, data: bytes };
+}
+
+/** Of data that is JSON here, the bytes are those that JSON.stringify gives, as agents write theirs. */
+function dataOf(data: unknown, base64: unknown): Buffer | null {
+  if (base64 === undefined) return Buffer.from(data === undefined ? '' : JSON.stringify(data));
+  const { data: text } = z.base64().safeParse(base64);
+  return text === undefined || data !== undefined ? null : Buffer.from(text, 'base64');
+}

@@ -1,0 +1,195 @@
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
+import { type HttpSettings, probeAnswer } from '../../../packages/process/http.ts';
+import { http } from '../../../packages/process/node-http.ts';
+import type { Address } from '../../../packages/process/options/options.ts';
+import { type Answer, problemAnswer } from './answer.ts';
+import { BodyRoom } from './body.ts';
+import type { FunctionBounds } from './bounds.ts';
+import { type CallerSettings, objectionToCaller } from './callers.ts';
+import { Refused, refused } from './problem.ts';
+import { type ContentMode, contentModeOf } from './read-events.ts';
+import type { Status } from './statuses.ts';
+
+/** What a request to decide brings, within its bounds. */
+export interface Asked {
+  readonly mode: ContentMode;
+  readonly body: Buffer;
+  readonly contentType: string;
+  readonly rawHeaders: readonly string[];
+  /** Several events are wanted in the answer, however many there are. */
+  readonly wantsBatch: boolean;
+}
+
+export interface ServeSettings {
+  readonly callers: CallerSettings;
+  readonly bounds: FunctionBounds;
+  readonly probes: Omit<HttpSettings, 'address'>;
+  readonly answer: (asked: Asked) => Promise<Answer>;
+  /** Told the status of each answer to a request to decide. */
+  readonly onAnswered: (status: Status) => void;
+  readonly logger: Logger;
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Nothing was sent or read for so long. */
+const IDLE_TIMEOUT_MS = 120_000;
+const MOST_CONNECTIONS = 200;
+const MOST_HEADER_BYTES = 32 * 1024;
+const MOST_HEADERS = 200;
+
+export interface Serving extends AsyncDisposable {
+  /** With the port that the system gave where 0 was asked for. */
+  readonly address: Address;
+}
+
+/** Throws `CONFIG_INVALID` when it cannot listen, or when certificate and key are none. */
+export async function serveFunction(settings: ServeSettings): Promise<Serving> {
+  const { callers } = settings;
+  const room = new BodyRoom();
+  const server = serverOf(callers);
+  server.maxConnections = MOST_CONNECTIONS;
+  server.setTimeout(IDLE_TIMEOUT_MS);
+  server.on('request', (request, response) => void respond(request, response, { settings, room }));
+  const address = await listen(server, callers.address);
+  return {
+    address,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      server.closeIdleConnections();
+      await closed;
+    },
+  };
+}
+
+const LIMITS: ServerOptions = {
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  maxHeaderSize: MOST_HEADER_BYTES,
+};
+
+function serverOf({ tls }: CallerSettings): Server {
+  if (tls === null) return http.createServer(LIMITS);
+  const { cert, key, callerCa } = tls;
+  try {
+    return process.getBuiltinModule('node:https').createServer({
+      ...LIMITS,
+      cert,
+      key,
+      minVersion: 'TLSv1.2',
+      ...(callerCa !== null && { ca: callerCa, requestCert: true, rejectUnauthorized: true }),
+    });
+  } catch (cause) {
+    const { message } = toFleetGcError(cause);
+    throw new FleetGcError('CONFIG_INVALID', `certificate and key cannot be used together: ${message}`, {
+      cause,
+    });
+  }
+}
+
+interface Around {
+  readonly settings: ServeSettings;
+  readonly room: BodyRoom;
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, around: Around): Promise<void> {
+  const { onAnswered, logger } = around.settings;
+  try {
+    const reply = await probed(request, around);
+    if (reply !== null) return send(request, response, reply);
+    const answer = await decided(request, around);
+    onAnswered(answer.status);
+    send(request, response, answer);
+  } catch (thrown) {
+    if (request.destroyed && !request.complete) return;
+    logger.error({ err: toFleetGcError(thrown) }, 'a request could not be answered');
+    onAnswered(500);
+    if (response.headersSent) response.destroy();
+    else send(request, response, problemAnswer({ status: 500, kind: 'internal', detail: INTERNAL }));
+  }
+}
+
+/** What a probe or a scrape is answered with; those have statuses of their own. */
+interface ProbeReply extends Omit<Answer, 'status'> {
+  readonly status: number;
+}
+
+const INTERNAL = 'it could not be answered; the logger output of the function says why';
+
+/** `/metrics` tells of the fleet: only whoever may call reads it. */
+async function probed(request: IncomingMessage, { settings }: Around): Promise<ProbeReply | null> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return null;
+  const {
+    status,
+    text,
+    contentType = 'text/plain; charset=utf-8',
+  } = await probeAnswer(request, settings.probes);
+  const isMetrics = request.url?.startsWith('/metrics') === true;
+  const objection = isMetrics ? objectionToCaller(request, settings.callers) : null;
+  if (objection !== null) return problemAnswer(objection.problem);
+  return { status, headers: { 'content-type': contentType }, body: Buffer.from(text) };
+}
+
+async function decided(request: IncomingMessage, { settings, room }: Around): Promise<Answer> {
+  const asked = askedOf(request, settings);
+  if (asked instanceof Refused) return problemAnswer(asked.problem);
+  const { eventBytes, bodyBytes } = settings.bounds;
+  const most = asked.mode === 'binary' ? eventBytes : bodyBytes;
+  const answer = await room.with(request, most, (body) => settings.answer({ ...asked, body }));
+  return answer instanceof Refused ? problemAnswer(answer.problem) : answer;
+}
+
+/** What is told by the headers alone, before anything of the body is read. */
+function askedOf(request: IncomingMessage, { callers }: ServeSettings): Omit<Asked, 'body'> | Refused {
+  const { method, url = '/', headers, rawHeaders } = request;
+  if (method !== 'POST') return refused(405, 'not-allowed', 'events are sent with POST');
+  if (url !== '/') return refused(404, 'not-found', 'events are taken at / alone');
+  if (rawHeaders.length / 2 > MOST_HEADERS)
+    return refused(431, 'too-large', `the request has more than ${MOST_HEADERS} headers`);
+  const objection = objectionToCaller(request, callers);
+  if (objection !== null) return objection;
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
+    return refused(415, 'unknown-content-type', 'nothing that is compressed is read');
+  const contentType = headers['content-type'] ?? '';
+  const mode = contentModeOf({ contentType, rawHeaders });
+  if (mode instanceof Refused) return mode;
+  const wantsBatch = mode === 'batch' || /cloudevents-batch\+json/i.test(headers.accept ?? '');
+  return { mode, contentType, rawHeaders, wantsBatch };
+}
+
+/** Of whoever is refused before the end of what they send nothing more is read. */
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: ProbeReply,
+): void {
+  const isCut = !request.complete;
+  response.writeHead(status, {
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+    ...(status !== 204 && { 'content-length': String(body.length) }),
+    ...(isCut && { connection: 'close' }),
+  });
+  response.end(request.method === 'HEAD' || status === 204 ? undefined : body);
+}
+
+function listen(server: Server, { host, port }: Address): Promise<Address> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new FleetGcError(
+          'CONFIG_INVALID',
+          `cannot listen on ${host}:${port} (${'code' in cause ? cause.code : cause.message}); choose another address with --http`,
+          { cause },
+        ),
+      ),
+    );
+    server.listen({ host, port }, () => {
+      const bound = server.address();
+      resolve({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port });
+    });
+  });
+}

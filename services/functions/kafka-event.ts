@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { TOPIC_NAMES } from '../../packages/event-log/partition.ts';
+import type { LogRecord } from '../../packages/event-log/port.ts';
+import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
+
+/** Bytes, of which the pollers of AWS write those above 127 as negative numbers. */
+const HeaderBytes = z.array(z.int().min(-128).max(255)).max(1_048_576);
+/** Maps of one name each, in the order of the record. */
+const HeaderList = z.array(z.record(z.string(), HeaderBytes)).max(1_000);
+
+/** A record as AWS Lambda and EventBridge Pipes give it. */
+const KafkaRecord = z.object({
+  topic: z.enum(TOPIC_NAMES),
+  partition: z.int().nonnegative(),
+  offset: z.int().nonnegative(),
+  timestamp: z.int(),
+  timestampType: z.string(),
+  key: z.base64().nullish(),
+  value: z.base64().nullish(),
+  headers: HeaderList.nullish(),
+});
+type KafkaRecord = z.infer<typeof KafkaRecord>;
+
+/** Most records of one call that are looked at; it is what Lambda gives at most. */
+export const MOST_KAFKA_RECORDS = 10_000;
+
+/** What Lambda is called with for a Kafka event source: records by `topic-partition`. */
+const LambdaEvent = z.object({
+  eventSource: z.enum(['aws:kafka', 'SelfManagedKafka']),
+  records: z.record(z.string(), z.array(KafkaRecord).max(MOST_KAFKA_RECORDS)),
+});
+
+/** The records of one partition, in order. `name`: `topic-partition`, as the caller knows it. */
+export interface PartitionRecords {
+  readonly name: string;
+  readonly records: readonly LogRecord[];
+}
+
+/** Or what is wrong with it, in a sentence. */
+export function readLambdaEvent(
+  event: unknown,
+  taken: readonly TopicId[],
+): readonly PartitionRecords[] | string {
+  const { data, error } = LambdaEvent.safeParse(event);
+  if (error) return `it is no event of a Kafka event source of AWS Lambda: ${faultOf(error)}`;
+  const partitions = Object.entries(data.records).map(([name, records]) => ({ name, records }));
+  const misplaced = partitions.find(({ name, records }) =>
+    records.some(({ topic, partition }) => name !== `${topic}-${partition}`),
+  );
+  if (misplaced !== undefined)
+    return `records of another partition stand under ${JSON.stringify(misplaced.name)}`;
+  const records = partitions.flatMap((each) => each.records);
+  return (
+    objection(records, taken) ??
+    partitions.map(({ name, records }) => ({ name, records: records.map(toRecord) }))
+  );
+}
+
+/** What EventBridge Pipes sends: a record, or a list of them. Or what is wrong with it, in a sentence. */
+export function readPipesRecords(value: unknown, taken: readonly TopicId[]): readonly LogRecord[] | string {
+  const { data, error } = z
+    .array(KafkaRecord)
+    .max(MOST_KAFKA_RECORDS)
+    .safeParse(Array.isArray(value) ? value : [value]);
+  if (error)
+    return `it is no CloudEvent, and no record of Kafka as EventBridge Pipes sends it: ${faultOf(error)}`;
+  return objection(data, taken) ?? data.map(toRecord);
+}
+
+function objection(records: readonly KafkaRecord[], taken: readonly TopicId[]): string | null {
+  const names: readonly string[] = taken.map((id) => TOPICS[id].name);
+  const other = records.find(({ topic }) => !names.includes(topic));
+  return other === undefined
+    ? null
+    : `this function takes events of ${names.join(' and ')}, not of ${other.topic}`;
+}
+
+/** The log says when it took a record only where it does so itself; else its writer says it. */
+const toRecord = (given: KafkaRecord): LogRecord => ({
+  topic: given.topic,
+  partition: given.partition,
+  offset: BigInt(given.offset),
+  timestampMs: given.timestamp,
+  ...(given.timestampType !== 'LOG_APPEND_TIME' && { isDatedByWriter: true }),
+  key: given.key == null ? null : Buffer.from(given.key, 'base64').toString('utf8'),
+  value: given.value == null ? null : Buffer.from(given.value, 'base64'),
+  headers: headersOf(given.headers ?? []),
+});
+
+/** Of a name that stands there twice the last counts, as where the log itself is read. */
+const headersOf = (list: z.infer<typeof HeaderList>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    list.flatMap((header) =>
+      Object.entries(header).map(([name, bytes]) => [name, Buffer.from(bytes).toString('utf8')]),
+    ),
+  );
+
+function faultOf({ issues }: z.ZodError): string {
+  const [first] = issues;
+  return first === undefined ? 'nothing of it' : `${z.core.toDotPath(first.path) || 'it'}: ${first.message}`;
+}

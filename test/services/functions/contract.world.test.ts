@@ -1,0 +1,205 @@
+import { execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
+import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
+import { AnyDeciderName } from '../../../schemas/events/deciders.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
+import { fleetgc } from '../../cli/fleetgc.ts';
+import { readTopic } from '../../cli/read-topic.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { silentContext } from '../../packages/event-log/probe.ts';
+import { type Broker, newFolder, startBroker } from '../../support/kafka/kafka.ts';
+import { emulateLambda } from '../../support/lambda/emulator.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { contractEvents } from './support/contract-events.ts';
+import { outgoing, sentEvent, structured } from './support/function-events.ts';
+import { spawnFunction, spawnService } from './support/function-processes.ts';
+import { lambdaEvent } from './support/lambda-events.ts';
+import { askJson, BATCH } from './support/served-function.ts';
+
+const REPOSITORY = join(import.meta.dirname, '../../..');
+const FUNCTIONS = newFolder();
+const DOCUMENT = join(newFolder(), 'policies.jsonl');
+/** Ten thousand in all. */
+const COUNTS = {
+  inventory: 3_000,
+  diskStats: 3_000,
+  clusterOwnership: 1_000,
+  clusterPods: 1_500,
+  clusterExpiry: 1_500,
+} as const;
+type Topic = keyof typeof COUNTS;
+const TOPIC_IDS = [
+  'inventory',
+  'diskStats',
+  'clusterOwnership',
+  'clusterPods',
+  'clusterExpiry',
+] as const satisfies readonly Topic[];
+const READ_BY: Readonly<Record<AnyDeciderName, Topic>> = {
+  pressure: 'diskStats',
+  'container-gc': 'inventory',
+  'image-gc': 'inventory',
+  'graph-gc': 'clusterOwnership',
+  'pod-gc': 'clusterPods',
+  'expiry-gc': 'clusterExpiry',
+};
+const OUT = ['decisions', 'commands', 'observe', 'clusterDecisions', 'clusterCommands'] as const;
+const DECIDE_MS = 60_000;
+const MOST_BATCH_BYTES = 3_000_000;
+const MOST_BATCH = 500;
+
+let broker: Broker;
+let log: EventLog;
+/** As they lie on the broker, by topic. */
+let lying: ReadonlyMap<Topic, readonly LogRecord[]>;
+/** What the services gave that read the broker, by decider. */
+let fromKafka: ReadonlyMap<string, readonly string[]>;
+
+beforeAll(async () => {
+  broker = await startBroker();
+  await promisify(execFile)(process.execPath, [join(REPOSITORY, 'bin/functions.ts'), '--into', FUNCTIONS]);
+  const options = EventLogOptions.parse({
+    kind: 'kafka',
+    brokers: [broker.address],
+    clientId: 'test',
+    replicationFactor: 1,
+    compression: 'zstd',
+  });
+  log = await openEventLog(options, silentContext());
+  await log.createTopics();
+  await log.publish([outgoing('policies', appliedPolicy()), outgoing('policies', clusterPolicyRecord())]);
+  for (const topic of TOPIC_IDS) {
+    const events = contractEvents(topic, COUNTS[topic]);
+    for (let from = 0; from < events.length; from += MOST_BATCH)
+      await log.publish(events.slice(from, from + MOST_BATCH));
+  }
+  lying = new Map(
+    await Promise.all(
+      TOPIC_IDS.map(async (topic) => [topic, await readTopic(log, TOPICS[topic].name)] as const),
+    ),
+  );
+  fromKafka = await decidedByServices();
+  const exported = await fleetgc(['policy', 'export', '--file', DOCUMENT, '--kafka-brokers', broker.address]);
+  expect(exported).toMatchObject({ exitCode: 0 });
+}, 600_000);
+afterAll(async () => {
+  await log?.[Symbol.asyncDispose]();
+  await broker?.[Symbol.asyncDispose]();
+});
+
+/** A record of the log, or an event of an answer, as far as it has to be equal. */
+const outputText = (topic: string, key: string | null, type: string | undefined, value: Buffer): string =>
+  [topic, key, type, sha256Hex(value)].join(' ');
+
+/** By whom a record or what follows from it was given: their envelopes say it. */
+const deciderOf = (source: string | undefined): string => source?.split('/').at(-1) ?? '';
+
+async function decidedByServices(): Promise<ReadonlyMap<string, readonly string[]>> {
+  await using _decide = spawnService('decide', '--kafka-brokers', broker.address, '--http-address', 'none');
+  const groups = AnyDeciderName.options.map((name) => `fleetgc-${name}`);
+  const expected = AnyDeciderName.options.reduce((sum, name) => sum + COUNTS[READ_BY[name]], 0);
+  await waitUntil(`${expected} decisions`, DECIDE_MS, async () => {
+    const progress = await log.groups(groups);
+    return (
+      progress.every(({ members, waiting }) => members === 1 && waiting.length === 0) &&
+      (await decisionCount()) >= expected
+    );
+  });
+  const records = (await Promise.all(OUT.map((topic) => readTopic(log, TOPICS[topic].name)))).flat();
+  return grouped(
+    records.map(({ topic, key, value, headers }) => ({
+      decider: deciderOf(headers.ce_source),
+      text: outputText(topic, key, headers.ce_type, value ?? Buffer.alloc(0)),
+    })),
+  );
+}
+
+const decisionCount = async (): Promise<number> => {
+  const both = await Promise.all([
+    readTopic(log, TOPICS.decisions.name),
+    readTopic(log, TOPICS.clusterDecisions.name),
+  ]);
+  return both.flat().length;
+};
+
+const grouped = (outputs: readonly { readonly decider: string; readonly text: string }[]) =>
+  new Map(
+    [...Map.groupBy(outputs, ({ decider }) => decider)].map(([decider, all]) => [
+      decider,
+      all.map(({ text }) => text).toSorted(),
+    ]),
+  );
+
+const Out = z.array(
+  z.object({ fleetgctopic: z.string(), partitionkey: z.string(), type: z.string(), data_base64: z.base64() }),
+);
+const textsOf = (events: unknown): readonly string[] =>
+  Out.parse(events).map(({ fleetgctopic, partitionkey, type, data_base64: base64 }) =>
+    outputText(fleetgctopic, partitionkey, type, Buffer.from(base64, 'base64')),
+  );
+
+/** In slices of a size that a call takes. */
+function slicesOf(records: readonly LogRecord[]): readonly (readonly LogRecord[])[] {
+  const slices: LogRecord[][] = [[]];
+  let bytes = 0;
+  for (const record of records) {
+    const size = (record.value?.length ?? 0) * 2;
+    if (bytes + size > MOST_BATCH_BYTES || (slices.at(-1)?.length ?? 0) >= MOST_BATCH) {
+      slices.push([]);
+      bytes = 0;
+    }
+    slices.at(-1)?.push(record);
+    bytes += size;
+  }
+  return slices;
+}
+
+const recordsFor = (decider: AnyDeciderName): readonly LogRecord[] => lying.get(READ_BY[decider]) ?? [];
+
+test.each(AnyDeciderName.options)(
+  '%s gives the same bytes by HTTP as it gave on the event log',
+  async (decider) => {
+    await using served = await spawnFunction(decider, '--policy', DOCUMENT);
+    const found: string[] = [];
+    for (const slice of slicesOf(recordsFor(decider))) {
+      const { status, body } = await askJson(
+        served.address,
+        BATCH,
+        slice.map((record) => structured(sentEvent(record))),
+      );
+      expect({ status, text: status === 200 ? '' : body.toString('utf8') }).toEqual({
+        status: 200,
+        text: '',
+      });
+      found.push(...textsOf(JSON.parse(body.toString('utf8'))));
+    }
+    expect(found.length).toBeGreaterThanOrEqual(COUNTS[READ_BY[decider]]);
+    expect(found.toSorted()).toEqual(fromKafka.get(decider));
+  },
+);
+
+const LambdaAnswered = z.object({ batchItemFailures: z.array(z.unknown()).length(0), events: z.unknown() });
+
+test.each(AnyDeciderName.options)('%s gives the same bytes in the emulator of Lambda', async (decider) => {
+  const file = join(FUNCTIONS, decider, 'index.mjs');
+  expect(statSync(file).size).toBeLessThan(2 * 1024 * 1024);
+  await using lambda = await emulateLambda(file, { FLEETGC_TRUST: 'off', FLEETGC_POLICY: DOCUMENT });
+  const found: string[] = [];
+  for (const slice of slicesOf(recordsFor(decider))) {
+    const answered = LambdaAnswered.parse(JSON.parse(await lambda.invoke(lambdaEvent(slice))));
+    found.push(...textsOf(answered.events));
+  }
+  expect(found.toSorted()).toEqual(fromKafka.get(decider));
+});
+
+test('what followed was more than records: commands and orders of every decider', () => {
+  const topics = [...fromKafka.values()].flat().map((text) => text.split(' ')[0]);
+  expect(new Set(topics)).toEqual(new Set(OUT.map((topic) => TOPICS[topic].name)));
+});

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { createLogger } from '../../../packages/process/logger.ts';
+import { createMetrics } from '../../../packages/process/metrics.ts';
+import { decider as imageGc } from '../../../services/functions/deciders/image-gc.ts';
+import { readLambdaEvent } from '../../../services/functions/kafka-event.ts';
+import { answerLambda } from '../../../services/functions/lambda/answer-lambda.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { filesystems } from '../../fixtures/filesystems.ts';
+import { image, inventory } from '../../fixtures/inventory.ts';
+import { reclaim } from '../../fixtures/reclaim.ts';
+import { logLines } from '../../support/log-lines.ts';
+import { lying, unsignedDocument } from './support/function-events.ts';
+import { lambdaEvent, lambdaRecord } from './support/lambda-events.ts';
+import { KeptLog, openTestFunction, ScriptedSource } from './support/open-function.ts';
+
+const FULL = inventory({
+  filesystems: filesystems({ availableBytes: '100' }),
+  reclaim: reclaim(),
+  images: [image('a')],
+});
+const at = (offset: bigint, over: Partial<LogRecord> = {}): LogRecord => ({
+  ...lying('inventory', FULL, { offset }),
+  ...over,
+});
+const BAD = { value: Buffer.from('{') };
+const { signal } = new AbortController();
+
+async function openLambda(log: KeptLog | null, first = unsignedDocument([appliedPolicy()], Date.now())) {
+  const source = new ScriptedSource(first);
+  const { open } = await openTestFunction(imageGc, { source, log });
+  const deadLetters =
+    log &&
+    createDeadLetters({
+      publisher: open.others,
+      group: imageGc.group,
+      metrics: createMetrics(),
+      logger: createLogger({ service: 'test', level: 'info' }, logLines()),
+      now: open.monotonicNow,
+    });
+  return { source, answer: (event: unknown) => answerLambda(event, { open, deadLetters, signal }) };
+}
+
+const topicsOf = ({ records }: KeptLog): readonly string[] => records.map(({ topic }) => topic);
+
+test('what follows is published, what the set of policies was first, and the record before the command', async () => {
+  const log = new KeptLog();
+  const { answer } = await openLambda(log);
+  expect(await answer(lambdaEvent([at(1n)]))).toEqual({ batchItemFailures: [] });
+  expect(topicsOf(log)).toEqual(['gc.policy-versions', 'gc.node.decisions', 'gc.node.commands']);
+});
+
+test('what will never work is a dead letter, and what lies behind it goes on', async () => {
+  const log = new KeptLog();
+  const { answer } = await openLambda(log);
+  expect(await answer(lambdaEvent([at(1n, BAD), at(2n)]))).toEqual({ batchItemFailures: [] });
+  expect(topicsOf(log)).toContain('gc.dead-letters');
+  expect(topicsOf(log)).toContain('gc.node.commands');
+});
+
+test('without an event log it comes again, with all that lies behind it in its partition, and other partitions go on', async () => {
+  const { answer } = await openLambda(null);
+  const answered = await answer(lambdaEvent([at(1n), at(2n, BAD), at(3n), at(9n, { partition: 5 })]));
+  expect(answered.batchItemFailures).toEqual([
+    { itemIdentifier: { partition: 'gc.node.inventory-3', offset: 2 } },
+  ]);
+  expect(answered.problems).toMatchObject([{ detail: 'the value is not JSON' }]);
+  // A record and a command each, of the offsets 1 and 9.
+  expect(answered.events).toHaveLength(4);
+});
+
+test('what will pass comes again from its first record on: while the event log takes nothing', async () => {
+  const log = new KeptLog();
+  log.failure = new FleetGcError('LOG_UNREACHABLE', 'nobody answers');
+  const { answer } = await openLambda(log);
+  const { batchItemFailures } = await answer(lambdaEvent([at(7n), at(8n)]));
+  expect(batchItemFailures).toEqual([{ itemIdentifier: { partition: 'gc.node.inventory-3', offset: 7 } }]);
+});
+
+test('while policies cannot be read nothing is decided, and everything comes again', async () => {
+  const { answer, source } = await openLambda(null, Buffer.from('half'));
+  expect((await answer(lambdaEvent([at(1n)]))).batchItemFailures).toHaveLength(1);
+  source.put(unsignedDocument([appliedPolicy()], Date.now()));
+  expect((await answer(lambdaEvent([at(1n)]))).batchItemFailures).toEqual([]);
+});
+
+test('the same event again gives the same', async () => {
+  const { answer } = await openLambda(null);
+  const strip = async () =>
+    JSON.stringify(
+      (await answer(lambdaEvent([at(1n)]))).events?.map((event) => ({ ...event, time: '', traceparent: '' })),
+    );
+  expect(await strip()).toBe(await strip());
+});
+
+test.each<readonly [string, unknown]>([
+  ['nothing', undefined],
+  ['an event of another source', { eventSource: 'aws:sqs', Records: [] }],
+  [
+    'records of another partition',
+    { eventSource: 'aws:kafka', records: { 'gc.node.inventory-4': [lambdaRecord(at(1n))] } },
+  ],
+  ['another topic', lambdaEvent([{ ...at(1n), topic: 'gc.node.commands' }])],
+  [
+    'a topic of others',
+    { eventSource: 'aws:kafka', records: { 'orders-0': [{ ...lambdaRecord(at(1n)), topic: 'orders' }] } },
+  ],
+  [
+    'a value that is no base64',
+    {
+      eventSource: 'aws:kafka',
+      records: { 'gc.node.inventory-3': [{ ...lambdaRecord(at(1n)), value: '%' }] },
+    },
+  ],
+])('%s is no event that it takes', async (_, event) => {
+  const { answer } = await openLambda(null);
+  await expect(answer(event)).rejects.toThrow(FleetGcError);
+});
+
+test('headers are bytes, which pollers write as numbers with a sign', () => {
+  const headers = [{ ce_subject: [-61, -68] }, { ce_subject: [...Buffer.from('ü2')] }];
+  const event = {
+    eventSource: 'SelfManagedKafka',
+    records: { 'gc.node.inventory-3': [{ ...lambdaRecord(at(1n)), headers }] },
+  };
+  expect(readLambdaEvent(event, imageGc.topics)).toMatchObject([
+    { records: [{ headers: { ce_subject: 'ü2' } }] },
+  ]);
+});
+
+test('when the event log took a record counts only where the log itself says it', () => {
+  const dated = (timestampType: string) =>
+    readLambdaEvent(
+      {
+        eventSource: 'aws:kafka',
+        records: { 'gc.node.inventory-3': [{ ...lambdaRecord(at(1n)), timestampType }] },
+      },
+      imageGc.topics,
+    );
+  expect(dated('CREATE_TIME')).toMatchObject([{ records: [{ isDatedByWriter: true }] }]);
+  expect(dated('LOG_APPEND_TIME')).toMatchObject([
+    { records: [expect.not.objectContaining({ isDatedByWriter: true })] },
+  ]);
+});
