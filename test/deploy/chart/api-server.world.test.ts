@@ -1,11 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { ensureDefinitions } from '../../support/toolchain/definitions.ts';
 import { ensureToolchain } from '../../support/toolchain/toolchain.ts';
 import { EVERYTHING, LEAST, rendered, type Values } from './helm.ts';
@@ -16,16 +16,19 @@ import { openShell, type Shell } from './shell.ts';
 /** An API server has no controllers: what is installed there is only looked at. */
 let network: TestNetwork;
 let server: ApiServer;
+let folder: string;
 let kubeconfig: string;
 
 beforeAll(async () => {
   await ensureToolchain(['api-server', 'kubectl', 'helm', 'definitions']);
   network = await createNetwork();
   server = await startApiServer(network);
-  kubeconfig = join(temporaryDirectory(), 'kubeconfig');
+  folder = mkdtempSync(join(tmpdir(), 'fleetgc-chart-'));
+  kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, stringify(server.localKubeconfig));
 });
 afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
   await server?.[Symbol.asyncDispose]();
   await network?.[Symbol.asyncDispose]();
 });
@@ -80,7 +83,11 @@ test('the API server takes every object; a changed setting or root starts every 
 
 const PodOf = z.object({
   spec: z.object({
-    template: z.object({ metadata: z.looseObject({}), spec: z.looseObject({}) }),
+    template: z.object({
+      metadata: z.looseObject({}),
+      spec: z.looseObject({ volumes: z.array(z.json()) }),
+    }),
+    volumeClaimTemplates: z.array(z.object({ metadata: z.object({ name: z.string() }) })).default([]),
   }),
 });
 
@@ -91,7 +98,16 @@ async function judged(shell: Shell, values: Values): Promise<ReadonlyMap<string,
     const { success, data } = PodOf.safeParse(object);
     if (!success) continue;
     const { metadata, spec } = data.spec.template;
-    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'pod' }, spec };
+    const claims = data.spec.volumeClaimTemplates.map(({ metadata: { name } }) => ({
+      name,
+      persistentVolumeClaim: { claimName: name },
+    }));
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { ...metadata, name: 'pod' },
+      spec: { ...spec, volumes: [...spec.volumes, ...claims] },
+    };
     shell.writes('pod.json', JSON.stringify(pod));
     const verdict = await shell.types('kubectl -n restricted create --dry-run=server -f pod.json').then(
       () => '',

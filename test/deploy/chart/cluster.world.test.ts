@@ -59,7 +59,6 @@ beforeAll(async () => {
   ]);
   await cluster.load(image, 'registry.example/fleetgc:0.1.0');
   log = await followFleet(broker.address, async () => (await shell.types(PODS)) + (await shell.types(SAID)));
-  shell = await openShell(cluster.kubeconfig);
 }, BOUND_MS);
 afterAll(async () => {
   for (const one of [log, cluster, registry, broker, network]) await one?.[Symbol.asyncDispose]();
@@ -215,6 +214,7 @@ async function left(): Promise<readonly string[]> {
 test('the page, followed on a whole cluster: installed, a node that fills, upgraded in a reclaim, taken back, uninstalled', {
   timeout: BOUND_MS,
 }, async () => {
+  shell = await openShell(cluster.kubeconfig);
   const before = await left();
   const images = await Promise.all(
     Array.from({ length: IMAGES }, (_, index) =>

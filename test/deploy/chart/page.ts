@@ -7,12 +7,14 @@ const [main = '', more = ''] = section.split('#### What the chart does');
 
 const CONTINUED = / *\\\n\s*/g;
 const commandsIn = (text: string): readonly string[] =>
-  [...text.matchAll(/^ *```\n([\s\S]*?)^ *```$/gm)].flatMap(([, block = '']) =>
-    block
-      .replace(CONTINUED, ' ')
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== ''),
+  [...text.matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm)].flatMap(([, language, block = '']) =>
+    language === ''
+      ? block
+          .replace(CONTINUED, ' ')
+          .split('\n')
+          .map((line) => line.trim())
+          .filter((line) => line !== '')
+      : [],
   );
 
 /** What the page has somebody type who installs, upgrades, goes back and uninstalls, in its order. */
