@@ -43,8 +43,12 @@ export async function callError(error: ServiceError, site: CallSite): Promise<Fl
   }
 }
 
-/** CRI has no code for it; CRI-O passes on what its storage says: `Image used by <id>: image is in use by a container`. */
-const isImageInUse = ({ details }: ServiceError): boolean => /image is in use by a container$/i.test(details);
+/**
+ * CRI has no code for it. CRI-O passes on what its storage says, `image used by <id>: image is in use by a container`, and
+ * says of a container that mounts it `the image is in use by <id>`.
+ */
+const isImageInUse = ({ details }: ServiceError): boolean =>
+  /image is in use by (a container|[0-9a-f]{64})$/i.test(details);
 
 export const timedOut = ({ socketPath, path }: CallSite, cause?: unknown): FleetGcError =>
   new FleetGcError(

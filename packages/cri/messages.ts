@@ -64,7 +64,7 @@ export const StatusWire = z.object({
 });
 
 const NamespaceModeWire = z.enum(['POD', 'CONTAINER', 'NODE', 'TARGET']);
-const SandboxSecurityWire = z.object({
+const LinuxSecurityWire = z.object({
   namespaceOptions: z
     .object({ network: NamespaceModeWire, pid: NamespaceModeWire, ipc: NamespaceModeWire })
     .nullable(),
@@ -76,7 +76,7 @@ export const SandboxConfigWire = z.object({
   logDirectory: z.string(),
   labels: StringMap,
   annotations: StringMap,
-  linux: z.object({ securityContext: SandboxSecurityWire.nullable() }).nullable(),
+  linux: z.object({ securityContext: LinuxSecurityWire.nullable() }).nullable(),
 });
 export type SandboxConfigWire = z.input<typeof SandboxConfigWire>;
 
@@ -89,6 +89,7 @@ export const ContainerConfigWire = z.object({
   labels: StringMap,
   annotations: StringMap,
   logPath: z.string(),
+  linux: z.object({ securityContext: LinuxSecurityWire.nullable() }).nullable(),
 });
 export type ContainerConfigWire = z.input<typeof ContainerConfigWire>;
 

@@ -115,12 +115,18 @@ function isSandboxImageKnown(listing: CompleteListing, index: ImageIndex): boole
   return isUsable(index, configuredSandboxImage) && sandboxes.every(({ image }) => isUsable(index, image));
 }
 
-/** By its name, or since a sandbox runs on it. */
-function isSandboxImagePinned({ images, sandboxes }: CompleteListing, index: ImageIndex): boolean {
+/** By its name, since a sandbox runs on it, or since the runtime tells it. */
+function isSandboxImagePinned(listing: CompleteListing, index: ImageIndex): boolean {
+  const { images, sandboxes, configuredSandboxImage } = listing;
   const ofSandboxes = new Set(sandboxes.flatMap(({ image }) => [...lookUp(index, [image])]));
-  return images.some(
-    ({ id, pinned, repoTags, repoDigests }) =>
-      pinned && (ofSandboxes.has(id) || [...repoTags, ...repoDigests].some(isNameOfPause)),
+  const configured = lookUp(index, [configuredSandboxImage]);
+  const pinned = images.filter((image) => image.pinned);
+  // CRI-O names the image of no sandbox that is without a process, and keeps the images of all of them itself.
+  if (configured.size > 0 && pinned.filter(({ id }) => configured.has(id)).length === configured.size)
+    return true;
+  return pinned.some(
+    ({ id, repoTags, repoDigests }) =>
+      ofSandboxes.has(id) || [...repoTags, ...repoDigests].some(isNameOfPause),
   );
 }
 

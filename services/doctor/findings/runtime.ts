@@ -13,6 +13,7 @@ export interface RuntimeFacts {
 /** Of each runtime that FleetGC is tested with: the oldest that it works with. */
 const TESTED: ReadonlyMap<string, readonly [major: number, minor: number]> = new Map([
   ['containerd', [1, 6]],
+  ['cri-o', [1, 34]],
 ]);
 
 const NOT_REACHED =
@@ -29,7 +30,7 @@ export function runtimeFinding(facts: Looked<RuntimeFacts>): Finding {
     );
   const oldest = TESTED.get(version.name);
   if (oldest === undefined)
-    return warning(seen, 'FleetGC is tested with containerd alone. Begin with a policy in mode dry-run.');
+    return warning(seen, 'FleetGC is tested with containerd and CRI-O. Begin with a policy in mode dry-run.');
   if (!isAtLeast(version.version, oldest))
     return warning(seen, `FleetGC is tested with ${version.name} ${oldest.join('.')} and later: update it.`);
   return ok(seen);
@@ -50,11 +51,16 @@ export function imageLayersFinding(
   if (!runtime.ok) return skipped('The runtime does not answer; see runtime.');
   if (images.ok)
     return ok(`containerd tells ${counted(images.value, 'name of an image', 'names of images')}`);
-  return warning(
-    images.error.message,
-    'Plans count listed sizes, and nobody knows which images were pulled. On another runtime than containerd say --no-image-layers.',
-  );
+  return images.error.code === 'RUNTIME_UNSUPPORTED'
+    ? WITHOUT_LAYERS
+    : warning(images.error.message, NOT_TOLD);
 }
+
+const NOT_TOLD = 'Plans count listed sizes, and nobody knows which images were pulled.';
+const WITHOUT_LAYERS = warning(
+  'the runtime has no API of containerd beside CRI',
+  `${NOT_TOLD} Keep by name what was built or loaded on this node (docs/operating/runtimes.md), then say --no-image-layers.`,
+);
 
 export interface DiskFacts {
   readonly readings: FilesystemReadings;

@@ -134,6 +134,8 @@ describe('a runtime that speaks something else is a clear error', () => {
   });
 });
 
+const CONTAINER = '4'.repeat(64);
+
 describe('a call that fails has the code of its cause', () => {
   test.each([
     { status: 2, code: 'RUNTIME_FAILED' },
@@ -151,11 +153,19 @@ describe('a call that fails has the code of its cause', () => {
     });
   });
 
-  test('CRI-O refuses to remove an image in use as UNKNOWN, and only its words tell', async () => {
+  test.each([
+    { details: `Image used by ${CONTAINER}: image is in use by a container`, code: 'RUNTIME_IMAGE_IN_USE' },
+    {
+      details: `delete image: image used by ${CONTAINER}: image is in use by a container`,
+      code: 'RUNTIME_IMAGE_IN_USE',
+    },
+    { details: `the image is in use by ${CONTAINER}`, code: 'RUNTIME_IMAGE_IN_USE' },
+    { details: 'delete image: identifier is not an image', code: 'RUNTIME_FAILED' },
+    { details: 'nobody knows whether the image is in use by somebody', code: 'RUNTIME_FAILED' },
+  ])('CRI-O refuses to remove an image as UNKNOWN, and only its words tell: $details', async (refusal) => {
     const path = socketIn(temporaryDirectory());
-    const details = `Image used by ${'4'.repeat(64)}: image is in use by a container`;
-    await rawGrpcServer(path, () => ({ status: 2, details }));
-    await expect(remover(path).removeImage('a')).rejects.toMatchObject({ code: 'RUNTIME_IMAGE_IN_USE' });
+    await rawGrpcServer(path, () => ({ status: 2, details: refusal.details }));
+    await expect(remover(path).removeImage('a')).rejects.toMatchObject({ code: refusal.code });
   });
 
   test('a status without a status', async () => {

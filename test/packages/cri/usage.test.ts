@@ -195,6 +195,12 @@ describe('a pod wants its images [C10]', () => {
   });
 });
 
+/** As OpenShift configures it: its repository says nothing. */
+const SANDBOX_DIGEST = `quay.io/openshift-release-dev/ocp-v4.0-art-dev@${digestOf('infra manifest')}`;
+const BY_DIGEST = runtimeImage('infra', { repoTags: [], repoDigests: [SANDBOX_DIGEST] });
+const PINNED_BY_DIGEST = { ...BY_DIGEST, pinned: true };
+const PINNED = runtimeImage('pinned', { pinned: true });
+
 describe('sandboxes need their image [M9]', () => {
   test('the one that a sandbox runs on', () => {
     const usage = usageOf({ sandboxes: [listedSandbox('s', { state: 'notReady', image: FULL_NAME })] });
@@ -255,6 +261,28 @@ describe('sandboxes need their image [M9]', () => {
     {
       name: 'a sandbox runs on we do not know what',
       listing: { sandboxes: [listedSandbox('s'), listedSandbox('t', { image: FULL_NAME })] },
+      known: false,
+    },
+    ...[
+      { what: 'pins it, and no sandbox tells its own', images: [PINNED_BY_DIGEST], known: true },
+      { what: 'does not pin it, and no sandbox tells its own', images: [BY_DIGEST], known: false },
+      { what: 'pins another, and no sandbox tells its own', images: [BY_DIGEST, PINNED], known: false },
+      { what: 'does not list it, and no sandbox tells its own', images: [PINNED], known: false },
+    ].map(({ what, images, known }) => ({
+      name: `the runtime tells one by digest and ${what}, as CRI-O`,
+      listing: { images, configuredSandboxImage: SANDBOX_DIGEST, sandboxes: [listedSandbox('s')] },
+      known,
+    })),
+    {
+      name: 'two images are called so and one of them is pinned',
+      listing: {
+        images: [
+          runtimeImage('one', { repoTags: ['infra:1'], pinned: true }),
+          runtimeImage('two', { repoTags: ['quay.io/infra:1'] }),
+        ],
+        configuredSandboxImage: 'infra:1',
+        sandboxes: [listedSandbox('s')],
+      },
       known: false,
     },
     {

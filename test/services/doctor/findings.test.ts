@@ -111,10 +111,18 @@ describe('the runtime', () => {
     },
     {
       name: 'another runtime',
-      finding: runtime('cri-o', '1.34.0'),
+      finding: runtime('isulad', '2.1.0'),
       outcome: 'warning',
-      says: /cri-o/,
+      says: /isulad/,
       todo: /dry-run/,
+    },
+    { name: 'CRI-O', finding: runtime('cri-o', '1.34.0'), outcome: 'ok', says: /cri-o 1\.34/ },
+    {
+      name: 'an older CRI-O',
+      finding: runtime('cri-o', '1.33.4'),
+      outcome: 'warning',
+      says: /1\.33\.4/,
+      todo: /cri-o 1\.34 and later/,
     },
     {
       name: 'not ready',
@@ -153,8 +161,15 @@ describe('what containerd tells beside CRI', () => {
       name: 'no such API',
       finding: imageLayersFinding(true, { ...well, images: failed('RUNTIME_UNSUPPORTED') }),
       outcome: 'warning',
-      says: /./,
-      todo: /--no-image-layers/,
+      says: /no API of containerd/,
+      todo: /Keep by name.*--no-image-layers/,
+    },
+    {
+      name: 'no answer',
+      finding: imageLayersFinding(true, { ...well, images: failed('RUNTIME_TIMEOUT') }),
+      outcome: 'warning',
+      says: /does not answer/,
+      todo: /listed sizes/,
     },
   ]);
 });
