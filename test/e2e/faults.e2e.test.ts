@@ -104,7 +104,7 @@ describe.concurrent('what fails on one node in the middle of a reclaim', () => {
     const removal = gate.holdRemoval('before');
     const pulled = await pullUntilPressed(node, images);
     const image = await removal.reached();
-    await Promise.all([node.killContainerd(), gate.break()]);
+    await Promise.all([node.killRuntime(), gate.break()]);
     removal.release();
     const [failure] = await fleet.log.until('the result of the removal', DECIDED_MS, () => {
       const found = resultOf(node, image);
@@ -113,7 +113,7 @@ describe.concurrent('what fails on one node in the middle of a reclaim', () => {
     expect(failure?.result).toMatchObject({ outcome: 'failed', reason: 'runtime-error' });
     expect(gate.removed()).toEqual([]);
 
-    await node.startContainerd();
+    await node.startRuntime();
     await gate.mend();
 
     expect(await node.imageIds()).toContain(image);

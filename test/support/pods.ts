@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { ContainerdNode } from './nodes/containerd-node.ts';
 import { connectWorkload, kubeletLabels, type PodSpec } from './nodes/cri-workload.ts';
+import { NODE_RUNTIMES } from './nodes/node-runtimes.ts';
+import type { RealNode } from './nodes/real-node.ts';
 
 const LOGS = '/var/log/pods';
 const LINKS = '/var/log/containers';
@@ -25,7 +26,7 @@ export interface Pod {
 }
 
 /** Runs a pod with one container named `main`, with labels, log files and link as a kubelet makes them. */
-export async function runPod(node: ContainerdNode, options: PodOptions): Promise<Pod> {
+export async function runPod(node: RealNode, options: PodOptions): Promise<Pod> {
   using workload = connectWorkload(node.endpoint);
   const spec = podSpec(options);
   await node.exec(['mkdir', '-p', `${spec.logDirectory}/main`]);
@@ -36,7 +37,7 @@ export async function runPod(node: ContainerdNode, options: PodOptions): Promise
 
 /** One more container of a pod, as after a crash: the same name, the next attempt. */
 export async function restartContainer(
-  node: ContainerdNode,
+  node: RealNode,
   pod: Pod,
   options: PodOptions,
   attempt: number,
@@ -46,12 +47,12 @@ export async function restartContainer(
 }
 
 /** Kills a container's process, as a crash or the OOM killer would. */
-export async function killContainer(node: ContainerdNode, containerId: string): Promise<void> {
-  await node.exec(['ctr', '-n', 'k8s.io', 'task', 'kill', '--signal', 'SIGKILL', containerId]);
+export async function killContainer(node: RealNode, containerId: string): Promise<void> {
+  await node.exec(NODE_RUNTIMES[node.runtimeName].killing(containerId));
 }
 
 async function addContainer(
-  node: ContainerdNode,
+  node: RealNode,
   { spec, sandboxId }: Pick<Pod, 'spec' | 'sandboxId'>,
   { image, command = [] }: PodOptions,
   attempt = 0,

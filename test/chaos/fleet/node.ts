@@ -134,11 +134,11 @@ class Outages {
   async #change(message: ToNode): Promise<void> {
     if (message.kind === 'trouble' && message.trouble.how === 'away') {
       this.#isAway = true;
-      await this.#node.killContainerd();
+      await this.#node.killRuntime();
     }
     if ((message.kind === 'heal' || message.kind === 'amid-over') && this.#isAway) {
       this.#isAway = false;
-      await this.#node.startContainerd();
+      await this.#node.startRuntime();
     }
   }
 }

@@ -1,9 +1,9 @@
 import { connectReader, connectRemover } from '../../../packages/cri/client.ts';
-import type { ContainerdNode } from '../../support/nodes/containerd-node.ts';
+import type { RealNode } from '../../support/nodes/real-node.ts';
 import type { Pod } from '../../support/pods.ts';
 
 /** Ends a pod and takes all of it away, as a kubelet that collects at once. */
-export async function endPod(node: ContainerdNode, { sandboxId }: Pod): Promise<void> {
+export async function endPod(node: RealNode, { sandboxId }: Pod): Promise<void> {
   using reader = connectReader(node.endpoint);
   using remover = connectRemover(node.endpoint);
   await remover.stopSandbox(sandboxId);
@@ -13,7 +13,7 @@ export async function endPod(node: ContainerdNode, { sandboxId }: Pod): Promise<
 }
 
 /** Ends a pod and leaves its remains: its containers exited, its sandbox not ready. */
-export async function stopPod(node: ContainerdNode, { sandboxId }: Pod): Promise<void> {
+export async function stopPod(node: RealNode, { sandboxId }: Pod): Promise<void> {
   using remover = connectRemover(node.endpoint);
   await remover.stopSandbox(sandboxId);
 }

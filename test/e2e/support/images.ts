@@ -1,5 +1,5 @@
 import type { RuntimeImage } from '../../../packages/cri/port.ts';
-import { PAUSE_IMAGE } from '../../support/nodes/containerd-node.ts';
+import { PAUSE_IMAGE } from '../../support/nodes/real-node.ts';
 import type { PushedImage, Registry } from '../../support/nodes/registry.ts';
 import type { FleetNode } from './fleet/fleet-node.ts';
 

@@ -1,4 +1,4 @@
-import type { ContainerdNode } from '../../support/nodes/containerd-node.ts';
+import type { RealNode } from '../../support/nodes/real-node.ts';
 import type { FleetLog } from './fleet/fleet-log.ts';
 import type { FleetKubeletNode } from './kubelet/fleet-kubelet-node.ts';
 
@@ -45,7 +45,7 @@ const failureOn = (uid: string): RegExp =>
   new RegExp(`(failed to remove container .* log|Failed to remove pod logs directory).*${uid}`);
 
 /** Log files that cannot be removed, and with them the containers whose logs they are. */
-async function withStuckLogs(node: ContainerdNode, uid: string, work: () => Promise<unknown>): Promise<void> {
+async function withStuckLogs(node: RealNode, uid: string, work: () => Promise<unknown>): Promise<void> {
   const change = (attribute: '+i' | '-i') =>
     node.exec(['sh', '-c', `chattr -R ${attribute} /var/log/pods/*_${uid}`]);
   await change('+i');

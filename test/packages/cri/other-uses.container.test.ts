@@ -10,12 +10,12 @@ import { createNetwork } from '../../support/network.ts';
 import { type ContainerdNode, startContainerdNode } from '../../support/nodes/containerd-node.ts';
 import { connectWorkload } from '../../support/nodes/cri-workload.ts';
 import { type PushedImage, type Registry, startRegistry } from '../../support/nodes/registry.ts';
-import type { NodeRuntime } from '../../support/toolchain/versions.ts';
+import type { ContainerdRuntime } from '../../support/toolchain/versions.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { SETTLE_MS } from './contract/node.ts';
 
 const START_MS = 600_000;
-const RUNTIMES: readonly NodeRuntime[] = ['containerd-2.4.2', 'containerd-1.6'];
+const RUNTIMES: readonly ContainerdRuntime[] = ['containerd-2.4.2', 'containerd-1.6'];
 
 describe.each(RUNTIMES)('what %s has in use beside CRI', (runtime) => {
   const stack = new AsyncDisposableStack();

@@ -7,11 +7,16 @@ import { digestOf } from '../../fixtures/listing.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import type { ContractNode } from './contract/node.ts';
 import { readThroughProxy } from './contract/through-proxy.ts';
+import { TRAITS } from './contract/traits.ts';
 import { runtimeContract } from './contract.ts';
 
-runtimeContract('the simulated runtime as containerd 2', () => contractNode('current'));
-runtimeContract('the simulated runtime as containerd 1.6', () => contractNode('old'));
-runtimeContract('the simulated runtime, read through the proxy', async () =>
+runtimeContract('the simulated runtime as containerd 2', TRAITS['containerd 2'], () =>
+  contractNode('current'),
+);
+runtimeContract('the simulated runtime as containerd 1.6', TRAITS['containerd 1.6'], () =>
+  contractNode('old'),
+);
+runtimeContract('the simulated runtime, read through the proxy', TRAITS['containerd 2'], async () =>
   readThroughProxy(await contractNode('current')),
 );
 
@@ -27,7 +32,6 @@ async function contractNode(age: RuntimeAge): Promise<ContractNode> {
     hasContainerdApi: true,
   });
   return {
-    age,
     endpoint: node.endpoint,
     readingEndpoint: node.endpoint,
     sandboxImage: SANDBOX_IMAGE,

@@ -3,7 +3,7 @@ import { connectReader, connectRemover } from '../../../packages/cri/client.ts';
 import { Plan } from '../../../schemas/reports/plan.ts';
 import { createNetwork, type TestNetwork } from '../network.ts';
 import { killContainer, runPod } from '../pods.ts';
-import type { NodeRuntime } from '../toolchain/versions.ts';
+import type { ContainerdRuntime } from '../toolchain/versions.ts';
 import { waitUntil } from '../wait-until.ts';
 import { type ContainerdNode, startContainerdNode } from './containerd-node.ts';
 import { connectWorkload } from './cri-workload.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync());
 
-describe.each<{ runtime: NodeRuntime; version: RegExp }>([
+describe.each<{ runtime: ContainerdRuntime; version: RegExp }>([
   { runtime: 'containerd-2.4.2', version: /^2\.4\.2/ },
   { runtime: 'containerd-1.6', version: /^1\.6\./ },
 ])('a node with $runtime', ({ runtime, version }) => {
@@ -103,8 +103,8 @@ describe.each<{ runtime: NodeRuntime; version: RegExp }>([
     const state = async () => (await reader.listContainers()).find(({ id }) => id === pod.containerId)?.state;
     const bootId = await node.exec(BOOT_ID);
 
-    await node.killContainerd();
-    await node.startContainerd();
+    await node.killRuntime();
+    await node.startRuntime();
     expect(await state()).toBe('running');
     expect(await node.exec(BOOT_ID)).toBe(bootId);
 

@@ -14,6 +14,8 @@ export interface PodSpec {
   /** Where its containers' logs go; empty for nowhere. */
   readonly logDirectory: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Whether its containers see each other's processes. */
+  readonly sharesProcesses?: boolean;
 }
 
 export interface ContainerSpec {
@@ -71,11 +73,19 @@ export function connectWorkload(endpoint: string): Workload {
   };
 }
 
+/** A kubelet that names the image by its id says beside it how its pod names it, which is never an id. */
 const imageSpec = (image: string) => ({
   image,
-  userSpecifiedImage: image,
+  userSpecifiedImage: IMAGE_ID.test(image) ? '' : image,
   runtimeHandler: '',
   imageRef: '',
+});
+
+const IMAGE_ID = /^(sha256:)?[0-9a-f]{64}$/;
+
+/** The host's network needs no network plugin on the node; the rest is as a kubelet has it by default. */
+const linuxOf = (pid: 'POD' | 'CONTAINER'): SandboxConfigWire['linux'] => ({
+  securityContext: { namespaceOptions: { network: 'NODE', pid, ipc: 'POD' } },
 });
 
 const sandboxConfig = (pod: PodSpec): SandboxConfigWire => ({
@@ -84,8 +94,7 @@ const sandboxConfig = (pod: PodSpec): SandboxConfigWire => ({
   logDirectory: pod.logDirectory,
   labels: { ...pod.labels },
   annotations: {},
-  // The host's network needs no network plugin on the node.
-  linux: { securityContext: { namespaceOptions: { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } } },
+  linux: linuxOf(pod.sharesProcesses ? 'POD' : 'CONTAINER'),
 });
 
 const containerConfig = (container: ContainerSpec): ContainerConfigWire => ({
@@ -102,4 +111,5 @@ const containerConfig = (container: ContainerSpec): ContainerConfigWire => ({
   labels: { ...container.labels },
   annotations: {},
   logPath: container.logPath,
+  linux: linuxOf('CONTAINER'),
 });

@@ -1,14 +1,14 @@
-import type { ContainerdNode } from './containerd-node.ts';
+import type { RealNode } from './real-node.ts';
 
 const FILLER = '/disk/filler';
 
 /** Puts a file on the node's disk so that this share of it is used; rejects where more is used already. */
-export async function fillDisk(node: ContainerdNode, percent: number, file = FILLER): Promise<void> {
+export async function fillDisk(node: RealNode, percent: number, file = FILLER): Promise<void> {
   await node.exec(['sh', '-c', FILL, 'sh', String(percent), file]);
 }
 
 /** Takes the file away again. Twice is safe. */
-export async function emptyDisk(node: ContainerdNode): Promise<void> {
+export async function emptyDisk(node: RealNode): Promise<void> {
   await node.exec(['rm', '-f', FILLER]);
 }
 

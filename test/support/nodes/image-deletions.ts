@@ -1,6 +1,6 @@
 import { waitUntil } from '../wait-until.ts';
-import type { ContainerdNode } from './containerd-node.ts';
 import { startInNode } from './node-process.ts';
+import type { RealNode } from './real-node.ts';
 
 /** As `ctr` prints an event: when it happened, to the nanosecond and in UTC, and what it says. */
 const DELETION = /^(\S+) (\S+) \+0000 UTC \S+ \/images\/delete \{"name":"([^"]+)"\}/gm;
@@ -22,7 +22,7 @@ export interface ImageDeletions extends AsyncDisposable {
 }
 
 /** Follows the events of a node's containerd, from now on and as long as it lives. */
-export async function followImageDeletions(node: ContainerdNode): Promise<ImageDeletions> {
+export async function followImageDeletions(node: RealNode): Promise<ImageDeletions> {
   const events = await startInNode(node, ['ctr', '-a', SOCKET, '-n', 'k8s.io', 'events']);
   const all = (): readonly ImageDeletion[] =>
     [...events.output().matchAll(DELETION)].map(([, day, time, name = '']) => ({

@@ -9,11 +9,11 @@ import {
   type NodeRuntime,
   nodeImage,
 } from '../toolchain/versions.ts';
+import { NODE_RUNTIMES } from './node-runtimes.ts';
+import { SOCKET_FOLDER } from './node-socket.ts';
 
 const START_MS = 60_000;
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
-/** Where the runtime's socket lies inside a node; the folder is shared with this machine. */
-export const SOCKET_FOLDER = '/run/fleetgc';
 /** Loop devices, and the device that gives them out. */
 const LOOP_DEVICES = ['b 7:* rmw', 'c 10:237 rmw'];
 
@@ -35,7 +35,7 @@ export interface NodeOptions {
 
 /** The container that is a node; `sockets` is the folder of this machine in which the runtime's socket appears. */
 export function nodeContainer(sockets: string, name: string, options: NodeOptions): TestContainer {
-  const { network } = options;
+  const { network, runtime = 'containerd-2.4.2' } = options;
   const node = diskedContainer(options)
     .withHostname(name)
     // Not privileged: where the test itself runs in a container, that one need not have every capability.
@@ -50,7 +50,7 @@ export function nodeContainer(sockets: string, name: string, options: NodeOption
         ? []
         : [{ source: options.diskDirectory, target: '/disk', mode: 'rw' } as const]),
     ])
-    .withWaitStrategy(Wait.forLogMessage(/containerd successfully booted/))
+    .withWaitStrategy(Wait.forLogMessage(NODE_RUNTIMES[runtime].upMessage))
     .withStartupTimeout(patiently(START_MS));
   return network ? node.withNetworkMode(network.name).withNetworkAliases(name) : node;
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { waitUntil } from '../wait-until.ts';
-import type { ContainerdNode } from './containerd-node.ts';
+import type { RealNode } from './real-node.ts';
 
 const STARTED_MS = 20_000;
 
@@ -16,7 +16,7 @@ export interface NodeProcess extends AsyncDisposable {
 
 /** Starts `fleetgc …` of this checkout inside the node. Ended with SIGKILL when disposed. */
 export function startFleetgc(
-  node: ContainerdNode,
+  node: RealNode,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<NodeProcess> {
@@ -25,7 +25,7 @@ export function startFleetgc(
 
 /** Starts a program inside the node and leaves it running. */
 export async function startInNode(
-  node: ContainerdNode,
+  node: RealNode,
   command: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<NodeProcess> {

@@ -17,7 +17,7 @@ export interface PushedImage {
   readonly reference: string;
   /** The manifest's, as in `repo_digests`. */
   readonly digest: string;
-  /** The image's id on a node. */
+  /** The image's id on a node with containerd; `RealNode.imageIdOf` gives that of another. */
   readonly id: string;
 }
 

@@ -9,6 +9,7 @@ import { ensureApiServerImage } from './images/api-server-image.ts';
 import { ensureKafkaImage } from './images/base-images.ts';
 import { ensureClusterNodeImage } from './images/cluster-node-image.ts';
 import { ensureContainerdImage } from './images/containerd-image.ts';
+import { ensureCrioImage } from './images/crio-image.ts';
 import { ensureKubeletImage } from './images/kubelet-image.ts';
 import { ensureRegistryImage } from './images/registry-image.ts';
 import { ensureServiceImage } from './images/service-image.ts';
@@ -21,6 +22,8 @@ const PREPARE = {
   kafka: ensureKafkaImage,
   containerd: () => ensureContainerdImage('containerd-2.4.2').then(busyboxFile),
   'containerd-1.6': () => ensureContainerdImage('containerd-1.6'),
+  // What the images of the tests are made of comes from the image of the main runtime.
+  crio: () => Promise.all([ensureCrioImage(), ensureContainerdImage('containerd-2.4.2')]).then(busyboxFile),
   kubelet: () => ensureKubeletImage().then(busyboxFile),
   'cluster-node': () => ensureClusterNodeImage().then(busyboxFile),
   'api-server': ensureApiServerImage,
@@ -39,7 +42,7 @@ const PREPARE = {
   'lambda-emulator': ensureLambdaEmulator,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with CRI-O, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -59,6 +62,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'api-server',
   'registry',
   'service',
+  'crio',
   'compose',
   'promtool',
   'chromium',

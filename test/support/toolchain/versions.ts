@@ -1,6 +1,7 @@
 /** What the container suites run on. A new version here is built or pulled at the next run; the old one stays in the cache. */
 export const KAFKA_VERSION = '4.3.1';
 export const CONTAINERD_VERSION = '2.4.2';
+export const CRIO_VERSION = '1.34.0';
 /** Of the kubelet, and of the API server that one joins. */
 export const KUBERNETES_VERSION = '1.34.2';
 /** As the Dockerfile and package.json name it. */
@@ -14,7 +15,7 @@ export const COLLECTOR_VERSIONS = { modules: '0.150.0', stable: '1.56.0' } as co
 /** Of these only the definitions of their kinds are used. */
 export const KEDA_VERSION = '2.21.0';
 export const PROMETHEUS_OPERATOR_VERSION = '0.85.0';
-/** The oldest Go that builds containerd, Kubernetes and Compose. */
+/** The oldest Go that builds containerd, CRI-O, Kubernetes and Compose. */
 export const MINIMUM_GO = { major: 1, minor: 24 } as const;
 
 export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
@@ -24,8 +25,10 @@ export const REGISTRY_IMAGE = 'fleetgc/test-registry:2.8';
 export const API_SERVER_IMAGE = `fleetgc/test-api-server:${KUBERNETES_VERSION}`;
 export const SERVICE_IMAGE = 'fleetgc/fleetgc:test';
 
-/** A node's runtime: the main one, and the old end of what we support. */
-export type NodeRuntime = 'containerd-2.4.2' | 'containerd-1.6';
+/** The main runtime, and the old end of what we support of it. */
+export type ContainerdRuntime = 'containerd-2.4.2' | 'containerd-1.6';
+/** A node's runtime. */
+export type NodeRuntime = ContainerdRuntime | 'crio-1.34';
 
 export function nodeImage(runtime: NodeRuntime): string {
   return `fleetgc/test-node:${runtime}`;

@@ -1,10 +1,12 @@
 import { connectReader } from '../../../../packages/cri/client.ts';
 import type { RuntimeReader } from '../../../../packages/cri/port.ts';
 import type { TestNetwork } from '../../../support/network.ts';
-import { type ContainerdNode, startContainerdNode } from '../../../support/nodes/containerd-node.ts';
 import { connectWorkload } from '../../../support/nodes/cri-workload.ts';
 import { type NodeProcess, startFleetgc } from '../../../support/nodes/node-process.ts';
+import { NODE_RUNTIMES } from '../../../support/nodes/node-runtimes.ts';
+import { type RealNode, startRealNode } from '../../../support/nodes/real-node.ts';
 import type { PushedImage } from '../../../support/nodes/registry.ts';
+import type { NodeRuntime } from '../../../support/toolchain/versions.ts';
 import { type FakeKubelet, KUBELET_URL, startFakeKubelet } from '../kubelet/fake-kubelet.ts';
 import type { FleetLog } from './fleet-log.ts';
 
@@ -16,6 +18,7 @@ export type NodeVerb = keyof typeof HTTP_PORTS;
 export interface FleetNodeOptions {
   readonly name: string;
   readonly cluster?: string;
+  readonly runtime?: NodeRuntime;
   /** Size of the one disk that holds images, containers, logs and the state directory. */
   readonly diskMebibytes?: number;
   /** Whether a kubelet answers on the node; by default there is none, and every pod is unknown. */
@@ -50,7 +53,7 @@ export interface FleetgcOnNode {
 }
 
 /** A node of the fleet: real containerd on a small disk, and `fleetgc node` beside it. */
-export interface FleetNode extends ContainerdNode, FleetgcOnNode {
+export interface FleetNode extends RealNode, FleetgcOnNode {
   /** A kubelet's word on pods, when there is one. */
   readonly kubelet: FakeKubelet | null;
 }
@@ -58,15 +61,17 @@ export interface FleetNode extends ContainerdNode, FleetgcOnNode {
 /** Starts the node; `fleetgc node` is for the test to start. */
 export async function startFleetNode(
   surroundings: Surroundings,
-  { name, cluster = 'e2e', diskMebibytes = 400, kubelet: hasKubelet = false, args = [] }: FleetNodeOptions,
+  options: FleetNodeOptions,
 ): Promise<FleetNode> {
+  const { name, cluster = 'e2e', runtime = 'containerd-2.4.2', diskMebibytes = 400 } = options;
   await using starting = new AsyncDisposableStack();
   const node = starting.use(
-    await startContainerdNode({ name, network: surroundings.network, diskMebibytes }),
+    await startRealNode({ name, runtime, network: surroundings.network, diskMebibytes }),
   );
-  const kubelet = hasKubelet ? starting.use(await startFakeKubelet(node)) : null;
+  const kubelet = options.kubelet ? starting.use(await startFakeKubelet(node)) : null;
   const kubeletArgs = kubelet ? ['--kubelet-url', KUBELET_URL] : [];
-  const fleetgc = starting.use(fleetgcOn(node, surroundings, { cluster, args: [...kubeletArgs, ...args] }));
+  const args = [...NODE_RUNTIMES[runtime].nodeArgs, ...kubeletArgs, ...(options.args ?? [])];
+  const fleetgc = starting.use(fleetgcOn(node, surroundings, { cluster, args }));
   const stack = starting.move();
   return { ...node, ...fleetgc, kubelet, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -78,7 +83,7 @@ interface Running {
 
 /** What starts, stops and watches `fleetgc node` on a node that is there. */
 export function fleetgcOn(
-  node: ContainerdNode,
+  node: RealNode,
   { log, environment }: Surroundings,
   { cluster, args }: Running,
 ): FleetgcOnNode & AsyncDisposable {

@@ -5,8 +5,8 @@ import { METHODS } from '../../../../packages/cri/methods.ts';
 import type { RpcMethod } from '../../../../packages/cri/rpc.ts';
 import { type CriHandlers, serveCri } from '../../../../packages/cri/server.ts';
 import { socketPathOf } from '../../../../packages/cri/socket-path.ts';
-import type { ContainerdNode } from '../../../support/nodes/containerd-node.ts';
-import { SOCKET_FOLDER } from '../../../support/nodes/node-container.ts';
+import { SOCKET_FOLDER } from '../../../support/nodes/node-socket.ts';
+import type { RealNode } from '../../../support/nodes/real-node.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
 const SOCKET = 'gate.sock';
@@ -35,7 +35,7 @@ export interface HeldRemoval {
 type Side = 'before' | 'after';
 
 /** Opens a gate in front of the node's containerd. */
-export async function openRuntimeGate(node: ContainerdNode): Promise<RuntimeGate> {
+export async function openRuntimeGate(node: RealNode): Promise<RuntimeGate> {
   const connection = connect(node.endpoint);
   const removed: string[] = [];
   let held: (Hold & { readonly side: Side }) | null = null;

@@ -1,5 +1,5 @@
-import type { ContainerdNode } from '../../../support/nodes/containerd-node.ts';
 import { startInNode } from '../../../support/nodes/node-process.ts';
+import type { RealNode } from '../../../support/nodes/real-node.ts';
 import type { Pod } from '../../../support/pods.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
@@ -16,7 +16,7 @@ const START_MS = 20_000;
 
 /** A pod as the kubelet tells of it. */
 export interface KubeletPodFacts {
-  readonly pod: Pod;
+  readonly pod: { readonly spec: Pick<Pod['spec'], 'uid' | 'name' | 'namespace'> };
   readonly image: string;
   readonly phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed';
   readonly deleted?: boolean;
@@ -33,7 +33,7 @@ export interface FakeKubelet extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-export async function startFakeKubelet(node: ContainerdNode): Promise<FakeKubelet> {
+export async function startFakeKubelet(node: RealNode): Promise<FakeKubelet> {
   const write = async (items: readonly unknown[]): Promise<void> => {
     const script = `printf %s "$1" > ${PODS_FILE}.next && mv ${PODS_FILE}.next ${PODS_FILE}`;
     await node.exec(['sh', '-c', script, 'sh', JSON.stringify({ kind: 'PodList', items })]);

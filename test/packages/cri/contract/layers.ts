@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { type LayerTable, readImageLayers } from '../../../../packages/cri/containerd/image-layers.ts';
 import { readImageContent } from '../../../../packages/cri/containerd/layer-store.ts';
+import { withOtherUses } from '../../../../packages/cri/containerd/other-uses.ts';
 import { pulledImages } from '../../../../packages/cri/containerd/pulled-images.ts';
 import { connectContainerd } from '../../../../packages/cri/containerd/reader.ts';
 import type { InventoryLayer } from '../../../../schemas/events/inventory.ts';
 import { compareText } from '../../../../schemas/events/text-order.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
-import { SETTLE_MS, type Tried } from './node.ts';
+import { listingOf, SETTLE_MS, type Tried } from './node.ts';
 
 const SIZES = { baseBytes: 8_000_000, ownBytes: 3_000_000 };
 /** Manifests, configurations and directories are not counted, a filesystem gives whole blocks, and containerd writes its own. */
@@ -68,6 +69,22 @@ export function layerContract(tried: () => Tried): void {
     const content = await readImageContent({ containerd, timeLeftMs });
     const pulled = pulledImages(listed, content);
     expect([id, imported, named].map((one) => pulled.get(one))).toEqual([true, false, false]);
+  });
+}
+
+/** Of a runtime without containerd's own API. */
+export function withoutLayersContract(tried: () => Tried): void {
+  test('[M7, M12] nobody tells layers, or which images were pulled', async () => {
+    using containerd = connectContainerd(tried().node.readingEndpoint);
+    const reading = readImageContent({ containerd, timeLeftMs });
+    await expect(reading).rejects.toMatchObject({ code: 'RUNTIME_UNSUPPORTED' });
+  });
+
+  test('nobody tells who uses images beside CRI, and its lists are all there is', async () => {
+    const { node, runtime } = tried();
+    using containerd = connectContainerd(node.readingEndpoint);
+    const asked = withOtherUses(runtime, containerd, { monotonicNow: () => performance.now() });
+    expect(await listingOf(asked)).toMatchObject({ status: 'complete', otherUses: [] });
   });
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { connectRemover } from '../../../../packages/cri/client.ts';
 import { readListing } from '../../../../packages/cri/listing.ts';
 import type { CompleteListing } from '../../../../packages/cri/listing-types.ts';
+import { imageUsage } from '../../../../packages/cri/usage.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { listingOf, runContainer, SETTLE_MS, type Tried } from './node.ts';
 
@@ -14,13 +15,14 @@ export function processContract(tried: () => Tried): void {
     expect((await runtime.status()).runtimeReady).toBe(true);
   });
 
-  test('[M9] tells the configured sandbox image where it does not pin it', async () => {
-    const { node, runtime } = tried();
-    expect((await runtime.status()).sandboxImage).toBe(node.age === 'old' ? node.sandboxImage : '');
+  test('[M9] tells the configured sandbox image, or pins it', async () => {
+    const { node, runtime, traits } = tried();
+    const told = traits.tellsConfiguredSandboxImage ? node.sandboxImage : '';
+    expect((await runtime.status()).sandboxImage).toBe(told);
   });
 
   test('tells what happens to containers, or that it does not', async () => {
-    const { node, runtime } = tried();
+    const { node, runtime, traits } = tried();
     const stop = new AbortController();
     const kinds: string[] = [];
     let containerId = '';
@@ -28,7 +30,9 @@ export function processContract(tried: () => Tried): void {
       for await (const event of runtime.containerEvents(stop.signal))
         if (event.containerId === containerId) kinds.push(event.kind);
     })();
-    if (node.age === 'old') return expect(collected).rejects.toMatchObject({ code: 'RUNTIME_UNSUPPORTED' });
+    if (traits.containerEvents === 'none') return expect(collected).resolves.toBeUndefined();
+    if (traits.containerEvents === 'unsupported')
+      return expect(collected).rejects.toMatchObject({ code: 'RUNTIME_UNSUPPORTED' });
     ({ containerId } = await runContainer(tried(), 'events', await node.pull('events')));
     await node.crash(containerId);
     await waitUntil('the event that it stopped', SETTLE_MS, () => kinds.includes('stopped'));
@@ -52,7 +56,7 @@ export function processContract(tried: () => Tried): void {
     await waitUntil('an answer', SETTLE_MS, () => impatient.listImages());
   });
 
-  test('when it is gone, calls say so; when it is back, the same connection has everything again', async () => {
+  test('when it is gone, calls say so; when it is back, the same connection has everything again, images in use as before', async () => {
     const { node, runtime } = tried();
     const before = await listingOf(runtime);
     await node.killRuntime();
@@ -64,8 +68,15 @@ export function processContract(tried: () => Tried): void {
     await waitUntil('an answer of the runtime that came back', SETTLE_MS, () => runtime.version());
     const after = await listingOf(runtime);
     expect(idsIn(after)).toEqual(idsIn(before));
+    expect(usesIn(after)).toEqual(usesIn(before));
   });
 }
+
+/** Lists come in any order. */
+const usesIn = (listing: CompleteListing): string[] =>
+  [...imageUsage(listing, []).users]
+    .flatMap(([image, users]) => users.map(({ kind, id }) => `${image} ${kind} ${id}`))
+    .toSorted();
 
 const idsIn = ({ images, containers, sandboxes }: CompleteListing): string[][] =>
   [images, containers, sandboxes].map((list) => list.map(({ id }) => id).toSorted());

@@ -4,7 +4,7 @@ import { cacheDirectory } from '../cache.ts';
 import { buildGoPrograms, type Go } from '../go.ts';
 import { withLock } from '../lock.ts';
 import { step } from '../progress.ts';
-import { CONTAINERD_VERSION, DEBIAN_IMAGE, type NodeRuntime, nodeImage } from '../versions.ts';
+import { CONTAINERD_VERSION, type ContainerdRuntime, DEBIAN_IMAGE, nodeImage } from '../versions.ts';
 import { ensureDebianImage } from './base-images.ts';
 import { buildUnlessCurrent, imageId } from './build-image.ts';
 
@@ -13,7 +13,7 @@ const MODULE = 'github.com/containerd/containerd/v2';
 const PROGRAMS = ['containerd', 'containerd-shim-runc-v2', 'ctr'];
 
 /** The image of a node with this containerd: 2.4.2 is built from its Go module, 1.6 is Debian's own package. */
-export async function ensureContainerdImage(runtime: NodeRuntime): Promise<void> {
+export async function ensureContainerdImage(runtime: ContainerdRuntime): Promise<void> {
   await ensureDebianImage();
   await withLock(`image-${runtime}`, LOCK_MS, async () => {
     const own = runtime === 'containerd-2.4.2';
