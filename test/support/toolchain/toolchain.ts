@@ -5,6 +5,7 @@ import { ensureCompose } from './compose.ts';
 import { ensureDefinitions } from './definitions.ts';
 import { ensureDocker } from './docker.ts';
 import { ensureHelm } from './helm.ts';
+import { ensureHttpfs } from './httpfs.ts';
 import { ensureApiServerImage } from './images/api-server-image.ts';
 import { ensureKafkaImage } from './images/base-images.ts';
 import { ensureClusterNodeImage } from './images/cluster-node-image.ts';
@@ -17,6 +18,7 @@ import { ensureKubectl } from './kubectl.ts';
 import { builtKubernetesProgram, builtRequestCleaner } from './kubernetes.ts';
 import { ensureLambdaEmulator } from './lambda.ts';
 import { ensurePromtool } from './promtool.ts';
+import { builtVersitygw } from './versitygw.ts';
 
 const PREPARE = {
   kafka: ensureKafkaImage,
@@ -40,9 +42,11 @@ const PREPARE = {
   'request-cleaner': builtRequestCleaner,
   collector: builtCollector,
   'lambda-emulator': ensureLambdaEmulator,
+  versitygw: builtVersitygw,
+  httpfs: ensureHttpfs,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with CRI-O, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with CRI-O, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda, a server of S3, DuckDB's reader of S3. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -74,6 +78,8 @@ export const WORLD_NEEDS: readonly Need[] = [
   'request-cleaner',
   'collector',
   'lambda-emulator',
+  'versitygw',
+  'httpfs',
 ];
 
 export const ALL_NEEDS: readonly Need[] = [...new Set([...CORE_NEEDS, ...WORLD_NEEDS])];

@@ -15,8 +15,12 @@ export const COLLECTOR_VERSIONS = { modules: '0.150.0', stable: '1.56.0' } as co
 /** Of these only the definitions of their kinds are used. */
 export const KEDA_VERSION = '2.21.0';
 export const PROMETHEUS_OPERATOR_VERSION = '0.85.0';
-/** The oldest Go that builds containerd, CRI-O, Kubernetes and Compose. */
-export const MINIMUM_GO = { major: 1, minor: 24 } as const;
+/** A server of S3 that heeds conditional writes. */
+export const VERSITYGW_VERSION = '1.8.0';
+/** As that of DuckDB in package.json. */
+export const HTTPFS_VERSION = '1.5.5';
+/** The oldest Go that builds containerd, CRI-O, Kubernetes, Compose and versitygw. */
+export const MINIMUM_GO = { major: 1, minor: 25 } as const;
 
 export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
 export const NODE_IMAGE = `node:${NODE_VERSION}-${DEBIAN_RELEASE}-slim`;
