@@ -715,6 +715,12 @@ export default {
       to: { path: 'node_modules/@duckdb/' },
     },
     {
+      name: 'only-archives-in-object-storage-import-its-sdk',
+      severity: 'error',
+      from: { pathNot: '^(services/audit/archive/s3/|test/)' },
+      to: { path: 'node_modules/@(aws-sdk|smithy)/' },
+    },
+    {
       name: 'tests-are-not-shipped',
       severity: 'error',
       from: { path: IN_ROOMS },

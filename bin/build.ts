@@ -28,8 +28,8 @@ const PAGE = 'page';
 /** What the program is made of, for whoever looks for a package in it. */
 const BILL = 'fleetgc.cdx.json';
 const LICENCES = 'licences.txt';
-/** A native library, which only the archive verbs need. */
-const LEFT_OUT = [/^@duckdb\//];
+/** What only the archive verbs need: a native library, and what object storage is reached with. */
+const LEFT_OUT = [/^@aws-sdk\//, /^@duckdb\//];
 /** protobufjs looks for `require` to read files with, which a module does not have by itself. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";

@@ -49,7 +49,7 @@ const Manifest = z.looseObject({
 });
 
 /** The build has all other libraries in it. */
-const LEFT_OUT = /^@duckdb\//;
+const LEFT_OUT = /^@(duckdb|aws-sdk)\//;
 
 /** That of the repository, without what only building needs. What the archive verbs need alone may be missing. */
 function packedManifest(): unknown {

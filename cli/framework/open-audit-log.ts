@@ -1,21 +1,22 @@
 import type { RecordedLog } from '../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { ArchiveLog } from '../../services/audit/archive/read-archive.ts';
+import { archivePlace } from '../options/archive-place.ts';
 import type { AuditLogOptions } from '../options/audit-log-options.ts';
 import { loadArchiveCode } from './load-archive-code.ts';
 import { openTaskEventLog } from './task-event-log.ts';
 import type { VerbContext } from './verb.ts';
 
-/** Opens the log that is asked for reading. Throws `USAGE` without a directory for an archive. */
+/** Opens the log that is asked for reading. Throws `USAGE` without a place for an archive. */
 export async function openAuditLog(
   { log, archive, ...others }: AuditLogOptions,
   context: VerbContext,
 ): Promise<RecordedLog | ArchiveLog> {
   if (log !== 'archive') return await openTaskEventLog({ options: { ...others, log }, context });
   if (archive === undefined)
-    throw new FleetGcError('USAGE', '--log archive needs --archive, the directory of the archive');
+    throw new FleetGcError('USAGE', '--log archive needs --archive, the place of the archive');
   const { openArchiveLog } = await loadArchiveCode(
     () => import('../../services/audit/archive/read-archive.ts'),
   );
-  return await openArchiveLog(archive);
+  return await openArchiveLog(archivePlace(archive, others));
 }

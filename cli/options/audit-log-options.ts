@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { Text, withMeta } from '../../packages/process/options/options.ts';
 import type { WorkerSource } from '../../services/audit/events/open-source.ts';
+import { archivePlace, s3Options } from './archive-place.ts';
 import { eventLogOptions, forTask, readEventLogSettings } from './event-log-options.ts';
 
 /** Which log to ask: one that lives, or an archive of it. */
@@ -11,9 +12,10 @@ export const auditLogOptions = {
     description: 'kafka for a fleet, embedded for one machine, archive for what was archived of either.',
   }),
   archive: withMeta(Text.optional(), {
-    placeholder: 'DIRECTORY',
+    placeholder: 'DIRECTORY|s3://BUCKET/PREFIX',
     description: 'Where the archive is, for --log archive.',
   }),
+  ...s3Options,
 };
 
 const AuditLogOptions = z.object(auditLogOptions);
@@ -21,7 +23,7 @@ export type AuditLogOptions = z.infer<typeof AuditLogOptions>;
 
 /** For threads that open it by themselves. */
 export function threadSource({ log, archive, ...others }: AuditLogOptions): WorkerSource {
-  if (log === 'archive') return { kind: 'archive', directory: archive ?? '' };
+  if (log === 'archive') return { kind: 'archive', place: archivePlace(archive ?? '', others) };
   const settings = readEventLogSettings({ ...others, log }, { clientId: 'fleetgc-audit', readTextFile });
   return { kind: 'log', settings: forTask(settings) };
 }

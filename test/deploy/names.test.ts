@@ -46,7 +46,7 @@ const OTHER_OPTIONS = [
 const pages = files.filter(({ path }) => path.endsWith('.md') && !OTHER_OPTIONS.includes(path));
 
 test.each(pages)('$path names only options that there are', ({ text }) => {
-  const named = [...text.matchAll(/`(--[a-z][a-z-]*)/g)].map(([, flag = '']) => flag);
+  const named = [...text.matchAll(/`(--[a-z][a-z0-9-]*)/g)].map(([, flag = '']) => flag);
   expect(named.filter((flag) => !flags.has(flag))).toEqual([]);
 });
 

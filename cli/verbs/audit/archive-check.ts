@@ -5,6 +5,7 @@ import { counted } from '../../../packages/text/counted.ts';
 import { type ArchiveFindings, checkArchive } from '../../../services/audit/archive/check-archive.ts';
 import { formatResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
+import { archivePlace, s3Options } from '../../options/archive-place.ts';
 import { checkingProgress, findingsLines, findingsNdjson } from '../../views/audit/archive/archive-lines.ts';
 
 const Head = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' });
@@ -19,7 +20,11 @@ export const verb = defineVerb({
     'fleetgc audit archive check --archive /srv/fleetgc-archive --head "$(cat noted-head)"',
   ],
   options: z.object({
-    archive: withMeta(Text, { placeholder: 'DIRECTORY', description: 'Where the archive is.' }),
+    archive: withMeta(Text, {
+      placeholder: 'DIRECTORY|s3://BUCKET/PREFIX',
+      description: 'Where the archive is.',
+    }),
+    ...s3Options,
     head: withMeta(Head.optional(), {
       commandLineOnly: true,
       placeholder: 'SHA256',
@@ -29,9 +34,12 @@ export const verb = defineVerb({
       description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
     }),
   }),
-  run: async ({ archive: directory, head = null, output }, { logger, signal, write }) => {
+  run: async ({ archive, head = null, output, ...s3 }, { logger, signal, write }) => {
     const onProgress = checkingProgress((line) => logger.info(line), Date.now);
-    const findings = await checkArchive({ directory, expectedHead: head, onProgress }, signal);
+    const findings = await checkArchive(
+      { place: archivePlace(archive, s3), expectedHead: head, onProgress },
+      signal,
+    );
     await write(
       output === 'ndjson'
         ? findingsNdjson(findings)

@@ -13,6 +13,7 @@ import { openServiceOn } from '../../framework/open-service.ts';
 import { formatResult } from '../../framework/output.ts';
 import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
+import { archivePlace, type S3Options, s3WritingOptions } from '../../options/archive-place.ts';
 import { type ArchiveSigning, archiveSigner, archiveSigningOptions } from '../../options/archive-signing.ts';
 import { httpOptions } from '../../options/common-options.ts';
 import {
@@ -45,12 +46,13 @@ export const verb = defineVerb({
   examples: [
     'fleetgc audit archive --to /srv/fleetgc-archive --kafka-brokers kafka:9092',
     'fleetgc audit archive --to archive --log embedded',
+    'fleetgc audit archive --to s3://audit/fleetgc --s3-region eu-central-1 --kafka-brokers kafka:9092',
     'fleetgc audit archive --follow --to /srv/fleetgc-archive --every 1h --kafka-brokers kafka:9092',
   ],
   options: z.object({
     to: withMeta(Text, {
       commandLineOnly: true,
-      placeholder: 'DIRECTORY',
+      placeholder: 'DIRECTORY|s3://BUCKET/PREFIX',
       description: 'Where the archive is; begun when there is none.',
     }),
     follow: withMeta(Switch.prefault('false'), {
@@ -65,6 +67,7 @@ export const verb = defineVerb({
     output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
       description: 'table for people; json or, for a pass a line, ndjson for everything there is to say.',
     }),
+    ...s3WritingOptions,
     ...archiveSigningOptions,
     ...httpOptions(9648),
     ...eventLogOptions('kafka'),
@@ -80,23 +83,21 @@ export const verb = defineVerb({
   },
 });
 
-interface ArchiveOptions extends EventLogChoice, ArchiveSigning {
+interface ArchiveOptions extends EventLogChoice, ArchiveSigning, S3Options {
   readonly to: string;
   readonly every: number;
   readonly output: 'table' | 'json' | 'ndjson';
   readonly httpAddress: Address | null;
 }
 
-async function runOnce({ to: directory, output, ...options }: ArchiveOptions, context: VerbContext) {
+async function runOnce({ to, output, ...options }: ArchiveOptions, context: VerbContext) {
   const { logger, signal, print } = context;
+  const place = archivePlace(to, options);
   const { archiveTo } = await loadArchiveCode(() => import('../../../services/audit/archive/archive-to.ts'));
   await using log = await openTaskEventLog({ options, context });
   const onProgress = readingProgress((line) => logger.info(line), Date.now);
   const signer = await archiveSigner(options, { log, now: Date.now, ids: randomTraceIds }, signal);
-  const run = await archiveTo(
-    { log, directory, now: Date.now, newId: randomUUID, onProgress, signer },
-    signal,
-  );
+  const run = await archiveTo({ log, place, now: Date.now, newId: randomUUID, onProgress, signer }, signal);
   // Whoever was stopped before anything was archived does not know whether there was anything.
   if (!signal.aborted || run.records > 0) print(runText(run, output));
   if (signal.aborted)
@@ -109,7 +110,8 @@ async function runOnce({ to: directory, output, ...options }: ArchiveOptions, co
 }
 
 async function runFollowing(options: ArchiveOptions, { logger, signal, print }: VerbContext) {
-  const { to: directory, every: everyMs, output, httpAddress } = options;
+  const { to, every: everyMs, output, httpAddress } = options;
+  const place = archivePlace(to, options);
   const { followLog } = await loadArchiveCode(() => import('../../../services/audit/archive/follow-log.ts'));
   const service = 'audit-archive';
   const settings = readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile });
@@ -123,7 +125,7 @@ async function runFollowing(options: ArchiveOptions, { logger, signal, print }: 
   };
   const { traceIds: ids, now } = process.sources;
   const signer = await archiveSigner(options, { log: process.log, now, ids }, signal);
-  await followArchive(followLog, process, { directory, everyMs, onRun, signer }, signal);
+  await followArchive(followLog, process, { place, everyMs, onRun, signer }, signal);
 }
 
 const runText = (run: ArchiveRun, output: ArchiveOptions['output']): string =>

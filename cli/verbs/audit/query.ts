@@ -4,6 +4,7 @@ import { printableLine } from '../../../packages/text/printable.ts';
 import { loadArchiveCode } from '../../framework/load-archive-code.ts';
 import { tableLines } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
+import { archivePlace, s3Options } from '../../options/archive-place.ts';
 import { checkingProgress } from '../../views/audit/archive/archive-lines.ts';
 
 /** Of a table; there is no end to what a query may give. */
@@ -23,21 +24,26 @@ export const verb = defineVerb({
       placeholder: 'SQL',
       description: 'A SELECT, in the SQL of DuckDB.',
     }),
-    archive: withMeta(Text, { placeholder: 'DIRECTORY', description: 'Where the archive is.' }),
+    archive: withMeta(Text, {
+      placeholder: 'DIRECTORY|s3://BUCKET/PREFIX',
+      description: 'Where the archive is.',
+    }),
+    ...s3Options,
     output: withMeta(z.enum(['table', 'ndjson']).prefault('table'), {
       description: `table for people, of the first ${MOST_ROWS} rows; ndjson for every row, one a line.`,
     }),
     check: withMeta(Switch.prefault('true'), {
       commandLineOnly: true,
-      description: 'Do not compare the files with the manifest first, which reads each of them whole.',
+      description:
+        'Do not compare the files with the manifest first, which reads each of them whole. What comes from s3:// is always compared.',
     }),
   }),
-  run: async ({ sql, archive: directory, output, check }, { logger, signal, print, write }) => {
+  run: async ({ sql, archive, output, check, ...s3 }, { logger, signal, print, write }) => {
     const { queryArchive } = await loadArchiveCode(
       () => import('../../../services/audit/archive/query-archive.ts'),
     );
     const onProgress = checkingProgress((line) => logger.info(line), Date.now);
-    const rows = queryArchive({ directory, sql, check, onProgress }, signal);
+    const rows = queryArchive({ place: archivePlace(archive, s3), sql, check, onProgress }, signal);
     if (output === 'ndjson') {
       for await (const row of rows) await write(`${JSON.stringify(row)}\n`);
       return;

@@ -131,7 +131,7 @@ function createFile(needs: ArchiveNeeds, onClosed: (range: OpenRange) => void) {
   };
   const take = async (record: LogRecord): Promise<void> => {
     if (open !== null && !belongs(open, record, needs.limits)) await close();
-    if (open === null) noteGap(needs, record);
+    if (open === null) await noteGap(needs, record);
     await needs.table.add(record);
     if (isNamedTopic(record.topic)) names.add(record);
     open = open === null ? rangeOf(record) : extended(open, record);
@@ -146,12 +146,12 @@ const belongs = (open: OpenRange, record: LogRecord, limits: FileLimits): boolea
 const isHole = (lastOffset: bigint, { topic, offset }: LogRecord): boolean =>
   !isCompacted(topic) && offset > lastOffset + 1n;
 
-function noteGap({ archive, now, onLost }: ArchiveNeeds, record: LogRecord): void {
+async function noteGap({ archive, now, onLost }: ArchiveNeeds, record: LogRecord): Promise<void> {
   const { topic, partition, offset } = record;
   const end = archive.endOf(topic, partition);
   if (end === null || !isHole(end.lastOffset, record)) return;
   const lost = { topic, partition, firstOffset: end.lastOffset + 1n, lastOffset: offset - 1n };
-  archive.addGap({
+  await archive.addGap({
     topic,
     partition,
     firstOffset: String(lost.firstOffset),

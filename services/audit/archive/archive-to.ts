@@ -4,6 +4,7 @@ import { openDuckDb } from './duckdb.ts';
 import { FILE_LIMITS } from './open-ranges.ts';
 import { createRecordTable } from './record-table.ts';
 import { type HeadSigner, type SignedPass, signPass } from './sign-head.ts';
+import type { ArchivePlace } from './store/place.ts';
 
 /** What a run did. */
 export interface ArchiveRun extends ArchivedCounts {
@@ -17,18 +18,18 @@ export interface ArchiveRun extends ArchivedCounts {
 export interface ArchiveRequest
   extends Pick<ArchiveNeeds, 'log' | 'onProgress' | 'onFile' | 'onReached'>,
     ArchiveSources {
-  readonly directory: string;
+  readonly place: ArchivePlace;
   readonly limits?: ArchiveNeeds['limits'];
   /** `null`: nobody signs what the archive is. */
   readonly signer: HeadSigner | null;
 }
 
-/** Brings the archive in a directory up to the present end of the log. Throws as `openArchiveWriter` and `archiveLog` do. */
+/** Brings the archive up to the present end of the log. Throws as `openArchiveWriter` and `archiveLog` do. */
 export async function archiveTo(
-  { directory, ...needs }: ArchiveRequest,
+  { place, ...needs }: ArchiveRequest,
   signal: AbortSignal,
 ): Promise<ArchiveRun> {
-  using archive = await openArchiveWriter(directory, needs);
+  using archive = await openArchiveWriter(place, needs);
   return await archivePass({ ...needs, archive }, signal);
 }
 
@@ -45,11 +46,11 @@ export async function archivePass(
   archive.beginPass(needs.now());
   const counts = await archiveLog({ ...needs, table, limits, onLost }, signal);
   if (signal.aborted) return { ...counts, lost, head: archive.head(), signed: null };
-  archive.endPass();
+  await archive.endPass();
   const signed = signer && (await signPass(archive, signer, signal));
   return { ...counts, lost, head: archive.head(), signed };
 }
 
-export interface PassRequest extends Omit<ArchiveRequest, 'directory'> {
+export interface PassRequest extends Omit<ArchiveRequest, 'place'> {
   readonly archive: ArchiveWriter;
 }

@@ -1,22 +1,7 @@
-import { appendFileSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { lockFile } from '../../../packages/files/file-lock.ts';
-import { makeDirectories } from '../../../packages/files/make-directories.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import {
-  isNextFile,
-  LOCK_FILE,
-  MANIFEST_FILE,
-  PASS_FILE,
-  recordFiles,
-  requireManifest,
-  syncToDisk,
-  UNFINISHED,
-  unnamedFiles,
-} from './archive-files.ts';
-import { isFileName, recordsFileName } from './file-names.ts';
+import { requireManifest, unnamedOf } from './archive-files.ts';
 import type { FoundArchive } from './found-lines.ts';
 import type { Manifest } from './manifest.ts';
 import {
@@ -28,7 +13,12 @@ import {
   type ManifestContent,
 } from './manifest-entry.ts';
 import type { OpenRange } from './open-ranges.ts';
-import { type FileContent, unwritable, written } from './place-files.ts';
+import { type FileContent, written } from './place-files.ts';
+import { FIRST_PART } from './store/manifest-parts.ts';
+import { UNFINISHED } from './store/names.ts';
+import { openStore } from './store/open-store.ts';
+import type { ArchivePlace } from './store/place.ts';
+import type { ArchiveStore, WritableStore } from './store/port.ts';
 import { type UnsignedHead, unsignedHead } from './unsigned-head.ts';
 
 /** Where a partition ends in the archive. */
@@ -52,14 +42,14 @@ export interface ArchiveWriter extends Disposable {
   endOf(topic: TopicName, partition: number): ArchivedEnd | null;
   /** Adds a file: wholly, or not at all. After a failure the archive has to be opened anew, as after a kill. */
   addFile(range: OpenRange, content: FileContent): Promise<void>;
-  addGap(gap: Omit<ArchiveGap, 'kind'>): void;
+  addGap(gap: Omit<ArchiveGap, 'kind'>): Promise<void>;
   /** With what is added from here on, something may lack its causes, also after a kill, until a pass comes to its end. */
   beginPass(nowMs: number): void;
-  endPass(): void;
+  endPass(): Promise<void>;
   /** What a head would say now; `null` where nothing came since the last one but heads. */
   unsigned(): UnsignedHead | null;
   /** The head as it lies on the log. */
-  addHead(record: OutgoingRecord): void;
+  addHead(record: OutgoingRecord): Promise<void>;
   /** `null` once a head was added: all that it found is under that. */
   found(): FoundArchive | null;
   /** The hash of the last line: who keeps it elsewhere can prove that nothing before it was changed. */
@@ -67,35 +57,47 @@ export interface ArchiveWriter extends Disposable {
 }
 
 /**
- * Opens the archive in a directory, or begins one. What a killed archiver left half done is cleared away: it is still on
- * the log. Throws `STATE_IN_USE`, `STATE_UNWRITABLE` or `ARCHIVE_CHANGED`.
+ * Opens the archive, or begins one. What a killed archiver left half done is cleared away: it is still on the log. Throws
+ * `STATE_IN_USE`, `STATE_UNWRITABLE` or `ARCHIVE_CHANGED`.
  */
-export async function openArchiveWriter(directory: string, sources: ArchiveSources): Promise<ArchiveWriter> {
-  const problem = makeDirectories(directory);
-  if (problem !== null)
-    throw new FleetGcError('STATE_UNWRITABLE', `cannot write an archive to ${directory}: ${problem}`);
+export async function openArchiveWriter(
+  place: ArchivePlace,
+  sources: ArchiveSources,
+): Promise<ArchiveWriter> {
   using opened = new DisposableStack();
-  opened.use(lockFile(join(directory, LOCK_FILE), (cause) => inUse(directory, cause)));
-  if (!existsSync(join(directory, MANIFEST_FILE))) await beginArchive(directory, sources);
-  const manifest = await requireManifest(directory);
-  await clearUnfinished(directory, manifest);
-  return writerOf(directory, manifest, opened.move());
+  const store = opened.use(await openStore(place));
+  const writable = opened.use(await store.openForWriting(sources.newId));
+  const manifest = await foundManifest(store, writable, sources);
+  await writable.clear({ manifest, unnamed: unnamedOf(await store.list(), manifest) });
+  return writerOf({ place, manifest, store: writable }, opened.move());
 }
 
-function writerOf(directory: string, manifest: Manifest, lock: Disposable): ArchiveWriter {
+async function foundManifest(
+  store: ArchiveStore,
+  writable: WritableStore,
+  sources: ArchiveSources,
+): Promise<Manifest> {
+  const found = (await writable.readManifest()) ?? (await begunManifest(store, writable, sources));
+  return requireManifest(store.name, found);
+}
+
+interface OpenedArchive {
+  readonly place: ArchivePlace;
+  readonly manifest: Manifest;
+  readonly store: WritableStore;
+}
+
+function writerOf({ place, manifest, store }: OpenedArchive, closing: Disposable): ArchiveWriter {
+  const { version } = manifest;
   const ends = endsOf(manifest);
   const lines = [...manifest.lines];
   let head = manifest.hashes.at(-1) ?? null;
   let passMs: number | null = null;
   let found: number | null = lines.length;
 
-  const append = (entry: ArchivedFile | ArchiveGap | ArchivedHead): void => {
+  const append = async (entry: ArchivedFile | ArchiveGap | ArchivedHead): Promise<void> => {
     const line = chained(entry, head);
-    try {
-      appendFileSync(join(directory, MANIFEST_FILE), lineText(line), { flush: true });
-    } catch (cause) {
-      throw unwritable(directory, cause);
-    }
+    await store.append(line);
     head = line.hash;
     lines.push(line);
     if (entry.kind !== 'head') ends.set(`${entry.topic}/${entry.partition}`, endAfter(entry));
@@ -104,37 +106,24 @@ function writerOf(directory: string, manifest: Manifest, lock: Disposable): Arch
   return {
     endOf: (topic, partition) => ends.get(`${topic}/${partition}`) ?? null,
     addFile: async (range, content) => {
-      notePass(directory, passMs);
-      append(await written(directory, range, content));
+      if (passMs !== null) await store.markPass(passMs);
+      await append(await written({ store, version }, range, content));
     },
     addGap: (gap) => append({ kind: 'gap', ...gap }),
     beginPass: (nowMs) => {
       passMs = nowMs;
     },
-    endPass: () => rmSync(join(directory, PASS_FILE), { force: true }),
+    endPass: () => store.unmarkPass(),
     unsigned: () => unsignedHead(lines),
-    addHead: ({ key, headers, value }) => {
-      append({ kind: 'head', key, headers, valueBase64: value?.toString('base64') ?? '' });
+    addHead: async ({ key, headers, value }) => {
+      await append({ kind: 'head', key, headers, valueBase64: value?.toString('base64') ?? '' });
       found = null;
     },
-    found: () => (found === null ? null : { directory, lines: [...lines], found }),
+    found: () => (found === null ? null : { place, lines: [...lines], found }),
     head: () => head ?? '',
-    [Symbol.dispose]: () => lock[Symbol.dispose](),
+    [Symbol.dispose]: () => closing[Symbol.dispose](),
   };
 }
-
-/** The first that did not come to its end counts. Throws `STATE_UNWRITABLE`. */
-function notePass(directory: string, beganMs: number | null): void {
-  const path = join(directory, PASS_FILE);
-  if (beganMs === null || existsSync(path)) return;
-  try {
-    writeFileSync(path, String(beganMs), { flush: true });
-  } catch (cause) {
-    throw unwritable(directory, cause);
-  }
-}
-
-const lineText = (line: unknown): string => `${JSON.stringify(line)}\n`;
 
 const endAfter = (entry: ArchivedFile | ArchiveGap): ArchivedEnd => ({
   lastOffset: BigInt(entry.lastOffset),
@@ -144,41 +133,19 @@ const endAfter = (entry: ArchivedFile | ArchiveGap): ArchivedEnd => ({
 const endsOf = ({ entries }: Manifest): Map<string, ArchivedEnd> =>
   new Map(entries.map((entry) => [`${entry.topic}/${entry.partition}`, endAfter(entry)]));
 
-/** Not over files that another archive left. */
-async function beginArchive(directory: string, { now, newId }: ArchiveSources): Promise<void> {
-  const [file] = (await recordFiles(directory)).filter((name) => !name.endsWith(UNFINISHED));
-  if (file !== undefined)
-    throw new FleetGcError(
-      'ARCHIVE_CHANGED',
-      `${directory} holds files such as ${file}, but no ${MANIFEST_FILE}: name an empty directory, or bring the manifest back`,
-    );
+/** Not over files that another archive left. Somebody else may begin at the same time: then it is his. */
+async function begunManifest(
+  store: ArchiveStore,
+  writable: WritableStore,
+  { now, newId }: ArchiveSources,
+): Promise<Buffer> {
+  const [file] = (await store.list()).filter((name) => !name.endsWith(UNFINISHED));
   const begun: ManifestContent = { kind: 'archive', version: ARCHIVE_VERSION, begunAtMs: now(), id: newId() };
-  const path = join(directory, MANIFEST_FILE);
-  writeFileSync(`${path}${UNFINISHED}`, lineText(chained(begun, null)), { flush: true });
-  renameSync(`${path}${UNFINISHED}`, path);
-  syncToDisk(directory);
-}
-
-/**
- * A kill leaves half a line, files that are not whole, and at most one whole file, with its names, without a line: its
- * range comes next, and the new file takes its place.
- */
-async function clearUnfinished(directory: string, manifest: Manifest): Promise<void> {
-  const unnamed = await unnamedFiles(directory, manifest);
-  const whole = unnamed.filter(isFileName);
-  if (new Set(whole.map(recordsFileName)).size > 1 || whole.some((file) => !isNextFile(file, manifest)))
-    throw new FleetGcError(
-      'ARCHIVE_CHANGED',
-      `the archive in ${directory} has files that its manifest does not name, such as ${whole.at(-1)}: lines of the manifest were lost. "fleetgc audit archive check --archive ${directory}" lists them; bring the manifest back, or begin a new archive in another directory`,
-    );
-  truncateSync(join(directory, MANIFEST_FILE), manifest.wholeBytes);
-  const half = unnamed.filter((name) => name.endsWith(UNFINISHED) && name !== PASS_FILE);
-  for (const file of half) rmSync(join(directory, file));
-}
-
-const inUse = (directory: string, cause: unknown): FleetGcError =>
-  new FleetGcError(
-    'STATE_IN_USE',
-    `another process writes to the archive in ${directory} already: let that one end, or name another directory with --to`,
-    { cause },
+  if (file === undefined) await writable.begin(chained(begun, null));
+  const manifest = await writable.readManifest();
+  if (manifest !== null) return manifest;
+  throw new FleetGcError(
+    'ARCHIVE_CHANGED',
+    `${store.name} holds files such as ${file}, but no ${FIRST_PART}: name an empty place, or bring the manifest back`,
   );
+}

@@ -5,20 +5,20 @@ import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { namesInRange } from '../names/collect-names.ts';
 import type { FoundNames, NameSearch, PartSearch } from '../names/name-index.ts';
 import { NAMES_VERSION, type NameLines, searchNames } from '../names/name-lines.ts';
-import { archiveChanged } from './archive-files.ts';
-import { smallFileReader } from './check-archive.ts';
+import { archiveChanged, type FileRead, readKnownFiles } from './archive-files.ts';
 import { namesFileName } from './file-names.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
+import type { ArchiveStore } from './store/port.ts';
 
 /** The files of an archive, and where they are. */
 export interface ArchivedNames {
-  readonly directory: string;
+  readonly store: ArchiveStore;
   readonly files: readonly ArchivedFile[];
 }
 
 /** As `NameIndex.search`. Throws `ARCHIVE_CHANGED` for an index that is not as it was written. */
 export async function searchArchive(
-  { directory, files }: ArchivedNames,
+  { store, files }: ArchivedNames,
   { topics, range, texts }: NameSearch,
   signal: AbortSignal,
 ): Promise<readonly FoundNames[] | null> {
@@ -27,13 +27,12 @@ export async function searchArchive(
   const wanted = all.flatMap((one) =>
     one.files.filter(hasNames).map((file) => ({ topicId: one.topicId, file })),
   );
-  const read = namesReader(directory, { range, texts });
-  return await readEach(wanted, read, signal);
+  return await readEach(store, wanted, { range, texts }, signal);
 }
 
 /** As `NameIndex.lastNames`, of inventories. */
 export async function lastNamesOf(
-  { directory, files }: ArchivedNames,
+  { store, files }: ArchivedNames,
   { range }: NameSearch,
   signal: AbortSignal,
 ): Promise<readonly FoundNames[]> {
@@ -41,7 +40,7 @@ export async function lastNamesOf(
   const wanted = [...lasts.values()]
     .filter(hasNames)
     .map((file) => ({ topicId: 'inventory', file }) as const);
-  return await readEach(wanted, namesReader(directory, { range, texts: null }), signal);
+  return await readEach(store, wanted, { range, texts: null }, signal);
 }
 
 /** The records of some nodes in one file, as far as they lie in a range. */
@@ -81,18 +80,24 @@ function isClearlyCut(
   return (!begins || alike.at(0) === file) && (!ends || alike.at(-1) === file);
 }
 
-/** Each is small, and is read and unpacked at once: to wait for thousands of them takes longer than to read them. */
-async function readEach<File>(
-  files: readonly File[],
-  read: (file: File) => FoundNames,
+type Searched = Pick<NameSearch, 'range' | 'texts'>;
+
+/** What the indexes say, in order. Each is small. */
+async function readEach(
+  store: ArchiveStore,
+  wanted: readonly WantedNames[],
+  search: Searched,
   signal: AbortSignal,
 ): Promise<readonly FoundNames[]> {
   const yieldToEventLoop = createPeriodicYield(() => performance.now());
   const found: FoundNames[] = [];
-  for (const file of files) {
-    signal.throwIfAborted();
-    found.push(read(file));
+  const known = wanted.map(({ file: { file, names } }) => ({ ...names, file: namesFileName(file) }));
+  signal.throwIfAborted();
+  for await (const read of readKnownFiles(store, known)) {
+    const next = wanted[found.length];
+    if (next !== undefined) found.push(foundNames(store.name, next, { ...search, read }));
     await yieldToEventLoop();
+    signal.throwIfAborted();
   }
   return found;
 }
@@ -116,30 +121,26 @@ interface WantedNames {
   readonly file: NamedFile;
 }
 
-/** Reads what indexes say, one after the other. */
-function namesReader(
-  directory: string,
-  { range: { fromMs, toMs }, texts }: Pick<NameSearch, 'range' | 'texts'>,
-): (wanted: WantedNames) => FoundNames {
-  const readFile = smallFileReader(directory);
-  return ({ topicId, file: { file, names, partition, rows, oldestMs, newestMs } }) => {
-    const name = namesFileName(file);
-    const read = readFile({ ...names, file: name });
-    if (!read.ok) throw archiveChanged(directory, read.problem);
-    return {
-      name,
-      topicId,
-      partition,
-      isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
-      records: rows,
-      ...namesIn(directory, { name, content: read.content }, texts),
-    };
+function foundNames(
+  archive: string,
+  { topicId, file: { file, partition, rows, oldestMs, newestMs } }: WantedNames,
+  { range: { fromMs, toMs }, texts, read }: Searched & { readonly read: FileRead },
+): FoundNames {
+  if (!read.ok) throw archiveChanged(archive, read.problem);
+  const name = namesFileName(file);
+  return {
+    name,
+    topicId,
+    partition,
+    isCut: (fromMs !== null && oldestMs < fromMs) || (toMs !== null && newestMs >= toMs),
+    records: rows,
+    ...namesIn(archive, { name, content: read.content }, texts),
   };
 }
 
 /** Who forges the manifest, too, can put anything in the place of an index. */
 function namesIn(
-  directory: string,
+  archive: string,
   { name, content }: { readonly name: string; readonly content: Buffer },
   texts: readonly string[] | null,
 ): NameLines {
@@ -147,6 +148,6 @@ function namesIn(
     return searchNames(content, texts);
   } catch (error) {
     if (!(error instanceof FleetGcError)) throw error;
-    throw archiveChanged(directory, `${name} was changed: ${error.message}`);
+    throw archiveChanged(archive, `${name} was changed: ${error.message}`);
   }
 }

@@ -1,18 +1,11 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import {
-  type KnownFile,
-  knownFiles,
-  loadManifest,
-  MANIFEST_FILE,
-  UNFINISHED,
-  unnamedFiles,
-} from './archive-files.ts';
+import { type KnownFile, knownFiles, loadManifest, readKnownFile, unnamedOf } from './archive-files.ts';
 import { isFileName } from './file-names.ts';
 import { filesOf, type Manifest } from './manifest.ts';
 import type { ArchiveGap } from './manifest-entry.ts';
+import { UNFINISHED } from './store/names.ts';
+import { openStore } from './store/open-store.ts';
+import type { ArchivePlace } from './store/place.ts';
+import type { ArchiveStore } from './store/port.ts';
 
 /** What an archive was found to be. */
 export interface ArchiveFindings {
@@ -35,7 +28,7 @@ export interface CheckProgress {
 }
 
 export interface ArchiveCheck {
-  readonly directory: string;
+  readonly place: ArchivePlace;
   /** A head that was noted earlier and elsewhere: whoever changes the archive cannot change that too. */
   readonly expectedHead: string | null;
   readonly onProgress: (progress: CheckProgress) => void;
@@ -43,21 +36,25 @@ export interface ArchiveCheck {
 
 /** Reads the whole archive, and finds what is not as it was written. Throws `NOT_FOUND` when there is none. */
 export async function checkArchive(check: ArchiveCheck, signal: AbortSignal): Promise<ArchiveFindings> {
-  const { directory, expectedHead } = check;
-  const manifest = await loadManifest(directory);
+  const { place, expectedHead, onProgress } = check;
+  using store = await openStore(place);
+  await store.readManifest();
+  // An archiver that is at work names its files later: those that are there now are named by the manifest then.
+  const there = await store.list();
+  const manifest = await loadManifest(store);
   const files = filesOf(manifest);
-  const unnamed = await unnamedFiles(directory, manifest);
+  const unnamed = unnamedOf(there, manifest);
   return {
     deviations: [
       ...manifest.problems,
       ...headProblems(manifest, expectedHead),
-      ...(await changedFiles(check, knownFiles(manifest), signal)),
+      ...(await changedFiles({ store, onProgress }, knownFiles(manifest), signal)),
       ...unnamed.filter((file) => !file.endsWith(UNFINISHED)).map(addedText),
     ],
     gaps: manifest.entries.filter((entry) => entry.kind === 'gap'),
     unfinished: [
       ...unnamed.filter((file) => file.endsWith(UNFINISHED)),
-      ...(manifest.isWhole ? [] : [`the last line of ${MANIFEST_FILE}`]),
+      ...(manifest.isWhole ? [] : ['the last line of the manifest']),
     ],
     files: files.length,
     records: files.reduce((sum, { rows }) => sum + rows, 0),
@@ -80,7 +77,7 @@ const headProblems = ({ hashes }: Manifest, expected: string | null): readonly s
 
 /** What is wrong with files, a sentence each. Each is read whole, one after the other. */
 export async function changedFiles(
-  { directory, onProgress }: Pick<ArchiveCheck, 'directory' | 'onProgress'>,
+  { store, onProgress }: Pick<ArchiveCheck, 'onProgress'> & { readonly store: ArchiveStore },
   files: readonly KnownFile[],
   signal: AbortSignal,
 ): Promise<readonly string[]> {
@@ -88,71 +85,14 @@ export async function changedFiles(
   for (const [done, file] of files.entries()) {
     signal.throwIfAborted();
     onProgress({ done, of: files.length });
-    const problem = await fileProblem(directory, file);
+    const problem = await fileProblem(store, file);
     if (problem !== null) problems.push(problem);
   }
   return problems;
 }
 
 /** What is wrong with a file of the archive; `null` when it is as it was written. */
-async function fileProblem(directory: string, file: KnownFile): Promise<string | null> {
-  const read = await readKnownFile(directory, file);
+async function fileProblem(store: ArchiveStore, file: KnownFile): Promise<string | null> {
+  const read = await readKnownFile(store, file);
   return read.ok ? null : read.problem;
 }
-
-type FileRead =
-  | { readonly ok: true; readonly content: Buffer }
-  | { readonly ok: false; readonly problem: string };
-
-/** The bytes of a file that is as it was written, or what is wrong with it. */
-export async function readKnownFile(directory: string, known: KnownFile): Promise<FileRead> {
-  try {
-    return asWritten(known, await readFile(join(directory, known.file)));
-  } catch (error) {
-    return unreadable(known, error);
-  }
-}
-
-/**
- * The same for thousands of small files, one after the other, and quicker; whoever reads them lets others have their turn in
- * between. A content is there until the next is read: all use the same memory.
- */
-export function smallFileReader(directory: string): (known: KnownFile) => FileRead {
-  let memory = Buffer.allocUnsafeSlow(SMALL_BYTES);
-  return (known) => {
-    try {
-      const file = openSync(join(directory, known.file), 'r');
-      try {
-        const { size } = fstatSync(file);
-        if (memory.length < size) memory = Buffer.allocUnsafeSlow(size);
-        return asWritten(known, memory.subarray(0, readSync(file, memory, 0, size, 0)));
-      } finally {
-        closeSync(file);
-      }
-    } catch (error) {
-      return unreadable(known, error);
-    }
-  };
-}
-
-const SMALL_BYTES = 256 * 1024;
-
-function asWritten({ file, sizeBytes, sha256 }: KnownFile, content: Buffer): FileRead {
-  if (content.length !== sizeBytes)
-    return wrong(`${file} was changed: it has ${content.length} bytes instead of ${sizeBytes}`);
-  return sha256Hex(content) === sha256
-    ? { ok: true, content }
-    : wrong(`${file} was changed: its SHA-256 is not ${sha256}`);
-}
-
-const unreadable = ({ file }: KnownFile, error: unknown): FileRead =>
-  wrong(
-    isMissing(error)
-      ? `${file} is missing`
-      : `${file} cannot be read: ${error instanceof Error ? error.message : error}`,
-  );
-
-const wrong = (problem: string): FileRead => ({ ok: false, problem });
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT';

@@ -5,6 +5,7 @@ import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { isCompacted } from './manifest.ts';
 import type { ManifestLine } from './manifest-entry.ts';
 import { openArchiveLog } from './read-archive.ts';
+import type { ArchivePlace } from './store/place.ts';
 
 type Log = Pick<EventLog, 'read'>;
 
@@ -25,12 +26,12 @@ interface Span {
 
 /** Each record of these lines with the log. */
 export async function comparedWithLog(
-  directory: string,
+  place: ArchivePlace,
   lines: readonly LineOfRecords[],
   log: Log,
   signal: AbortSignal,
 ): Promise<ComparedWithLog> {
-  await using archive = await openArchiveLog(directory);
+  await using archive = await openArchiveLog(place);
   let gone: string | null = null;
   for (const span of spansOf(lines)) {
     const found = await comparedSpan(span, { archive, log }, signal);

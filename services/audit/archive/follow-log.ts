@@ -24,7 +24,7 @@ export async function followLog(request: FollowRequest, signal: AbortSignal): Pr
   while (!signal.aborted) {
     try {
       // Opened anew after a failure, which may have left something half done.
-      using archive = await openArchiveWriter(request.directory, request);
+      using archive = await openArchiveWriter(request.place, request);
       await lookAhead({ ...request, archive }, signal);
       await passAgainAndAgain({ ...request, archive }, signal);
     } catch (thrown) {

@@ -6,11 +6,12 @@ import { archivedHead, isOfArchive, standingOf } from '../verify/heads/archive-h
 import { type BelievedHeads, headsOf } from '../verify/heads/read-heads.ts';
 import { comparedWithLog, isOfRecords } from './compare-with-log.ts';
 import type { ManifestLine } from './manifest-entry.ts';
+import type { ArchivePlace } from './store/place.ts';
 
 type Log = Pick<EventLog, 'read'>;
 
 export interface FoundArchive {
-  readonly directory: string;
+  readonly place: ArchivePlace;
   /** All lines of the manifest by now. */
   readonly lines: readonly ManifestLine[];
   /** So many of them were there when the archiver opened the archive; what came since it has written itself. */
@@ -29,7 +30,7 @@ interface Asked {
  * have it sign whatever he likes: lines that a head on the log names are as they were, and all others have to be what the log has.
  */
 export async function objectionToFound(
-  { directory, lines, found }: FoundArchive,
+  { place, lines, found }: FoundArchive,
   { log, roots, signsFound }: Asked,
   signal: AbortSignal,
 ): Promise<string | null> {
@@ -38,7 +39,7 @@ export async function objectionToFound(
     return 'it is not what was signed of it before: "fleetgc audit verify --heads-of" says where';
   const unproved = lines.slice(proved, found).filter(isOfRecords);
   if (unproved.length === 0) return null;
-  const { other, gone } = await comparedWithLog(directory, unproved, log, signal);
+  const { other, gone } = await comparedWithLog(place, unproved, log, signal);
   const which = `it has ${counted(unproved.length, 'line')} from before that no head on the event log names`;
   if (other !== null)
     return `${which}, and ${other} is not what the event log has there: somebody changed the archive, and nobody should sign it. Begin another one`;

@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { contentHash } from '../../../packages/canonical/ids.ts';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
-import { fileName } from './file-names.ts';
+import { isNameOf } from './file-names.ts';
 
 const Offset = z.string().regex(/^\d{1,18}$/);
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const EpochMs = z.int().nonnegative();
 
-/** The form of the archive. Another number is another form, which this release does not read. */
-export const ARCHIVE_VERSION = 2;
+/** The form of a new archive: its files lie where tables are looked for. */
+export const ARCHIVE_VERSION = 3;
+/** Forms that this release reads, and goes on with as they are. Another number is another form. */
+export const KNOWN_VERSIONS: readonly number[] = [2, ARCHIVE_VERSION];
 
 /** Two archives of one log may begin in one moment; those of older releases have no id. */
 const Begun = z.strictObject({
@@ -64,8 +66,8 @@ const Chained = { previous: Sha256.nullable(), hash: Sha256 };
 
 const ManifestLine = z.discriminatedUnion('kind', [
   Begun.extend(Chained),
-  Archived.extend(Chained).refine(
-    ({ file, topic, partition, firstOffset }) => file === fileName(topic, partition, BigInt(firstOffset)),
+  Archived.extend(Chained).refine(({ file, firstOffset, ...range }) =>
+    isNameOf(file, { ...range, firstOffset: BigInt(firstOffset) }),
   ),
   Gap.extend(Chained),
   Head.extend(Chained),

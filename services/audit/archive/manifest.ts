@@ -4,6 +4,7 @@ import {
   type ArchivedFile,
   type ArchiveGap,
   isUnchanged,
+  KNOWN_VERSIONS,
   type ManifestLine,
   parseManifestLine,
 } from './manifest-entry.ts';
@@ -22,6 +23,9 @@ export interface Manifest {
   readonly wholeBytes: number;
   /** Whether nothing comes after them. */
   readonly isWhole: boolean;
+  readonly sizeBytes: number;
+  /** The form of the archive. */
+  readonly version: number;
   /** The form of the archive, where another release wrote it; `null` where this one can read it. */
   readonly otherVersion: number | null;
 }
@@ -43,12 +47,19 @@ export function readManifest(content: Buffer): Manifest {
     problems: [...chainProblems(lines), ...rangeProblems(known)],
     wholeBytes,
     isWhole: wholeBytes === content.length,
+    sizeBytes: content.length,
+    version: versionIn(lines[0] ?? null),
     otherVersion: otherVersionIn(lines[0] ?? null),
   };
 }
 
-const otherVersionIn = (first: ManifestLine | null): number | null =>
-  first?.kind === 'archive' && first.version !== ARCHIVE_VERSION ? first.version : null;
+const versionIn = (first: ManifestLine | null): number =>
+  first?.kind === 'archive' ? first.version : ARCHIVE_VERSION;
+
+const otherVersionIn = (first: ManifestLine | null): number | null => {
+  const version = versionIn(first);
+  return KNOWN_VERSIONS.includes(version) ? null : version;
+};
 
 function* chainProblems(lines: readonly (ManifestLine | null)[]): Iterable<string> {
   if (lines.length === 0) yield 'the manifest has no line';
@@ -70,8 +81,8 @@ function* lineProblems(
     yield `${where} does not follow the line before it: lines were changed, removed or added there`;
   if ((line.kind === 'archive') !== (before === null))
     yield `${where} must ${before === null ? '' : 'not '}begin an archive`;
-  if (line.kind === 'archive' && line.version !== ARCHIVE_VERSION)
-    yield `another release wrote the archive, or somebody changed it: its version is ${line.version}, and this release reads ${ARCHIVE_VERSION}`;
+  if (line.kind === 'archive' && !KNOWN_VERSIONS.includes(line.version))
+    yield `another release wrote the archive, or somebody changed it: its version is ${line.version}, and this release reads ${KNOWN_VERSIONS.join(' and ')}`;
 }
 
 export const lineText = (line: ManifestLine): string => {

@@ -1,14 +1,12 @@
-import { mkdirSync, renameSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import { FleetGcError } from '../../../packages/process/errors.ts';
 import { NAMES_VERSION } from '../names/name-lines.ts';
-import { type KnownFile, syncToDisk, UNFINISHED } from './archive-files.ts';
+import type { KnownFile } from './archive-files.ts';
 import { fileName, namesFileName } from './file-names.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
 import type { OpenRange } from './open-ranges.ts';
 import { privateFile } from './private-file.ts';
+import type { WritableStore } from './store/port.ts';
 
 export interface FileContent {
   /** Writes the records. */
@@ -17,40 +15,26 @@ export interface FileContent {
   readonly names: Buffer | null;
 }
 
-/** Throws `STATE_UNWRITABLE`. */
-export async function written(
-  directory: string,
-  range: OpenRange,
-  content: FileContent,
-): Promise<ArchivedFile> {
-  try {
-    return await placeFiles(directory, range, content);
-  } catch (cause) {
-    throw unwritable(directory, cause);
-  }
+/** Where files are written. */
+interface Target {
+  readonly store: Pick<WritableStore, 'token' | 'write'>;
+  /** The form of the archive. */
+  readonly version: number;
 }
 
-export const unwritable = (directory: string, cause: unknown): FleetGcError =>
-  new FleetGcError(
-    'STATE_UNWRITABLE',
-    `cannot write to the archive in ${directory}: ${cause instanceof Error ? cause.message : cause}. Nothing is lost while the log keeps it; see to the disk`,
-    { cause },
-  );
-
-/** The names first: there is no file of records whose names are still to come. */
-async function placeFiles(
-  directory: string,
+/** The names first: there is no file of records whose names are still to come. Throws `STATE_UNWRITABLE`. */
+export async function written(
+  { store, version }: Target,
   range: OpenRange,
   { write, names }: FileContent,
 ): Promise<ArchivedFile> {
   const { topic, partition, firstOffset, lastOffset, rawBytes: _, ...rest } = range;
-  const file = fileName(topic, partition, firstOffset);
-  if (mkdirSync(dirname(join(directory, file)), { recursive: true }) !== undefined) syncToDisk(directory);
-  const indexed = names && (await placeFile(directory, namesFileName(file), names));
+  const file = fileName(version, range, store.token);
+  const indexed = names && (await placeFile(store, namesFileName(file), names));
   return {
     kind: 'file',
     file,
-    ...(await placeFile(directory, file, await contentBy(write))),
+    ...(await placeFile(store, file, await contentBy(write))),
     topic,
     partition,
     firstOffset: String(firstOffset),
@@ -67,12 +51,11 @@ async function contentBy(write: FileContent['write']): Promise<Buffer> {
   return await readFile(file.path);
 }
 
-/** Written under another name, so that a file with its own name is whole. */
-async function placeFile(directory: string, file: string, content: Buffer): Promise<Omit<KnownFile, 'file'>> {
-  const path = join(directory, file);
-  await writeFile(`${path}${UNFINISHED}`, content);
-  syncToDisk(`${path}${UNFINISHED}`);
-  renameSync(`${path}${UNFINISHED}`, path);
-  syncToDisk(dirname(path));
+async function placeFile(
+  store: Target['store'],
+  file: string,
+  content: Buffer,
+): Promise<Omit<KnownFile, 'file'>> {
+  await store.write(file, content);
   return { sha256: sha256Hex(content), sizeBytes: content.length };
 }

@@ -7,20 +7,23 @@ export interface PrivateFile extends AsyncDisposable {
   readonly path: string;
 }
 
-/**
- * A path in a directory of our own: DuckDB knows only paths, and whoever can write to the archive could put another file there in
- * between. Throws `STATE_UNWRITABLE`.
- */
+/** A path in a directory of our own. Throws as `privateDirectory`. */
 export async function privateFile(): Promise<PrivateFile> {
-  const directory = await mkdtemp(join(tmpdir(), 'fleetgc-archive-')).catch((cause: unknown) => {
+  const directory = await privateDirectory();
+  return { ...directory, path: join(directory.path, 'records.parquet') };
+}
+
+/**
+ * DuckDB knows only paths, and whoever can write to the archive could put another file there in between. Throws
+ * `STATE_UNWRITABLE`.
+ */
+export async function privateDirectory(): Promise<PrivateFile> {
+  const path = await mkdtemp(join(tmpdir(), 'fleetgc-archive-')).catch((cause: unknown) => {
     throw new FleetGcError(
       'STATE_UNWRITABLE',
       `no temporary file can be made in ${tmpdir()}: ${cause instanceof Error ? cause.message : cause}. TMPDIR names another directory`,
       { cause },
     );
   });
-  return {
-    path: join(directory, 'records.parquet'),
-    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
-  };
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }

@@ -1,21 +1,24 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { type DuckDBConnection, type Json, StatementType } from '@duckdb/node-api';
 import { interrupted } from '../../../packages/event-log/stopping.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
-import { requireManifest, requireUnchanged } from './archive-files.ts';
-import { type CheckProgress, changedFiles } from './check-archive.ts';
+import { requireManifest } from './archive-files.ts';
+import type { CheckProgress } from './check-archive.ts';
 import { openDuckDb, sqlText } from './duckdb.ts';
+import { localFiles } from './local-files.ts';
 import { filesOf } from './manifest.ts';
 import type { ArchivedFile } from './manifest-entry.ts';
+import { openStore } from './store/open-store.ts';
+import type { ArchivePlace } from './store/place.ts';
 
 /** A row of the answer, by the names of its columns. Whole numbers beyond 32 bits are text, as are times. */
 export type QueryRow = Readonly<Record<string, Json>>;
 
 export interface ArchiveQuery {
-  readonly directory: string;
+  readonly place: ArchivePlace;
   readonly sql: string;
-  /** Whether every file that can be read is compared with the manifest before. */
+  /** Whether every file that can be read is compared with the manifest before; what has to be fetched always is. */
   readonly check: boolean;
   readonly onProgress: (progress: CheckProgress) => void;
 }
@@ -29,11 +32,12 @@ export async function* queryArchive(
   query: ArchiveQuery,
   signal: AbortSignal,
 ): AsyncGenerator<QueryRow, void> {
-  const { directory, sql, check, onProgress } = query;
-  const root = resolve(directory);
-  const views = viewsIn(sql, filesOf(await requireManifest(root)));
+  const { place, sql } = query;
+  using store = await openStore(place);
+  const views = viewsIn(sql, filesOf(requireManifest(store.name, await store.readManifest())));
   const files = [...new Set(views.flatMap((view) => view.files))];
-  if (check) requireUnchanged(root, await changedFiles({ directory: root, onProgress }, files, signal));
+  await using local = await localFiles({ ...query, store, files }, signal);
+  const { root } = local;
   await using duck = openDuckDb();
   using connection = await duck.connect();
   const interrupt = (): void => connection.interrupt();
@@ -94,7 +98,7 @@ const NOTHING =
   '(SELECT NULL::VARCHAR AS topic, NULL::INTEGER AS "partition", NULL::BIGINT AS "offset", NULL::TIMESTAMP_MS AS time, NULL::VARCHAR AS key, NULL::VARCHAR AS type, NULL::VARCHAR AS id, NULL::VARCHAR AS headers, NULL::BLOB AS value WHERE false)';
 
 const sourceOf = (root: string, files: readonly ArchivedFile[]): string =>
-  files.length === 0 ? NOTHING : `read_parquet(${pathList(root, files)})`;
+  files.length === 0 ? NOTHING : `read_parquet(${pathList(root, files)}, hive_partitioning = false)`;
 
 const pathList = (root: string, files: readonly ArchivedFile[]): string =>
   `[${files.map(({ file }) => sqlText(join(root, file))).join(', ')}]`;

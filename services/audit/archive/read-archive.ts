@@ -7,14 +7,16 @@ import { interrupted } from '../../../packages/event-log/stopping.ts';
 import { type RecordedLog, readPartition } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { NameIndex } from '../names/name-index.ts';
-import { archiveChanged, requireManifest, unfinishedPassMs } from './archive-files.ts';
+import { archiveChanged, readKnownFile, requireManifest, unfinishedPassMs } from './archive-files.ts';
 import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archived-names.ts';
 import { begunAhead } from './begun-ahead.ts';
-import { readKnownFile } from './check-archive.ts';
 import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
 import { filesOf } from './manifest.ts';
 import type { ArchivedFile, ManifestLine } from './manifest-entry.ts';
 import { type PrivateFile, privateFile } from './private-file.ts';
+import { openStore } from './store/open-store.ts';
+import type { ArchivePlace } from './store/place.ts';
+import type { ArchiveStore } from './store/port.ts';
 
 /** An archive, read as the event log that it was made of. */
 export interface ArchiveLog extends RecordedLog {
@@ -29,31 +31,37 @@ export interface ArchiveLog extends RecordedLog {
  * Opens an archive for reading. Throws `NOT_FOUND` or `ARCHIVE_CHANGED`; so does a reading that comes to a file that is
  * not as it was written.
  */
-export async function openArchiveLog(directory: string): Promise<ArchiveLog> {
+export async function openArchiveLog(place: ArchivePlace): Promise<ArchiveLog> {
+  using opened = new DisposableStack();
+  const store = opened.use(await openStore(place));
   // A pass may end, or another begin, while the manifest is read.
-  const before = await unfinishedPassMs(directory);
-  const manifest = await requireManifest(directory);
+  const before = await unfinishedPassMs(store);
+  const manifest = requireManifest(store.name, await store.readManifest());
   const files = filesOf(manifest);
-  const passBegunMs = before ?? (await unfinishedPassMs(directory));
+  const passBegunMs = before ?? (await unfinishedPassMs(store));
   const duck = openDuckDb();
-  const archive = { directory, files, duck };
+  const archive = { store, files, duck };
+  const closing = opened.move();
   return {
     lines: manifest.lines,
     passBegunMs,
     read: (request, signal) => readFiles({ ...archive, keys: null }, request, signal),
     index: {
-      search: (search, signal) => searchArchive({ directory, files }, search, signal),
+      search: (search, signal) => searchArchive({ store, files }, search, signal),
       withinRange: (found, search, signal) =>
         namesWithin(files, found, { search, readPart: partReader(archive, signal) }),
-      lastNames: (search, signal) => lastNamesOf({ directory, files }, search, signal),
+      lastNames: (search, signal) => lastNamesOf({ store, files }, search, signal),
       ofNodes: (keys) => ({ read: (request, signal) => readFiles({ ...archive, keys }, request, signal) }),
     },
-    [Symbol.asyncDispose]: () => duck[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      closing.dispose();
+      await duck[Symbol.asyncDispose]();
+    },
   };
 }
 
 interface OpenArchive {
-  readonly directory: string;
+  readonly store: ArchiveStore;
   readonly files: readonly ArchivedFile[];
   readonly duck: Duck;
   /** Records with other keys are left out; `null`: with any. */
@@ -149,9 +157,9 @@ const Values = z.instanceof(DuckDBBlobVector);
 const Headers = z.record(z.string(), z.string());
 
 /** What is read is what was compared with the manifest. */
-async function checkedCopy(directory: string, file: ArchivedFile): Promise<PrivateFile> {
-  const read = await readKnownFile(directory, file);
-  if (!read.ok) throw archiveChanged(directory, read.problem);
+async function checkedCopy(store: ArchiveStore, file: ArchivedFile): Promise<PrivateFile> {
+  const read = await readKnownFile(store, file);
+  if (!read.ok) throw archiveChanged(store.name, read.problem);
   await using opened = new AsyncDisposableStack();
   const copy = opened.use(await privateFile());
   await writeFile(copy.path, read.content);
@@ -164,8 +172,8 @@ async function checkedCopy(directory: string, file: ArchivedFile): Promise<Priva
  * to do it, until the last of them was used.
  */
 async function readFile({ archive, file, from, request }: FileReading): Promise<LogRecord[]> {
-  await using copy = await checkedCopy(archive.directory, file);
-  const source = `read_parquet(${sqlText(copy.path)})`;
+  await using copy = await checkedCopy(archive.store, file);
+  const source = `read_parquet(${sqlText(copy.path)}, hive_partitioning = false)`;
   using connection = await archive.duck.connect();
   const result = await connection.stream(
     `SELECT "offset", epoch_ms(time), key, headers, value FROM ${source} WHERE ${condition(source, from)} AND ${keyCondition(archive.keys)}`,

@@ -51,7 +51,7 @@ export async function signPass(
     const found = archive.found();
     const objection = found && (await objectionToFound(found, signer, signal));
     if (objection !== null) return { kind: 'failed', why: objection };
-    for (const record of await published(headOf(unsigned, now()), key, signer)) archive.addHead(record);
+    for (const record of await published(headOf(unsigned, now()), key, signer)) await archive.addHead(record);
     return { kind: 'signed' };
   } catch (error) {
     const { code, message } = toFleetGcError(error);

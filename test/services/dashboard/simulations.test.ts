@@ -8,7 +8,7 @@ import { Simulations } from '../../../services/dashboard/simulation/simulations.
 import type { SimulationProgress, SimulationTask } from '../../../services/dashboard/simulation/task.ts';
 
 const TASK: SimulationTask = {
-  source: { kind: 'archive', directory: 'none' },
+  source: { kind: 'archive', place: 'none' },
   range: { fromMs: 0, toMs: 1 },
   regretWindowMs: 1,
   policy: [],

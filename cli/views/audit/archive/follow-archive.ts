@@ -15,7 +15,7 @@ import {
 import { lostText } from './archive-lines.ts';
 
 export interface FollowSettings extends Pick<FollowRequest, 'signer'> {
-  readonly directory: string;
+  readonly place: FollowRequest['place'];
   readonly everyMs: number;
   /** Tells what a pass did. */
   readonly onRun: (run: ArchiveRun) => void;

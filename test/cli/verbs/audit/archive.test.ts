@@ -1,18 +1,17 @@
-import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
-import { archived, logOf } from '../../../services/audit/support/archives.ts';
+import { archived, logOf, recordsFile } from '../../../services/audit/support/archives.ts';
 import { outgoing, recordOf } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, ownLog } from '../../fleetgc.ts';
 
 const listed = nodeOutput('inventory', inventory());
-const recordsIn = (directory: string): string =>
-  readdirSync(join(directory, 'gc.node.inventory')).find((file) => file.endsWith('.parquet')) ?? '';
+const recordsIn = (directory: string): string => recordsFile(directory, 'gc.node.inventory');
 
 test('archived, checked, and checked against the head that was told', async () => {
   const { log, run } = await ownLog();
@@ -39,7 +38,7 @@ test('a changed archive ends the check with 1, and each deviation is named', asy
   const directory = temporaryDirectory();
   await archived(logOf([recordOf(listed)]), directory);
   const file = recordsIn(directory);
-  appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
+  appendFileSync(join(directory, file), 'x');
   const { exitCode, stdout, stderr } = await inProcess(['audit', 'archive', 'check', '--archive', directory]);
   expect(stdout).not.toContain('As it was written');
 
@@ -55,7 +54,7 @@ test('a changed archive ends the check with 1, and each deviation is named', asy
     expect.objectContaining({ finding: 'summary', deviations: 1, gaps: 0 }),
   ]);
   expect(exitCode).toBe(1);
-  expect(stdout).toContain(`DEVIATION: gc.node.inventory/${file} was changed`);
+  expect(stdout).toContain(`DEVIATION: ${file} was changed`);
   expect(stderr).toContain('1 deviation: the archive is not as it was written');
 });
 
@@ -143,7 +142,7 @@ test('audit verify reads it too, and names the file that is not as it was writte
   const asked = ['audit', 'verify', '--log', 'archive', '--archive', directory];
   const nothingDecided = await inProcess([...asked, '--threads', '1']);
   const file = recordsIn(directory);
-  appendFileSync(join(directory, 'gc.node.inventory', file), 'x');
+  appendFileSync(join(directory, file), 'x');
 
   expect(nothingDecided).toMatchObject({
     exitCode: 3,
@@ -153,7 +152,7 @@ test('audit verify reads it too, and names the file that is not as it was writte
   });
   expect(await inProcess([...asked, '--threads', '2'])).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining(`gc.node.inventory/${file} was changed`),
+    stderr: expect.stringContaining(`${file} was changed`),
   });
 });
 

@@ -37,7 +37,7 @@ async function following(
     for await (const _ of acts(request, (hours) => (nowMs = hours * HOUR_MS)))
       problems.push(checks.flatMap((check) => check.problem() ?? []));
   };
-  const settings = { directory: '', everyMs: HOUR_MS, onRun: () => undefined, signer: null };
+  const settings = { place: '', everyMs: HOUR_MS, onRun: () => undefined, signer: null };
   await followArchive(follow, process, settings, signal);
   return { logged, problems, text: await metrics.text() };
 }

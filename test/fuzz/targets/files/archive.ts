@@ -48,7 +48,11 @@ const archivedFile = (first: number, last: number) => ({
   partition: 7,
   firstOffset: String(first),
   lastOffset: String(last),
-  file: fileName('gc.node.inventory', 7, BigInt(first)),
+  file: fileName(
+    ARCHIVE_VERSION,
+    { topic: 'gc.node.inventory', partition: 7, firstOffset: BigInt(first), lastMs: NOW },
+    null,
+  ),
   sha256: 'a'.repeat(64),
   sizeBytes: 100,
   rows: 3,

@@ -6,6 +6,8 @@ import type { EventLog, LogRecord, OutgoingRecord } from '../../../../packages/e
 import { interrupted } from '../../../../packages/event-log/stopping.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { openArchiveWriter } from '../../../../services/audit/archive/archive-writer.ts';
+import { fileName } from '../../../../services/audit/archive/file-names.ts';
+import { ARCHIVE_VERSION } from '../../../../services/audit/archive/manifest-entry.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
@@ -36,9 +38,9 @@ async function archivedRecords(directory: string, topic: keyof typeof TOPICS = '
 }
 
 const filesIn = (directory: string, topic: string = INVENTORY): string[] => {
-  const path = join(directory, topic);
-  const files = existsSync(path) ? readdirSync(path) : [];
-  return files.filter((file) => file.endsWith('.parquet')).toSorted();
+  const path = join(directory, 'records', `topic=${topic}`);
+  const files = existsSync(path) ? readdirSync(path, { recursive: true, withFileTypes: true }) : [];
+  return files.flatMap((file) => (file.isFile() ? [file.name] : [])).toSorted();
 };
 
 test('every record of every topic comes back from the archive as it lies on the log', async () => {
@@ -184,11 +186,11 @@ test('a killed archiver: half a line, a file that is not whole, and a whole one 
   const line = readFileSync(manifest).subarray(before.length);
   writeFileSync(manifest, before);
   appendFileSync(manifest, line.subarray(0, line.length - 1));
-  writeFileSync(join(directory, INVENTORY, '003-0000000000000000003.parquet.unfinished'), 'half');
+  writeFileSync(join(directory, '003-0000000000000000003.parquet.unfinished'), 'half');
 
   expect((await checked(directory)).unfinished).toEqual([
-    `${INVENTORY}/003-0000000000000000003.parquet.unfinished`,
-    'the last line of manifest.jsonl',
+    '003-0000000000000000003.parquet.unfinished',
+    'the last line of the manifest',
   ]);
   const { records } = await archived(logOf([at(0), at(1), at(2), at(3)]), directory);
   expect(records).toBe(2);
@@ -241,7 +243,18 @@ test.each<{ name: string; damage: (directory: string) => void }>([
   },
   {
     name: 'it has a file that cannot be the next one',
-    damage: (directory) => writeFileSync(join(directory, INVENTORY, '003-0000000000000000007.parquet'), ''),
+    damage: (directory) =>
+      writeFileSync(
+        join(
+          directory,
+          fileName(
+            ARCHIVE_VERSION,
+            { topic: INVENTORY, partition: 3, firstOffset: 7n, lastMs: at(0).timestampMs },
+            null,
+          ),
+        ),
+        '',
+      ),
   },
   { name: 'its manifest is gone', damage: (directory) => rmSync(join(directory, 'manifest.jsonl')) },
   {

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
@@ -27,7 +19,7 @@ import { deletionOutput } from '../../../fixtures/policy.ts';
 import { HOUR, NOW, SECOND } from '../../../fixtures/time.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { asking, look, recordsOf } from '../explain/support/recorded-log.ts';
-import { archived, logOf, recordsOf as recordsOfLog } from '../support/archives.ts';
+import { archived, filesOf, logOf, recordsOf as recordsOfLog } from '../support/archives.ts';
 
 const INVENTORY = TOPICS.inventory.name;
 const web = { images: [image('sha256:abcdef', { repoTags: ['shop/web:1'] })] };
@@ -153,8 +145,8 @@ test('an archive whose files have no index is read whole, and that is told', asy
 
 test('an index that is not as it was written is not believed', async () => {
   const directory = copied();
-  const names = readdirSync(join(directory, INVENTORY)).filter((file) => file.endsWith('.zst'));
-  for (const file of names) appendFileSync(join(directory, INVENTORY, file), 'x');
+  const names = filesOf(directory, INVENTORY).filter((file) => file.endsWith('.zst'));
+  for (const file of names) appendFileSync(join(directory, file), 'x');
 
   await expect(asked(directory)).rejects.toMatchObject({ code: 'ARCHIVE_CHANGED' });
 });

@@ -13,7 +13,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { chained, parseManifestLine } from '../../../../services/audit/archive/manifest-entry.ts';
+import { fileName, namesFileName } from '../../../../services/audit/archive/file-names.ts';
+import {
+  ARCHIVE_VERSION,
+  chained,
+  parseManifestLine,
+} from '../../../../services/audit/archive/manifest-entry.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
@@ -26,9 +31,15 @@ const at = (offset: number, partition: number): LogRecord =>
     partition,
   });
 const LOG = logOf([at(0, 1), at(1, 1), at(0, 2), at(1, 2)]);
-const FILE = `${TOPICS.inventory.name}/001-0000000000000000001.parquet`;
-const NAMES = FILE.replace('parquet', 'names.jsonl.zst');
-const OTHER = `${TOPICS.inventory.name}/002-0000000000000000000.parquet`;
+const nameAt = (partition: number, firstOffset: bigint): string =>
+  fileName(
+    ARCHIVE_VERSION,
+    { topic: TOPICS.inventory.name, partition, firstOffset, lastMs: at(0, 0).timestampMs },
+    null,
+  );
+const FILE = nameAt(1, 1n);
+const NAMES = namesFileName(FILE);
+const OTHER = nameAt(2, 0n);
 
 let original = '';
 beforeAll(async () => {
@@ -170,7 +181,7 @@ test.each<{ name: string; damage: (directory: string) => void; names: string[] }
     name: 'a line removed with its file',
     damage: (directory) => {
       writeLines(directory, linesOf(directory).toSpliced(1, 1));
-      rmSync(join(directory, FILE.replace('1.parquet', '0.parquet')));
+      rmSync(join(directory, nameAt(1, 0n)));
     },
     names: ['line 2 of the manifest does not follow'],
   },
@@ -201,8 +212,7 @@ test('lines removed from the end, with their files, are named by who kept the he
   const directory = fourFiles();
   const { head } = await checked(directory);
   writeLines(directory, linesOf(directory).slice(0, -1));
-  for (const end of ['1.parquet', '1.names.jsonl.zst'])
-    rmSync(join(directory, OTHER.replace('0.parquet', end)));
+  for (const file of [nameAt(2, 1n), namesFileName(nameAt(2, 1n))]) rmSync(join(directory, file));
 
   expect((await checked(directory)).deviations).toEqual([]);
   expect((await checked(directory, head)).deviations).toEqual([
@@ -223,7 +233,7 @@ test('an archive of another release is refused with a sentence that says so', as
 
   await expect(openArchiveLog(directory)).rejects.toMatchObject({
     code: 'ARCHIVE_OF_ANOTHER_RELEASE',
-    message: `the archive in ${directory} says that another release of FleetGC wrote it: its version is 1, and this release reads 2. Read it with that release, or name another directory to begin a new one`,
+    message: `the archive in ${directory} says that another release of FleetGC wrote it: its version is 1, and this release reads 2 and 3. Read it with that release, or name another place to begin a new one`,
   });
 });
 
@@ -233,7 +243,7 @@ test('a line from another form of archive is not taken for ours', async () => {
   writeLines(directory, [forgeLine(first, { version: 1 }), ...others]);
 
   expect((await checked(directory)).deviations).toContainEqual(
-    'another release wrote the archive, or somebody changed it: its version is 1, and this release reads 2',
+    'another release wrote the archive, or somebody changed it: its version is 1, and this release reads 2 and 3',
   );
 });
 
@@ -266,9 +276,13 @@ test('a reading stops at a file that is not as it was written', async () => {
 const OUTSIDE = [
   '/etc/passwd',
   '../../etc/passwd',
-  `${TOPICS.inventory.name}/../../../etc/passwd`,
+  `records/topic=${TOPICS.inventory.name}/../../../etc/passwd`,
+  FILE.replace('records/', ''),
+  FILE.replace('date=', 'date=1'),
+  FILE.replace('.parquet', '-x.parquet'),
+  FILE.replace(/date=[\d-]+/, 'date=1999-01-01'),
   `./${FILE}`,
-  `${TOPICS.inventory.name}//001-0000000000000000001.parquet`,
+  FILE.replace('/date', '//date'),
   `https://example.org/${FILE}`,
   '*.parquet',
   OTHER,

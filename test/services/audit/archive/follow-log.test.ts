@@ -47,7 +47,7 @@ async function followed(
   await followLog(
     {
       log,
-      directory,
+      place: directory,
       everyMs: 900_000,
       now: () => NOTED_MS,
       newId: () => 'an-archive',
@@ -100,7 +100,7 @@ test('what may pass is tried again, also after half a file was written', async (
   const { runs, failures, waits } = await followed(log, directory, [
     () => {
       isAway = false;
-      writeFileSync(join(directory, `${TOPICS.inventory.name}.parquet.unfinished`), 'half');
+      writeFileSync(join(directory, '003-0.parquet.unfinished'), 'half');
     },
   ]);
 
@@ -111,7 +111,7 @@ test('what may pass is tried again, also after half a file was written', async (
 test('a disk that cannot be written to is tried again, and loses nothing', async () => {
   const directory = temporaryDirectory();
   await archived(logOf([]), directory);
-  const inTheWay = join(directory, TOPICS.inventory.name);
+  const inTheWay = join(directory, 'records');
   writeFileSync(inTheWay, '');
 
   expect(await followed(logOf([at(0)]), directory, [() => rmSync(inTheWay)])).toMatchObject({

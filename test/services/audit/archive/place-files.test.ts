@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
+import { ARCHIVE_VERSION } from '../../../../services/audit/archive/manifest-entry.ts';
 import { written } from '../../../../services/audit/archive/place-files.ts';
+import { directoryStore } from '../../../../services/audit/archive/store/directory-store.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const RANGE = {
@@ -26,7 +29,8 @@ function putOver(directory: string): void {
 
 test('the manifest names what was written, and not what somebody put in its place before it was hashed', async () => {
   const directory = temporaryDirectory();
-  const line = await written(directory, RANGE, {
+  using store = await directoryStore(directory).openForWriting(randomUUID);
+  const line = await written({ store, version: ARCHIVE_VERSION }, RANGE, {
     write: async (path) => {
       writeFileSync(path, 'true');
       putOver(directory);

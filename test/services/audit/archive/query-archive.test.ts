@@ -13,7 +13,7 @@ import {
 import { inventory } from '../../../fixtures/inventory.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { archived, logOf } from '../support/archives.ts';
+import { archived, logOf, recordsFile } from '../support/archives.ts';
 
 const listed = (offset: number, over: Partial<LogRecord> = {}): LogRecord =>
   recordOf(nodeOutput('inventory', inventory({ id: `i${offset}` })), { offset: BigInt(offset), ...over });
@@ -27,7 +27,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 async function answer(sql: string, over: Partial<ArchiveQuery> = {}): Promise<QueryRow[]> {
   const rows: QueryRow[] = [];
-  const query = { directory, sql, check: true, onProgress: () => undefined, ...over };
+  const query = { place: directory, sql, check: true, onProgress: () => undefined, ...over };
   for await (const row of queryArchive(query, new AbortController().signal)) rows.push(row);
   return rows;
 }
@@ -79,25 +79,21 @@ test.each([
   expect([readdirSync(directory), readFileSync(join(directory, firstFile()))]).toEqual(before);
 });
 
-const firstFile = (): string => {
-  const files = readdirSync(join(directory, TOPICS.inventory.name));
-  return join(TOPICS.inventory.name, files.find((file) => file.endsWith('.parquet')) ?? '');
-};
+const firstFile = (): string => recordsFile(directory, TOPICS.inventory.name);
 
 test('files that are not as they were written are not asked, unless that is wanted; others do not matter', async () => {
   const changed = temporaryDirectory();
   await archived(logOf([listed(0), listed(1, { topic: TOPICS.observe.name })]), changed);
-  const [file = ''] = readdirSync(join(changed, TOPICS.observe.name));
-  appendFileSync(join(changed, TOPICS.observe.name, file), 'PAR1');
+  const path = join(changed, recordsFile(changed, TOPICS.observe.name));
+  appendFileSync(path, 'PAR1');
   const count = (view: string) => `SELECT count(*) AS n FROM ${view}`;
 
-  const path = join(changed, TOPICS.observe.name, file);
   for (const view of ['observe', 'records', '"OBSERVE"', `read_parquet('${path}')`])
-    await expect(answer(count(view), { directory: changed })).rejects.toMatchObject({
+    await expect(answer(count(view), { place: changed })).rejects.toMatchObject({
       code: 'ARCHIVE_CHANGED',
     });
-  expect(await answer(count('inventory'), { directory: changed })).toEqual([{ n: '1' }]);
-  await expect(answer(count('observe'), { directory: changed, check: false })).rejects.toMatchObject({
+  expect(await answer(count('inventory'), { place: changed })).toEqual([{ n: '1' }]);
+  await expect(answer(count('observe'), { place: changed, check: false })).rejects.toMatchObject({
     code: 'USAGE',
   });
 });

@@ -6,6 +6,7 @@ import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord, ReadFrom } from '../../../../packages/event-log/port.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { fileName } from '../../../../services/audit/archive/file-names.ts';
+import { ARCHIVE_VERSION } from '../../../../services/audit/archive/manifest-entry.ts';
 import { openArchiveLog } from '../../../../services/audit/archive/read-archive.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
@@ -137,7 +138,11 @@ test('what another file took the place of is not read, also when it was read bef
   await archived(logOf(records.slice(0, 1)), other);
   await using log = await openArchiveLog(own);
   expect(await recordsOf(log, { partition: 3 })).toHaveLength(5);
-  const file = fileName(INVENTORY, 3, 5n);
+  const file = fileName(
+    ARCHIVE_VERSION,
+    { topic: INVENTORY, partition: 3, firstOffset: 5n, lastMs: records[0]?.timestampMs ?? 0 },
+    null,
+  );
   copyFileSync(join(other, file), join(own, file));
   await expect(recordsOf(log, { partition: 3 })).rejects.toMatchObject({ code: 'ARCHIVE_CHANGED' });
 });

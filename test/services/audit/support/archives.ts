@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
 import { interrupted } from '../../../../packages/event-log/stopping.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
@@ -8,6 +10,7 @@ import {
   archiveTo,
 } from '../../../../services/audit/archive/archive-to.ts';
 import { type ArchiveFindings, checkArchive } from '../../../../services/audit/archive/check-archive.ts';
+import type { ArchivePlace } from '../../../../services/audit/archive/store/place.ts';
 
 export const NOTED_MS = 99_000;
 const running = new AbortController().signal;
@@ -15,7 +18,7 @@ const running = new AbortController().signal;
 /** Archives what lies on the log. */
 export const archived = (
   log: Pick<EventLog, 'read'>,
-  directory: string,
+  place: ArchivePlace,
   {
     signal = running,
     ...over
@@ -24,7 +27,7 @@ export const archived = (
   archiveTo(
     {
       log,
-      directory,
+      place,
       now: () => NOTED_MS,
       newId: randomUUID,
       onProgress: () => undefined,
@@ -34,8 +37,8 @@ export const archived = (
     signal,
   );
 
-export const checked = (directory: string, expectedHead: string | null = null): Promise<ArchiveFindings> =>
-  checkArchive({ directory, expectedHead, onProgress: () => undefined }, running);
+export const checked = (place: ArchivePlace, expectedHead: string | null = null): Promise<ArchiveFindings> =>
+  checkArchive({ place, expectedHead, onProgress: () => undefined }, running);
 
 /** Everything that a reading gives, without the mark at its end. */
 export async function recordsOf(
@@ -76,3 +79,15 @@ function isAsked(record: LogRecord, { topic, partition, from }: ReadRequest): bo
   if (from === 'earliest') return true;
   return 'offset' in from ? record.offset >= from.offset : record.timestampMs >= from.timestampMs;
 }
+
+/** The names of an archive's files that are about a topic, records and indexes. */
+export const filesOf = (directory: string, topic: TopicName): string[] =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .filter((name) => name.includes(`topic=${topic}/`))
+    .toSorted();
+
+/** The first of its files of records about a topic. */
+export const recordsFile = (directory: string, topic: TopicName): string =>
+  filesOf(directory, topic).find((name) => name.endsWith('.parquet')) ?? '';

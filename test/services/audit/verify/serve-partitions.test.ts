@@ -98,7 +98,7 @@ test('in an archive nothing was deleted, however long ago', async () => {
   const expired = nodeOutput('results', refusedCommand({ commandId: 'gone' }));
   const directory = temporaryDirectory();
   await archived(logOf([recordOf(expired, place)]), directory);
-  const { verified, ended } = serving({ kind: 'archive', directory });
+  const { verified, ended } = serving({ kind: 'archive', place: directory });
   expect(deviationsOf(await verified(PARTITION))).toEqual([{ 'not-commanded': 1 }]);
   await ended();
   const { publishAt, path } = await timedLog();
@@ -110,7 +110,7 @@ test('in an archive nothing was deleted, however long ago', async () => {
 
 test('what cannot be opened is told with its cause, for each partition, however late that is asked for', async () => {
   const directory = join(temporaryDirectory(), 'none');
-  const { verified, ended } = serving({ kind: 'archive', directory });
+  const { verified, ended } = serving({ kind: 'archive', place: directory });
   // The second of these fails later than the thread's own opening, which nobody waits for yet.
   for (const _ of [1, 2])
     await expect(openArchiveLog(directory)).rejects.toMatchObject({ code: 'NOT_FOUND' });

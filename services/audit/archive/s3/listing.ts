@@ -1,0 +1,63 @@
+import {
+  ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
+  ListObjectsV2Command,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+
+/** What is listed: all keys that begin so. */
+interface Listed {
+  readonly bucket: string;
+  readonly prefix: string;
+}
+
+/** An upload in parts that was begun and not ended. */
+export interface OpenUpload {
+  readonly key: string;
+  readonly id: string;
+}
+
+/** In the order of their bytes. What only stands for a folder is left out. */
+export async function* listedKeys(
+  client: S3Client,
+  { bucket, prefix }: Listed,
+): AsyncGenerator<string, void> {
+  let from: string | undefined;
+  do {
+    const page = await client.send(
+      new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: from }),
+    );
+    for (const { Key: key = '/' } of page.Contents ?? [])
+      if (key.startsWith(prefix) && !key.endsWith('/')) yield key;
+    from = page.IsTruncated ? page.NextContinuationToken : undefined;
+  } while (from !== undefined);
+}
+
+export async function* listedUploads(
+  client: S3Client,
+  { bucket, prefix }: Listed,
+): AsyncGenerator<OpenUpload, void> {
+  let from: UploadMarker | null = {};
+  while (from !== null) {
+    const page: ListMultipartUploadsCommandOutput = await client.send(
+      new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, ...from }),
+    );
+    for (const { Key: key, UploadId: id } of page.Uploads ?? [])
+      if (key?.startsWith(prefix) && id !== undefined) yield { key, id };
+    from = nextMarker(page);
+  }
+}
+
+interface UploadMarker {
+  readonly KeyMarker?: string;
+  readonly UploadIdMarker?: string;
+}
+
+function nextMarker(page: ListMultipartUploadsCommandOutput): UploadMarker | null {
+  const { IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
+  if (!IsTruncated || NextKeyMarker === undefined) return null;
+  return {
+    KeyMarker: NextKeyMarker,
+    ...(NextUploadIdMarker !== undefined && { UploadIdMarker: NextUploadIdMarker }),
+  };
+}

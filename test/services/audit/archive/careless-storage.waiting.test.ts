@@ -1,0 +1,126 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import type { S3Place } from '../../../../services/audit/archive/store/place.ts';
+import { listening } from '../../../support/http-proxies.ts';
+import { archived, checked, logOf } from '../support/archives.ts';
+import { at } from './support/place-contract.ts';
+
+beforeAll(() => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'somebody');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret');
+});
+afterAll(() => void vi.unstubAllEnvs());
+
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+/** Somebody who answers as S3 does in such a case, and the place that is asked for there. */
+async function answering(
+  answer: (asked: Asked, response: ServerResponse) => void,
+  over: Partial<S3Place> = {},
+): Promise<{ place: S3Place; asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const { method = '', url = '', headers } = request;
+      asked.push({ method, url, headers });
+      answer({ method, url, headers }, response);
+    });
+  });
+  const listener = await listening(server);
+  onTestFinished(() => listener[Symbol.asyncDispose]());
+  const place: S3Place = {
+    bucket: 'audit',
+    prefix: 'archive/',
+    endpoint: `http://127.0.0.1:${listener.port}`,
+    region: 'eu-central-1',
+    pathStyle: true,
+    encryption: null,
+    caPem: null,
+    ...over,
+  };
+  return { place, asked };
+}
+
+const refuse = (response: ServerResponse, status: number, code: string): void => {
+  response.writeHead(status, { 'content-type': 'application/xml' });
+  response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`);
+};
+
+const takeAll = (_: Asked, response: ServerResponse): void => {
+  response.writeHead(200, { etag: '"1"' });
+  response.end();
+};
+
+test('a storage that heeds no conditions is refused before anything is written to an archive', async () => {
+  const { place, asked } = await answering(takeAll);
+  await expect(archived(logOf([at(0)]), place)).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining('two archivers would write over each other'),
+  });
+  expect(asked.filter(({ url }) => !url.includes('probe-'))).toEqual([]);
+  expect(asked.at(-1)?.method).toBe('DELETE');
+});
+
+test.each<{ encryption: S3Place['encryption']; headers: Record<string, string> }>([
+  { encryption: { kind: 'sse-s3' }, headers: { 'x-amz-server-side-encryption': 'AES256' } },
+  {
+    encryption: { kind: 'sse-kms', keyId: 'alias/archive' },
+    headers: {
+      'x-amz-server-side-encryption': 'aws:kms',
+      'x-amz-server-side-encryption-aws-kms-key-id': 'alias/archive',
+    },
+  },
+])('what is written asks to be encrypted with $encryption.kind', async ({ encryption, headers }) => {
+  const { place, asked } = await answering(takeAll, { encryption });
+  await expect(archived(logOf([]), place)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  const puts = asked.filter(({ method }) => method === 'PUT');
+  expect(puts.length).toBeGreaterThan(0);
+  for (const put of puts) expect(put.headers).toMatchObject(headers);
+});
+
+test.each([
+  { status: 403, code: 'AccessDenied', says: 'lacks the right s3:ListBucket' },
+  { status: 403, code: 'RequestTimeTooSkewed', says: 'set the clock' },
+  { status: 403, code: 'ExpiredToken', says: 'the credentials have ended' },
+  { status: 403, code: 'SignatureDoesNotMatch', says: 'does not know these credentials' },
+  { status: 301, code: 'PermanentRedirect', says: 'give --s3-region' },
+  { status: 400, code: 'AuthorizationHeaderMalformed', says: 'give --s3-region' },
+  { status: 404, code: 'NoSuchBucket', says: 'there is no bucket audit' },
+  { status: 400, code: 'SomethingNew', says: 'SomethingNew' },
+])('the answer $code is told in a sentence', async ({ status, code, says }) => {
+  const { place } = await answering((_, response) => refuse(response, status, code));
+  const message = expect.stringContaining(says);
+  await expect(checked(place)).rejects.toMatchObject({ code: 'STATE_UNREADABLE', message });
+  await expect(archived(logOf([]), place)).rejects.toMatchObject({ code: 'STATE_UNWRITABLE' });
+});
+
+test('a storage that asks for fewer requests is asked again, five times, and then it is told', async () => {
+  const { place, asked } = await answering((_, response) => refuse(response, 503, 'SlowDown'));
+  await expect(checked(place)).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('asks for fewer requests'),
+  });
+  expect(asked).toHaveLength(5);
+});
+
+test('an object that is larger than the manifest says is not read, however large it is', async () => {
+  const { place } = await answering(({ url }, response) => {
+    if (url.includes('list-type')) {
+      response.writeHead(200, { 'content-type': 'application/xml' });
+      response.end(
+        '<?xml version="1.0"?><ListBucketResult><Contents><Key>archive/manifest.jsonl</Key></Contents></ListBucketResult>',
+      );
+    } else {
+      response.writeHead(200, { 'content-length': String(2 ** 40), etag: '"1"' });
+      response.write('{"kind":"archive"');
+    }
+  });
+  await expect(checked(place)).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('is longer than the'),
+  });
+});

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** Somebody between clients and a server who counts, and can stop or cut what goes on there. */
+export interface WatchedConnections extends AsyncDisposable {
+  readonly port: number;
+  /** Bytes that the server has sent to clients. */
+  fetchedBytes(): number;
+  /** From a request on in which this text stands nothing goes on; resolves once it came. */
+  holdAt(text: string): Promise<void>;
+  /** The next so many connections in which this text is sent are cut there. */
+  cutAt(text: string, times: number): void;
+  readonly cuts: number;
+}
+
+export async function watchConnections(toPort: number): Promise<WatchedConnections> {
+  const sockets = new Set<Socket>();
+  let fetched = 0;
+  let held: { readonly text: string; readonly came: () => void } | null = null;
+  let cut = { text: '', times: 0 };
+  let cuts = 0;
+  const isCut = (chunk: Buffer): boolean => {
+    if (cut.times === 0 || !chunk.includes(cut.text)) return false;
+    cut = { ...cut, times: cut.times - 1 };
+    cuts += 1;
+    return true;
+  };
+  const isHeldAt = (chunk: Buffer): boolean => {
+    if (held === null || !chunk.includes(held.text)) return false;
+    held.came();
+    return true;
+  };
+  const server = createServer((client) => {
+    const upstream = connect(toPort, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => sockets.delete(socket));
+    }
+    let isHeld = false;
+    client.on('data', (chunk: Buffer) => {
+      isHeld ||= isHeldAt(chunk);
+      if (isHeld) return;
+      if (isCut(chunk)) client.destroy();
+      else upstream.write(chunk);
+    });
+    upstream.on('data', (chunk: Buffer) => {
+      fetched += chunk.length;
+      client.write(chunk);
+    });
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    fetchedBytes: () => fetched,
+    holdAt: (text) =>
+      new Promise((came) => {
+        held = { text, came };
+      }),
+    cutAt: (text, times) => {
+      cut = { text, times };
+    },
+    get cuts() {
+      return cuts;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
