@@ -8,15 +8,25 @@ export interface WatchedConnections extends AsyncDisposable {
   fetchedBytes(): number;
   /** From a request on in which this text stands nothing goes on; resolves once it came. */
   holdAt(text: string): Promise<void>;
+  /** The same at the request of that number, counted from 1. */
+  holdAtRequest(number: number): Promise<void>;
   /** The next so many connections in which this text is sent are cut there. */
   cutAt(text: string, times: number): void;
   readonly cuts: number;
 }
 
+interface Held {
+  /** `null`: whatever the request is. */
+  readonly text: string | null;
+  readonly request: number;
+  readonly came: () => void;
+}
+
 export async function watchConnections(toPort: number): Promise<WatchedConnections> {
   const sockets = new Set<Socket>();
   let fetched = 0;
-  let held: { readonly text: string; readonly came: () => void } | null = null;
+  let held: Held | null = null;
+  let requests = 0;
   let cut = { text: '', times: 0 };
   let cuts = 0;
   const isCut = (chunk: Buffer): boolean => {
@@ -26,7 +36,9 @@ export async function watchConnections(toPort: number): Promise<WatchedConnectio
     return true;
   };
   const isHeldAt = (chunk: Buffer): boolean => {
-    if (held === null || !chunk.includes(held.text)) return false;
+    if (chunk.includes(' HTTP/1.1\r\n')) requests += 1;
+    if (held === null || !(held.text === null ? requests >= held.request : chunk.includes(held.text)))
+      return false;
     held.came();
     return true;
   };
@@ -58,7 +70,11 @@ export async function watchConnections(toPort: number): Promise<WatchedConnectio
     fetchedBytes: () => fetched,
     holdAt: (text) =>
       new Promise((came) => {
-        held = { text, came };
+        held = { text, request: 0, came };
+      }),
+    holdAtRequest: (number) =>
+      new Promise((came) => {
+        held = { text: null, request: requests + number, came };
       }),
     cutAt: (text, times) => {
       cut = { text, times };

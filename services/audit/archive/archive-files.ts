@@ -8,8 +8,11 @@ import type { ArchiveStore, StoredContent } from './store/port.ts';
 /** When the pass began that did not come to its end, epoch milliseconds; `null` when there is none. Rejects when nobody can tell. */
 export async function unfinishedPassMs(store: ArchiveStore): Promise<number | null> {
   const marks = await store.passMarks();
-  return marks.length === 0 ? null : Math.min(...marks.map(Number));
+  return marks.length === 0 ? null : Math.min(...marks.map(markedMs));
 }
+
+/** A mark that says nothing says still that something is not done. */
+const markedMs = (mark: string): number => (/^\d{1,15}$/.test(mark) ? Number(mark) : 0);
 
 /** A file as the manifest knows it. */
 export interface KnownFile {

@@ -2,6 +2,7 @@ import { Agent } from 'node:https';
 import { rootCertificates } from 'node:tls';
 import { type PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
 import type { S3Encryption, S3Place } from '../store/place.ts';
+import { boundAnswers } from './bounded-answers.ts';
 
 /** Of one request, with what it waits for in between, and the last failure is told. */
 const MOST_ATTEMPTS = 5;
@@ -14,7 +15,7 @@ const CONNECTIONS = 32;
 export function s3Client({ endpoint, region, pathStyle, caPem }: S3Place): S3Client {
   const agent = { keepAlive: true, maxSockets: CONNECTIONS };
   const trusted = caPem === null ? {} : { ca: [...rootCertificates, caPem] };
-  return new S3Client({
+  const client = new S3Client({
     ...(endpoint !== null && { endpoint }),
     ...(region !== null && { region }),
     forcePathStyle: pathStyle,
@@ -33,6 +34,8 @@ export function s3Client({ endpoint, region, pathStyle, caPem }: S3Place): S3Cli
       httpsAgent: new Agent({ ...agent, ...trusted }),
     },
   });
+  boundAnswers(client);
+  return client;
 }
 
 /** What a new object is to be encrypted with. */

@@ -107,6 +107,25 @@ test('a storage that asks for fewer requests is asked again, five times, and the
   expect(asked).toHaveLength(5);
 });
 
+test('an answer that has no end is not read to its end', async () => {
+  const line = Buffer.alloc(1024 * 1024, ' ');
+  let sent = 0;
+  const { place } = await answering(({ url }, response) => {
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    response.write('<?xml version="1.0"?><ListBucketResult>');
+    const more = (): void => {
+      while (!response.destroyed && response.write(line)) sent += line.length;
+    };
+    response.on('drain', more);
+    if (url.includes('list-type')) more();
+  });
+  await expect(checked(place)).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('the answer has more than'),
+  });
+  expect(sent).toBeLessThan(512 * line.length);
+});
+
 test('an object that is larger than the manifest says is not read, however large it is', async () => {
   const { place } = await answering(({ url }, response) => {
     if (url.includes('list-type')) {

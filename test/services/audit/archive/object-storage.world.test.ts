@@ -159,6 +159,45 @@ test('killed in the middle of an upload in parts: nothing is lost, nothing is tw
   expect(await checked(direct)).toMatchObject({ deviations: [], unfinished: [], records: LARGE });
 });
 
+/** The first ones only try what the storage heeds. */
+const FIRST_REQUEST = 5;
+const MOST_REQUESTS = 60;
+
+test('killed at any request: the next run makes of it what it would have been', async () => {
+  const { log, path } = await ownLog();
+  const publish = (number: number) =>
+    log.publish([outgoing(nodeOutput('inventory', inventory({ id: `i${number}` })))]);
+  await publish(0);
+  const args = (place: S3Place) => [
+    ...['audit', 'archive', '--to', placeText(place), '--log', 'embedded', '--log-path', path],
+    ...s3Flags(place),
+  ];
+  for (let request = FIRST_REQUEST, isKilled = true; isKilled; request += 1) {
+    expect(request).toBeLessThan(MOST_REQUESTS);
+    const { place, watched } = await watchedPlace();
+    const held = watched.holdAtRequest(request);
+    const child = spawn(PROGRAM, args(place), {
+      env: { ...PROGRAM_ENVIRONMENT, ...storage.owner },
+      stdio: 'ignore',
+    });
+    const ended = once(child, 'exit');
+    isKilled = await Promise.race([held.then(() => true), ended.then(() => false)]);
+    child.kill('SIGKILL');
+    await ended;
+    const direct = { ...place, endpoint: storage.endpoint };
+    expect(await inProcess(args(direct))).toMatchObject({ exitCode: 0 });
+    await publish(request);
+    expect(await inProcess(args(direct))).toMatchObject({ exitCode: 0 });
+    const records = request - FIRST_REQUEST + 2;
+    expect({ request, ...(await checked(direct)) }).toMatchObject({
+      deviations: [],
+      unfinished: [],
+      records,
+    });
+    expect(new Set(await offsetsOf(direct)).size).toBe(records);
+  }
+});
+
 test('a connection that is lost in the middle of an upload, or when a line was written already, loses nothing', async () => {
   const { place, watched } = await watchedPlace();
   await archived(logOf([at(0)]), place);
