@@ -3,7 +3,9 @@ import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { EventLog, LogRecord, OutgoingRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { KeyRing } from '../trust/key-ring.ts';
-import { MAX_POLICY_DOCUMENT_BYTES, policyDocumentText } from './policy-document.ts';
+import { unbelievable } from '../trust/state-signer.ts';
+import { objectionToDocument } from './document-trust.ts';
+import { MAX_POLICY_DOCUMENT_BYTES, policyDocumentText, readPolicyDocument } from './policy-document.ts';
 import type { PolicySets } from './policy-reading.ts';
 import { readPoliciesBy } from './stored-policies.ts';
 
@@ -23,7 +25,10 @@ export interface ExportedPolicies {
   readonly policies: number;
 }
 
-/** Throws `POLICIES_UNREADABLE` where something is missing on the topic, and `POLICY_INVALID` for more than anybody reads. */
+/**
+ * Throws `POLICIES_UNREADABLE` where something is missing on the topic, `POLICY_INVALID` for
+ * more than anybody reads, and `KEY_UNUSABLE` for what nobody would believe.
+ */
 export async function exportDocument(
   log: Pick<EventLog, 'read'>,
   { roots, sign, nowMs }: Exporting,
@@ -35,7 +40,8 @@ export async function exportDocument(
       'POLICIES_UNREADABLE',
       `gc.policies no longer holds ${lost.slice(0, 5).join(', ')}, which nobody has deleted: apply or delete it again, and export then`,
     );
-  const keys = roots === null ? [] : await statementsOf(roots, log, signal);
+  const ring = roots && new KeyRing(roots);
+  const keys = ring === null ? [] : await statementsFor(ring, log, signal);
   const policies = await lastOfEachKey(log, signal);
   const text = policyDocumentText({ exportedAtMs: nowMs, keys, policies, sign });
   if (text === null)
@@ -43,16 +49,23 @@ export async function exportDocument(
       'POLICY_INVALID',
       `policies and keys take more than the ${MAX_POLICY_DOCUMENT_BYTES} bytes of a document that anybody reads; nothing was written`,
     );
+  if (ring !== null) requireBelieved(text, ring, nowMs);
   return { text, sets, keys: keys.length, policies: policies.length };
 }
 
+/** Throws `KEY_UNUSABLE` for what no function would take. */
+function requireBelieved(text: string, ring: KeyRing, nowMs: number): void {
+  const reading = readPolicyDocument(Buffer.from(text));
+  const objection = reading.ok ? objectionToDocument(reading.document, ring, nowMs) : reading.why;
+  if (objection !== null) throw unbelievable(objection);
+}
+
 /** What roots said; anybody can write anything else there. */
-async function statementsOf(
-  roots: TrustRoots,
+async function statementsFor(
+  ring: KeyRing,
   log: Pick<EventLog, 'read'>,
   signal: AbortSignal,
 ): Promise<readonly LogRecord[]> {
-  const ring = new KeyRing(roots);
   const records = await recordsOf(TOPICS.keys.name, log, signal);
   return records.filter((record) => ring.add(record).kind === 'changed');
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TOPIC_NAMES } from '../../packages/event-log/partition.ts';
 import type { LogRecord } from '../../packages/event-log/port.ts';
+import { firstWrong } from '../../packages/pipeline/parse/schema-issues.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 
 /** Bytes, of which the pollers of AWS write those above 127 as negative numbers. */
@@ -41,8 +42,8 @@ export function readLambdaEvent(
   event: unknown,
   taken: readonly TopicId[],
 ): readonly PartitionRecords[] | string {
-  const { data, error } = LambdaEvent.safeParse(event);
-  if (error) return `it is no event of a Kafka event source of AWS Lambda: ${faultOf(error)}`;
+  const { data, error } = parsedBy(LambdaEvent, event);
+  if (error !== null) return `it is no event of a Kafka event source of AWS Lambda: ${faultOf(error)}`;
   const partitions = Object.entries(data.records).map(([name, records]) => ({ name, records }));
   const misplaced = partitions.find(({ name, records }) =>
     records.some(({ topic, partition }) => name !== `${topic}-${partition}`),
@@ -58,10 +59,7 @@ export function readLambdaEvent(
 
 /** What EventBridge Pipes sends: a record, or a list of them. Or what is wrong with it, in a sentence. */
 export function readPipesRecords(value: unknown, taken: readonly TopicId[]): readonly LogRecord[] | string {
-  const { data, error } = z
-    .array(KafkaRecord)
-    .max(MOST_KAFKA_RECORDS)
-    .safeParse(Array.isArray(value) ? value : [value]);
+  const { data, error } = parsedBy(KafkaRecords, Array.isArray(value) ? value : [value]);
   if (error)
     return `it is no CloudEvent, and no record of Kafka as EventBridge Pipes sends it: ${faultOf(error)}`;
   return objection(data, taken) ?? data.map(toRecord);
@@ -74,6 +72,20 @@ function objection(records: readonly KafkaRecord[], taken: readonly TopicId[]): 
     ? null
     : `this function takes events of ${names.join(' and ')}, not of ${other.topic}`;
 }
+
+const KafkaRecords = z.array(KafkaRecord).max(MOST_KAFKA_RECORDS);
+
+/** The first fault alone is told: of all that there may be nobody has room for. */
+function parsedBy<Value>(schema: z.ZodType<Value>, value: unknown): Parsed<Value> {
+  const wrong = firstWrong(schema, value);
+  if (wrong !== null) return { data: null, error: wrong };
+  const { success, data, error } = schema.safeParse(value);
+  return success ? { data, error: null } : { data: null, error };
+}
+
+type Parsed<Value> =
+  | { readonly data: Value; readonly error: null }
+  | { readonly data: null; readonly error: z.ZodError };
 
 /** The log says when it took a record only where it does so itself; else its writer says it. */
 const toRecord = (given: KafkaRecord): LogRecord => ({

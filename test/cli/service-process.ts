@@ -31,7 +31,9 @@ export interface SpawnedVerb extends RunningVerb {
 }
 
 const onAnyPort = (args: readonly string[]): readonly string[] =>
-  args.includes('--http-address') ? args : [...args, '--http-address', '127.0.0.1:0'];
+  args.includes('--http-address') || args.includes('--http')
+    ? args
+    : [...args, '--http-address', '127.0.0.1:0'];
 
 /** In a process of its own, as a user starts it. */
 export function spawnVerb(...args: readonly string[]): SpawnedVerb {

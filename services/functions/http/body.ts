@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { comeAgain, type Refused, refused } from './problem.ts';
 
 /** Bodies that are in memory at once, of all requests. */
-export const MOST_BODY_BYTES_AT_ONCE = 256 * 1024 * 1024;
+export const MOST_BODY_BYTES_AT_ONCE = 128 * 1024 * 1024;
 
 /** What all requests together have in memory. */
 export class BodyRoom {

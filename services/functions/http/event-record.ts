@@ -18,8 +18,10 @@ export type RecordReading =
   | { readonly ok: false; readonly id: string | null; readonly kind: string; readonly detail: string };
 
 /** More than a record of ours has, and those of whoever passes it on. */
-const MOST_ATTRIBUTES = 100;
+export const MOST_ATTRIBUTES = 100;
 const NAME = /^[a-z0-9]{1,64}$/;
+/** CloudEvents has no control characters and no halves of characters in attributes. */
+const NO_TEXT = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 const HEADERS_WITHOUT_PREFIX: ReadonlyMap<string, string> = new Map([
   ['datacontenttype', 'content-type'],
   ['traceparent', 'traceparent'],
@@ -38,6 +40,8 @@ export function recordOf(
   const bad = [...attributes.keys()].find((name) => !NAME.test(name));
   if (bad !== undefined)
     return no('bad-attribute', 'the name of an attribute is not of lower-case letters and digits alone');
+  if ([...attributes.values()].some((text) => NO_TEXT.test(text)))
+    return no('bad-attribute', 'the value of an attribute has a control character or half a character');
   if (attributes.get('specversion') !== '1.0')
     return no('no-cloud-event', 'it is no CloudEvent of version 1.0');
   const position = positionOf(attributes, topics);

@@ -1,13 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { exceededBound } from '../../../packages/pipeline/parse/json-bounds.ts';
 import type { TopicId } from '../../../schemas/events/topics.ts';
 import { readPipesRecords } from '../kafka-event.ts';
 import { attributesOfHeaders } from './binary-event.ts';
 import type { FunctionBounds } from './bounds.ts';
 import { doubledMember } from './doubled-member.ts';
-import { type ReceivedEvent, type RecordReading, recordOf } from './event-record.ts';
+import { MOST_ATTRIBUTES, type ReceivedEvent, type RecordReading, recordOf } from './event-record.ts';
 import { Refused, refused } from './problem.ts';
 
 /** How events stand in a request. */
@@ -79,12 +78,18 @@ export function readEvents(
 /** Events of one request: as many as a slice of the event log. */
 export const MOST_EVENTS = 500;
 
-function fromKafka(json: unknown, { topics }: Reading): Received | Refused {
+function fromKafka(json: unknown, { topics, nowMs }: Reading): Received | Refused {
   const records = readPipesRecords(json, topics);
   if (typeof records === 'string') return refused(400, 'no-cloud-event', records);
   if (records.length > MOST_EVENTS)
     return refused(413, 'too-many-events', `at most ${MOST_EVENTS} events are taken at once`);
-  return { readings: records.map((record: LogRecord) => ({ ok: true, record })) };
+  // Whoever calls may say anything of when the log took it.
+  return {
+    readings: records.map((record) => ({
+      ok: true,
+      record: { ...record, timestampMs: nowMs, isDatedByWriter: true },
+    })),
+  };
 }
 
 function jsonIn(
@@ -122,6 +127,7 @@ function receivedOf(event: unknown): ReceivedEvent | string {
   const { data: members } = Structured.safeParse(event);
   if (members === undefined || Array.isArray(event)) return 'it is no object';
   const { data, data_base64: base64, ...rest } = members;
+  if (Object.keys(rest).length > MOST_ATTRIBUTES) return `it has more than ${MOST_ATTRIBUTES} attributes`;
   const attributes = new Map<string, string>();
   for (const [name, value] of Object.entries(rest)) {
     const { data: text } = AttributeValue.safeParse(value);

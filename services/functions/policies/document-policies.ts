@@ -1,3 +1,4 @@
+import { objectionToDocument } from '../../../packages/policy/document-trust.ts';
 import { type PolicyDocument, readPolicyDocument } from '../../../packages/policy/policy-document.ts';
 import { createPolicyKnowledge } from '../../../packages/policy/policy-knowledge.ts';
 import { createPolicyReading } from '../../../packages/policy/policy-reading.ts';
@@ -26,6 +27,8 @@ export interface DocumentPoliciesSettings {
 
 /** The clock of whoever wrote it may be ahead by so much. */
 const MOST_AHEAD_MS = 600_000;
+/** What is broken may be mended at any moment, and callers ask all the time. */
+const AGAIN_AFTER_MS = 1_000;
 
 /**
  * Policies and keys of a document. Each of its records is judged as if it came from the event log; in the place of that, which tells what
@@ -93,10 +96,8 @@ export class DocumentPolicies implements FunctionPolicies {
 
   look(signal: AbortSignal): Promise<void> {
     const { source, telling } = this.#settings;
-    const isDue =
-      this.#lookedAtMs === null ||
-      telling.sources.now() - this.#lookedAtMs >= source.everyMs ||
-      this.#broken !== null;
+    const everyMs = this.#broken === null ? source.everyMs : Math.min(source.everyMs, AGAIN_AFTER_MS);
+    const isDue = this.#lookedAtMs === null || telling.sources.now() - this.#lookedAtMs >= everyMs;
     if (!isDue && this.#looking === null) return Promise.resolve();
     this.#looking ??= this.#lookOnce(signal).finally(() => {
       this.#looking = null;
@@ -182,16 +183,9 @@ export class DocumentPolicies implements FunctionPolicies {
     return policies.every((record) => reading.add(record) === 'added') ? reading : null;
   }
 
-  #objectionToHead({ head, exportedAtMs }: PolicyDocument, ring: KeyRing | null): string | null {
+  #objectionToHead(document: PolicyDocument, ring: KeyRing | null): string | null {
     const { choice, nowMs, telling } = this.#settings;
-    if (ring === null) return null;
-    const authentication = this.#required(() => ring).authenticate('policies', {
-      ...head,
-      timestampMs: nowMs(),
-    });
-    const objection = authentication.ok
-      ? objectionToExporter(authentication.principal, exportedAtMs)
-      : authentication.distrust.message;
+    const objection = ring && objectionToDocument(document, ring, nowMs());
     if (objection === null || choice.kind === 'required') return objection;
     telling.logger.warn(`the document of policies would not count if signatures were required: ${objection}`);
     return null;
@@ -214,14 +208,4 @@ export class DocumentPolicies implements FunctionPolicies {
     const { nowMs } = this.#settings;
     return new RequiredTrust({ ring, problem: () => null, nowMs });
   }
-}
-
-type Proved = Extract<ReturnType<Trust['authenticate']>, { readonly ok: true }>['principal'];
-
-function objectionToExporter(principal: Proved, exportedAtMs: number): string | null {
-  if (principal.kind !== 'key') return 'no key signed it';
-  if (principal.role !== 'operator')
-    return `the key of a ${principal.role} signed it, who may not say what all policies are`;
-  if (principal.clusters.length > 0) return 'its key is for some clusters alone, and policies are for all';
-  return principal.generation === exportedAtMs ? null : 'its signature is of another time than its head';
 }

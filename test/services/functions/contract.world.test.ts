@@ -21,7 +21,7 @@ import { contractEvents } from './support/contract-events.ts';
 import { outgoing, sentEvent, structured } from './support/function-events.ts';
 import { spawnFunction, spawnService } from './support/function-processes.ts';
 import { lambdaEvent } from './support/lambda-events.ts';
-import { askJson, BATCH } from './support/served-function.ts';
+import { ask, askJson, BATCH } from './support/served-function.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const FUNCTIONS = newFolder();
@@ -202,4 +202,44 @@ test.each(AnyDeciderName.options)('%s gives the same bytes in the emulator of La
 test('what followed was more than records: commands and orders of every decider', () => {
   const topics = [...fromKafka.values()].flat().map((text) => text.split(' ')[0]);
   expect(new Set(topics)).toEqual(new Set(OUT.map((topic) => TOPICS[topic].name)));
+});
+
+/** How many records of a decider lie on the broker. */
+const decisionsOf = async (decider: AnyDeciderName): Promise<number> =>
+  (await readTopic(log, TOPICS.clusterDecisions.name)).filter(
+    ({ headers }) => deciderOf(headers.ce_source) === decider,
+  ).length;
+
+test('what follows is published to the broker by HTTP and by Lambda, once more and with the same ids', async () => {
+  const before = await decisionsOf('pod-gc');
+  const [record] = recordsFor('pod-gc');
+  if (record === undefined) throw new Error('there is no record');
+  await using served = await spawnFunction(
+    'pod-gc',
+    '--policy',
+    'topic',
+    '--publish',
+    '--kafka-brokers',
+    broker.address,
+  );
+  await waitUntil(
+    'it to be ready',
+    DECIDE_MS,
+    async () => (await ask(served.address, { method: 'GET', path: '/readyz' })).status === 200,
+  );
+  expect((await askJson(served.address, BATCH, [structured(sentEvent(record))])).status).toBe(204);
+  expect(await decisionsOf('pod-gc')).toBe(before + 1);
+  await using lambda = await emulateLambda(join(FUNCTIONS, 'pod-gc', 'index.mjs'), {
+    FLEETGC_TRUST: 'off',
+    FLEETGC_POLICY: DOCUMENT,
+    FLEETGC_PUBLISH: 'true',
+    FLEETGC_KAFKA_BROKERS: broker.address,
+  });
+  const unreadable = { ...record, value: Buffer.from('{') };
+  expect(JSON.parse(await lambda.invoke(lambdaEvent([record, unreadable])))).toEqual({
+    batchItemFailures: [],
+  });
+  expect(await decisionsOf('pod-gc')).toBe(before + 2);
+  const letters = await readTopic(log, TOPICS.deadLetters.name);
+  expect(letters.map(({ headers }) => headers.ce_type)).toEqual(['fleetgc.dead-letter.v1']);
 });

@@ -2,7 +2,7 @@ import { busyboxFile } from './busybox.ts';
 import { ensureChromium } from './chromium.ts';
 import { builtCollector } from './collector.ts';
 import { ensureCompose } from './compose.ts';
-import { ensureDefinitions } from './definitions.ts';
+import { ensureDefinitions, ensureKnativeDefinitions } from './definitions.ts';
 import { ensureDocker } from './docker.ts';
 import { ensureHelm } from './helm.ts';
 import { ensureHttpfs } from './httpfs.ts';
@@ -42,11 +42,12 @@ const PREPARE = {
   'request-cleaner': builtRequestCleaner,
   collector: builtCollector,
   'lambda-emulator': ensureLambdaEmulator,
+  'knative-definitions': ensureKnativeDefinitions,
   versitygw: builtVersitygw,
   httpfs: ensureHttpfs,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with CRI-O, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda, a server of S3, DuckDB's reader of S3. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with CRI-O, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda, the definition of Knative's Service, a server of S3, DuckDB's reader of S3. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -78,6 +79,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'request-cleaner',
   'collector',
   'lambda-emulator',
+  'knative-definitions',
   'versitygw',
   'httpfs',
 ];

@@ -44,5 +44,8 @@ export const KUBELET_NODE_IMAGE = `fleetgc/test-node:kubelet-${KUBERNETES_VERSIO
 /** The same with what gives pods a network and names. */
 export const CLUSTER_NODE_IMAGE = `fleetgc/test-node:cluster-${KUBERNETES_VERSION}`;
 
+/** Of Knative's serving. */
+export const KNATIVE_VERSION = '0.51.0';
+
 /** The emulator of AWS Lambda's runtime interface, which has no releases in its module. */
 export const LAMBDA_EMULATOR_VERSION = 'v0.0.0-20261030222936-bef5c4ba774d';
