@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MAX_POLICY_DOCUMENT_BYTES } from '../../../packages/policy/policy-document.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import type { DocumentSource, Look } from './document-source.ts';
 
 const EVERY_MS = 60_000;
@@ -36,11 +37,14 @@ export function urlSource({ url, ca, token }: UrlSettings): DocumentSource {
     name: `${url.origin}${url.pathname}`,
     everyMs: EVERY_MS,
     look: async (signal) => {
-      const within = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      using within = new LinkedController(signal);
+      const deadline = setTimeout(() => within.abort(), TIMEOUT_MS);
       try {
-        return await ask(within);
+        return await ask(within.signal);
       } catch (error) {
-        return { kind: 'unreachable', why: whyOf(error, within) };
+        return { kind: 'unreachable', why: whyOf(error, within.signal) };
+      } finally {
+        clearTimeout(deadline);
       }
     },
   };
