@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { S3Place } from '../../../../services/audit/archive/store/place.ts';
-import { listening } from '../../../support/http-proxies.ts';
 import { archived, checked, logOf } from '../support/archives.ts';
+import { type Asked, answering } from './support/answering.ts';
 import { at } from './support/place-contract.ts';
 
 beforeAll(() => {
@@ -10,40 +10,6 @@ beforeAll(() => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret');
 });
 afterAll(() => void vi.unstubAllEnvs());
-
-interface Asked {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: IncomingMessage['headers'];
-}
-
-/** Somebody who answers as S3 does in such a case, and the place that is asked for there. */
-async function answering(
-  answer: (asked: Asked, response: ServerResponse) => void,
-  over: Partial<S3Place> = {},
-): Promise<{ place: S3Place; asked: Asked[] }> {
-  const asked: Asked[] = [];
-  const server = createServer((request, response) => {
-    request.resume().on('end', () => {
-      const { method = '', url = '', headers } = request;
-      asked.push({ method, url, headers });
-      answer({ method, url, headers }, response);
-    });
-  });
-  const listener = await listening(server);
-  onTestFinished(() => listener[Symbol.asyncDispose]());
-  const place: S3Place = {
-    bucket: 'audit',
-    prefix: 'archive/',
-    endpoint: `http://127.0.0.1:${listener.port}`,
-    region: 'eu-central-1',
-    pathStyle: true,
-    encryption: null,
-    caPem: null,
-    ...over,
-  };
-  return { place, asked };
-}
 
 const refuse = (response: ServerResponse, status: number, code: string): void => {
   response.writeHead(status, { 'content-type': 'application/xml' });
