@@ -57,7 +57,9 @@ class WritableS3 implements WritableStore {
   /** What is there under another name: somebody wrote it who was too late. */
   #covered: readonly string[] = [];
   #uploads: readonly OpenUpload[] = [];
+  /** Our own, as long as something is left. */
   readonly #added: ManifestLine[] = [];
+  #hasLine = false;
 
   constructor(objects: S3Objects, token: string) {
     this.#objects = objects;
@@ -120,7 +122,8 @@ class WritableS3 implements WritableStore {
     const content = isFull ? lineBytes(line) : Buffer.concat([last.content, lineBytes(line)]);
     const tag = await this.#replace(partName(number), content, isFull ? null : last.tag);
     this.#last = { number, content, tag };
-    this.#added.push(line);
+    this.#hasLine = true;
+    if (this.#left.length > 0) this.#added.push(line);
   }
 
   async #replace(name: string, content: Buffer, known: string | null): Promise<string> {
@@ -154,7 +157,7 @@ class WritableS3 implements WritableStore {
   async unmarkPass(): Promise<void> {
     if (this.#isMarked) await this.#objects.remove(passFile(this.token));
     this.#isMarked = false;
-    if (this.#added.length > 0) await this.#clearLeft();
+    if (this.#hasLine) await this.#clearLeft();
   }
 
   /**

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { ListMultipartUploadsCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { DAY_MS } from '../../../../packages/process/durations.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { requireManifest } from '../../../../services/audit/archive/archive-files.ts';
 import { openArchiveWriter } from '../../../../services/audit/archive/archive-writer.ts';
@@ -18,6 +19,7 @@ import { placeText, type S3Place } from '../../../../services/audit/archive/stor
 import { writeMonth } from '../../../bench/month/write-month.ts';
 import { fleetgc, inProcess, ownLog } from '../../../cli/fleetgc.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
+import { SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { BUCKET, type ObjectStorage, REGION, startObjectStorage } from '../../../support/object-storage.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../../support/program.ts';
@@ -25,6 +27,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ensureHttpfs } from '../../../support/toolchain/httpfs.ts';
 import { type WatchedConnections, watchConnections } from '../../../support/watched-connections.ts';
 import { archived, checked, logOf, NOTED_MS } from '../support/archives.ts';
+import { headsOf, listed, signedArchive, signerWith } from '../verify/heads/signed-archive.ts';
 import { at, describePlace, offsetsOf } from './support/place-contract.ts';
 
 let storage: ObjectStorage;
@@ -128,6 +131,22 @@ const linesOf = (directory: string): readonly string[] =>
     .split('\n')
     .flatMap((line) => /"file":"([^"]+)"/.exec(line)?.[1] ?? [])
     .flatMap((file) => [file, file.replace('records/', 'names/').replace('.parquet', '.names.jsonl.zst')]);
+
+test('signed heads mean the same there: a copy is signed on, and an end that was cut off is seen', async () => {
+  const { log, publishAt, directory } = await signedArchive();
+  const place = storage.newPlace();
+  const names = readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('archive.lock'))
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)));
+  for (const name of names) await storage.write(place, name, readFileSync(join(directory, name)));
+  await publishAt(SIGNED_AT_MS + 3 * DAY_MS, listed('news'));
+  const { signed } = await archived(log, place, { signer: signerWith(log) });
+  expect(signed).toEqual({ kind: 'signed' });
+  expect((await headsOf(place, { living: log })).kinds).toEqual([]);
+  await storage.write(place, 'manifest.jsonl', readFileSync(join(directory, 'manifest.jsonl')));
+  expect((await headsOf(place)).kinds).toEqual([]);
+  expect((await headsOf(place, { living: log })).kinds).not.toEqual([]);
+});
 
 /** What no compression makes smaller, so that a file of it goes in parts. */
 const LARGE_BYTES = 900_000;

@@ -15,6 +15,7 @@ import {
 } from '../../../../../services/audit/archive/manifest-entry.ts';
 import { openArchiveLog } from '../../../../../services/audit/archive/read-archive.ts';
 import type { HeadSigner } from '../../../../../services/audit/archive/sign-head.ts';
+import type { ArchivePlace } from '../../../../../services/audit/archive/store/place.ts';
 import { verifyHeads } from '../../../../../services/audit/verify/heads/verify-heads.ts';
 import { inventory } from '../../../../fixtures/inventory.ts';
 import { certified, newKey, rootsOf, SIGNED_AT_MS } from '../../../../fixtures/trust.ts';
@@ -107,10 +108,10 @@ interface Verifying {
 
 /** What `verify` says of the heads of an archive, as `kind place,place`. */
 export async function headsOf(
-  directory: string,
+  place: ArchivePlace,
   { living, areRequired = false, roots = ROOTS }: Verifying = {},
 ) {
-  await using archive = await openArchiveLog(directory);
+  await using archive = await openArchiveLog(place);
   const { found, heads } = await verifyHeads(
     { log: archive, lines: archive.lines, living: living ?? null, roots, areRequired, comparedFromMs: 0 },
     running,
