@@ -1,11 +1,15 @@
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { EventLog } from '../event-log/port.ts';
-import { waitAtMost } from '../event-log/stopping.ts';
 import { type Consumer, startConsumer } from '../pipeline/consume.ts';
 import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
 import type { Trust } from '../trust/trust.ts';
 import type { DecisionChain } from './decision-chain.ts';
-import { type DecisionService, type DecisionWritingDeps, openDecisionWriting } from './decision-writing.ts';
+import {
+  type DecisionService,
+  type DecisionWritingDeps,
+  endChain,
+  openDecisionWriting,
+} from './decision-writing.ts';
 
 /** What a decision service needs of its process. */
 export interface DecisionServiceDeps<Kind extends SubjectKind> extends DecisionWritingDeps<Kind> {
@@ -53,14 +57,11 @@ export async function startDecisionService<Kind extends SubjectKind>(
   return chain === null ? consumer : withLastHead(consumer, chain);
 }
 
-/** How long the last head of a process that ends may take. */
-const LAST_HEAD_MS = 2_000;
-
 /** Whoever ends says before what it has written. */
 function withLastHead(consumer: Consumer, chain: DecisionChain): Consumer {
   const stop = async (): Promise<void> => {
     await consumer.stop();
-    await waitAtMost(chain.end(), LAST_HEAD_MS);
+    await endChain(chain);
   };
   return { ...consumer, stop, [Symbol.asyncDispose]: stop };
 }

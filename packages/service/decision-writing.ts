@@ -7,6 +7,7 @@ import type { Output } from '../decision/handler.ts';
 import { overtakenHandler } from '../decision/overtaken-record.ts';
 import { policySetRecord } from '../decision/policy-set.ts';
 import type { EventLog } from '../event-log/port.ts';
+import { waitAtMost } from '../event-log/stopping.ts';
 import type { Handlers, OnEvent, OnOutputs, OnOvertaken } from '../pipeline/decide.ts';
 import { createPublisher, type Publisher, serviceSource } from '../pipeline/publisher.ts';
 import type { Metrics } from '../process/metrics.ts';
@@ -91,6 +92,12 @@ export function openDecisionWriting<Kind extends SubjectKind>(
     chain,
   };
 }
+
+/** How long the last head of a process that ends may take. */
+const LAST_HEAD_MS = 2_000;
+
+/** Says in a last head what was written. */
+export const endChain = (chain: DecisionChain): Promise<void> => waitAtMost(chain.end(), LAST_HEAD_MS);
 
 /** Facts about nodes alone are passed over for newer ones: those about a cluster say different things each. */
 function passingOver(

@@ -5,6 +5,7 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import type { Check } from '../../packages/process/http.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
+import { endChain } from '../../packages/service/decision-writing.ts';
 import { beliefOf } from '../../packages/service/service-process.ts';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { RenewedKey } from '../../packages/trust/renewed-key.ts';
@@ -27,6 +28,8 @@ export interface OpenFunction {
   readonly publishes: boolean;
   /** Writes what is no decision. */
   readonly others: Publisher;
+  /** Says what it has written, where it says so at all; for a process that ends. */
+  end(): Promise<void>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that does not jump. */
@@ -69,6 +72,9 @@ export function functionOn(
     counts,
     publishes: log !== null,
     others: writing.others,
+    end: async () => {
+      if (writing.chain !== null) await endChain(writing.chain);
+    },
     now,
     monotonicNow,
   };

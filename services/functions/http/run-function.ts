@@ -37,4 +37,6 @@ export async function runFunction(
   for (const warning of callerWarnings(callers)) logger.warn(warning);
   onServing?.(serving.address);
   await untilAborted(signal);
+  await serving[Symbol.asyncDispose]();
+  await open.end();
 }

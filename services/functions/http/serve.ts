@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import { waitAtMost } from '../../../packages/event-log/stopping.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { type HttpSettings, probeAnswer } from '../../../packages/process/http.ts';
 import { http } from '../../../packages/process/node-http.ts';
@@ -36,6 +37,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Nothing was sent or read for so long. */
 const IDLE_TIMEOUT_MS = 120_000;
+/** Requests in hand may end; then nobody waits any longer. */
+const STOP_GRACE_MS = 5_000;
 const MOST_CONNECTIONS = 200;
 const MOST_HEADER_BYTES = 32 * 1024;
 const MOST_HEADERS = 200;
@@ -59,6 +62,8 @@ export async function serveFunction(settings: ServeSettings): Promise<Serving> {
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       server.closeIdleConnections();
+      await waitAtMost(closed, STOP_GRACE_MS);
+      server.closeAllConnections();
       await closed;
     },
   };

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
@@ -13,6 +14,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { inProcess, type OwnLog, ownLog } from '../fleetgc.ts';
 import { readTopic } from '../read-topic.ts';
 import { BOUND_MS, type RunningVerb, startVerb } from '../service-process.ts';
+import { signedFleet } from './policy/support/signed-fleet.ts';
 
 const FULL = inventory({
   filesystems: filesystems({ availableBytes: '100' }),
@@ -91,6 +93,43 @@ test('under a document nothing is written, and what follows is in the answer', a
   expect(await published(own)).toBe(0);
   expect(await verb.terminate()).toBe(0);
 });
+
+test('orders are signed, facts have to be, and a head says at the end what was written', async () => {
+  const { own, file, as } = await signedFleet();
+  expect(await as('operator', 'policy', 'apply', file('other.yaml'))).toMatchObject({ exitCode: 0 });
+  const document = file('policies.jsonl');
+  expect(await as('operator', 'policy', 'export', '--file', document)).toMatchObject({ exitCode: 0 });
+  const trusting = [
+    '--trust',
+    'required',
+    '--trust-roots',
+    file('roots.yaml'),
+    '--signing-key-file',
+    file('decider.pem'),
+  ];
+  const verb = serve(own, '--policy', document, '--publish', ...trusting);
+  const [record] = await readAfterPublish(own);
+  expect((await askBinary(await addressOf(verb), sentEvent(record))).status).toBe(204);
+  expect(await verb.terminate()).toBe(0);
+  const commands = await readTopic(own.log, 'gc.node.commands');
+  expect(commands).toMatchObject([{ headers: { ce_fleetgcsignature: expect.any(String) } }]);
+  expect((await readTopic(own.log, 'gc.heads')).map(({ headers }) => headers.ce_type)).toEqual([
+    'fleetgc.decision-head.v1',
+  ]);
+
+  const strict = serve(own, '--policy', document, ...trusting, '--trust-facts', 'required');
+  const refused = await askBinary(await addressOf(strict), sentEvent(record));
+  expect(refused).toMatchObject({ status: 403 });
+  expect(refused.body.toString('utf8')).toContain('it carries no signature');
+  expect(await strict.terminate()).toBe(0);
+});
+
+async function readAfterPublish({ log }: OwnLog): Promise<readonly [LogRecord]> {
+  await log.publish([outgoing('inventory', FULL)]);
+  const [record] = await readTopic(log, 'gc.node.inventory');
+  if (record === undefined) throw new Error('the inventory is not there');
+  return [record];
+}
 
 test.each<readonly [string, readonly string[], RegExp]>([
   ['an address that others reach', ['--http', '0.0.0.0:0'], /whoever calls could make facts up/],
