@@ -91,6 +91,7 @@ test('what it depends on is optional, so that it runs where it is unpacked', () 
     private: true,
     optionalDependencies: {
       ...packageJson.optionalDependencies,
+      '@aws-sdk/client-s3': packageJson.dependencies['@aws-sdk/client-s3'],
       '@duckdb/node-api': packageJson.dependencies['@duckdb/node-api'],
     },
   });
