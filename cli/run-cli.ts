@@ -7,9 +7,13 @@ import { familyHelp, overviewHelp } from './help.ts';
 import { loadAllVerbs } from './load-all-verbs.ts';
 
 /** Runs `fleetgc` with these arguments. Returns the exit code. */
-export async function runCli(argv: readonly string[], commandProcess: CommandProcess): Promise<number> {
+export async function runCli(
+  argv: readonly string[],
+  commandProcess: CommandProcess,
+  platform: NodeJS.Platform = process.platform,
+): Promise<number> {
   try {
-    return await carryOut(findVerb(argv), commandProcess);
+    return await carryOut(findVerb(argv), commandProcess, platform);
   } catch (thrown) {
     const { message, exitCode } = toFleetGcError(thrown);
     commandProcess.stderr.write(`fleetgc: ${message}\n`);
@@ -17,7 +21,11 @@ export async function runCli(argv: readonly string[], commandProcess: CommandPro
   }
 }
 
-async function carryOut(wanted: Wanted, commandProcess: CommandProcess): Promise<number> {
+async function carryOut(
+  wanted: Wanted,
+  commandProcess: CommandProcess,
+  platform: NodeJS.Platform,
+): Promise<number> {
   switch (wanted.kind) {
     case 'version':
       await commandProcess.writeOut(`${versionLine(process.versions.node)}\n`);
@@ -30,7 +38,8 @@ async function carryOut(wanted: Wanted, commandProcess: CommandProcess): Promise
       // Loaded here, so that the list of verbs is shown without reading the code of any.
       const { runGivenVerb } = await import('./framework/run-verb.ts');
       const verb = await loadVerb(wanted.verb);
-      return await runGivenVerb({ verb, rest: wanted.rest, allVerbs: loadAllVerbs }, commandProcess);
+      const given = { verb, rest: wanted.rest, allVerbs: loadAllVerbs };
+      return await runGivenVerb(given, commandProcess, platform);
     }
   }
 }

@@ -4,6 +4,7 @@ import { createLogger, type LogDestination } from '../../packages/process/logger
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { type ProcessControl, runProcess } from '../../packages/process/run.ts';
 import { printable } from '../../packages/text/printable.ts';
+import { refuseElsewhere } from './linux-verbs.ts';
 import { gatherSources, unknownVariables } from './option-sources.ts';
 import type { LoadVerbs, PreparedVerb, Verb } from './verb.ts';
 import { readVerbArguments } from './verb-arguments.ts';
@@ -31,12 +32,14 @@ interface GivenVerb {
 export async function runGivenVerb(
   { verb, rest, allVerbs }: GivenVerb,
   { environment, control, writeOut, terminalColumns, stderr }: CommandProcess,
+  platform: NodeJS.Platform,
 ): Promise<number> {
   const given = readVerbArguments(verb, rest);
   if (given.kind === 'help') {
     await writeOut(given.text);
     return 0;
   }
+  refuseElsewhere(verb.name, given.flags, platform);
   const sources = await gatherSources({ ...given, environment }, allVerbs);
   const endless = isService(verb, given.flags);
   return await runVerb(verb, sources, {

@@ -5,6 +5,8 @@
 export const ERROR_CODES = {
   USAGE: { retry: false, exitCode: 2 },
   CONFIG_INVALID: { retry: false, exitCode: 2 },
+  /** The verb does not work on this operating system. */
+  PLATFORM_UNSUPPORTED: { retry: false, exitCode: 2 },
   POLICY_INVALID: { retry: false, exitCode: 2 },
   AMBIGUOUS: { retry: false, exitCode: 2 },
   NOT_FOUND: { retry: false, exitCode: 1 },

@@ -40,6 +40,12 @@ test('the example holds two replicas of each decision service and three nodes', 
   ]);
 });
 
+test('it is Compose of version 2 or newer that reads the file, and finds no fault with it', async () => {
+  const { stdout } = await project.compose('version', '--short');
+  expect(Number.parseInt(stdout.replace(/^v/, ''), 10)).toBeGreaterThanOrEqual(2);
+  expect((await project.compose('config', '--quiet')).output).toBe('');
+});
+
 test('one command brings it up, every node is cleaned, and it goes without a trace', async () => {
   const { output } = await project.compose('up', '--detach');
   expect(output.split('\n').filter((line) => /pull|error|denied/i.test(line))).toEqual([]);

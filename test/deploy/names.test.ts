@@ -42,6 +42,7 @@ const OTHER_OPTIONS = [
   'docs/how-it-works/compare.md',
   'docs/how-it-works/fuzz.md',
   'docs/how-it-works/mutation.md',
+  'docs/operating/platforms.md',
 ];
 const pages = files.filter(({ path }) => path.endsWith('.md') && !OTHER_OPTIONS.includes(path));
 

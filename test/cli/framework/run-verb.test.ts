@@ -30,6 +30,7 @@ async function told(
       writeOut: async () => undefined,
       stderr: { isTerminal, write: (text) => void lines.push(text) },
     },
+    'linux',
   );
   return lines;
 }

@@ -325,3 +325,17 @@ describe('a cluster', () => {
     expect(volumeMounts).toContainEqual({ name: 'state', mountPath: STATE_DIRECTORY, readOnly: false });
   });
 });
+
+const Placed = z.object({
+  spec: z.object({
+    template: z.object({ spec: z.object({ nodeSelector: z.record(z.string(), z.string()).optional() }) }),
+  }),
+});
+
+test.each(objects.filter((object) => Placed.safeParse(object).success))(
+  'the $kind $metadata.name runs on nodes with Linux alone: the image has no other programs',
+  (object) => {
+    const { nodeSelector } = Placed.parse(object).spec.template.spec;
+    expect(nodeSelector).toMatchObject({ 'kubernetes.io/os': 'linux' });
+  },
+);

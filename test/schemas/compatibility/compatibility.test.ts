@@ -43,7 +43,7 @@ const MADE = 6_000;
 describe.each(all)('what $version released', ({ schemas, channels, messages }) => {
   const validatorsThen = validators(schemas);
 
-  test.each([...schemas.keys()])('%s is compatible with it', (file) => {
+  test.each([...schemas.keys()])('%s is compatible with it (CONTRIBUTING.md, Contracts)', (file) => {
     expect(incompatibilities(schemas.get(file) ?? {}, schemaNow(file))).toEqual([]);
   });
 

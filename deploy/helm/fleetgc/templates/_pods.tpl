@@ -41,10 +41,12 @@ imagePullSecrets:
 {{- with .pod.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- with .pod.nodeSelector }}
 nodeSelector:
+  # The image has programs for Linux alone, and a cluster may have nodes with Windows.
+  kubernetes.io/os: linux
+  {{- with omit (.pod.nodeSelector | default dict) "kubernetes.io/os" }}
   {{- toYaml . | nindent 2 }}
-{{- end }}
+  {{- end }}
 {{- with .pod.tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
