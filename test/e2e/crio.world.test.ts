@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectRemover } from '../../packages/cri/client.ts';
 import { DoctorReport } from '../../schemas/reports/doctor.ts';
 import { fleetgc } from '../cli/fleetgc.ts';
 import { connectWorkload, kubeletLabels, type PodSpec } from '../support/nodes/cri-workload.ts';
@@ -24,13 +25,30 @@ beforeAll(async () => {
 });
 afterAll(() => fleet?.[Symbol.asyncDispose]());
 
+async function newPod(name: string, uid = randomUUID()): Promise<PodSpec> {
+  const identity = { name, namespace: 'default', uid };
+  const logDirectory = `/var/log/pods/default_${name}_${uid}`;
+  await node.exec(['mkdir', '-p', `${logDirectory}/main`]);
+  return { ...identity, attempt: 0, logDirectory, labels: kubeletLabels(identity) };
+}
+
+/** A pod that runs in its second sandbox, as after a restart of its node, and the id of its first one. */
+async function movedPod(
+  name: string,
+  image: string,
+): Promise<{ readonly pod: Pod; readonly former: string }> {
+  using workload = connectWorkload(node.endpoint);
+  using remover = connectRemover(node.endpoint);
+  const spec = await newPod(name);
+  const former = await workload.runSandbox(spec);
+  await remover.stopSandbox(former);
+  return { pod: await runPod(node, { name, image, uid: spec.uid, attempt: 1 }), former };
+}
+
 /** A pod whose one container was created and has not been started, and may mount an image. */
 async function createdPod(name: string, image: string, mounted?: string): Promise<PodSpec> {
   using workload = connectWorkload(node.endpoint);
-  const identity = { name, namespace: 'default', uid: randomUUID() };
-  const logDirectory = `/var/log/pods/default_${name}_${identity.uid}`;
-  await node.exec(['mkdir', '-p', `${logDirectory}/main`]);
-  const pod = { ...identity, attempt: 0, logDirectory, labels: kubeletLabels(identity) };
+  const pod = await newPod(name);
   await workload.createContainer(await workload.runSandbox(pod), pod, {
     name: 'main',
     attempt: 0,
@@ -69,11 +87,11 @@ const isThere = async (path: string): Promise<boolean> =>
 const USED = ['by-tag', 'by-digest', 'by-id', 'created', 'mounting', 'mounted', 'moved'] as const;
 const UNUSED = ['unused-1', 'unused-2', 'unused-3'] as const;
 
-test('a disk that fills on CRI-O loses dead containers and every unused image, and none in use by whatever name, though the policy asks for all of the disk [C8, C10, G7, K2, M5, M9, M11, M19]', async () => {
+test('a disk that fills on CRI-O loses dead containers, a former sandbox and every unused image, and none in use by whatever name, though the policy asks for all of the disk [C8, C10, G7, H2, K2, M5, M9, M11, M19]', async () => {
   const images = await pushImages(fleet.registry, NODE, {
-    // The unused ones take 120 MiB of 300, and the third makes it more than half.
+    // The last one alone keeps the disk above a half: where a reclaim begins while it is pulled, another one follows.
     ...{ 'by-tag': 4, 'by-digest': 4, 'by-id': 4, created: 4, mounting: 4, mounted: 4, moved: 4 },
-    ...{ wanted: 4, 'podman-only': 4, kept: 4, 'unused-1': 40, 'unused-2': 40, 'unused-3': 40 },
+    ...{ wanted: 4, 'podman-only': 4, kept: 4, 'unused-1': 8, 'unused-2': 8, 'unused-3': 110 },
   });
   const idOf = (name: keyof typeof images): string => node.imageIdOf(images[name].id);
   const nameOf = (name: keyof typeof images): string => images[name].reference;
@@ -83,8 +101,9 @@ test('a disk that fills on CRI-O loses dead containers and every unused image, a
 
   const [oldest, older, crashed] = await crashedPod({ name: 'by-tag', image: nameOf('by-tag') });
   const byDigest = nameOf('by-digest').replace(/:1$/, `@${images['by-digest'].digest}`);
+  const { pod: second, former } = await movedPod('by-digest', byDigest);
   const running = [
-    await runPod(node, { name: 'by-digest', image: byDigest }),
+    second,
     await runPod(node, { name: 'by-id', image: idOf('by-id') }),
     await runPod(node, { name: 'moved', image: nameOf('moved') }),
   ];
@@ -120,7 +139,7 @@ test('a disk that fills on CRI-O loses dead containers and every unused image, a
   await fleet.log.until('all that is unused to go, and what podman uses to be refused', RELIEVED_MS, () => {
     const removed = removedIds(fleet.log, NODE);
     const tried = objectResults(fleet.log, NODE).some(({ object }) => object.id === idOf('podman-only'));
-    return tried && [oldest.containerId, ...UNUSED.map(idOf)].every((id) => removed.includes(id));
+    return tried && [oldest.containerId, former, ...UNUSED.map(idOf)].every((id) => removed.includes(id));
   });
   for (const { object, result } of objectResults(fleet.log, NODE))
     if (result.outcome !== 'removed')
@@ -143,6 +162,9 @@ test('a disk that fills on CRI-O loses dead containers and every unused image, a
   const alive = [older, crashed, ...running].map(({ containerId }) => containerId);
   expect(listed).toEqual(expect.arrayContaining(alive));
   expect(listed).not.toContain(oldest.containerId);
+  const sandboxes = (await node.runtime.listSandboxes()).map(({ id }) => id);
+  expect(sandboxes).toEqual(expect.arrayContaining([crashed, ...running].map(({ sandboxId }) => sandboxId)));
+  expect(sandboxes).not.toContain(former);
   expect(await isThere(oldest.logFile)).toBe(false);
   expect(await isThere(older.logFile)).toBe(true);
 
