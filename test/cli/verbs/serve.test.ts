@@ -69,7 +69,7 @@ test('it decides under the policies of the topic, what follows is on the event l
   const metrics = (await ask(address, { method: 'GET', path: '/metrics' })).body.toString('utf8');
   expect(metrics).toContain('fleetgc_function_events_total{decider="image-gc",outcome="processed"} 1');
   expect(metrics).toContain('fleetgc_function_requests_total{decider="image-gc",status="204"} 1');
-  expect(await verb.terminate()).toBe(0);
+  expect(await verb.terminate(), verb.output.stderr).toBe(0);
   const verified = await own.run('audit', 'verify');
   // The topic of decisions was empty before: whether somebody took others away nobody can tell.
   expect(verified).toMatchObject({
@@ -91,7 +91,7 @@ test('under a document nothing is written, and what follows is in the answer', a
     { type: 'fleetgc.node.command.v1' },
   ]);
   expect(await published(own)).toBe(0);
-  expect(await verb.terminate()).toBe(0);
+  expect(await verb.terminate(), verb.output.stderr).toBe(0);
 });
 
 test('orders are signed, facts have to be, and a head says at the end what was written', async () => {
@@ -110,7 +110,7 @@ test('orders are signed, facts have to be, and a head says at the end what was w
   const verb = serve(own, '--policy', document, '--publish', ...trusting);
   const [record] = await readAfterPublish(own);
   expect((await askBinary(await addressOf(verb), sentEvent(record))).status).toBe(204);
-  expect(await verb.terminate()).toBe(0);
+  expect(await verb.terminate(), verb.output.stderr).toBe(0);
   const commands = await readTopic(own.log, 'gc.node.commands');
   expect(commands).toMatchObject([{ headers: { ce_fleetgcsignature: expect.any(String) } }]);
   expect((await readTopic(own.log, 'gc.heads')).map(({ headers }) => headers.ce_type)).toEqual([
@@ -121,7 +121,7 @@ test('orders are signed, facts have to be, and a head says at the end what was w
   const refused = await askBinary(await addressOf(strict), sentEvent(record));
   expect(refused).toMatchObject({ status: 403 });
   expect(refused.body.toString('utf8')).toContain('it carries no signature');
-  expect(await strict.terminate()).toBe(0);
+  expect(await strict.terminate(), strict.output.stderr).toBe(0);
 });
 
 async function readAfterPublish({ log }: OwnLog): Promise<readonly [LogRecord]> {
