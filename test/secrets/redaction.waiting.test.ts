@@ -31,8 +31,16 @@ const SECRET_OPTIONS = [
 ];
 /** The same for commands that write a secret to stdout. */
 const SECRET_COMMANDS = ['keyCommand', 'rootKeyCommand', 'signingKeyCommand'];
-/** Named like one: the key of a record, public keys and their ids, and where tokens come from. */
-const PUBLIC = ['key', 'keyId', 'publicKey', 'kafkaTokenCaFile', 'kafkaTokenScope', 'kafkaTokenUrl'];
+/** Named like one: the key of a record, public keys and their ids, the name of a key of KMS, and where tokens come from. */
+const PUBLIC = [
+  'key',
+  'keyId',
+  'publicKey',
+  's3KmsKeyId',
+  'kafkaTokenCaFile',
+  'kafkaTokenScope',
+  'kafkaTokenUrl',
+];
 const TALKATIVE = ['--log-level', 'trace'];
 
 test('these are the options that take a secret, and none takes it itself', async () => {

@@ -56,6 +56,7 @@ test('bash offers each verb, family and flag that there is, and nothing else', a
     'effective',
     'delete',
     'sign',
+    'export',
   ]);
   for (const [index, { options }] of verbs.entries()) {
     const own = options.filter(({ positional }) => !positional);

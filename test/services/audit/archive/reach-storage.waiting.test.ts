@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
+import { fleetgc } from '../../../cli/fleetgc.ts';
 import { OTHER_PAIR, PAIR } from '../../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { checked } from '../support/archives.ts';
@@ -108,4 +109,22 @@ test('a certificate is trusted that the authority of the options signed, and no 
     });
     expect(other.asked).toEqual([]);
   }
+});
+
+test('the secret of the credentials is told to nobody, whatever the storage answers', async () => {
+  const secret = 'nobody-may-read-this';
+  const { place, asked } = await answering((_, response) => {
+    response.writeHead(403, { 'content-type': 'application/xml' });
+    response.end('<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>');
+  });
+  const { exitCode, stdout, stderr } = await fleetgc(
+    [
+      ...['audit', 'archive', 'check', '--archive', 's3://audit/archive', '--log-level', 'trace'],
+      ...['--s3-endpoint', place.endpoint ?? '', '--s3-region', 'eu-central-1', '--s3-path-style'],
+    ],
+    { environment: { AWS_ACCESS_KEY_ID: 'somebody', AWS_SECRET_ACCESS_KEY: secret } },
+  );
+  expect({ exitCode, told: `${stdout}${stderr}`.includes(secret) }).toEqual({ exitCode: 1, told: false });
+  expect(stderr).toContain('does not know these credentials');
+  expect(JSON.stringify(asked)).not.toContain(secret);
 });
