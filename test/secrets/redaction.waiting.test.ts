@@ -25,8 +25,10 @@ const SECRET_OPTIONS = [
   'keyFile',
   'kubeletKeyFile',
   'kubeletTokenFile',
+  'policyTokenFile',
   'rootKeyFile',
   'signingKeyFile',
+  'tlsKeyFile',
   'tokenFile',
 ];
 /** The same for commands that write a secret to stdout. */
@@ -163,6 +165,27 @@ describe('who signs does not tell the key', () => {
     expectNone([...said, await saidBy(running)].join('\n'), secrets);
     for (const topic of [TOPICS.keys.name, TOPICS.policies.name])
       expectNone(`${topic} ${JSON.stringify(await readTopic(own.log, topic).then(textsOf))}`, secrets);
+  });
+
+  test('a decision service that is called, whose policies are away, or whose own key is none', async () => {
+    const directory = temporaryDirectory();
+    const { roots, secrets } = await keysIn(directory);
+    const [token, tls] = [secretIn(directory, 'policy-token'), secretIn(directory, 'tls-key')];
+    const served = ['serve', 'image-gc', '--http', '127.0.0.1:0', ...TALKATIVE];
+    const refused = await fleetgc([
+      ...[...served, '--trust', 'off'],
+      ...['--tls-certificate-file', tls.file, '--tls-key-file', tls.file],
+    ]);
+    expect(refused.exitCode).toBe(2);
+    const running = spawnVerb(
+      ...[...served, '--trust', 'required', '--trust-roots', roots],
+      ...['--signing-key-file', secrets[1].file],
+      ...['--policy', 'https://127.0.0.1:9/policies', '--policy-token-file', token.file],
+    );
+    await waitUntil('a failure', BOUND_MS, () => running.output.stderr.includes('out of reach'));
+    await running.terminate();
+    const said = `${refused.stdout}${refused.stderr}${running.output.stdout}${running.output.stderr}`;
+    expectNone(said, [token, tls, ...secrets]);
   });
 
   test('a command that gives a key, or fails to, and what it says', async () => {
