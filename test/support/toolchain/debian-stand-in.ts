@@ -24,7 +24,9 @@ export async function buildDebianStandIn(): Promise<void> {
 }
 
 async function bootstrap(archive: string): Promise<void> {
-  await ensureMmdebstrap();
+  await ensureMmdebstrap(
+    `the image ${DEBIAN_IMAGE} cannot be pulled, and a stand-in needs mmdebstrap: make a registry reachable for the Docker Engine, or run as root on Debian or Ubuntu`,
+  );
   const unfinished = `${archive}.${process.pid}.tar`;
   const own = [
     `--customize-hook=copy-in ${OWN_CERTIFICATES} /usr/local/share`,
@@ -44,13 +46,10 @@ async function bootstrap(archive: string): Promise<void> {
   renameSync(unfinished, archive);
 }
 
-async function ensureMmdebstrap(): Promise<void> {
+/** Rejects with `otherwise` where packages cannot be had. */
+export async function ensureMmdebstrap(otherwise: string): Promise<void> {
   if (await succeeds('mmdebstrap', ['--version'], 15_000)) return;
-  if (!canInstall()) {
-    throw new Error(
-      `the image ${DEBIAN_IMAGE} cannot be pulled, and a stand-in needs mmdebstrap: make a registry reachable for the Docker Engine, or run as root on Debian or Ubuntu`,
-    );
-  }
+  if (!canInstall()) throw new Error(otherwise);
   await install(['mmdebstrap', 'debian-archive-keyring']);
 }
 
