@@ -251,6 +251,15 @@ const ROOMS = {
     'services/audit',
   ],
 
+  // It writes policies of one cluster, and reads what nodes tell of themselves.
+  'services/policy-controller': [
+    'packages/process',
+    'packages/event-log',
+    'packages/pipeline',
+    'packages/policy',
+    'packages/kube-api',
+  ],
+
   // It tells what lies on the log, and writes nothing there.
   'services/notices': [
     'packages/process',
@@ -412,6 +421,7 @@ const ROOMS = {
     'services/node',
     'services/notices',
     'services/plan',
+    'services/policy-controller',
     'sim',
     'sim/fleet-run',
     'cli/options',

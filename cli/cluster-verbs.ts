@@ -67,6 +67,11 @@ export const CLUSTER_VERBS = [
         'Carry out commands about objects, looking again before each removal',
         () => import('./verbs/cluster/executor.ts'),
       ),
+      service(
+        'policy-controller',
+        'Bring policies that lie in a cluster as Kubernetes objects to the event log',
+        () => import('./verbs/policy-controller.ts'),
+      ),
     ],
   },
 ] as const satisfies readonly VerbGroup[];

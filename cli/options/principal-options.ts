@@ -27,6 +27,10 @@ const PrincipalList = z
 const principals = (description: string) =>
   withMeta(PrincipalList, { kind: 'list', placeholder: 'User:NAME,…', description });
 
+type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Rest>}`
+  : Name;
+
 /** Under which names the brokers know who plays which role. */
 export const principalOptions = {
   nodePrincipal: principals('Logins of nodes (node, node-agent, node-executor).'),
@@ -36,10 +40,11 @@ export const principalOptions = {
     'Logins of people who create topics, write policies and pauses, and put dead letters back.',
   ),
   dashboardPrincipal: principals('Logins of dashboards with --allow-actions.'),
+  policyControllerPrincipal: principals('Logins of policy controllers of clusters (policy-controller).'),
   archiverPrincipal: principals('Logins of archivers (audit archive).'),
   readerPrincipal: principals('Logins of those who only look (audit, status, nodes, dashboards).'),
   notifierPrincipal: principals('Logins of those who tell people what happens (notify).'),
-} as const satisfies Record<`${Role}Principal`, unknown>;
+} as const satisfies Record<`${CamelCase<Role>}Principal`, unknown>;
 
 const PrincipalChoice = z.object(principalOptions);
 export type PrincipalChoice = z.infer<typeof PrincipalChoice>;
@@ -52,6 +57,7 @@ export const principalsOf = (options: PrincipalChoice): Readonly<Record<Role, re
   decider: options.deciderPrincipal,
   operator: options.operatorPrincipal,
   dashboard: options.dashboardPrincipal,
+  'policy-controller': options.policyControllerPrincipal,
   archiver: options.archiverPrincipal,
   reader: options.readerPrincipal,
   notifier: options.notifierPrincipal,

@@ -98,6 +98,16 @@ export const readOperatorTrust = (given: Given, signal: AbortSignal): Promise<Tr
 export const readDashboardTrust = (given: Given, signal: AbortSignal): Promise<TrustChoice> =>
   signingTrust(given, { role: 'dashboard', subject: null, facts: 'off', ...learning() }, signal);
 
+/** Of who brings the policies of one cluster. Throws as `readOperatorTrust`, also where its key is for another cluster. */
+export const readPolicyControllerTrust = (
+  given: Given,
+  cluster: string,
+  signal: AbortSignal,
+): Promise<TrustChoice> => {
+  const subject = { topic: 'clusterOwnership', recordKey: SUBJECTS.cluster.keyOf({ cluster }) } as const;
+  return signingTrust(given, { role: 'policy-controller', subject, facts: 'off', ...learning() }, signal);
+};
+
 /** Of who sends orders. Throws as `readOperatorTrust`. */
 export async function readDeciderTrust(given: GivenFacts, signal: AbortSignal): Promise<TrustChoice> {
   const facts = factsTrust(given);

@@ -1,6 +1,11 @@
 import type { KeyRole } from '../../schemas/keys/key-statement.ts';
 import { clusterOfApprovalKey, isApprovalKey } from '../../schemas/policy/approval.ts';
 import {
+  clusterOfKubernetesPolicy,
+  isOfKubernetes,
+  MOST_PRIORITY_OF_KUBERNETES,
+} from '../../schemas/policy/kubernetes-policies.ts';
+import {
   isPauseKey,
   keyOfPolicyNamed,
   type NodeSelector,
@@ -13,6 +18,7 @@ import type { Principal } from '../trust/trust.ts';
 export function objectionToStating(principal: Principal, event: PolicyTopicRecord): string | null {
   if (principal.kind === 'unauthenticated') return null;
   const { role, clusters } = principal;
+  if (role === 'policy-controller') return objectionToController(event, clusters);
   const objection = objectionToRole(role, event);
   if (objection !== null) return objection;
   return clusters.length === 0 || staysWithin(event, clusters)
@@ -20,7 +26,10 @@ export function objectionToStating(principal: Principal, event: PolicyTopicRecor
     : `its key is for the clusters ${clusters.join(', ')} alone. A policy of such a key is called ${clusters[0]}.SOMETHING, without another dot, and selects these clusters alone`;
 }
 
-function objectionToRole(role: KeyRole, event: PolicyTopicRecord): string | null {
+function objectionToRole(
+  role: Exclude<KeyRole, 'policy-controller'>,
+  event: PolicyTopicRecord,
+): string | null {
   switch (role) {
     case 'operator':
       return null;
@@ -36,6 +45,25 @@ function objectionToRole(role: KeyRole, event: PolicyTopicRecord): string | null
       return `the key of a ${role} signed it, who may not say this`;
   }
 }
+
+/**
+ * It brings the policies that lie in Kubernetes, of its own cluster alone: nothing else that stands on the topic can have such a name, and
+ * whatever the operators of the fleet say of the same nodes outranks it.
+ */
+function objectionToController(event: PolicyTopicRecord, clusters: readonly string[]): string | null {
+  if (event.type === 'fleetgc.policy')
+    return isOfKubernetes(event.policy) && isOfOne(event.policy.name, clusters) ? null : NOT_OF_KUBERNETES;
+  if (event.type === 'fleetgc.policy-deletion')
+    return isOfOne(event.key, clusters) ? null : NOT_OF_KUBERNETES;
+  return NOT_OF_KUBERNETES;
+}
+
+const isOfOne = (name: string, clusters: readonly string[]): boolean => {
+  const cluster = clusterOfKubernetesPolicy(name);
+  return cluster !== null && clusters.includes(cluster);
+};
+
+const NOT_OF_KUBERNETES = `the key of a policy controller signed it, and it is no policy of its own cluster: such a policy is called CLUSTER..NAME, selects that cluster alone, and has a priority of ${MOST_PRIORITY_OF_KUBERNETES} or less`;
 
 /** What people do with what others have set: nothing that says what may be removed. */
 function isAct(event: PolicyTopicRecord): boolean {

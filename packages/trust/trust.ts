@@ -71,7 +71,12 @@ type Signers = Needed | 'unsigned';
 const ORDER = { roles: ['decider'], good: 'now', generation: 'none' } as const;
 const FACT = { roles: ['node'], good: 'then', generation: 'none' } as const;
 /** Which of them may say what: `packages/policy/may-state.ts`. */
-const STATERS = ['operator', 'pauser', 'dashboard'] as const satisfies readonly KeyRole[];
+const STATERS = [
+  'operator',
+  'pauser',
+  'dashboard',
+  'policy-controller',
+] as const satisfies readonly KeyRole[];
 const CLUSTER_FACT = { roles: ['cluster'], good: 'then', generation: 'none' } as const;
 
 const SIGNERS: Readonly<Record<TopicId, Signers>> = {

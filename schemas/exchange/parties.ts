@@ -15,6 +15,8 @@ export const PARTIES = {
     'People with a shell: they apply policies, pause, approve, certify keys, and put dead letters back.',
   dashboard:
     'The page of the fleet, where its actions are on: people pause, approve, and put dead letters back.',
+  'policy-controller':
+    'Runs once for each cluster: brings the policies that lie there as Kubernetes objects.',
   archiver: 'Copies the log into an archive, and says under a signature how much it has.',
   reader: 'Reads all topics and changes nothing: audit, status, the page of the fleet.',
   notifier: 'Tells people what happens: webhooks, chats, Kubernetes Events.',

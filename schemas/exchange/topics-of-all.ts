@@ -13,7 +13,7 @@ import {
 const STATE_OF_POLICIES = {
   'fleetgc.policy.v1': {
     says: 'A policy for nodes, with every default filled in.',
-    by: ['operator'],
+    by: ['operator', 'policy-controller'],
   },
   'fleetgc.cluster-policy.v1': {
     says: 'A policy for clusters, with every default filled in.',
@@ -21,7 +21,10 @@ const STATE_OF_POLICIES = {
   },
   'fleetgc.pause.v1': { says: 'Nothing is removed where this selects.', by: PEOPLE },
   'fleetgc.approval.v1': { says: 'Lets go in one cluster what is held there, until a time.', by: PEOPLE },
-  'fleetgc.policy-deletion.v1': { says: 'Nothing stands under this record key any more.', by: PEOPLE },
+  'fleetgc.policy-deletion.v1': {
+    says: 'Nothing stands under this record key any more.',
+    by: [...PEOPLE, 'policy-controller'],
+  },
 } as const satisfies Readonly<Record<string, Sending>>;
 
 /** Who sends and reads what is about the whole fleet. */
@@ -30,7 +33,7 @@ export const TOPICS_OF_ALL = {
     kind: 'state',
     says: 'The policies, pauses and approvals in force: the last record of each key.',
     sent: STATE_OF_POLICIES,
-    readBy: [...NODE, ...CLUSTER, ...DECIDERS, 'notifier'],
+    readBy: [...NODE, ...CLUSTER, ...DECIDERS, 'notifier', 'policy-controller'],
   },
   policyVersions: {
     kind: 'fact',
@@ -42,7 +45,7 @@ export const TOPICS_OF_ALL = {
         by: DECIDERS,
       },
     },
-    readBy: [...DECIDERS, 'notifier'],
+    readBy: [...DECIDERS, 'notifier', 'policy-controller'],
   },
   keys: {
     kind: 'state',
@@ -54,7 +57,7 @@ export const TOPICS_OF_ALL = {
       },
       'fleetgc.key-revocation.v1': { says: 'A root takes a key back for good.', by: ['operator'] },
     },
-    readBy: [...NODE, ...CLUSTER, ...DECIDERS, 'notifier'],
+    readBy: [...NODE, ...CLUSTER, ...DECIDERS, 'notifier', 'policy-controller'],
   },
   heads: {
     kind: 'fact',

@@ -12,7 +12,7 @@ export const TOPICS_OF_NODES = {
         by: ['node-agent'],
       },
     },
-    readBy: ['pressure', 'notifier'],
+    readBy: ['pressure', 'notifier', 'policy-controller'],
   },
   inventory: {
     kind: 'fact',

@@ -21,6 +21,7 @@ export const KeyRole = z.enum([
   'operator',
   'pauser',
   'dashboard',
+  'policy-controller',
   'decider',
   'archiver',
   'node',
@@ -58,6 +59,9 @@ export const KeyCertificate = z
   })
   .refine(({ role, clusters, nodes }) => nodes === undefined || (role === 'node' && clusters.length > 0), {
     error: 'nodes can be named for a key of role node, and only together with their clusters',
+  })
+  .refine(({ role, clusters }) => role !== 'policy-controller' || clusters.length === 1, {
+    error: 'a key of role policy-controller is for one cluster, which has to be named',
   })
   .refine(({ clusters, nodes = [] }) => clusters.length + nodes.length <= MOST_NAMES, {
     error: `at most ${MOST_NAMES} clusters and nodes can be named`,

@@ -100,7 +100,8 @@ export const inodeThresholdsInOrder: CrossCheck = (settings) => {
   return low < high ? [] : [{ path: ['imageGCInodesLowThresholdPercent'], message }];
 };
 
-const PAIRS = [
+/** Settings that are written both or not at all. */
+export const PAIRS = [
   ['imageGCStartBelowAvailable', 'imageGCUntilAvailable'],
   ['imageGCInodesHighThresholdPercent', 'imageGCInodesLowThresholdPercent'],
 ] as const;
@@ -116,7 +117,11 @@ export const bothOrNone: CrossCheck = (settings) =>
   });
 
 /** What `profile: kubelet` has not, since a kubelet has not: they would change what goes. */
-const NOT_OF_A_KUBELET = [...PAIRS.flat(), 'maximumDeadContainerAge', 'minimumCreatedContainerAge'] as const;
+export const NOT_OF_A_KUBELET = [
+  ...PAIRS.flat(),
+  'maximumDeadContainerAge',
+  'minimumCreatedContainerAge',
+] as const;
 
 const KubeletProfile = z.object({ profile: z.literal('kubelet') });
 

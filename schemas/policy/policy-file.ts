@@ -29,7 +29,7 @@ import {
   wholeNumber,
 } from './written-values.ts';
 
-const COMMAND_LIFETIME_RANGE_MS = { min: 1_000, max: 600_000 } as const;
+export const COMMAND_LIFETIME_RANGE_MS = { min: 1_000, max: 600_000 } as const;
 
 /** What a policy may be called. */
 export const PolicyName = z

@@ -24,6 +24,8 @@ const DURATION_UNITS_NS: Readonly<Record<string, bigint>> = {
 };
 
 const DURATION = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+/** The same for who reads regular expressions of RE2; `0` needs no unit. */
+export const DURATION_PATTERN = `^(0|${DURATION.source.slice(1, -1)})$`;
 const DURATION_TERM = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 
 /**
@@ -65,6 +67,8 @@ const DECIMAL_SUFFIX_EXPONENTS: Readonly<Record<string, number>> = {
   E: 18,
 };
 const QUANTITY = /^\+?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]?|[eE]([+-]?\d{1,2}))$/;
+/** The same for who reads regular expressions of RE2. */
+export const QUANTITY_PATTERN = QUANTITY.source;
 
 /**
  * A quantity of zero or more in Kubernetes' form, such as `10Gi`, `1.5G`, `500m` or `1e9`, rounded up to a whole number

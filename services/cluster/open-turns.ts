@@ -6,8 +6,13 @@ import { leaseNamespaceOf, type TurnOptions } from './cluster-options.ts';
 import type { OpenCluster } from './open-cluster.ts';
 import { Turns } from './turns.ts';
 
-/** Which half of a cluster takes turns: each has a Lease of its own. */
-export type ClusterRole = 'agent' | 'executor';
+/** What takes turns in a cluster: each has a Lease of its own, called as its account is. */
+const LEASES = {
+  agent: 'fleetgc-cluster-agent',
+  executor: 'fleetgc-cluster-executor',
+  policies: 'fleetgc-policy-controller',
+} as const;
+export type ClusterRole = keyof typeof LEASES;
 
 interface TakingTurns {
   readonly role: ClusterRole;
@@ -24,7 +29,7 @@ export function openTurns({ role, process, cluster, options }: TakingTurns): Tur
   const { sources, logger, metrics } = process;
   const turns = new Turns({
     connection: cluster.connection,
-    lease: { namespace, name: `fleetgc-cluster-${role}` },
+    lease: { namespace, name: LEASES[role] },
     holder: `${hostname()}_${sources.newId()}`,
     now: sources.now,
     nowMs: sources.monotonicNow,

@@ -15,7 +15,7 @@ import { type WatchRequest, watch } from './watch.ts';
  *
  * It does not play: controllers and kubelets (so nothing makes or deletes anything by itself, no pod has a grace period, and a
  * deleted namespace stays for ever), rights (one token may do everything), admission, schemas and defaults of fields, selectors,
- * subresources, PUT, other patches, deletions of whole collections, watches without a resourceVersion, TLS.
+ * subresources but the status of policies, PUT, other patches, deletions of whole collections, watches without a resourceVersion, TLS.
  */
 
 export interface SimulatedApiServer extends AsyncDisposable {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiKind, ApiObjectName } from '../../packages/kube-api/resources.ts';
 import { type Answer, conflict, detailsOf, notFound, ok, refusal } from './answers.ts';
 import { addsFinalizer, finalizersAfter, isHeld, isOver, type Propagation } from './deletion.ts';
-import { apiVersionOf, NAMESPACE, POD, SERVED } from './kinds.ts';
+import { apiVersionOf, hasStatusApart, NAMESPACE, POD, SERVED } from './kinds.ts';
 import { mergePatch } from './merge-patch.ts';
 import { ObjectStore } from './object-store.ts';
 import { type ApiObject, apiTime, WrittenObject } from './objects.ts';
@@ -51,11 +51,13 @@ export class SimulatedCluster {
     const objection = this.#objectionTo(kind, named, data);
     if (objection !== null) return objection;
     const { resourceVersion: _, ...written } = data.metadata;
+    const { status: _told, ...withoutStatus } = data;
     const object: ApiObject = {
-      ...data,
+      ...(hasStatusApart(kind) ? withoutStatus : data),
       metadata: {
         ...written,
         ...place,
+        ...(hasStatusApart(kind) && { generation: 1 }),
         uid: this.#newId(),
         creationTimestamp: apiTime(this.#now()),
         resourceVersion: '',
@@ -89,7 +91,32 @@ export class SimulatedCluster {
     return ok(last);
   }
 
+  /** Of a kind that has its status apart, its status stays. */
   patch(kind: ApiKind, named: ApiObjectName, patch: unknown, isDryRun: boolean): Answer {
+    return this.#patched(kind, named, { patch, isDryRun }, (before, after) => {
+      if (!hasStatusApart(kind)) return after;
+      const { status: _, ...whole } = after;
+      const generation = generationOf(before) + Number(!isDeepStrictEqual(before.spec, after.spec));
+      const { status } = before;
+      return {
+        ...whole,
+        metadata: { ...whole.metadata, generation },
+        ...(status !== undefined && { status }),
+      };
+    });
+  }
+
+  /** All else stays. */
+  patchStatus(kind: ApiKind, named: ApiObjectName, patch: unknown, isDryRun: boolean): Answer {
+    return this.#patched(kind, named, { patch, isDryRun }, (before, { status }) => ({ ...before, status }));
+  }
+
+  #patched(
+    kind: ApiKind,
+    named: ApiObjectName,
+    { patch, isDryRun }: { readonly patch: unknown; readonly isDryRun: boolean },
+    changed: (before: ApiObject, after: ApiObject) => ApiObject,
+  ): Answer {
     const before = this.store.get(kind, named);
     if (before === undefined) return notFound(kind, named.name);
     const parsed = WrittenObject.safeParse(mergePatch(before, patch));
@@ -97,7 +124,7 @@ export class SimulatedCluster {
     const { data } = parsed;
     const objection = changedIdentity(kind, before, data);
     if (objection !== null) return objection;
-    const after: ApiObject = { ...data, metadata: { ...data.metadata, ...serversOwn(before) } };
+    const after = changed(before, { ...data, metadata: { ...data.metadata, ...serversOwn(before) } });
     if (addsFinalizer(before, after))
       return refusal(
         'Invalid',
@@ -139,6 +166,8 @@ export class SimulatedCluster {
     return isDryRun ? after : this.store.put(kind, after);
   }
 }
+
+const generationOf = ({ metadata }: ApiObject): number => Number(metadata.generation ?? 1);
 
 const goneDetails = (kind: ApiKind, { metadata: { name, uid } }: ApiObject): object => ({
   ...detailsOf(kind, name),

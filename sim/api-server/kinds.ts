@@ -1,4 +1,5 @@
 import type { ApiKind } from '../../packages/kube-api/resources.ts';
+import { POLICY_OBJECTS } from '../../schemas/policy/policy-object.ts';
 
 const kind = (group: string, name: string, resource: string, namespaced = true): ApiKind => ({
   group,
@@ -21,6 +22,12 @@ export const LEASE = kind('coordination.k8s.io', 'Lease', 'leases');
 export const NODE = kind('', 'Node', 'nodes', false);
 export const VOLUME = kind('', 'PersistentVolume', 'persistentvolumes', false);
 export const CLUSTER_ROLE = kind('rbac.authorization.k8s.io', 'ClusterRole', 'clusterroles', false);
+
+/** As the definition of such policies makes it. */
+export const POLICY: ApiKind = POLICY_OBJECTS;
+
+/** Kinds whose status only a request to it changes, while no other one does. */
+export const hasStatusApart = (served: ApiKind): boolean => served === POLICY;
 
 /** What it serves where nothing else is said. */
 export const SERVED: readonly ApiKind[] = [

@@ -1,4 +1,5 @@
 import type { ApiKind } from '../../packages/kube-api/resources.ts';
+import { hasStatusApart } from './kinds.ts';
 
 /** What a path is about. */
 export interface Place {
@@ -7,6 +8,8 @@ export interface Place {
   readonly namespace: string | null;
   /** `null` for a collection. */
   readonly name: string | null;
+  /** Whether it is the status of the object, which some kinds have apart. */
+  readonly isStatus: boolean;
 }
 
 const SERVED_PATH = /^\/(?:api|apis\/([^/]+))\/([^/]+)\/(.+)$/;
@@ -20,12 +23,17 @@ export function placeOf(path: string, kinds: readonly ApiKind[]): Place | null {
   const kind = kinds.find(
     (each) => each.group === group && each.version === version && each.resource === resource,
   );
-  if (kind === undefined || below.length > 0) return null;
-  const place = { kind, namespace: isNamespaced ? (parts[1] ?? null) : null, name };
+  const isStatus = below.join('/') === 'status';
+  if (kind === undefined || !isWithin(kind, below)) return null;
+  const place = { kind, namespace: isNamespaced ? (parts[1] ?? null) : null, name, isStatus };
   return isServed(place) ? place : null;
 }
 
-const isServed = ({ kind, namespace, name }: Place): boolean =>
+/** Nothing lies below an object but the status of some kinds. */
+const isWithin = (kind: ApiKind, below: readonly string[]): boolean =>
+  below.length === 0 || (below.join('/') === 'status' && hasStatusApart(kind));
+
+const isServed = ({ kind, namespace, name }: Omit<Place, 'isStatus'>): boolean =>
   kind.namespaced ? namespace !== null || name === null : namespace === null;
 
 /** Nothing for what is no text. */

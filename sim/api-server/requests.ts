@@ -43,7 +43,7 @@ export class ApiRequests {
     if (form === null) return refusal('NotAcceptable', 'only JSON is told, of whole objects or metadata');
     return place.name === null
       ? this.#aboutAll(call, place, form)
-      : toldAnswer(this.#aboutOne(call, place.kind, { ...inNamespace(place), name: place.name }), form);
+      : toldAnswer(this.#aboutOne(call, place, { ...inNamespace(place), name: place.name }), form);
   }
 
   #aboutAll(call: ApiCall, place: Place, form: ObjectForm): Answer | WatchRequest {
@@ -80,10 +80,11 @@ export class ApiRequests {
     );
   }
 
-  #aboutOne(call: ApiCall, kind: ApiKind, named: ApiObjectName): Answer {
+  #aboutOne(call: ApiCall, { kind, isStatus }: Place, named: ApiObjectName): Answer {
     const query = (call.method === 'GET' ? NoQuery : WriteQuery).safeParse(queryOf(call));
     if (!query.success) return badQuery();
     const isDryRun = 'dryRun' in query.data && query.data.dryRun === 'All';
+    if (isStatus && call.method !== 'PATCH') return notAllowed(`${call.method} of a status`);
     switch (call.method) {
       case 'GET':
         return this.#cluster.read(kind, named);
@@ -92,7 +93,11 @@ export class ApiRequests {
       case 'PATCH':
         if (call.contentType !== MERGE_PATCH)
           return refusal('UnsupportedMediaType', `of patches only ${MERGE_PATCH} is known`);
-        return this.#withBody(call, (body) => this.#cluster.patch(kind, named, body, isDryRun));
+        return this.#withBody(call, (body) =>
+          isStatus
+            ? this.#cluster.patchStatus(kind, named, body, isDryRun)
+            : this.#cluster.patch(kind, named, body, isDryRun),
+        );
       default:
         return notAllowed(call.method);
     }

@@ -3,6 +3,7 @@ import { consumerMetrics } from '../../packages/pipeline/consumer-metrics.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../packages/pipeline/publisher.ts';
 import { createMetrics } from '../../packages/process/metrics.ts';
+import { systemSources } from '../../packages/process/system-sources.ts';
 import { decisionMetrics } from '../../packages/service/decision-metrics.ts';
 import { DISTRUST_CAUSES } from '../../packages/trust/distrust.ts';
 import { UNSIGNED } from '../../packages/trust/signer.ts';
@@ -19,6 +20,7 @@ import { createExecutorMetrics as clusterExecutorMetrics } from '../../services/
 import { agentMetrics } from '../../services/node-agent/agent-metrics.ts';
 import { createExecutorMetrics } from '../../services/node-executor/metrics.ts';
 import { laneMetrics } from '../../services/notices/notice-metrics.ts';
+import { ControllerMetrics } from '../../services/policy-controller/controller-metrics.ts';
 import { textOf } from '../deploy/files.ts';
 import { metricsInCode } from '../deploy/metrics-in-code.ts';
 import { SILENT } from '../exhaustive/silent.ts';
@@ -34,6 +36,7 @@ async function valuesInCode(): Promise<ReadonlyMap<string, readonly string[]>> {
   agentMetrics(metrics);
   tellWatchEnds(metrics, SILENT);
   laneMetrics(metrics, 'pager');
+  new ControllerMetrics({ metrics, sources: { ...systemSources } });
   consumerMetrics(metrics, 'node', [TOPICS.commands.name]);
   for (const decider of AnyDeciderName.options) decisionMetrics(metrics, decider, () => 0);
   const now = () => 0;

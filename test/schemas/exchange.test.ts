@@ -23,6 +23,7 @@ const ROLE: Readonly<Record<PartyId, Role>> = {
   'expiry-gc': 'decider',
   operator: 'operator',
   dashboard: 'dashboard',
+  'policy-controller': 'policy-controller',
   archiver: 'archiver',
   reader: 'reader',
   notifier: 'notifier',

@@ -13,7 +13,7 @@ import { LongDuration } from '../../options/time-options.ts';
 
 export const verb = defineVerb({
   help: [
-    'Roles: decider signs orders and commands. operator signs policies, pauses and deletions. pauser signs pauses alone. dashboard signs pauses, approvals and their ends, and no policy. archiver signs heads of archives. node signs what nodes report. root certifies keys, as the successor of this root.',
+    'Roles: decider signs orders and commands. operator signs policies, pauses and deletions. pauser signs pauses alone. dashboard signs pauses, approvals and their ends, and no policy. policy-controller signs the policies that lie in its one cluster as Kubernetes objects. archiver signs heads of archives. node signs what nodes report. root certifies keys, as the successor of this root.',
     'Certifying a key anew replaces what was said of it before: another time, other clusters, another role.',
   ],
   examples: [
@@ -57,6 +57,8 @@ export const verb = defineVerb({
       throw new FleetGcError('USAGE', 'a root is for all clusters; leave --cluster out');
     if (node !== undefined && (role !== 'node' || cluster.length === 0))
       throw new FleetGcError('USAGE', '--node needs --role node, and --cluster to say where these nodes are');
+    if (role === 'policy-controller' && cluster.length !== 1)
+      throw new FleetGcError('USAGE', '--role policy-controller needs --cluster, with its own cluster alone');
     const issuedAtMs = Date.now();
     const statement = certificate({
       publicKey: publicKeyFrom(publicKey),

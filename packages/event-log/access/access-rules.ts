@@ -3,7 +3,8 @@ import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 
 /**
  * Who comes to the brokers, each with a login of its own. `cluster`: agent and executor of one.
- * `reader` and `notifier` write nothing, `archiver` nothing but heads; `dashboard` is one with actions.
+ * `reader` and `notifier` write nothing, `archiver` nothing but heads; `dashboard` is one with actions; `policy-controller` brings what lies
+ * in one cluster as objects.
  */
 export const ROLES = [
   'node',
@@ -11,6 +12,7 @@ export const ROLES = [
   'decider',
   'operator',
   'dashboard',
+  'policy-controller',
   'archiver',
   'reader',
   'notifier',
@@ -43,7 +45,10 @@ const PEOPLE = ['operator', 'dashboard'] as const satisfies readonly Role[];
 
 /** Who reads and who writes which topic. People write facts of nodes and clusters only to put dead letters back, and never an order. */
 const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
-  diskStats: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
+  diskStats: {
+    readers: ['decider', 'notifier', 'policy-controller', ...ONLOOKERS],
+    writers: ['node', ...PEOPLE],
+  },
   inventory: { readers: ['decider', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
   observe: { readers: ['node', 'notifier', ...ONLOOKERS], writers: ['decider'] },
   commands: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
@@ -59,10 +64,19 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   clusterRemoved: { readers: ONLOOKERS, writers: ['cluster'] },
   clusterDecisions: { readers: ['notifier', ...ONLOOKERS], writers: ['decider'] },
   clusterCensus: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['cluster'] },
-  policies: { readers: ['node', 'cluster', 'decider', 'notifier', ...ONLOOKERS], writers: PEOPLE },
-  keys: { readers: ['node', 'cluster', 'decider', 'notifier', ...ONLOOKERS], writers: ['operator'] },
+  policies: {
+    readers: ['node', 'cluster', 'decider', 'notifier', 'policy-controller', ...ONLOOKERS],
+    writers: [...PEOPLE, 'policy-controller'],
+  },
+  keys: {
+    readers: ['node', 'cluster', 'decider', 'notifier', 'policy-controller', ...ONLOOKERS],
+    writers: ['operator'],
+  },
   heads: { readers: ONLOOKERS, writers: ['decider', 'archiver'] },
-  policyVersions: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['decider', ...PEOPLE] },
+  policyVersions: {
+    readers: ['decider', 'notifier', 'policy-controller', ...ONLOOKERS],
+    writers: ['decider', ...PEOPLE, 'policy-controller'],
+  },
   deadLetters: { readers: ['notifier', ...ONLOOKERS], writers: ['node', 'cluster', 'decider', ...PEOPLE] },
 };
 
@@ -74,6 +88,7 @@ const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], read
   // Creates the topics, compares their settings, and asks how far the deciders are.
   operator: { topic: ['Create', 'DescribeConfigs'], group: ['Describe'] },
   dashboard: { topic: ['DescribeConfigs'], group: ['Describe'] },
+  'policy-controller': { topic: [], group: [] },
   archiver: { topic: [], group: [] },
   reader: { topic: ['DescribeConfigs'], group: ['Describe'] },
   notifier: { topic: [], group: [] },

@@ -5,6 +5,7 @@ import {
   CLUSTER_POLICY_SETTINGS,
   ClusterPolicyFile,
 } from '../../../schemas/policy/cluster-policy-file.ts';
+import { clusterOfKubernetesPolicy } from '../../../schemas/policy/kubernetes-policies.ts';
 import { keyOfPolicyNamed, type Policy } from '../../../schemas/policy/policy.ts';
 import { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 import { clusterWarningsOn } from './cluster-warnings.ts';
@@ -60,7 +61,13 @@ interface DocumentReading<Written> {
 /** Reads files of policies for nodes strictly and reports all problems at once, file by file, in the order of the lines (B12). */
 export const readPolicyFiles = (files: readonly PolicyText[], override: PolicyOverride = {}): PolicyFiles =>
   readFiles(files, (document) =>
-    isForClusters(document) ? notForNodes(document) : readNodePolicy(document, override),
+    isForClusters(document) ? notForNodes(document) : readNodePolicyOfFile(document, override),
+  );
+
+/** One policy for nodes that lies in Kubernetes as an object, in a name that no file may give. */
+export const readPolicyOfKubernetes = (text: PolicyText): PolicyFiles =>
+  readFiles([text], (document) =>
+    isForClusters(document) ? notForNodes(document) : readNodePolicy(document, {}),
   );
 
 /** The same of policies for clusters. */
@@ -77,7 +84,7 @@ export const readAnyPolicyFiles = (
   const read = (document: YamlDocument): DocumentReading<AnyWrittenPolicy> =>
     isForClusters(document)
       ? marked(readClusterPolicy(document, mostProblems), { subject: 'cluster' })
-      : marked(readNodePolicy(document, {}, mostProblems), { subject: 'node' });
+      : marked(readNodePolicyOfFile(document, {}, mostProblems), { subject: 'node' });
   return readFiles(files, read, mostProblems);
 };
 
@@ -157,6 +164,12 @@ function readNodePolicy(
   };
 }
 
+/** What an operator applies never takes the place of what a cluster brings, nor the other way round. */
+const readNodePolicyOfFile: typeof readNodePolicy = (document, override, mostProblems) =>
+  clusterOfKubernetesPolicy(textIn(document.value, 'name') ?? '') === null
+    ? readNodePolicy(document, override, mostProblems)
+    : nameOfKubernetes(document);
+
 function readClusterPolicy(
   document: YamlDocument,
   mostProblems = ALL,
@@ -182,6 +195,15 @@ const refused = (document: YamlDocument, why: string): DocumentReading<never> =>
 
 const notForNodes = (document: YamlDocument): DocumentReading<never> =>
   refused(document, 'only policies for nodes are taken here; fleetgc cluster run takes those for clusters');
+
+const nameOfKubernetes = (document: YamlDocument): DocumentReading<never> => ({
+  policies: [],
+  problems: [...document.problems, problemAt(document, ['name'], NAME_OF_KUBERNETES)],
+  warnings: [],
+});
+
+const NAME_OF_KUBERNETES =
+  'such a name, with two dots before the last part, is that of a policy that lies in Kubernetes as an object: change the object, or take another name';
 
 const notForClusters = (document: YamlDocument): DocumentReading<never> =>
   refused(document, `only policies for clusters are taken here: they say kind: ${CLUSTER_POLICY_KIND}`);

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { tableLines } from '../../../cli/framework/output.ts';
 import { ROLES, rightsOf } from '../../../packages/event-log/access/access-rules.ts';
 import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
@@ -12,11 +12,11 @@ import { silentContext } from '../../packages/event-log/probe.ts';
 import { type HttpReceiver, httpReceiver } from '../../services/notices/support/http-receiver.ts';
 import type { TokenOptions } from '../../support/kafka/bearer-tokens.ts';
 import { createNetwork } from '../../support/network.ts';
-import { startApiServer } from '../../support/nodes/api-server.ts';
+import { type ApiServer, startApiServer, TestManifest } from '../../support/nodes/api-server.ts';
 import { patiently } from '../../support/patience.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { REPOSITORY } from '../files.ts';
+import { REPOSITORY, textOf } from '../files.ts';
 import { type ServiceProcess, startService } from '../service-process.ts';
 import { Intruder } from './attempts.ts';
 import { type Attempt, attemptsOf, type Login } from './attempts-of.ts';
@@ -95,6 +95,7 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
     ['.removed.v1', '.paused.v1'].every((type) => receiver.received.some(({ body }) => body.includes(type))),
   );
   await using cluster = await clusterWorks(signedBy);
+  await using policies = await policiesWork(cluster.server, signedBy, trusted);
   await onlookersWork('reader', trusted);
   await onlookersWork('operator', trusted);
   // Its page asks by the functions of these verbs.
@@ -108,12 +109,66 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   const letters = join(archive, TOPICS.deadLetters.name);
   await waitUntil('the archiver to keep dead letters', REMOVED_MS, () => existsSync(letters));
   await waitUntil('deciders to outlive their tokens', REMOVED_MS, () => tokenServer.given() > 3);
-  for (const service of [again, node, follower, notify, page.service, ...cluster.services]) {
+  for (const service of [
+    again,
+    node,
+    follower,
+    notify,
+    page.service,
+    ...cluster.services,
+    policies.controller,
+  ]) {
     expect(await service.readiness()).toMatchObject({ ready: true });
     expect(service.output()).not.toMatch(NOT_LET);
   }
   await done('operator', 'policy', 'delete', 'demo', ...signedBy('operator'));
+  await waitUntil('the node to follow the policy of its cluster', REMOVED_MS, async () =>
+    (await done('reader', 'nodes', ...trusted)).includes(OBJECT_POLICY),
+  );
 });
+
+const OBJECT_POLICY = 'test..all';
+
+/** A policy that lies in a cluster as an object comes to the event log, where it gives way to that of the fleet. */
+async function policiesWork(
+  server: ApiServer,
+  signedBy: (role: Signer) => readonly string[],
+  trusted: readonly string[],
+) {
+  await using stack = new AsyncDisposableStack();
+  const kubeconfig = join(temporaryDirectory(), 'kubeconfig');
+  writeFileSync(kubeconfig, stringify(server.localKubeconfig));
+  const definition = TestManifest.parse(parse(textOf(DEFINITION)));
+  await server.apply([definition]);
+  const object = {
+    apiVersion: 'fleetgc.io/v1alpha1',
+    kind: 'GarbageCollectionPolicy',
+    metadata: { name: 'all' },
+    spec: { mode: 'enforce' },
+  };
+  await waitUntil('the kind to be served', REMOVED_MS, () =>
+    server.apply([object]).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const args = ['--cluster', 'test', '--kubeconfig', kubeconfig, '--count-nodes-every', '10s'];
+  const controller = stack.use(
+    await startService(
+      ['policy-controller', ...args, ...signedBy('policy-controller')],
+      fleet.environments['policy-controller'],
+    ),
+  );
+  await waitUntil('the policy to be on the event log', REMOVED_MS, async () =>
+    /^fleetgc_policy_controller_changes_total\{change="applied"\} 1$/m.test(await controller.metrics()),
+  );
+  const listed = JSON.parse(await done('reader', 'policy', 'list', '-o', 'json', ...trusted));
+  expect(JSON.stringify(listed.policies)).toContain(OBJECT_POLICY);
+  const owned = stack.move();
+  return { controller, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+const DEFINITION = 'deploy/helm/fleetgc/files/garbage-collection-policies.yaml';
 
 const TEST = { clusters: ['test'], nodeNames: [], pools: [], nodeLabels: {} };
 
@@ -168,7 +223,11 @@ async function clusterWorks(signedBy: (role: Signer) => readonly string[]) {
   // Both read again what they told before.
   const again = await start();
   starting.move();
-  return { services: [again.agent, again.executor], [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return {
+    server,
+    services: [again.agent, again.executor],
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 const CLUSTER = 'c1';
@@ -211,7 +270,7 @@ function rulesFile({ url }: HttpReceiver): string {
 
 const required = (trusted: readonly string[]): readonly string[] => ['--trust', 'required', ...trusted];
 
-const SIGNERS = ['decider', 'operator', 'dashboard', 'archiver', 'cluster'] as const;
+const SIGNERS = ['decider', 'operator', 'dashboard', 'archiver', 'cluster', 'policy-controller'] as const;
 type Signer = (typeof SIGNERS)[number];
 
 /** A root, and a key for each role that signs; all of them lie on the event log by the operator's rights. */
@@ -224,7 +283,8 @@ async function setUpKeys() {
   writeFileSync(file('roots.yaml'), roots);
   const trusted = ['--trust-roots', file('roots.yaml')];
   for (const role of SIGNERS) {
-    const said = ['--role', role, '--name', role, '--valid-for', '1d'];
+    const only = role === 'policy-controller' ? ['--cluster', 'test'] : [];
+    const said = ['--role', role, '--name', role, '--valid-for', '1d', ...only];
     const key = await create(`${role}.pem`);
     await done('operator', 'keys', 'certify', key, ...said, ...trusted, '--root-key-file', file('root.pem'));
   }

@@ -27,6 +27,7 @@ export const PRINCIPALS: Readonly<Record<Role, string>> = {
   decider: 'User:deciders',
   operator: 'User:operators',
   dashboard: 'User:dashboards',
+  'policy-controller': 'User:policy-controllers',
   archiver: 'User:archivers',
   reader: 'User:readers',
   notifier: 'User:notifiers',
@@ -51,6 +52,7 @@ const ADMINISTRATOR = scram('administrator', 'SCRAM-SHA-512');
 const CLUSTERS = scram('clusters', 'SCRAM-SHA-512');
 const OPERATORS = scram('operators', 'SCRAM-SHA-512');
 const DASHBOARDS = scram('dashboards', 'SCRAM-SHA-256');
+const POLICY_CONTROLLERS = scram('policy-controllers', 'SCRAM-SHA-512');
 const READERS = scram('readers', 'SCRAM-SHA-256');
 const NOTIFIERS = scram('notifiers', 'SCRAM-SHA-512');
 const STRANGER = scram('stranger', 'SCRAM-SHA-512');
@@ -59,7 +61,15 @@ const STRANGER = scram('stranger', 'SCRAM-SHA-512');
 export async function startGuardedFleet(): Promise<GuardedFleet> {
   await using stack = new AsyncDisposableStack();
   const broker = stack.use(
-    await startGuardedBroker(ADMINISTRATOR, [CLUSTERS, OPERATORS, DASHBOARDS, READERS, NOTIFIERS, STRANGER]),
+    await startGuardedBroker(ADMINISTRATOR, [
+      CLUSTERS,
+      OPERATORS,
+      DASHBOARDS,
+      POLICY_CONTROLLERS,
+      READERS,
+      NOTIFIERS,
+      STRANGER,
+    ]),
   );
   const { folder, signer } = broker;
   const tokenServer = stack.use(
@@ -103,6 +113,7 @@ export async function startGuardedFleet(): Promise<GuardedFleet> {
     },
     operator: withPassword(OPERATORS),
     dashboard: withPassword(DASHBOARDS),
+    'policy-controller': withPassword(POLICY_CONTROLLERS),
     archiver: {
       ...commonOf(broker),
       FLEETGC_KAFKA_SASL_MECHANISM: 'oauthbearer',

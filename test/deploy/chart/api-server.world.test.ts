@@ -70,7 +70,7 @@ test('the API server takes every object; a changed setting or root starts every 
   const believing = await applied(shell, { ...EVERYTHING, trust: { roots: 'fleet: other\n' } });
   const other = await applied(shell, { ...EVERYTHING, operator: { policy: 'name: other\nmode: dry-run\n' } });
 
-  expect(first.size).toBe(12);
+  expect(first.size).toBe(13);
   expect([...again].toSorted()).toEqual([...first].toSorted());
   expect(changedIn(first, set)).toHaveLength(serving(first).length);
   expect(jobOf(set)).toEqual(jobOf(first));

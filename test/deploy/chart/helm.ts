@@ -43,6 +43,7 @@ export const EVERYTHING: Values = {
   operator: { policy: 'name: default\nmode: dry-run\n', statements: '{}\n' },
   cluster: { enabled: true },
   clusterDeciders: { enabled: true },
+  policyController: { enabled: true },
   dashboard: { enabled: true },
   notify: { enabled: true, rules: 'receivers: []\nrules: []\n' },
 };

@@ -149,7 +149,7 @@ describe('what is switched on', () => {
     );
     const images = new Set([...made.matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image));
     expect([...images]).toEqual([`r.example/gc@${digest}`]);
-    expect(made.match(/"imagePullSecrets":\[\{"name":"pull"\}\]/g)).toHaveLength(12);
+    expect(made.match(/"imagePullSecrets":\[\{"name":"pull"\}\]/g)).toHaveLength(13);
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { writtenYaml } from '../../../packages/policy/file/written-form.ts';
 import { EvictionSignal, type EvictionThreshold } from '../../../schemas/policy/eviction.ts';
+import { clusterOfKubernetesPolicy } from '../../../schemas/policy/kubernetes-policies.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { durationText, quantityText } from '../../../schemas/policy/value-text.ts';
 import { policy } from '../../fixtures/policy.ts';
@@ -81,7 +82,8 @@ const ofProfile = fc.oneof(
 
 const anyPolicy: fc.Arbitrary<Policy> = fc
   .record({
-    name,
+    // What lies in Kubernetes comes from no file.
+    name: name.filter((each) => clusterOfKubernetesPolicy(each) === null),
     priority: fc.integer(),
     clusters: fc.array(clusterName, { maxLength: 3 }),
     nodeNames: fc.array(pattern, { maxLength: 3 }),

@@ -404,7 +404,7 @@ test('no role but the one that may sign a topic is believed on it', () => {
   const may: Partial<Record<TopicId, readonly KeyRole[]>> = {
     observe: ['decider'],
     commands: ['decider'],
-    policies: ['operator', 'pauser', 'dashboard'],
+    policies: ['operator', 'pauser', 'dashboard', 'policy-controller'],
     keys: ['root'],
     diskStats: ['node'],
     inventory: ['node'],
@@ -419,7 +419,8 @@ test('no role but the one that may sign a topic is believed on it', () => {
     heads: ['archiver', 'decider'],
   };
   for (const role of KeyRole.options) {
-    const statements = [certified(root, stranger, { role })];
+    const clusters = role === 'policy-controller' ? ['eu'] : [];
+    const statements = [certified(root, stranger, { role, clusters })];
     for (const topic of SIGNED) {
       const record = onLog(signRecord(written(topic), { key: stranger, fleet: FLEET, generation: 1 }));
       const { ok } = trust({ statements }).authenticate(topic, record);

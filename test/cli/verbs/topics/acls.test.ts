@@ -67,7 +67,7 @@ test('a name is one word for a shell', async () => {
 test.each<{ readonly flags: readonly string[]; readonly says: string }>([
   {
     flags: [],
-    says: 'name a login of at least one role: --node-principal, --cluster-principal, --decider-principal, --operator-principal, --dashboard-principal, --archiver-principal, --reader-principal',
+    says: 'name a login of at least one role: --node-principal, --cluster-principal, --decider-principal, --operator-principal, --dashboard-principal, --policy-controller-principal, --archiver-principal, --reader-principal',
   },
   {
     flags: ['--node-principal', 'nodes'],

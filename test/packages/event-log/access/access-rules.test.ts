@@ -17,6 +17,7 @@ const NOBODY = {
   decider: [],
   operator: [],
   dashboard: [],
+  'policy-controller': [],
   archiver: [],
   reader: [],
   notifier: [],
@@ -101,6 +102,8 @@ test.each<{ role: Role; writes: readonly TopicId[] }>([
       'clusterExpiry',
     ],
   },
+  // Which policies of `gc.policies` are its own says its key.
+  { role: 'policy-controller', writes: ['policies', 'policyVersions'] },
 ])('a $role writes what it has to say, and no more', ({ role, writes }) => {
   expect(written(role).toSorted()).toEqual(writes.map((id) => TOPICS[id].name).toSorted());
 });

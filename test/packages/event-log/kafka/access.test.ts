@@ -10,6 +10,7 @@ const wanted = accessRules({
   decider: [],
   operator: [],
   dashboard: [],
+  'policy-controller': [],
   archiver: [],
   reader: [],
   notifier: [],

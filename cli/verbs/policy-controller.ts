@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { EventLog } from '../../packages/event-log/port.ts';
+import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
+import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
+import { SECOND_MS } from '../../packages/process/durations.ts';
+import { withMeta } from '../../packages/process/options/options.ts';
+import { configError } from '../../packages/process/options/read-options.ts';
+import { systemSources } from '../../packages/process/system-sources.ts';
+import type { TrustChoice } from '../../packages/trust/process-trust.ts';
+import { clusterOptions, turnOptions } from '../../services/cluster/cluster-options.ts';
+import { openCluster } from '../../services/cluster/open-cluster.ts';
+import { openTurns } from '../../services/cluster/open-turns.ts';
+import { PolicyController } from '../../services/policy-controller/main.ts';
+import type { PolicyLog } from '../../services/policy-controller/ports.ts';
+import { canNamePolicies } from '../../services/policy-controller/written-policy.ts';
+import { openService } from '../framework/open-service.ts';
+import { openPolicyWriter } from '../framework/policy-writer.ts';
+import { operatorPublication } from '../framework/task-event-log.ts';
+import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import { httpOptions } from '../options/common-options.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
+import { LongDuration } from '../options/time-options.ts';
+import { tracingOptions } from '../options/tracing-options.ts';
+import { readPolicyControllerTrust, signingOptions } from '../options/trust-options.ts';
+
+const SHORTEST_COUNT_MS = 10 * SECOND_MS;
+
+const options = z.object({
+  ...clusterOptions,
+  ...turnOptions,
+  countNodesEvery: withMeta(
+    LongDuration.refine((ms) => ms >= SHORTEST_COUNT_MS, { error: 'must be at least 10s' }).prefault('5m'),
+    {
+      description:
+        'How often to count the nodes that a policy selects. Each time the last minutes of what all nodes of the fleet tell are read.',
+    },
+  ),
+  ...httpOptions(9656),
+  ...tracingOptions,
+  ...signingOptions,
+  ...eventLogOptions('kafka'),
+});
+
+export const verb = defineVerb({
+  help: [
+    'Brings the policies that lie in a cluster as Kubernetes objects (GarbageCollectionPolicy) to the event log, and tells each object what became of it. They are for nodes of this cluster alone, and what operators of the fleet apply comes first.',
+    'Its key has the role policy-controller, for its own cluster. While objects cannot be listed nothing is changed.',
+    'Start two if you like: a Lease of the cluster says which one works, and the other takes over within 20 s.',
+  ],
+  examples: [
+    'fleetgc policy-controller --cluster prod-eu --kubeconfig in-cluster --kafka-brokers kafka:9092 --trust required --trust-roots roots.yaml --signing-key-file policies.pem',
+  ],
+  options,
+  run: async (given, context) => {
+    const { environment, signal } = context;
+    if (!canNamePolicies(given.cluster)) throw configError([nameProblem(given.cluster)]);
+    const readTrust = (stop: AbortSignal) => readPolicyControllerTrust(given, given.cluster, stop);
+    const trust = await readTrust(signal);
+    using cluster = await openCluster(given, { environment, sources: systemSources, signal });
+    await using process = await openService('policy-controller', given, trust, context);
+    const { log, metrics, logger, sources } = process;
+    const controller = new PolicyController({
+      ...cluster,
+      policies: policyLog(log, process.followPolicies(POLICY_RECHECK_MS), { readTrust, context }),
+      log,
+      countNodesEveryMs: given.countNodesEvery,
+      sources,
+      metrics,
+      logger,
+    });
+    const turns = openTurns({ role: 'policies', process, cluster, options: given });
+    process.addCheck({ name: 'policy-controller', problem: () => controller.problem() });
+    logger.info({ ...cluster.identity, server: cluster.server }, 'this cluster');
+    const work = (stop: AbortSignal): Promise<void> => controller.run(stop);
+    await (turns === null ? work(signal) : turns.run(work, signal));
+  },
+});
+
+const nameProblem = (cluster: string): string =>
+  `--cluster ${cluster}: the names of policies begin with the name of their cluster, and have at most 63 lower-case letters, digits, dots and dashes. Policies of this cluster can be applied from files alone`;
+
+interface Believing {
+  readonly readTrust: (signal: AbortSignal) => Promise<TrustChoice>;
+  readonly context: Pick<VerbContext, 'logger'>;
+}
+
+/** The key is read anew for each change, so that another one takes its place without a restart. */
+const policyLog = (
+  log: Pick<EventLog, 'read' | 'publish'>,
+  followed: Pick<PolicySource, 'current'>,
+  { readTrust, context: { logger } }: Believing,
+): PolicyLog => ({
+  followed: followed.current.node,
+  read: async (signal) => {
+    const choice = await readTrust(signal);
+    return await readPoliciesBy(choice.kind === 'required' ? choice.roots : null, log, signal);
+  },
+  openWriter: async (signal) =>
+    await openPolicyWriter(
+      log,
+      await readTrust(signal),
+      { signal, logger },
+      operatorPublication('policy-controller'),
+    ),
+});

@@ -1,0 +1,211 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ListOutcome, listObjects } from '../../packages/kube-api/list.ts';
+import { replaceStatus } from '../../packages/kube-api/object-status.ts';
+import { refusalText } from '../../packages/kube-api/status.ts';
+import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
+import { isPolicyFor, type PolicySet } from '../../schemas/policy/policy.ts';
+import { POLICY_OBJECTS } from '../../schemas/policy/policy-object.ts';
+import type { SelectableNode } from '../../schemas/policy/policy-selection.ts';
+import { heardNodes, type PolicyReach, reachOf } from './heard-nodes.ts';
+import { type Standing, statusOf } from './object-status.ts';
+import { changesAnything, planWrites, type Verdict, type WritePlan } from './plan-writes.ts';
+import { POLICY_FORM, type PolicyObject } from './policy-object.ts';
+import type { ControllerParts } from './ports.ts';
+import { NOTHING_WRITTEN, type Written, writeChanges } from './write-changes.ts';
+import { broughtBy } from './written-policy.ts';
+
+/** More than people write for one cluster; with more of them nothing is changed. */
+const MOST_OBJECTS = 500;
+
+/** What a pass has done. */
+export interface PassDone {
+  readonly applied: number;
+  readonly deleted: number;
+  readonly objects: number;
+  readonly notReady: number;
+  /** Why not all of it could be written. */
+  readonly problem: FleetGcError | null;
+}
+
+interface Seen {
+  readonly plan: WritePlan;
+  readonly set: PolicySet;
+  /** What stands under the name of each policy of ours. */
+  readonly standing: ReadonlyMap<string, Standing>;
+}
+
+/**
+ * Makes the event log say what the cluster says, and tells each object what became of it. Each pass looks at everything anew, so
+ * what was missed once is done by the next one, and two at once write the same. Where not all objects can be listed, nothing is done.
+ */
+export class PolicyReconciler {
+  readonly #parts: ControllerParts;
+  #nodes: { readonly heard: readonly SelectableNode[]; readonly atMs: number } | null = null;
+
+  constructor(parts: ControllerParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws `API_REFUSED` and whatever the API server and the event log reject with. */
+  async pass(signal: AbortSignal): Promise<PassDone> {
+    const objects = await this.#list(signal);
+    const before = this.#followed(objects) ?? (await this.#read(objects, signal));
+    const written = changesAnything(before.plan) ? await this.#write(objects, signal) : NOTHING_WRITTEN;
+    const after = written === NOTHING_WRITTEN ? before : await this.#read(objects, signal);
+    const heard = await this.#heard(written !== NOTHING_WRITTEN || hasNews(objects), signal);
+    const notReady = await this.#tell(after, { failures: written.failures, heard }, signal);
+    const { applied, deleted, problem } = written;
+    return { applied, deleted, objects: after.plan.verdicts.length, notReady, problem };
+  }
+
+  /** All of them. */
+  async #list(signal: AbortSignal): Promise<readonly PolicyObject[]> {
+    const { connection } = this.#parts;
+    const objects: PolicyObject[] = [];
+    const what = { resource: POLICY_OBJECTS, form: POLICY_FORM };
+    const take = (page: readonly PolicyObject[]): void => {
+      objects.push(...page.slice(0, MOST_OBJECTS + 1 - objects.length));
+    };
+    requireWhole(await listObjects(connection, what, take, signal));
+    if (objects.length <= MOST_OBJECTS) return objects;
+    throw new FleetGcError(
+      'API_REFUSED',
+      `there are more than ${MOST_OBJECTS} objects of kind ${POLICY_OBJECTS.kind}, and nothing is done while there are`,
+    );
+  }
+
+  /** `null` where a look at the log has to tell more: something is to be changed, or nobody knows since when something stands. */
+  #followed(objects: readonly PolicyObject[]): Seen | null {
+    const set = this.#followedSet();
+    if (set === null) return null;
+    const seen = this.#seen(objects, set, () => null);
+    const lacksTime = seen.plan.verdicts.some(
+      ({ name, object: { status } }) =>
+        seen.standing.get(name)?.policyVersion !== status?.policyVersion ||
+        (seen.standing.has(name) && status?.lastChangeTime === undefined),
+    );
+    return changesAnything(seen.plan) || lacksTime ? null : seen;
+  }
+
+  /** `null` while nobody can tell. */
+  #followedSet(): PolicySet | null {
+    try {
+      return this.#parts.policies.followed();
+    } catch (error) {
+      if (toFleetGcError(error).code === 'POLICIES_UNREADABLE') return null;
+      throw error;
+    }
+  }
+
+  async #read(objects: readonly PolicyObject[], signal: AbortSignal): Promise<Seen> {
+    const stored = await this.#parts.policies.read(signal);
+    return this.#seen(objects, stored.sets.node, (name) => appliedAtMs(stored, name));
+  }
+
+  #seen(objects: readonly PolicyObject[], set: PolicySet, sinceMs: (name: string) => number | null): Seen {
+    const { identity } = this.#parts;
+    const ours = set.policies.filter((record) => broughtBy(record) === identity.clusterInstance);
+    return {
+      set,
+      plan: planWrites({ objects, standing: set.policies, identity }),
+      standing: new Map(
+        ours.map(({ policy: { name }, policyVersion }) => [
+          name,
+          { policyVersion, appliedAtMs: sinceMs(name) },
+        ]),
+      ),
+    };
+  }
+
+  /** Looks once more at what lies there right now, and writes what differs. */
+  async #write(objects: readonly PolicyObject[], signal: AbortSignal): Promise<Written> {
+    const { plan } = await this.#read(objects, signal);
+    return await writeChanges(plan, this.#parts, signal);
+  }
+
+  /** Where they cannot be counted, nothing is said of them. */
+  async #heard(isWanted: boolean, signal: AbortSignal): Promise<readonly SelectableNode[] | null> {
+    const { log, identity, sources, countNodesEveryMs, logger } = this.#parts;
+    const nowMs = sources.monotonicNow();
+    const isDue = this.#nodes === null || nowMs - this.#nodes.atMs >= countNodesEveryMs;
+    if (!isDue && !isWanted) return this.#nodes?.heard ?? null;
+    try {
+      const heard = await heardNodes({ log, cluster: identity.cluster, nowMs: sources.now() }, signal);
+      this.#nodes = { heard, atMs: nowMs };
+    } catch (error) {
+      logger.warn({ err: toFleetGcError(error) }, 'the nodes of the cluster cannot be counted');
+    }
+    return this.#nodes?.heard ?? null;
+  }
+
+  /** How many are not ready. */
+  async #tell(
+    { plan, set, standing }: Seen,
+    {
+      failures,
+      heard,
+    }: { readonly failures: Written['failures']; readonly heard: readonly SelectableNode[] | null },
+    signal: AbortSignal,
+  ): Promise<number> {
+    let notReady = 0;
+    for (const verdict of plan.verdicts) {
+      const { name } = verdict;
+      const reach = heard && standing.has(name) ? reachOf(name, heard, set) : null;
+      notReady += Number(
+        !(await this.#tellOne(
+          { verdict, reach, standing: standing.get(name) ?? null, failure: failures.get(name) ?? null },
+          signal,
+        )),
+      );
+    }
+    return notReady;
+  }
+
+  /** Whether it is ready. Who changed the object meanwhile has woken the next pass, which tells it. */
+  async #tellOne(
+    told: {
+      readonly verdict: Verdict;
+      readonly standing: Standing | null;
+      readonly failure: string | null;
+      readonly reach: PolicyReach | null;
+    },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { connection, sources, logger } = this.#parts;
+    const { object } = told.verdict;
+    const after = statusOf({ ...told, nowMs: sources.now() });
+    const isReady = after.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    if (isDeepStrictEqual(after, object.statusAsRead)) return isReady;
+    const { namespace, name, uid, resourceVersion } = object;
+    const target = {
+      resource: POLICY_OBJECTS,
+      named: { namespace, name },
+      judged: { uid, resourceVersion },
+    };
+    const answer = await replaceStatus(connection, target, { before: object.statusAsRead, after });
+    if (answer.status !== 200 && !PASSED.has(answer.status) && !signal.aborted)
+      logger.warn({ policy: name }, `its status cannot be written: ${refusalText(answer)}`);
+    return isReady;
+  }
+}
+
+/** It is gone, or newer than what was judged. */
+const PASSED: ReadonlySet<number> = new Set([404, 409]);
+
+function requireWhole(outcome: ListOutcome): void {
+  if (outcome.kind === 'complete') return;
+  throw new FleetGcError(
+    'API_REFUSED',
+    `the objects of kind ${POLICY_OBJECTS.kind} cannot be listed, so nothing is changed: ${outcome.message}`,
+  );
+}
+
+/** Whether nobody has told of what is written there now. */
+const hasNews = (objects: readonly PolicyObject[]): boolean =>
+  objects.some(({ generation, status }) => status?.observedGeneration !== generation);
+
+const appliedAtMs = ({ policies }: StoredPolicies, name: string): number | null => {
+  const stored = policies.get(name);
+  return stored !== undefined && isPolicyFor('node', stored) ? stored.appliedAtMs : null;
+};
