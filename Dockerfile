@@ -21,7 +21,7 @@ FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="fleetgc" org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production
 WORKDIR /opt/fleetgc
-COPY bin/fleetgc ./bin/
+COPY bin/fleetgc bin/kubectl-fleetgc bin/kubectl_complete-fleetgc ./bin/
 COPY LICENSE ./
 COPY --from=build /opt/fleetgc/dist ./dist
 # Compiled now, which shortens every start: the help of a verb reads all of its code. What root compiled, Node.js

@@ -27,6 +27,8 @@ const run = promisify(execFile);
 /** What is packed beside the built program, as it lies in the repository. */
 const PACKED = [
   'bin/fleetgc',
+  'bin/kubectl-fleetgc',
+  'bin/kubectl_complete-fleetgc',
   'CHANGELOG.md',
   'LICENSE',
   'README.md',

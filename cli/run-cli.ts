@@ -1,5 +1,6 @@
 import { FleetGcError, toFleetGcError } from '../packages/process/errors.ts';
 import { findVerb, type Wanted } from './find-verb.ts';
+import { namedAs, pluginEnvironment, programName } from './framework/called-as.ts';
 import type { CommandProcess } from './framework/run-verb.ts';
 import { loadVerb } from './framework/verb.ts';
 import { versionLine } from './framework/version-line.ts';
@@ -12,13 +13,37 @@ export async function runCli(
   commandProcess: CommandProcess,
   platform: NodeJS.Platform = process.platform,
 ): Promise<number> {
+  const calledAs = asCalled(commandProcess);
   try {
-    return await carryOut(findVerb(argv), commandProcess, platform);
+    const [first, ...words] = argv;
+    if (first === COMPLETE) return await complete(words, calledAs);
+    return await carryOut(findVerb(argv), calledAs, platform);
   } catch (thrown) {
     const { message, exitCode } = toFleetGcError(thrown);
-    commandProcess.stderr.write(`fleetgc: ${message}\n`);
+    calledAs.stderr.write(`fleetgc: ${message}\n`);
     return exitCode;
   }
+}
+
+/** For `bin/kubectl_complete-fleetgc` alone. */
+const COMPLETE = '__complete';
+
+async function complete(words: readonly string[], { writeOut }: CommandProcess): Promise<number> {
+  const { answerToKubectl } = await import('./verbs/completion.ts');
+  await writeOut(answerToKubectl(await loadAllVerbs(), words));
+  return 0;
+}
+
+/** As a plugin of kubectl its hints name the commands that people type there. */
+function asCalled(commandProcess: CommandProcess): CommandProcess {
+  const { environment, stderr } = commandProcess;
+  const program = programName(environment);
+  if (program === 'fleetgc') return commandProcess;
+  return {
+    ...commandProcess,
+    environment: pluginEnvironment(environment),
+    stderr: { ...stderr, write: (text) => stderr.write(namedAs(program, text)) },
+  };
 }
 
 async function carryOut(
@@ -45,11 +70,15 @@ async function carryOut(
 }
 
 /** Help that nobody asked for is the answer to a missing verb. */
-async function showHelp(text: string, asked: boolean, { writeOut, stderr }: CommandProcess): Promise<number> {
+async function showHelp(
+  text: string,
+  asked: boolean,
+  { writeOut, stderr, environment }: CommandProcess,
+): Promise<number> {
   if (!asked) {
     stderr.write(`${text}\n`);
     throw new FleetGcError('USAGE', 'a verb is missing');
   }
-  await writeOut(text);
+  await writeOut(namedAs(programName(environment), text));
   return 0;
 }

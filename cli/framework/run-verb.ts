@@ -4,6 +4,7 @@ import { createLogger, type LogDestination } from '../../packages/process/logger
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { type ProcessControl, runProcess } from '../../packages/process/run.ts';
 import { printable } from '../../packages/text/printable.ts';
+import { namedAs, programName } from './called-as.ts';
 import { refuseElsewhere } from './linux-verbs.ts';
 import { gatherSources, unknownVariables } from './option-sources.ts';
 import type { LoadVerbs, PreparedVerb, Verb } from './verb.ts';
@@ -36,7 +37,7 @@ export async function runGivenVerb(
 ): Promise<number> {
   const given = readVerbArguments(verb, rest);
   if (given.kind === 'help') {
-    await writeOut(given.text);
+    await writeOut(namedAs(programName(environment), given.text));
     return 0;
   }
   refuseElsewhere(verb.name, given.flags, platform);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
-import { defineVerb } from '../framework/verb.ts';
+import { defineVerb, type Verb } from '../framework/verb.ts';
 import { bashScript } from '../views/completion/bash.ts';
+import { kubectlAnswer } from '../views/completion/candidates.ts';
 import { type Completed, completedVerbs } from '../views/completion/completed-verbs.ts';
 import { fishScript } from '../views/completion/fish.ts';
 import { zshScript } from '../views/completion/zsh.ts';
@@ -10,6 +11,10 @@ const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const 
   string,
   (completed: Completed) => string
 >;
+
+/** What kubectl is told at a press of TAB, where it asks for what follows these words. */
+export const answerToKubectl = (verbs: readonly Verb[], words: readonly string[]): string =>
+  kubectlAnswer(completedVerbs(verbs), words);
 
 export const verb = defineVerb({
   help: [

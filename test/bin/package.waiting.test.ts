@@ -72,7 +72,11 @@ test('the package has the built program and its documents, and neither sources n
       'schemas',
     ]),
   );
-  expect(files.filter((file) => file.startsWith('package/bin/'))).toEqual(['package/bin/fleetgc']);
+  expect(files.filter((file) => file.startsWith('package/bin/')).toSorted()).toEqual([
+    'package/bin/fleetgc',
+    'package/bin/kubectl-fleetgc',
+    'package/bin/kubectl_complete-fleetgc',
+  ]);
   expect(files.filter((file) => /\.ts$|(^|\/)test\//.test(file))).toEqual([]);
   for (const decider of Object.keys(hashes)) expect(files).toContain(`package/dist/${decider}.mjs`);
   for (const schema of generateJsonSchemas().keys())

@@ -14,6 +14,10 @@ export interface TypedShell {
   readonly command: string;
   /** What makes it ready; SCRIPT is the file of the completion. `fleetgc` then says its arguments, and runs nothing. */
   readonly setUp: readonly string[];
+  /** What is typed before the rest; `fleetgc` when not given. */
+  readonly program?: string;
+  /** Folders with programs, which come before all others. */
+  readonly path?: readonly string[];
 }
 
 export const TAB = '\t';
@@ -36,7 +40,7 @@ export const TYPED: readonly { readonly typed: string; readonly got: string }[] 
 ];
 
 /** Starts the shell on a terminal of its own; the result types one line, and resolves to the arguments that the command got. */
-export async function startShell({ name, command, setUp }: TypedShell) {
+export async function startShell({ name, command, setUp, program = 'fleetgc', path = [] }: TypedShell) {
   const directory = temporaryDirectory();
   const script = join(directory, 'completion');
   writeFileSync(script, (await inProcess(['completion', name])).stdout);
@@ -45,7 +49,7 @@ export async function startShell({ name, command, setUp }: TypedShell) {
   writeFileSync(join(work, 'gentle.yaml'), '');
   const terminal = spawn('script', ['-qec', command, '/dev/null'], {
     cwd: work,
-    env: { PATH: process.env.PATH ?? '', HOME: directory, TERM: 'xterm' },
+    env: { PATH: [...path, process.env.PATH ?? ''].join(':'), HOME: directory, TERM: 'xterm' },
   });
   let shown = '';
   terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -59,7 +63,7 @@ export async function startShell({ name, command, setUp }: TypedShell) {
     await closed;
   });
   for (const line of setUp) enter(line.replace('SCRIPT', script));
-  enter('fleetgc set up');
+  enter(`${program} set up`);
   const answered = async (what: string): Promise<string> =>
     await waitUntil(what, 10_000, () => {
       const [, got] = GOT.exec(shown) ?? [];
@@ -70,7 +74,7 @@ export async function startShell({ name, command, setUp }: TypedShell) {
   await answered(`${name} to be set up`);
   return async (typed: string): Promise<string> => {
     shown = '';
-    enter(`fleetgc ${typed}`);
+    enter(`${program} ${typed}`);
     return await answered(`${name} to run the line`);
   };
 }
