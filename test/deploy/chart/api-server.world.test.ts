@@ -130,7 +130,7 @@ test('Pod Security "restricted" takes every pod but the node, and of the node re
   expect(
     [...verdicts].filter(([name, verdict]) => verdict !== '' && name !== 'DaemonSet/fleetgc-node'),
   ).toEqual([]);
-  expect(verdicts.size).toBe(12);
+  expect(verdicts.size).toBe(13);
   expect(violatedIn(verdicts.get('DaemonSet/fleetgc-node'))).toEqual(
     [...named, 'probe or lifecycle host'].toSorted(),
   );
