@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { patiently } from './test/support/patience.ts';
+import { isQuickRun } from './test/support/property-runs.ts';
 import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.ts';
 
 /**
@@ -12,6 +13,8 @@ import { TESTCONTAINERS_SETTINGS } from './test/support/testcontainers-settings.
  */
 const WAITING_TESTS = ['test/**/*.waiting.test.ts'];
 const WORLD_TESTS = ['test/**/*.world.test.ts'];
+/** All orders of what can happen: less than all says nothing. */
+const NOT_IN_A_QUICK_RUN = ['test/exhaustive/{executor,replicas}/*.test.ts'];
 const CONTAINER_TESTS = ['test/**/*.container.test.ts', 'test/**/*.e2e.test.ts', ...WORLD_TESTS];
 
 // Loading the program anew for each file costs more than all of the tests.
@@ -60,7 +63,7 @@ export default defineConfig({
           ...WITHOUT_CONTAINERS,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...WAITING_TESTS, ...CONTAINER_TESTS],
+          exclude: [...WAITING_TESTS, ...CONTAINER_TESTS, ...(isQuickRun() ? NOT_IN_A_QUICK_RUN : [])],
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },
         },

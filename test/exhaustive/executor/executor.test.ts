@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { isQuickRun } from '../../support/property-runs.ts';
 import { QUICK } from '../searches.ts';
 
-describe.skipIf(isQuickRun())('nothing goes wrong at any moment', () => {
+describe('nothing goes wrong at any moment', () => {
   test.each(QUICK.filter(({ of }) => of === 'executor'))('$name', async ({ explore }) => {
     const explored = await explore();
     expect(explored.violations).toEqual([]);

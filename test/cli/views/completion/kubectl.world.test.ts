@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 /** kubectl with the programs of these folders beside it. */
 const typed = async (args: readonly string[], ...folders: readonly string[]): Promise<string> => {
-  const path = [...folders, process.env['PATH'] ?? ''].join(':');
+  const path = [...folders, process.env.PATH ?? ''].join(':');
   const env = { PATH: path, HOME: temporaryDirectory() };
   return (await run(kubectl, args, { usualMs: QUICK_MS, env })).output;
 };

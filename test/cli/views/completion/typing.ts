@@ -25,7 +25,8 @@ export const TAB = '\t';
 /** What is typed behind `fleetgc `, and the arguments that the command then gets. */
 export const TYPED: readonly { readonly typed: string; readonly got: string }[] = [
   { typed: `pla${TAB}`, got: 'plan' },
-  { typed: `poli${TAB}val${TAB}gent${TAB}`, got: 'policy validate gentle.yaml' },
+  { typed: `dead${TAB}li${TAB}`, got: 'dead-letters list' },
+  { typed: `policy val${TAB}gent${TAB}`, got: 'policy validate gentle.yaml' },
   { typed: `policy list --outp${TAB}j${TAB}`, got: 'policy list --output json' },
   { typed: `policy list -o y${TAB}`, got: 'policy list -o yaml' },
   { typed: `policy list --output=y${TAB}`, got: 'policy list --output=yaml' },
