@@ -70,6 +70,21 @@ describe('what is refused, in words that say what to do', () => {
       { ...LEAST, kafka: { brokers: ['kafka:9092'], tls: { clientCertificate: true } } },
       /needs kafka\.tls\.enabled=true/,
     ],
+    [
+      'the name of a file in place of what it holds',
+      { ...LEAST, operator: { policy: 'policy.yaml' } },
+      /operator\.policy is the text "policy\.yaml".*--set-file operator\.policy=FILE/s,
+    ],
+    [
+      'a variable that would undo what another value says',
+      { ...LEAST, settings: { FLEETGC_TRUST: 'off' } },
+      /settings\.FLEETGC_TRUST: another value of the chart says this already/,
+    ],
+    [
+      'a password in the clear',
+      { ...LEAST, kafka: { brokers: ['kafka:9092'], sasl: { mechanism: 'plain' } } },
+      /plain would send passwords in the clear/,
+    ],
   ])('%s', async (_, values, message) => {
     expect(await refusal(values)).toMatch(message);
   });
@@ -325,6 +340,11 @@ describe('the network', () => {
     });
     expect(tcpPorts(made, 'fleetgc')).toEqual([[53, 53], [9094, 9092, 9093], [4318]]);
     expect(policy(made, 'fleetgc').egress[1]?.to).toEqual(peers);
+    for (const [otlpEndpoint, port] of [
+      ['http://otel/v1', 80],
+      ['https://otel', 443],
+    ] as const)
+      expect(tcpPorts(await withValues({ traces: { otlpEndpoint } }), 'fleetgc').at(-1)).toEqual([port]);
     expect(policy(made, 'fleetgc-dashboard').ingress[0]?.from).toEqual(peers);
   });
 });
@@ -358,6 +378,12 @@ describe('monitoring', () => {
     );
     expect(Groups.parse(named(made, 'PrometheusRule', 'fleetgc').spec).groups).toEqual(groups);
   });
+});
+
+test('what signs has no key where no signature counts, also where a file says off without quotes', async () => {
+  const made = await rendered({ ...EVERYTHING, trust: { mode: false }, policyController: { enabled: true } });
+  expect(kindsOf(made)).toContain('Deployment/fleetgc-policy-controller');
+  expect(JSON.stringify(made)).not.toMatch(/FLEETGC_SIGNING_KEY_FILE|fleetgc-signing-/);
 });
 
 test('people act from the page only with its key and its own login', async () => {

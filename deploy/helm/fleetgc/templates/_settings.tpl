@@ -3,8 +3,8 @@
 {{- if not (has (toString .Values.trust.mode) (list "off" "false")) -}}{{ .Values.trust.mode }}{{- end -}}
 {{- end -}}
 
-{{/* What every process reads from its environment. */}}
-{{- define "fleetgc.settings" -}}
+{{/* What every process reads from its environment, of values that have a name of their own. */}}
+{{- define "fleetgc.namedSettings" -}}
 FLEETGC_KAFKA_BROKERS: {{ join "," .Values.kafka.brokers | quote }}
 FLEETGC_KAFKA_REPLICATION_FACTOR: {{ .Values.kafka.replicationFactor | quote }}
 {{- with .Values.kafka.tls }}
@@ -30,6 +30,11 @@ FLEETGC_TRUST_ROOTS: /etc/fleetgc/roots/roots.yaml
 {{- with .Values.traces.otlpEndpoint }}
 FLEETGC_OTLP_ENDPOINT: {{ . | quote }}
 {{- end }}
+{{- end -}}
+
+{{/* The same with further variables, of which none is one of these (checks.yaml): of two the later would win, unseen. */}}
+{{- define "fleetgc.settings" -}}
+{{- include "fleetgc.namedSettings" . }}
 {{- range $name, $value := .Values.settings }}
 {{ $name }}: {{ $value | quote }}
 {{- end }}
