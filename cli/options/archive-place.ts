@@ -52,7 +52,9 @@ export function archivePlace(text: string, options: S3Options): ArchivePlace {
   if (!SCHEME.test(text)) return text;
   const { bucket, prefix = '' } = S3_PLACE.exec(text)?.groups ?? {};
   if (bucket === undefined)
-    throw configError([`${text} is no place of an archive: it is a directory, or s3://BUCKET/PREFIX`]);
+    throw configError([
+      `${text} is no place of an archive: it is a directory, or s3://BUCKET/PREFIX, where BUCKET has 3 to 63 small letters, digits, dots and hyphens`,
+    ]);
   return {
     bucket,
     prefix: prefixOf(prefix),

@@ -30,7 +30,8 @@ test.each([
 test.each<{ text?: string; over?: Partial<S3Options>; says: string }>([
   { text: 'gs://audit/x', says: 'is no place of an archive' },
   { text: 's3://', says: 'is no place of an archive' },
-  { text: 's3://UPPER/x', says: 'is no place of an archive' },
+  { text: 's3://UPPER/x', says: 'where BUCKET has 3 to 63 small letters' },
+  { text: 's3://b/x', says: 'where BUCKET has 3 to 63 small letters' },
   { text: 's3://audit//x', says: 'is not one for an archive' },
   { text: 's3://audit/../x', says: 'is not one for an archive' },
   { text: 's3://audit/a b', says: 'is not one for an archive' },
