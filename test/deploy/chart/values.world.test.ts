@@ -386,6 +386,12 @@ test('what signs has no key where no signature counts, also where a file says of
   expect(JSON.stringify(made)).not.toMatch(/FLEETGC_SIGNING_KEY_FILE|fleetgc-signing-/);
 });
 
+test('a policy controller that is switched off by mistake takes no policy with it', async () => {
+  const made = await withValues({ policyController: { enabled: true } });
+  const { metadata } = named(made, 'CustomResourceDefinition', 'garbagecollectionpolicies.fleetgc.io');
+  expect(metadata).toMatchObject({ annotations: { 'helm.sh/resource-policy': 'keep' } });
+});
+
 test('people act from the page only with its key and its own login', async () => {
   const looking = JSON.stringify(named(await rendered(EVERYTHING), 'Deployment', 'fleetgc-dashboard'));
   const acting = JSON.stringify(
