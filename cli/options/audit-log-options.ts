@@ -12,8 +12,8 @@ export const auditLogOptions = {
     description: 'kafka for a fleet, embedded for one machine, archive for what was archived of either.',
   }),
   archive: withMeta(Text.optional(), {
-    placeholder: 'DIRECTORY|s3://BUCKET/PREFIX',
-    description: 'Where the archive is, for --log archive.',
+    placeholder: 'DIRECTORY|URL',
+    description: 'Where the archive is, for --log archive: a directory, or s3://BUCKET/PREFIX.',
   }),
   ...s3Options,
 };

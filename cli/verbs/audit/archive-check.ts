@@ -21,8 +21,8 @@ export const verb = defineVerb({
   ],
   options: z.object({
     archive: withMeta(Text, {
-      placeholder: 'DIRECTORY|s3://BUCKET/PREFIX',
-      description: 'Where the archive is.',
+      placeholder: 'DIRECTORY|URL',
+      description: 'Where the archive is: a directory, or s3://BUCKET/PREFIX.',
     }),
     ...s3Options,
     head: withMeta(Head.optional(), {

@@ -52,8 +52,8 @@ export const verb = defineVerb({
   options: z.object({
     to: withMeta(Text, {
       commandLineOnly: true,
-      placeholder: 'DIRECTORY|s3://BUCKET/PREFIX',
-      description: 'Where the archive is; begun when there is none.',
+      placeholder: 'DIRECTORY|URL',
+      description: 'Where the archive is, or is to be: a directory, or s3://BUCKET/PREFIX.',
     }),
     follow: withMeta(Switch.prefault('false'), {
       commandLineOnly: true,

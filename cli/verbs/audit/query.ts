@@ -25,8 +25,8 @@ export const verb = defineVerb({
       description: 'A SELECT, in the SQL of DuckDB.',
     }),
     archive: withMeta(Text, {
-      placeholder: 'DIRECTORY|s3://BUCKET/PREFIX',
-      description: 'Where the archive is.',
+      placeholder: 'DIRECTORY|URL',
+      description: 'Where the archive is: a directory, or s3://BUCKET/PREFIX.',
     }),
     ...s3Options,
     output: withMeta(z.enum(['table', 'ndjson']).prefault('table'), {

@@ -78,7 +78,7 @@ function offeredFor({ kind, choices, placeholder }: OptionInfo): CompletedValue 
   if (kind === 'switch') return { kind: 'none' };
   if (choices !== undefined) return { kind: 'choices', choices };
   if (/\bFILE\b/.test(placeholder)) return { kind: 'file' };
-  return { kind: placeholder === 'DIRECTORY' ? 'directory' : 'other' };
+  return { kind: /\bDIRECTORY\b/.test(placeholder) ? 'directory' : 'other' };
 }
 
 /** A list of options has room for no more. */
