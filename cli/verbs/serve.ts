@@ -23,12 +23,16 @@ const DECIDERS: Readonly<Record<AnyDeciderName, () => Promise<{ readonly decider
 };
 
 const options = z.object({
-  service: withMeta(AnyDeciderName, { positional: true, description: 'Which decision service to serve.' }),
+  service: withMeta(AnyDeciderName, {
+    positional: true,
+    placeholder: 'SERVICE',
+    description: `Which decision service to serve: ${AnyDeciderName.options.join(', ')}.`,
+  }),
   http: withMeta(ListenAddress.prefault('127.0.0.1:9670'), {
     description: 'Where to take events at /, and to serve /livez, /readyz and /metrics.',
   }),
   tokenFile: withMeta(FilePath.optional(), {
-    description: 'Who may call: a line caller NAME TOKEN each.',
+    description: 'Who may call: a line "caller NAME TOKEN" for each.',
   }),
   tlsCertificateFile: withMeta(FilePath.optional(), { description: 'Own certificate, PEM: serves HTTPS.' }),
   tlsKeyFile: withMeta(FilePath.optional(), { description: 'Key of the own certificate, PEM.' }),

@@ -69,7 +69,7 @@ function describeOption(key: string, schema: z.core.$ZodType): OptionInfo {
     kind: outermost(layers, 'kind') ?? 'value',
     positional: outermost(layers, 'positional') ?? false,
     commandLineOnly: outermost(layers, 'positional') ?? outermost(layers, 'commandLineOnly') ?? false,
-    placeholder: choices?.join('|') ?? outermost(layers, 'placeholder') ?? 'TEXT',
+    placeholder: outermost(layers, 'placeholder') ?? choices?.join('|') ?? 'TEXT',
     ...(choices !== undefined && { choices }),
     description: outermost(layers, 'description') ?? '',
     ...(prefault !== undefined && { default: String(prefault) }),
