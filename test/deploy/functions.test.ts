@@ -123,7 +123,12 @@ describe('on AWS Lambda', () => {
   test('it calls the handler of the bundle, which reads its options from the environment', () => {
     const { Handler, Runtime, Environment } = template.Resources.Function.Properties;
     expect([Handler, Runtime]).toEqual(['index.handler', 'nodejs24.x']);
-    expect(Environment.Variables).toMatchObject({ FLEETGC_PUBLISH: 'true', FLEETGC_TRUST_FACTS: 'required' });
+    expect(Environment.Variables).toMatchObject({
+      FLEETGC_PUBLISH: 'true',
+      FLEETGC_TRUST_FACTS: 'required',
+      // What it publishes it brings there by a login of its own, and not by that of the pollers.
+      FLEETGC_KAFKA_SASL_MECHANISM: 'scram-sha-512',
+    });
   });
 
   test('a partition comes again from where it stopped, which Lambda does for provisioned pollers alone', () => {
