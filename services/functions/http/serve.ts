@@ -125,7 +125,7 @@ const INTERNAL = 'it could not be answered; the logger output of the function sa
 
 /** `/metrics` tells of the fleet: only whoever may call reads it. */
 async function probed(request: IncomingMessage, { settings }: Around): Promise<ProbeReply | null> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return null;
+  if ((request.method !== 'GET' && request.method !== 'HEAD') || request.url === '/') return null;
   const {
     status,
     text,

@@ -118,6 +118,7 @@ test('a page in a browser on this machine may not call', async () => {
 
 test.each<readonly [string, Parameters<typeof ask>[1], number]>([
   ['another method', { method: 'PUT' }, 405],
+  ['a browser that looks what is there', { method: 'GET', path: '/' }, 405],
   ['another path', { path: '/elsewhere' }, 404],
   ['no type of content', {}, 415],
   ['a form', { headers: [['content-type', 'application/x-www-form-urlencoded']] }, 415],
