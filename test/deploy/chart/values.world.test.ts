@@ -81,6 +81,11 @@ describe('what is refused, in words that say what to do', () => {
       /settings\.FLEETGC_TRUST: another value of the chart says this already/,
     ],
     [
+      'a socket outside of what is mounted',
+      { ...LEAST, node: { paths: { socket: '/run/other/containerd.sock' } } },
+      /is not in socketDirectory \/run\/containerd, .*give both/s,
+    ],
+    [
       'a password in the clear',
       { ...LEAST, kafka: { brokers: ['kafka:9092'], sasl: { mechanism: 'plain' } } },
       /plain would send passwords in the clear/,
