@@ -3,11 +3,13 @@ import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { EventLog, LogRecord, OutgoingRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { KeyRing } from '../trust/key-ring.ts';
+import { SeenGenerations } from '../trust/seen-generations.ts';
 import { unbelievable } from '../trust/state-signer.ts';
+import { RequiredTrust } from '../trust/trust.ts';
 import { objectionToDocument } from './document-trust.ts';
 import { MAX_POLICY_DOCUMENT_BYTES, policyDocumentText, readPolicyDocument } from './policy-document.ts';
-import type { PolicySets } from './policy-reading.ts';
-import { readPoliciesBy } from './stored-policies.ts';
+import { createPolicyReading, type PolicySets } from './policy-reading.ts';
+import { readPoliciesBy, type StoredPolicies } from './stored-policies.ts';
 
 interface Exporting {
   /** `null` where no signatures count. */
@@ -34,7 +36,8 @@ export async function exportDocument(
   { roots, sign, nowMs }: Exporting,
   signal: AbortSignal,
 ): Promise<ExportedPolicies> {
-  const { sets, lost } = await readPoliciesBy(roots, log, signal);
+  const stored = await readPoliciesBy(roots, log, signal);
+  const { sets, lost, records } = stored;
   if (lost.length > 0)
     throw new FleetGcError(
       'POLICIES_UNREADABLE',
@@ -42,7 +45,8 @@ export async function exportDocument(
     );
   const ring = roots && new KeyRing(roots);
   const keys = ring === null ? [] : await statementsFor(ring, log, signal);
-  const policies = await lastOfEachKey(log, signal);
+  const policies = [...records.values()].toSorted((a, b) => Number(a.offset - b.offset));
+  if (ring !== null) requireNonePutBack(stored, policies, ring, nowMs);
   const text = policyDocumentText({ exportedAtMs: nowMs, keys, policies, sign });
   if (text === null)
     throw new FleetGcError(
@@ -51,6 +55,29 @@ export async function exportDocument(
     );
   if (ring !== null) requireBelieved(text, ring, nowMs);
   return { text, sets, keys: keys.length, policies: policies.length };
+}
+
+/**
+ * A function that starts has seen nothing before: of what was put back it would believe what the event log holds for. Throws
+ * `POLICIES_UNREADABLE`.
+ */
+function requireNonePutBack(
+  { generations }: StoredPolicies,
+  policies: readonly LogRecord[],
+  ring: KeyRing,
+  nowMs: number,
+): void {
+  const trust = new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => nowMs });
+  const started = createPolicyReading(trust, new SeenGenerations());
+  for (const record of policies) started.add(record);
+  const putBack = [...started.generations]
+    .filter(([key, generation]) => generation < (generations.get(key) ?? 0))
+    .map(([key]) => JSON.stringify(key));
+  if (putBack.length === 0) return;
+  throw new FleetGcError(
+    'POLICIES_UNREADABLE',
+    `what gc.policies holds of ${putBack.slice(0, 5).join(', ')} is older than what it replaces: somebody put an old record back, or a newer one was signed and did not come here. Apply, pause or delete it again, and export then; nothing was written`,
+  );
 }
 
 /** Throws `KEY_UNUSABLE` for what no function would take. */
@@ -68,15 +95,6 @@ async function statementsFor(
 ): Promise<readonly LogRecord[]> {
   const records = await recordsOf(TOPICS.keys.name, log, signal);
   return records.filter((record) => ring.add(record).kind === 'changed');
-}
-
-async function lastOfEachKey(
-  log: Pick<EventLog, 'read'>,
-  signal: AbortSignal,
-): Promise<readonly LogRecord[]> {
-  const records = await recordsOf(TOPICS.policies.name, log, signal);
-  const last = new Map(records.map((record) => [record.key, record]));
-  return [...last.values()].toSorted((a, b) => Number(a.offset - b.offset));
 }
 
 async function recordsOf(

@@ -9,7 +9,7 @@ import {
   type PauseRecord,
   type PolicyRecordOf,
 } from '../../schemas/policy/policy.ts';
-import type { EventLog } from '../event-log/port.ts';
+import type { EventLog, LogRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { nearestName } from '../text/nearest-name.ts';
 import { readKeys } from '../trust/read-keys.ts';
@@ -49,6 +49,10 @@ export interface StoredPolicies {
   readonly deleted: ReadonlySet<string>;
   /** Keys that were there and are not, without having been deleted; known only where signatures are looked at. */
   readonly lost: readonly string[];
+  /** As they lie there: the last one of each key. */
+  readonly records: ReadonlyMap<string, LogRecord>;
+  /** By record key, the highest that was believed here or of a version; of lower ones nothing counts. None where no signatures count. */
+  readonly generations: ReadonlyMap<string, number>;
   /** What deciders make of it, as far as they can. */
   readonly sets: PolicySets;
 }
@@ -97,25 +101,31 @@ async function readJudgedPolicies(
   signal: AbortSignal,
 ): Promise<StoredPolicies> {
   const reading = createPolicyReading(trust, seen);
-  const writtenAtMs = new Map<string, number>();
+  const records = new Map<string, LogRecord>();
   const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
   for await (const event of log.read(request, signal)) {
     if (event.kind !== 'record') continue;
     reading.add(event.record);
-    writtenAtMs.set(event.record.key ?? '', event.record.timestampMs);
+    records.set(event.record.key ?? '', event.record);
   }
   const lost = seen.keys('policies').filter((key) => !reading.hasSeen(key));
-  return { ...sortOut(reading.entries, writtenAtMs), lost };
+  const generations = new Map(
+    [...records.keys()].map((key) => [
+      key,
+      Math.max(seen.of('policies', key), reading.generations.get(key) ?? 0),
+    ]),
+  );
+  return { ...sortOut(reading.entries, records), lost, records, generations };
 }
 
-/** `writtenAtMs` has every key of which there is a record, also one that deletes it. */
+/** `records` has every key of which there is one, also one that deletes it. */
 function sortOut(
   entries: ReadonlyMap<string, PolicyEntry>,
-  writtenAtMs: ReadonlyMap<string, number>,
-): Omit<StoredPolicies, 'lost'> {
-  const deleted = new Set([...writtenAtMs.keys()].filter((key) => !entries.has(key)));
+  records: ReadonlyMap<string, LogRecord>,
+): Omit<StoredPolicies, 'lost' | 'records' | 'generations'> {
+  const deleted = new Set([...records.keys()].filter((key) => !entries.has(key)));
   const sorted = [...entries].toSorted(([a], [b]) => compareText(a, b));
-  const dated = (key: string): Dated => ({ appliedAtMs: writtenAtMs.get(key) ?? 0 });
+  const dated = (key: string): Dated => ({ appliedAtMs: records.get(key)?.timestampMs ?? 0 });
   const unreadable: UnreadableRecord[] = [];
   const unreadableApprovals: Pick<UnreadableRecord, 'key' | 'message'>[] = [];
   for (const [key, entry] of sorted) {

@@ -101,6 +101,8 @@ function logWith(policies: readonly ClusterPolicyRecord[]): ReturnType<typeof lo
     approvals: new Map(),
     unreadable: [],
     unreadableApprovals: [],
+    records: new Map(),
+    generations: new Map(),
     deleted: new Set<string>(),
     lost: [],
     sets,

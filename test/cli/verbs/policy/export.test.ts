@@ -54,3 +54,35 @@ test('where no signatures count the document has none, and goes to stdout', asyn
     document: { keys: [], policies: [] },
   });
 });
+
+test.each([
+  ['the end of a pause', [['pause'], ['resume'], ['pause']], 1, '!pause'],
+  [
+    'a policy',
+    [
+      ['policy', 'apply', 'other.yaml'],
+      ['policy', 'apply', 'web.yaml'],
+    ],
+    0,
+    'web',
+  ],
+])(
+  'of %s that was put back no document is written: a function that starts would believe it',
+  async (_, said, old, key) => {
+    const { own, file, as } = await signedFleet();
+    const earlier = await readTopic(own.log, 'gc.policies');
+    for (const args of said)
+      await as('operator', ...args.map((each) => (each.endsWith('.yaml') ? file(each) : each)));
+    const again = (await readTopic(own.log, 'gc.policies'))[earlier.length + old];
+    if (again === undefined) throw new Error('nothing was said');
+    const { topic, value, headers } = again;
+    await own.log.publish([{ topic, key, value, headers }]);
+    const exporting = () => as('operator', 'policy', 'export', '--file', file('policies.jsonl'));
+    const { exitCode, stderr } = await exporting();
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`${JSON.stringify(key)} is older than what it replaces`);
+    expect(() => readFileSync(file('policies.jsonl'))).toThrow();
+    await as('operator', ...(said.at(-1) ?? []).map((each) => (each.endsWith('.yaml') ? file(each) : each)));
+    expect(await exporting()).toMatchObject({ exitCode: 0 });
+  },
+);
