@@ -27,7 +27,7 @@ export async function runFunction(
   await using serving = await serveFunction({
     callers,
     bounds,
-    probes,
+    probes: { ...probes, checks: () => lookedAt(open, signal, probes.checks) },
     answer: (asked) => answerEvents(asked, { open, bounds, signal }),
     onAnswered: (status) => open.counts.answered(status),
     logger,
@@ -39,4 +39,14 @@ export async function runFunction(
   await untilAborted(signal);
   await serving[Symbol.asyncDispose]();
   await open.end();
+}
+
+/** Whoever is not ready gets no events: what is there by now has to be looked at all the same. The next probe sees it. */
+function lookedAt(
+  { policies }: OpenFunction,
+  signal: AbortSignal,
+  checks: HttpSettings['checks'],
+): ReturnType<HttpSettings['checks']> {
+  void policies.look(signal);
+  return checks();
 }

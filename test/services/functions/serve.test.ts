@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
+import { DAY_MS } from '../../../packages/process/durations.ts';
 import { decider as expiryGc } from '../../../services/functions/deciders/expiry-gc.ts';
 import { decider as imageGc } from '../../../services/functions/deciders/image-gc.ts';
 import { decider as pressure } from '../../../services/functions/deciders/pressure.ts';
@@ -14,6 +15,7 @@ import { filesystems } from '../../fixtures/filesystems.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { objectResult } from '../../fixtures/results.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import {
   inventoryEvent,
   lying,
@@ -264,6 +266,21 @@ test('what will pass is asked for again', async () => {
   later.put(unsignedDocument([POLICY], Date.now()));
   expect(outputsOf(await askBinary(address, inventoryEvent(FULL)))).toEqual(decidedBy(FULL));
   expect((await ask(address, { method: 'GET', path: '/readyz' })).status).toBe(200);
+});
+
+test('a function to which nobody sends events, because it is not ready, looks for policies all the same', async () => {
+  const clock = { nowMs: Date.now() };
+  const later = new ScriptedSource({ kind: 'unreachable', why: 'nobody answers' });
+  const opened = await openTestFunction(imageGc, { source: later, now: () => clock.nowMs });
+  const address = await serveTestFunction(opened);
+  const ready = async () => (await ask(address, { method: 'GET', path: '/readyz' })).status;
+  expect(await ready()).toBe(503);
+  later.put(unsignedDocument([POLICY], clock.nowMs));
+  await waitUntil('it is ready', 2_000, async () => (await ready()) === 200);
+  clock.nowMs += 2 * DAY_MS;
+  expect(await ready()).toBe(503);
+  later.put(unsignedDocument([POLICY], clock.nowMs));
+  await waitUntil('it is ready again', 2_000, async () => (await ready()) === 200);
 });
 
 test('clusters are decided on as nodes are', async () => {
