@@ -6,7 +6,7 @@ import { type PartitionRecords, readLambdaEvent } from '../kafka-event.ts';
 import type { OpenFunction } from '../open-function.ts';
 import { outgoingEvent, structuredOutgoing } from '../outgoing-event.ts';
 
-/** From where on a partition has to come again: the record of this offset, and all behind it. */
+/** A record that has to come again. */
 interface Place {
   /** `topic-partition`. */
   readonly partition: string;
@@ -14,7 +14,7 @@ interface Place {
 }
 
 interface Problem extends Place {
-  /** Why, in a sentence. */
+  /** Why it has to come again, and with it all behind it in its partition; in a sentence. */
   readonly detail: string;
 }
 
@@ -45,11 +45,25 @@ export async function answerLambda(event: unknown, answering: Answering): Promis
   const answers: PartitionAnswer[] = [];
   for (const partition of partitions) answers.push(await answerPartition(partition, answering));
   const problems = answers.flatMap(({ problem }) => problem ?? []);
+  const again = problems.flatMap((problem) => comingAgain(problem, partitions));
   return {
-    batchItemFailures: problems.map(({ partition, offset }) => ({ itemIdentifier: { partition, offset } })),
+    batchItemFailures: again.map((itemIdentifier) => ({ itemIdentifier })),
     ...(problems.length > 0 && { problems }),
     ...(!open.publishes && { events: answers.flatMap(({ handled }) => handled.flatMap(eventsOf)) }),
   };
+}
+
+/**
+ * Each by its name, whether or not Lambda sends a partition again from the first of them on: what is not named may count as done, and
+ * nobody has looked at it.
+ */
+function comingAgain(
+  { partition, offset }: Problem,
+  partitions: readonly PartitionRecords[],
+): readonly Place[] {
+  const records = partitions.find(({ name }) => name === partition)?.records ?? [];
+  const first = records.findIndex((record) => Number(record.offset) === offset);
+  return records.slice(first).map((record) => ({ partition, offset: Number(record.offset) }));
 }
 
 const eventsOf = ({ stages }: Handled): readonly object[] =>

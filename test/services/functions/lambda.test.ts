@@ -65,6 +65,7 @@ test('without an event log it comes again, with all that lies behind it in its p
   const answered = await answer(lambdaEvent([at(1n), at(2n, BAD), at(3n), at(9n, { partition: 5 })]));
   expect(answered.batchItemFailures).toEqual([
     { itemIdentifier: { partition: 'gc.node.inventory-3', offset: 2 } },
+    { itemIdentifier: { partition: 'gc.node.inventory-3', offset: 3 } },
   ]);
   expect(answered.problems).toMatchObject([{ detail: 'the value is not JSON' }]);
   // A record and a command each, of the offsets 1 and 9.
@@ -76,7 +77,10 @@ test('what will pass comes again from its first record on: while the event log t
   log.failure = new FleetGcError('LOG_UNREACHABLE', 'nobody answers');
   const { answer } = await openLambda(log);
   const { batchItemFailures } = await answer(lambdaEvent([at(7n), at(8n)]));
-  expect(batchItemFailures).toEqual([{ itemIdentifier: { partition: 'gc.node.inventory-3', offset: 7 } }]);
+  expect(batchItemFailures).toEqual([
+    { itemIdentifier: { partition: 'gc.node.inventory-3', offset: 7 } },
+    { itemIdentifier: { partition: 'gc.node.inventory-3', offset: 8 } },
+  ]);
 });
 
 test('while policies cannot be read nothing is decided, and everything comes again', async () => {
