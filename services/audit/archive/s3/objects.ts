@@ -70,8 +70,10 @@ export class S3Objects implements Disposable {
     await this.#asked('delete', () => this.#client.send(new DeleteObjectCommand(this.#where(name))));
   }
 
-  async openUploads(): Promise<readonly OpenUpload[]> {
-    return await this.#asked('uploads', () => this.#gathered(listedUploads(this.#client, this.#place)));
+  /** Those of objects with such names. */
+  async openUploads(isWanted: (name: string) => boolean): Promise<readonly OpenUpload[]> {
+    const all = await this.#asked('uploads', () => this.#gathered(listedUploads(this.#client, this.#place)));
+    return all.filter(({ key }) => isWanted(key.slice(this.#place.prefix.length)));
   }
 
   /** One that is gone by now is no failure. */

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { archiveChanged } from '../archive-files.ts';
-import { startInName } from '../file-names.ts';
+import { isFileName, startInName } from '../file-names.ts';
 import type { ManifestLine } from '../manifest-entry.ts';
 import { isCovered, requireLeftovers } from '../store/leftovers.ts';
 import {
@@ -11,7 +11,7 @@ import {
   partName,
   partNumber,
 } from '../store/manifest-parts.ts';
-import { passFile, UNFINISHED } from '../store/names.ts';
+import { isLeftUnfinished, passFile, UNFINISHED } from '../store/names.ts';
 import type { S3Place } from '../store/place.ts';
 import type { FoundFiles, WritableStore } from '../store/port.ts';
 import type { OpenUpload } from './listing.ts';
@@ -87,8 +87,8 @@ class WritableS3 implements WritableStore {
     const others = unnamed.filter((name) => !this.#covered.includes(name));
     await this.#requireLeftovers({ manifest, unnamed: others });
     this.#version = manifest.version;
-    this.#left = unnamed.filter((name) => startInName(name) !== null || name.endsWith(UNFINISHED));
-    this.#uploads = await this.#objects.openUploads();
+    this.#left = unnamed.filter((name) => isFileName(name) || isLeftUnfinished(name));
+    this.#uploads = await this.#objects.openUploads((name) => isFileName(name) || partNumber(name) !== null);
     if (manifest.isWhole || this.#last === null) return;
     // The end of a line that a killed archiver began, in a copy of a directory.
     const { content } = this.#last;
@@ -168,7 +168,7 @@ class WritableS3 implements WritableStore {
     for (const upload of this.#uploads) await this.#objects.abort(upload);
     this.#uploads = [];
     const isDone = (name: string): boolean =>
-      name.endsWith(UNFINISHED) || this.#covered.includes(name) || this.#isAdded(name);
+      isLeftUnfinished(name) || this.#covered.includes(name) || this.#isAdded(name);
     for (const name of this.#left.filter(isDone)) await this.#objects.remove(name);
     this.#left = this.#left.filter((name) => !isDone(name));
   }

@@ -18,7 +18,7 @@ import { lockFile } from '../../../../packages/files/file-lock.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { requireLeftovers } from './leftovers.ts';
 import { FIRST_PART, partsIn } from './manifest-parts.ts';
-import { LOCK_FILE, passFile, UNFINISHED } from './names.ts';
+import { isLeftUnfinished, LOCK_FILE, passFile, UNFINISHED } from './names.ts';
 import type { FoundFiles, WritableStore } from './port.ts';
 
 /** One process writes to a directory at a time. Throws `STATE_IN_USE`. */
@@ -80,7 +80,7 @@ function clear(directory: string, { manifest, unnamed }: FoundFiles): void {
   const before = manifest.sizeBytes - statSync(path).size;
   if (!manifest.isWhole) truncateSync(path, manifest.wholeBytes - before);
   for (const file of unnamed)
-    if (file.endsWith(UNFINISHED) && file !== passFile(null)) rmSync(join(directory, file));
+    if (isLeftUnfinished(file) && file !== passFile(null)) rmSync(join(directory, file));
 }
 
 /** Whoever has the lock writes one after the other. */

@@ -10,3 +10,8 @@ export const UNFINISHED = '.unfinished';
 export const PASS_FILE = /^pass(-[0-9a-f]{12})?\.unfinished$/;
 export const passFile = (token: string | null): string =>
   `pass${token === null ? '' : `-${token}`}${UNFINISHED}`;
+
+/** What an archiver may leave half done: at the top of the archive, and by these names. Below the same place others may have theirs. */
+const LEFT_UNFINISHED =
+  /^(?:pass(?:-[0-9a-f]{12})?|probe-[0-9a-f]{12}|manifest\.jsonl|[^/]+\.(?:parquet|names\.jsonl\.zst))\.unfinished$/;
+export const isLeftUnfinished = (name: string): boolean => LEFT_UNFINISHED.test(name);

@@ -3,7 +3,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { ListMultipartUploadsCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3';
+import {
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  PutBucketPolicyCommand,
+} from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -70,6 +74,15 @@ async function watchedPlace(): Promise<{ place: S3Place; watched: WatchedConnect
 const openUploads = async ({ prefix }: S3Place): Promise<number> =>
   (await storage.client.send(new ListMultipartUploadsCommand({ Bucket: BUCKET, Prefix: prefix }))).Uploads
     ?.length ?? 0;
+
+test('an upload of somebody else below the same prefix is not ended', async () => {
+  const place = storage.newPlace();
+  await archived(logOf([at(0)]), place);
+  const Key = `${place.prefix}other/backup.tar`;
+  await storage.client.send(new CreateMultipartUploadCommand({ Bucket: BUCKET, Key }));
+  await archived(logOf([at(0), at(1)]), place);
+  expect(await openUploads(place)).toBe(1);
+});
 
 test('the verbs read from object storage what they read from a directory', async () => {
   const { log, run } = await ownLog();

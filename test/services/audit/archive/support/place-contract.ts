@@ -56,6 +56,15 @@ export function describePlace(name: string, newPlace: () => Promise<PlaceUnderTe
       expect(await archived(logOf([]), place)).toMatchObject({ records: 0, head });
     });
 
+    test('leaves alone what somebody else has begun there', async () => {
+      const { place, files, write } = await newPlace();
+      await archived(logOf([at(0)]), place);
+      const others = ['other/pass-0123456789ab.unfinished', 'other/report.unfinished', 'report.unfinished'];
+      for (const name of others) await write(name, Buffer.from('1'));
+      await archived(logOf([at(0), at(1)]), place);
+      expect(await files()).toEqual(expect.arrayContaining(others));
+    });
+
     test('tells what was lost before it was archived', async () => {
       const { place } = await newPlace();
       await archived(logOf([at(0)]), place);
