@@ -107,11 +107,16 @@ class WritableS3 implements WritableStore {
 
   /** Its name is nobody else's. */
   async write(file: string, content: Buffer): Promise<void> {
-    const put = await this.#objects.put(file, content, { absent: true });
-    if (put.kind === 'written') return;
-    const got = await this.#objects.get(file, { sizeBytes: content.length });
-    if (got.kind === 'object' && got.content.equals(content)) return;
-    throw archiveChanged(this.#objects.name, `${file} was written by somebody else`);
+    for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+      const put = await this.#objects.put(file, content, { absent: true });
+      if (put.kind === 'written') return;
+      const got = await this.#objects.get(file, { sizeBytes: content.length });
+      if (got.kind === 'object' && got.content.equals(content)) return;
+      // Refused for another write of ours that the storage still has in hand.
+      if (got.kind !== 'missing')
+        throw archiveChanged(this.#objects.name, `${file} was written by somebody else`);
+    }
+    throw inUse(this.#objects.name);
   }
 
   async append(line: ManifestLine): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openForWriting } from '../../../../services/audit/archive/s3/s3-writing.ts';
 import type { S3Place } from '../../../../services/audit/archive/store/place.ts';
 import { archived, checked, logOf } from '../support/archives.ts';
 import { type Asked, answering } from './support/answering.ts';
@@ -71,6 +72,33 @@ test('a storage that asks for fewer requests is asked again, five times, and the
     message: expect.stringContaining('asks for fewer requests'),
   });
   expect(asked).toHaveLength(5);
+});
+
+/** Heeds conditions, has nothing, and meets another write so often when it is to take a file. */
+function conflicting(conflicts: number): Parameters<typeof answering>[0] {
+  let [met, probes] = [0, 0];
+  const isRefused = (url: string): boolean => (url.includes('probe-') ? probes++ > 0 : met++ < conflicts);
+  return (asked, response) => {
+    if (asked.method === 'GET') refuse(response, 404, 'NoSuchKey');
+    else if (asked.method === 'PUT' && isRefused(asked.url))
+      refuse(response, 409, 'ConditionalRequestConflict');
+    else takeAll(asked, response);
+  };
+}
+
+test('a file whose write met another one, and that is not there, is written again', async () => {
+  const { place } = await answering(conflicting(1));
+  using store = await openForWriting(place, () => 'an id');
+  await store.write('a file', Buffer.from('content'));
+});
+
+test('a file whose write meets another one again and again is left to the next pass', async () => {
+  const { place } = await answering(conflicting(99));
+  using store = await openForWriting(place, () => 'an id');
+  await expect(store.write('a file', Buffer.from('content'))).rejects.toMatchObject({
+    code: 'STATE_IN_USE',
+    retry: true,
+  });
 });
 
 test('an answer that has no end is not read to its end', async () => {
