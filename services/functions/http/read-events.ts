@@ -65,7 +65,7 @@ export function readEvents(
   const value = jsonIn(body, reading.bounds);
   if (value instanceof Refused) return value;
   if (mode === 'kafka-records') return fromKafka(value.json, reading);
-  const doubled = doubledMember(value.text, mode === 'batch' ? 2 : 1);
+  const doubled = doubledMember(value.text, mode === 'batch' ? 2 : 1, ALL_MEMBERS);
   if (doubled !== null)
     return refused(400, 'bad-attribute', `an event has the member ${JSON.stringify(doubled)} twice`);
   const events = mode === 'batch' ? value.json : [value.json];
@@ -112,6 +112,9 @@ function jsonIn(
   }
 }
 
+/** Its attributes, and its data in one form or the other. */
+const ALL_MEMBERS = MOST_ATTRIBUTES + 2;
+
 const Structured = z.record(z.string(), z.unknown());
 const AttributeValue = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -122,12 +125,17 @@ function fromStructured(event: unknown, reading: Reading): RecordReading {
     : recordOf(received, reading);
 }
 
+const NO_OBJECT = 'it is no object';
+const TOO_MANY_ATTRIBUTES = `it has more than ${MOST_ATTRIBUTES} attributes`;
+
 /** Or why it is none, in a sentence. */
 function receivedOf(event: unknown): ReceivedEvent | string {
+  if (typeof event !== 'object' || event === null || Array.isArray(event)) return NO_OBJECT;
+  if (Object.keys(event).length > ALL_MEMBERS) return TOO_MANY_ATTRIBUTES;
   const { data: members } = Structured.safeParse(event);
-  if (members === undefined || Array.isArray(event)) return 'it is no object';
+  if (members === undefined) return NO_OBJECT;
   const { data, data_base64: base64, ...rest } = members;
-  if (Object.keys(rest).length > MOST_ATTRIBUTES) return `it has more than ${MOST_ATTRIBUTES} attributes`;
+  if (Object.keys(rest).length > MOST_ATTRIBUTES) return TOO_MANY_ATTRIBUTES;
   const attributes = new Map<string, string>();
   for (const [name, value] of Object.entries(rest)) {
     const { data: text } = AttributeValue.safeParse(value);

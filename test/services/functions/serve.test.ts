@@ -256,6 +256,18 @@ test('of a batch nothing is decided where one event will never work, and the ans
   expect(events).toMatchObject([{ index: 1, id: 'other', kind: 'header-mismatch' }]);
 });
 
+test('an event with more attributes than are read is refused as such, also where one of them stands there twice', async () => {
+  const address = await serveImageGc();
+  const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`a${index}`, 'x']));
+  const text = JSON.stringify({ ...structured(inventoryEvent(FULL)), ...many });
+  for (const body of [text, `${text.slice(0, -1)},"a199":"y"}`])
+    expect(problemOf(await askJson(address, STRUCTURED, body))).toMatchObject({
+      status: 400,
+      kind: 'no-cloud-event',
+      detail: 'it has more than 100 attributes',
+    });
+});
+
 test('what will pass is asked for again', async () => {
   const later = new ScriptedSource({ kind: 'unreachable', why: 'nobody answers' });
   const address = await serveTestFunction(await openTestFunction(imageGc, { source: later }));
