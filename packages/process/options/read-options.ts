@@ -92,7 +92,12 @@ function describeIssue(issue: z.core.$ZodIssue, given: ReadonlyMap<string, Given
 const demandOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
 
-const quote = (value: string | readonly string[]): string => JSON.stringify([value].flat().join(','));
+const quote = (value: string | readonly string[]): string =>
+  JSON.stringify(withoutSecrets([value].flat().join(',')));
+
+/** Of an address the login and what stands behind the question mark are for its host alone: this is read by many. */
+const withoutSecrets = (text: string): string =>
+  text.replaceAll(/:\/\/\S*@/g, '://…@').replaceAll(/(:\/\/[^\s?]*\?)[^\s,]*/g, '$1…');
 
 /** A value of the file, and the place where it stands. */
 interface Located {

@@ -257,3 +257,16 @@ test('what a command is about comes from the command line alone', () => {
     cluster: ['test'],
   });
 });
+
+test.each([
+  ['https://user:a-secret@x/y', '"https://…@x/y"'],
+  ['https://user:a-sec@ret@x/y', '"https://…@x/y"'],
+  ['ftp://x/y?sig=a-secret&b=c', '"ftp://x/y?…"'],
+])(
+  'a wrong address %s is told without its login and without what stands behind its question mark',
+  (mode, told) => {
+    const problem = problemsOf({ flags: { cluster: 'c', mode } });
+    expect(problem).not.toMatch(/sec/);
+    expect(problem).toContain(told);
+  },
+);
