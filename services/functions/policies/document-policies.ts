@@ -147,8 +147,11 @@ export class DocumentPolicies implements FunctionPolicies {
       this.#notice = `the document of policies at ${source.name} is that of ${timeText(exportedAtMs)}, older than the one that counts; somebody put it back`;
       return null;
     }
-    if (exportedAtMs > nowMs() + MOST_AHEAD_MS)
-      return `it was written at ${timeText(exportedAtMs)}, and that is not yet`;
+    if (exportedAtMs > nowMs() + MOST_AHEAD_MS) {
+      // A clock that is behind catches up, and then it counts as it is.
+      source.forget();
+      return `it was written at ${timeText(exportedAtMs)}, and by the clock of this machine that is not yet`;
+    }
     const ring = this.#ringOf(document);
     const objection = this.#objectionToHead(document, ring) ?? this.#objectionToKeys(ring);
     if (objection !== null) return objection;

@@ -14,4 +14,6 @@ export interface DocumentSource {
   /** How long a look is good for. */
   readonly everyMs: number;
   look(signal: AbortSignal): Promise<Look>;
+  /** The next look shows what is there, be it unchanged or not. */
+  forget(): void;
 }

@@ -11,6 +11,9 @@ export function fileSource(path: string): DocumentSource {
   return {
     name: path,
     everyMs: EVERY_MS,
+    forget: () => {
+      last = null;
+    },
     look: async (): Promise<Look> => {
       try {
         await using file = await open(path, 'r');

@@ -36,6 +36,9 @@ export function urlSource({ url, ca, token }: UrlSettings): DocumentSource {
   return {
     name: `${url.origin}${url.pathname}`,
     everyMs: EVERY_MS,
+    forget: () => {
+      etag = null;
+    },
     look: async (signal) => {
       using within = new LinkedController(signal);
       const deadline = setTimeout(() => within.abort(), TIMEOUT_MS);

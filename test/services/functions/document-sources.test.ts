@@ -5,10 +5,15 @@ import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { MAX_POLICY_DOCUMENT_BYTES } from '../../../packages/policy/policy-document.ts';
+import { HOUR_MS } from '../../../packages/process/durations.ts';
+import { decider as imageGc } from '../../../services/functions/deciders/image-gc.ts';
 import { fileSource } from '../../../services/functions/policies/file-source.ts';
 import { urlSource } from '../../../services/functions/policies/url-source.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { PAIR } from '../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { unsignedDocument } from './support/function-events.ts';
+import { openTestFunction } from './support/open-function.ts';
 
 const { signal } = new AbortController();
 
@@ -27,6 +32,18 @@ test('a file is read anew when it was replaced, and not otherwise', async () => 
   expect(await source.look(signal)).toEqual({ kind: 'missing', why: 'there is no such file' });
   writeFileSync(path, 'two');
   expect(await source.look(signal)).toMatchObject({ kind: 'bytes' });
+});
+
+test('a document that was written ahead of a clock that is behind counts when that has caught up', async () => {
+  const path = join(temporaryDirectory(), 'policies.jsonl');
+  const clock = { nowMs: Date.UTC(2026, 0, 31) };
+  writeFileSync(path, unsignedDocument([appliedPolicy()], clock.nowMs + HOUR_MS));
+  const source = { ...fileSource(path), everyMs: 0 };
+  const { open } = await openTestFunction(imageGc, { source, now: () => clock.nowMs });
+  expect(open.policies.problem()).toContain('by the clock of this machine that is not yet');
+  clock.nowMs += HOUR_MS;
+  await open.policies.look(signal);
+  expect(open.policies.problem()).toBeNull();
 });
 
 test('a file that is too large is not read', async () => {

@@ -23,6 +23,8 @@ export class ScriptedSource implements DocumentSource {
     this.#look = Buffer.isBuffer(next) ? { kind: 'bytes', bytes: next } : next;
   }
 
+  forget(): void {}
+
   async look(): Promise<Look> {
     return this.#look;
   }
