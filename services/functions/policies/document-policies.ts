@@ -50,6 +50,8 @@ export class DocumentPolicies implements FunctionPolicies {
   #broken: string | null = 'the document of policies is not read yet';
   /** What is there does not count, and what counted before still does. */
   #notice: string | null = null;
+  /** Nobody can tell what is there now. */
+  #outOfReach: string | null = null;
   #lookedAtMs: number | null = null;
   #looking: Promise<void> | null = null;
 
@@ -91,7 +93,7 @@ export class DocumentPolicies implements FunctionPolicies {
   }
 
   notice(): string | null {
-    return this.#notice ?? this.#knowledge.unreadable();
+    return this.#outOfReach ?? this.#notice ?? this.#knowledge.unreadable();
   }
 
   look(signal: AbortSignal): Promise<void> {
@@ -109,20 +111,22 @@ export class DocumentPolicies implements FunctionPolicies {
     const { source, telling } = this.#settings;
     const look = await source.look(signal);
     this.#lookedAtMs = telling.sources.now();
-    const before = this.#broken ?? this.#notice;
+    const told = (): string | null => this.#broken ?? this.#outOfReach ?? this.#notice;
+    const before = told();
     this.#take(look);
-    const after = this.#broken ?? this.#notice;
+    const after = told();
     if (after !== null && after !== before) telling.logger.warn({ policies: source.name }, after);
   }
 
   #take(look: Look): void {
     const { name } = this.#settings.source;
+    this.#outOfReach = null;
     switch (look.kind) {
       case 'unchanged':
         return;
       case 'unreachable':
-        this.#notice = `the document of policies at ${name} is out of reach: ${look.why}`;
-        if (this.#exportedAtMs === null) this.#broken = this.#notice;
+        this.#outOfReach = `the document of policies at ${name} is out of reach: ${look.why}`;
+        if (this.#exportedAtMs === null) this.#broken = this.#outOfReach;
         return;
       case 'missing':
         this.#broken = `the document of policies at ${name} cannot be read: ${look.why}`;

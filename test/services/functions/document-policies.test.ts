@@ -134,6 +134,13 @@ test('a policy in it that no key signed holds everything, as on the event log', 
   expect(policies.problem()).toMatch(/carries no signature/);
 });
 
+test('a document that was out of reach, and is there again unchanged, is not told of any more', async () => {
+  const { look } = await open(document());
+  const away = await look({ kind: 'unreachable', why: 'nobody answers' });
+  expect([away.problem(), away.notice()]).toEqual([null, expect.stringContaining('out of reach')]);
+  expect((await look({ kind: 'unchanged' })).notice()).toBeNull();
+});
+
 test('a newer document takes the place of an older one, and an older one never that of a newer one', async () => {
   const paused = document({ policies: [onTopic(POLICY), onTopic(PAUSE)], atMs: SIGNED_AT_MS + HOUR_MS });
   const { look, clock } = await open(document());
