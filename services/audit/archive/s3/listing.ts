@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   ListMultipartUploadsCommand,
   type ListMultipartUploadsCommandOutput,
@@ -29,7 +30,7 @@ export async function* listedKeys(
     );
     for (const { Key: key = '/' } of page.Contents ?? [])
       if (key.startsWith(prefix) && !key.endsWith('/')) yield key;
-    from = page.IsTruncated ? page.NextContinuationToken : undefined;
+    from = goingOn(from, page.IsTruncated ? page.NextContinuationToken : undefined);
   } while (from !== undefined);
 }
 
@@ -44,8 +45,15 @@ export async function* listedUploads(
     );
     for (const { Key: key, UploadId: id } of page.Uploads ?? [])
       if (key?.startsWith(prefix) && id !== undefined) yield { key, id };
-    from = nextMarker(page);
+    from = goingOn(from, nextMarker(page));
   }
+}
+
+/** Where the next page begins; throws when it is where this one began, for then the listing has no end. */
+function goingOn<Place>(from: Place, next: Place): Place {
+  if (next !== undefined && next !== null && isDeepStrictEqual(from, next))
+    throw new Error('the listing has no end: the same page comes again and again');
+  return next;
 }
 
 interface UploadMarker {

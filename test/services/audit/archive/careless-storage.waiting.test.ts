@@ -120,6 +120,20 @@ test('an answer that has no end is not read to its end', async () => {
   expect(sent).toBeLessThan(512 * line.length);
 });
 
+test('a listing that gives the same page again and again is not asked for ever', async () => {
+  const { place, asked } = await answering((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    response.end(
+      '<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken></ListBucketResult>',
+    );
+  });
+  await expect(checked(place)).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('the listing has no end'),
+  });
+  expect(asked).toHaveLength(2);
+});
+
 test('an object that is larger than the manifest says is not read, however large it is', async () => {
   const { place } = await answering(({ url }, response) => {
     if (url.includes('list-type')) {
