@@ -60,7 +60,7 @@ async function decidedAnswer(
       wantsBatch,
     );
   const unsent = await engine.publish(handled);
-  return unsent.length === 0 ? PUBLISHED : refusal(problemsOf(unsent, records), records.length);
+  return unsent.length === 0 ? PUBLISHED : refusal(problemsOf(unsent, records), records.length, OTHERS_SENT);
 }
 
 const problemsOf = (
@@ -84,7 +84,10 @@ function statusOf(kind: string): Status {
   return kind === 'too-large' ? 413 : 422;
 }
 
-function refusal(problems: readonly EventProblem[], of: number): Answer {
+const NOTHING_DONE = 'so nothing was decided on any of them; send the others without these';
+const OTHERS_SENT = 'what follows from the others is on the event log; do not send these again';
+
+function refusal(problems: readonly EventProblem[], of: number, done = NOTHING_DONE): Answer {
   const [first] = problems;
   if (first === undefined) throw new TypeError('nothing is refused without a reason');
   const { kind, detail } = first;
@@ -92,7 +95,7 @@ function refusal(problems: readonly EventProblem[], of: number): Answer {
   return problemAnswer({
     status: statusOf(kind),
     kind,
-    detail: `${problems.length} of ${of} events will never work, so nothing was decided on any of them; send the others without these. The first: ${detail}`,
+    detail: `${problems.length} of ${of} events will never work, ${done}. The first: ${detail}`,
     events: problems.slice(0, MOST_NAMED),
   });
 }

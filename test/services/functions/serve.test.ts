@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import { decider as expiryGc } from '../../../services/functions/deciders/expiry-gc.ts';
 import { decider as imageGc } from '../../../services/functions/deciders/image-gc.ts';
 import { decider as pressure } from '../../../services/functions/deciders/pressure.ts';
@@ -24,7 +26,7 @@ import {
   structured,
   unsignedDocument,
 } from './support/function-events.ts';
-import { openTestFunction, ScriptedSource } from './support/open-function.ts';
+import { KeptLog, openTestFunction, ScriptedSource } from './support/open-function.ts';
 import {
   ask,
   askBinary,
@@ -266,6 +268,25 @@ test('an event with more attributes than are read is refused as such, also where
       kind: 'no-cloud-event',
       detail: 'it has more than 100 attributes',
     });
+});
+
+test('what follows from an event can be too large for the event log: what was written of the others is told', async () => {
+  const log = new KeptLog();
+  const publish: KeptLog['publish'] = async (records) => {
+    if (records.some(({ topic, key }) => topic === TOPICS.decisions.name && key.includes('web-2')))
+      throw new FleetGcError('LOG_RECORD_TOO_LARGE', 'too large');
+    await log.publish(records);
+  };
+  const opened = await openTestFunction(imageGc, { source: source(), log: { publish } });
+  const address = await serveTestFunction(opened);
+  const events = [FULL, inventory({ ...FULL, node: 'web-2' })].map((event) =>
+    structured(inventoryEvent(event)),
+  );
+  const { status, detail, events: named } = problemOf(await askJson(address, BATCH, events));
+  expect(status).toBe(422);
+  expect(detail).toContain('what follows from the others is on the event log');
+  expect(named).toMatchObject([{ index: 1 }]);
+  expect(log.records.map(({ topic }) => topic)).toContain(TOPICS.decisions.name);
 });
 
 test('what will pass is asked for again', async () => {
