@@ -32,7 +32,7 @@ export interface ApiServer extends AsyncDisposable {
   readonly localKubeconfig: unknown;
   /** The same for a service account, which is there already. */
   accountKubeconfig(namespace: string, name: string): Promise<unknown>;
-  /** Creates or replaces objects, as `kubectl apply` does. */
+  /** Creates or replaces objects, as `kubectl apply` does. Rejects where the kind is not served, as of a definition that is new. */
   apply(manifests: readonly TestManifest[]): Promise<void>;
   /** Creates a pod in the namespace `default` as it is written; resolves to its UID. */
   createPod(manifest: unknown): Promise<string>;
@@ -144,7 +144,11 @@ export async function startApiServer(
       return kubeconfigOf(local, ca, status.token);
     },
     apply: async (manifests) => {
-      for (const manifest of manifests) await call('PATCH', applyPathOf(manifest), manifest);
+      for (const manifest of manifests) {
+        const path = applyPathOf(manifest);
+        if ((await call('PATCH', path, manifest)) === null)
+          throw new Error(`PATCH ${path}: it is not served`);
+      }
     },
     createPod: async (manifest) => {
       const created = await call('POST', `${NAMESPACE}/pods`, manifest);

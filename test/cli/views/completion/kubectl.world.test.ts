@@ -21,7 +21,7 @@ beforeAll(async () => {
 const typed = async (args: readonly string[], ...folders: readonly string[]): Promise<string> => {
   const path = [...folders, process.env.PATH ?? ''].join(':');
   const env = { PATH: path, HOME: temporaryDirectory() };
-  return (await run(kubectl, args, { usualMs: QUICK_MS, env })).output;
+  return (await run(kubectl, args, { usualMs: QUICK_MS, env })).stdout;
 };
 
 test('kubectl finds the plugin, which names itself as it was called', async () => {
