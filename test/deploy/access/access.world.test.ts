@@ -106,7 +106,7 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
   await using again = await startService(['decide', ...signedBy('decider')], environments.decider);
   await using follower = await startService(following, environments.archiver);
   await deadLettersWork();
-  const letters = join(archive, TOPICS.deadLetters.name);
+  const letters = join(archive, 'records', `topic=${TOPICS.deadLetters.name}`);
   await waitUntil('the archiver to keep dead letters', REMOVED_MS, () => existsSync(letters));
   await waitUntil('deciders to outlive their tokens', REMOVED_MS, () => tokenServer.given() > 3);
   for (const service of [
