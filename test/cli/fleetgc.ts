@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
+import type { CommandProcess } from '../../cli/framework/run-verb.ts';
 import { runCli } from '../../cli/run-cli.ts';
 import { openEmbeddedLog } from '../../packages/event-log/embedded.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
@@ -29,7 +30,7 @@ export function fleetgc(
   const child = spawn(PROGRAM, args, { env: { ...PROGRAM_ENVIRONMENT, ...environment } });
   const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
-    child[stream].setEncoding('utf8').on('data', (text: string) => {
+    child[stream].setEncoding('utf8').on('data', (text) => {
       output[stream] += text;
     });
   child.stdin.end(stdin);
@@ -43,9 +44,10 @@ export function fleetgc(
 export async function inProcess(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = UNSIGNED_FLEET,
+  platform: NodeJS.Platform = process.platform,
 ): Promise<Ended> {
   const output = { stdout: '', stderr: '' };
-  const exitCode = await runCli(args, {
+  const commandProcess: CommandProcess = {
     environment,
     control: new FakeProcess(),
     terminalColumns: null,
@@ -58,7 +60,8 @@ export async function inProcess(
         output.stderr += text;
       },
     },
-  });
+  };
+  const exitCode = await runCli(args, commandProcess, platform);
   return { exitCode, ...output };
 }
 

@@ -1,34 +1,13 @@
 import { expect, test } from 'vitest';
 import { LINUX_VERB_NAMES } from '../../../cli/framework/linux-verbs.ts';
-import { runCli } from '../../../cli/run-cli.ts';
 import { ALL_VERBS } from '../../../cli/verb-list.ts';
 import { textOf } from '../../deploy/files.ts';
 import { tableRows } from '../../docs/markdown.ts';
-import { FakeProcess } from '../../support/fake-process.ts';
+import { type Ended, inProcess } from '../fleetgc.ts';
 
 /** What the command does on a machine of this platform. */
-async function on(platform: NodeJS.Platform, ...args: readonly string[]) {
-  const output = { stdout: '', stderr: '' };
-  const exitCode = await runCli(
-    args,
-    {
-      environment: {},
-      control: new FakeProcess(),
-      terminalColumns: null,
-      writeOut: async (text) => {
-        output.stdout += text;
-      },
-      stderr: {
-        isTerminal: false,
-        write: (text) => {
-          output.stderr += text;
-        },
-      },
-    },
-    platform,
-  );
-  return { exitCode, ...output };
-}
+const on = (platform: NodeJS.Platform, ...args: readonly string[]): Promise<Ended> =>
+  inProcess(args, {}, platform);
 
 test.each(LINUX_VERB_NAMES)(
   '%s says at once that it needs Linux, before anything is asked of it',

@@ -1,27 +1,17 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readDashboardTrust } from '../../../cli/options/trust-options.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { inProcess, ownLog } from '../fleetgc.ts';
+import { inProcess } from '../fleetgc.ts';
+import { rootedLog } from './rooted-log.ts';
 
 const TOKEN = 'o'.repeat(40);
 
 /** A log on which keys of these roles are certified, and a dashboard that is asked to start on it. */
 async function fleet() {
-  const own = await ownLog();
-  const directory = temporaryDirectory();
-  const file = (name: string): string => join(directory, name);
-  const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
-  const root = await create('root.pem');
-  const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
-  writeFileSync(file('roots.yaml'), stdout);
+  const { own, file, create, certify } = await rootedLog();
   writeFileSync(file('tokens'), `operator ann ${TOKEN}\n`, { mode: 0o600 });
-  const rooted = ['--trust-roots', file('roots.yaml'), '--root-key-file', file('root.pem')];
-  for (const role of ['operator', 'pauser', 'decider'] as const) {
-    const key = await create(`${role}.pem`);
-    await own.run('keys', 'certify', key, '--role', role, '--name', role, '--valid-for', '90d', ...rooted);
-  }
+  for (const role of ['operator', 'pauser', 'decider']) await certify(role, '--role', role);
   await create('stranger.pem');
   const start = (...args: readonly string[]) =>
     own.run('dashboard', '--projection', file('dashboard.db'), '--http-address', '127.0.0.1:0', ...args);
