@@ -12,7 +12,7 @@ const MOST_ROWS = 1_000;
 
 export const verb = defineVerb({
   help: [
-    'The view records has every record as it was on the event log. The views inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions and dead_letters have the event as JSON. A query can read only the archive, and write nothing. Before it runs, the files of the views that it names are compared with the manifest.',
+    'The view records has every record as it was on the event log. Each topic has a view with the event as JSON: inventory, disk_stats, observe, decisions, commands, results, policies, policy_versions, keys, heads, dead_letters, and of clusters those that begin with cluster_, such as cluster_decisions. A query can read only the archive, and write nothing. Before it runs, the files of the views that it names are compared with the manifest.',
   ],
   examples: [
     'fleetgc audit query "SELECT topic, count(*) FROM records GROUP BY topic" --archive /srv/fleetgc-archive',
