@@ -25,6 +25,12 @@ export interface DocumentPoliciesSettings {
   readonly nowMs: () => number;
 }
 
+/** By both clocks of this machine. */
+interface Moment {
+  readonly epochMs: number;
+  readonly steadyMs: number;
+}
+
 /** The clock of whoever wrote it may be ahead by so much. */
 const MOST_AHEAD_MS = 600_000;
 /** What is broken may be mended at any moment, and callers ask all the time. */
@@ -46,13 +52,15 @@ export class DocumentPolicies implements FunctionPolicies {
   #ring: KeyRing | null = null;
   /** When what counts was written; `null` before anything counts. */
   #exportedAtMs: number | null = null;
+  /** When it began to count. */
+  #adopted: Moment | null = null;
   /** What is there cannot be read, so that nobody knows what it says. */
   #broken: string | null = 'the document of policies is not read yet';
   /** What is there does not count, and what counted before still does. */
   #notice: string | null = null;
   /** Nobody can tell what is there now. */
   #outOfReach: string | null = null;
-  #lookedAtMs: number | null = null;
+  #looked: Moment | null = null;
   #looking: Promise<void> | null = null;
 
   constructor(settings: DocumentPoliciesSettings) {
@@ -97,9 +105,9 @@ export class DocumentPolicies implements FunctionPolicies {
   }
 
   look(signal: AbortSignal): Promise<void> {
-    const { source, telling } = this.#settings;
+    const { source } = this.#settings;
     const everyMs = this.#broken === null ? source.everyMs : Math.min(source.everyMs, AGAIN_AFTER_MS);
-    const isDue = this.#lookedAtMs === null || telling.sources.now() - this.#lookedAtMs >= everyMs;
+    const isDue = this.#looked === null || this.#sinceMs(this.#looked) >= everyMs;
     if (!isDue && this.#looking === null) return Promise.resolve();
     this.#looking ??= this.#lookOnce(signal).finally(() => {
       this.#looking = null;
@@ -110,7 +118,7 @@ export class DocumentPolicies implements FunctionPolicies {
   async #lookOnce(signal: AbortSignal): Promise<void> {
     const { source, telling } = this.#settings;
     const look = await source.look(signal);
-    this.#lookedAtMs = telling.sources.now();
+    this.#looked = this.#moment();
     const told = (): string | null => this.#broken ?? this.#outOfReach ?? this.#notice;
     const before = told();
     this.#take(look);
@@ -130,6 +138,8 @@ export class DocumentPolicies implements FunctionPolicies {
         return;
       case 'missing':
         this.#broken = `the document of policies at ${name} cannot be read: ${look.why}`;
+        // When it is there again, it is as good as new.
+        this.#settings.source.forget();
         return;
       case 'bytes':
         this.#read(look.bytes);
@@ -158,7 +168,11 @@ export class DocumentPolicies implements FunctionPolicies {
     }
     const ring = this.#ringOf(document);
     const objection = this.#objectionToHead(document, ring) ?? this.#objectionToKeys(ring);
-    if (objection !== null) return objection;
+    if (objection !== null) {
+      // So does one that is ahead, by which a key has expired.
+      source.forget();
+      return objection;
+    }
     const before = this.#ring;
     this.#ring = ring;
     const policies = this.#policiesOf(document);
@@ -170,6 +184,7 @@ export class DocumentPolicies implements FunctionPolicies {
     this.#knowledge.begin();
     this.#knowledge.adopt(policies);
     this.#exportedAtMs = exportedAtMs;
+    this.#adopted = this.#moment();
     this.#notice = null;
     telling.logger.info({ policies: source.name, exportedAtMs }, 'a document of policies was read');
     for (const listener of this.#listeners) listener();
@@ -206,9 +221,25 @@ export class DocumentPolicies implements FunctionPolicies {
   }
 
   #tooOld(): string | null {
-    const { nowMs, maxAgeMs, source } = this.#settings;
-    if (this.#exportedAtMs === null || nowMs() - this.#exportedAtMs <= maxAgeMs) return null;
+    const { maxAgeMs, source } = this.#settings;
+    if (this.#exportedAtMs === null || this.#ageMs(this.#exportedAtMs) <= maxAgeMs) return null;
     return `the document of policies at ${source.name} is of ${timeText(this.#exportedAtMs)}, older than --policy-max-age allows: nobody knows what changed since. Export it again`;
+  }
+
+  /** A clock that somebody set back makes no document younger: it is as old as it has counted here. */
+  #ageMs(exportedAtMs: number): number {
+    const { epochMs, steadyMs } = this.#moment();
+    return Math.max(epochMs - exportedAtMs, steadyMs - (this.#adopted?.steadyMs ?? steadyMs));
+  }
+
+  #moment(): Moment {
+    return { epochMs: this.#settings.nowMs(), steadyMs: this.#settings.telling.sources.now() };
+  }
+
+  /** Whichever clock says more: one can be set back, the other stands still while a function is frozen between two calls. */
+  #sinceMs({ epochMs, steadyMs }: Moment): number {
+    const now = this.#moment();
+    return Math.max(now.epochMs - epochMs, now.steadyMs - steadyMs);
   }
 
   #required(ring: () => KeyRing): RequiredTrust {

@@ -179,6 +179,48 @@ test('a document that is too old is not relied on, and another one is', async ()
   expect((await look(document({ atMs: clock.nowMs }))).problem()).toBeNull();
 });
 
+test('a clock that was set back makes no document younger, and keeps nobody from looking for another', async () => {
+  const clock = { nowMs: SIGNED_AT_MS, steadyMs: 0 };
+  const source = Object.assign(new ScriptedSource(document()), { everyMs: HOUR_MS });
+  const { open: opened } = await openTestFunction(imageGc, {
+    source,
+    trust: TRUST,
+    maxAgeMs: DAY_MS,
+    now: () => clock.nowMs,
+    monotonicNow: () => clock.steadyMs,
+  });
+  const { policies } = opened;
+  clock.nowMs -= 30 * DAY_MS;
+  clock.steadyMs += DAY_MS + 1;
+  expect(policies.problem()).toMatch(/older than --policy-max-age/);
+  clock.nowMs = SIGNED_AT_MS + 1;
+  source.put(document({ policies: [onTopic(POLICY), onTopic(PAUSE)], atMs: SIGNED_AT_MS + 1 }));
+  await policies.look(new AbortController().signal);
+  expect(policies.current.node().pauses).toHaveLength(1);
+});
+
+test('a clock that was ahead, by which the key had expired, stops nothing after it was put right', async () => {
+  const clock = { nowMs: SIGNED_AT_MS + 1_000 * DAY_MS };
+  let state: 'new' | 'known' = 'new';
+  const source = {
+    name: 'a test',
+    everyMs: 0,
+    forget: () => {
+      state = 'new';
+    },
+    look: async () => {
+      if (state === 'known') return { kind: 'unchanged' } as const;
+      state = 'known';
+      return { kind: 'bytes', bytes: document() } as const;
+    },
+  };
+  const { open: opened } = await openTestFunction(imageGc, { source, trust: TRUST, now: () => clock.nowMs });
+  expect(opened.policies.problem()).toMatch(/has expired/);
+  clock.nowMs = SIGNED_AT_MS;
+  await opened.policies.look(new AbortController().signal);
+  expect(opened.policies.problem()).toBeNull();
+});
+
 test('what is out of reach counts until it is too old; what is gone or broken stops everything at once', async () => {
   const { look } = await open(document());
   const away = await look({ kind: 'unreachable', why: 'nobody answers' });

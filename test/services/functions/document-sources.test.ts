@@ -46,6 +46,25 @@ test('a document that was written ahead of a clock that is behind counts when th
   expect(open.policies.problem()).toBeNull();
 });
 
+test('a document that was away for a moment and is there again with the same tag counts again', async () => {
+  let isThere = true;
+  const bytes = unsignedDocument([appliedPolicy()], Date.now());
+  const url = await served(({ headers }, response) => {
+    if (!isThere) return void response.writeHead(404).end();
+    const isKnown = headers['if-none-match'] === '"one"';
+    response.writeHead(isKnown ? 304 : 200, { etag: '"one"' });
+    response.end(isKnown ? undefined : bytes);
+  });
+  const { open } = await openTestFunction(imageGc, { source: { ...sourceAt(url), everyMs: 0 } });
+  expect(open.policies.problem()).toBeNull();
+  isThere = false;
+  await open.policies.look(signal);
+  expect(open.policies.problem()).toContain('the answer is 404');
+  isThere = true;
+  await open.policies.look(signal);
+  expect(open.policies.problem()).toBeNull();
+});
+
 test('a file that is too large is not read', async () => {
   const path = join(temporaryDirectory(), 'policies.jsonl');
   writeFileSync(path, Buffer.alloc(MAX_POLICY_DOCUMENT_BYTES + 1));

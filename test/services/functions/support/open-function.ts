@@ -37,6 +37,7 @@ interface Opening {
   /** What is published lands here; to the caller when not given. */
   readonly log?: Pick<EventLog, 'publish'> | null;
   readonly now?: () => number;
+  readonly monotonicNow?: () => number;
 }
 
 export interface TestFunction extends FunctionProcess {
@@ -53,6 +54,7 @@ export async function openTestFunction(
     maxAgeMs = 86_400_000,
     log = null,
     now = Date.now,
+    monotonicNow = systemSources.monotonicNow,
   } = opening;
   const destination = logLines();
   const process = await openWithoutTopics(
@@ -63,7 +65,7 @@ export async function openTestFunction(
       log,
       metrics: createMetrics(),
       logger: createLogger({ service: 'test', level: 'info' }, destination),
-      sources: { ...systemSources, now },
+      sources: { ...systemSources, now, monotonicNow },
     },
     new AbortController().signal,
   );
