@@ -17,7 +17,8 @@ const MAX_EMPTY_PAGES = 1_000;
 
 const Page = z.object({
   metadata: z.object({ resourceVersion: z.string().max(128).default(''), continue: z.string().default('') }),
-  items: z.array(z.unknown()).nullish(),
+  /** Some servers write `null` for none; an answer without them is no list, and says of nothing that it is gone. */
+  items: z.array(z.unknown()).nullable(),
 });
 
 /** The end of a list that was read whole. */

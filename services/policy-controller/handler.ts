@@ -4,10 +4,11 @@ import { replaceStatus } from '../../packages/kube-api/object-status.ts';
 import { refusalText } from '../../packages/kube-api/status.ts';
 import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
+import { createPeriodicYield } from '../../packages/process/event-loop.ts';
 import { isPolicyFor, type PolicySet } from '../../schemas/policy/policy.ts';
 import { POLICY_OBJECTS } from '../../schemas/policy/policy-object.ts';
 import type { SelectableNode } from '../../schemas/policy/policy-selection.ts';
-import { heardNodes, type PolicyReach, reachOf } from './heard-nodes.ts';
+import { heardNodes, type PolicyReach, reachesOf } from './heard-nodes.ts';
 import { type Standing, statusOf } from './object-status.ts';
 import { changesAnything, planWrites, type Verdict, type WritePlan } from './plan-writes.ts';
 import { POLICY_FORM, type PolicyObject } from './policy-object.ts';
@@ -17,6 +18,8 @@ import { broughtBy } from './written-policy.ts';
 
 /** More than people write for one cluster; with more of them nothing is changed. */
 const MOST_OBJECTS = 500;
+/** Of the specs of all of them together: each pass reads them, and each node of the fleet. */
+const MOST_CHARACTERS = 1_000_000;
 
 /** What a pass has done. */
 export interface PassDone {
@@ -68,11 +71,8 @@ export class PolicyReconciler {
       objects.push(...page.slice(0, MOST_OBJECTS + 1 - objects.length));
     };
     requireWhole(await listObjects(connection, what, take, signal));
-    if (objects.length <= MOST_OBJECTS) return objects;
-    throw new FleetGcError(
-      'API_REFUSED',
-      `there are more than ${MOST_OBJECTS} objects of kind ${POLICY_OBJECTS.kind}, and nothing is done while there are`,
-    );
+    requireFew(objects);
+    return objects;
   }
 
   /** `null` where a look at the log has to tell more: something is to be changed, or nobody knows since when something stands. */
@@ -148,13 +148,19 @@ export class PolicyReconciler {
     }: { readonly failures: Written['failures']; readonly heard: readonly SelectableNode[] | null },
     signal: AbortSignal,
   ): Promise<number> {
+    const yieldToEventLoop = createPeriodicYield(this.#parts.sources.monotonicNow);
+    const reaches = heard && (await reachesOf([...standing.keys()], heard, { set, yieldToEventLoop }));
     let notReady = 0;
     for (const verdict of plan.verdicts) {
       const { name } = verdict;
-      const reach = heard && standing.has(name) ? reachOf(name, heard, set) : null;
       notReady += Number(
         !(await this.#tellOne(
-          { verdict, reach, standing: standing.get(name) ?? null, failure: failures.get(name) ?? null },
+          {
+            verdict,
+            reach: reaches?.get(name) ?? null,
+            standing: standing.get(name) ?? null,
+            failure: failures.get(name) ?? null,
+          },
           signal,
         )),
       );
@@ -198,6 +204,19 @@ function requireWhole(outcome: ListOutcome): void {
   throw new FleetGcError(
     'API_REFUSED',
     `the objects of kind ${POLICY_OBJECTS.kind} cannot be listed, so nothing is changed: ${outcome.message}`,
+  );
+}
+
+function requireFew(objects: readonly PolicyObject[]): void {
+  const characters = objects.reduce((sum, { specCharacters }) => sum + specCharacters, 0);
+  const tooMany = objects.length > MOST_OBJECTS ? `more than ${MOST_OBJECTS} objects` : null;
+  const tooLong =
+    characters > MOST_CHARACTERS ? `more than ${MOST_CHARACTERS} characters in the objects` : null;
+  const which = tooMany ?? tooLong;
+  if (which === null) return;
+  throw new FleetGcError(
+    'API_REFUSED',
+    `there are ${which} of kind ${POLICY_OBJECTS.kind}, and nothing is done while there are`,
   );
 }
 

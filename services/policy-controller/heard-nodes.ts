@@ -1,15 +1,17 @@
 import pMap from 'p-map';
-import type { EventLog } from '../../packages/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { readPartition } from '../../packages/pipeline/read-log.ts';
-import { nodeKey } from '../../schemas/events/identity.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
 import { NODE_PARTITIONS } from '../../schemas/events/topics.ts';
-import type { PolicySet } from '../../schemas/policy/policy.ts';
+import type { Policy, PolicySet } from '../../schemas/policy/policy.ts';
 import { type SelectableNode, selectPolicy, selects } from '../../schemas/policy/policy-selection.ts';
 
 /** Every node tells of its disks once a minute or more often. */
 const HEARD_LATELY_MS = 150_000;
 const PARTITIONS_AT_ONCE = 4;
+/** Four times as many as Kubernetes has in one cluster: somebody has made them up, and nobody counts them. */
+const MOST_NODES = 20_000;
 
 export interface Heard {
   readonly log: Pick<EventLog, 'read'>;
@@ -28,16 +30,23 @@ export async function heardNodes(
   const partitions = Array.from({ length: NODE_PARTITIONS }, (_, partition) => partition);
   const readOne = async (partition: number): Promise<void> => {
     for await (const { record } of readPartition(log, { topics: ['diskStats'], partition, range }, signal)) {
-      if (record.key?.startsWith(`${cluster}/`) !== true) continue;
-      const parsed = parseRecord('diskStats', record);
-      if (!parsed.ok) continue;
-      const { node, nodeLabels } = parsed.event;
-      nodes.set(nodeKey(parsed.event), { cluster, node, nodeLabels });
+      const told = nodeIn(record, cluster);
+      if (told !== null) nodes.set(told.node, told);
+      if (nodes.size > MOST_NODES) throw new FleetGcError('FLOODED', TOO_MANY);
     }
   };
   await pMap(partitions, readOne, { concurrency: PARTITIONS_AT_ONCE });
   return [...nodes.values()];
 }
+
+/** `null` for what tells of a node of another cluster, or of none. */
+function nodeIn(record: LogRecord, cluster: string): SelectableNode | null {
+  if (record.key?.startsWith(`${cluster}/`) !== true) return null;
+  const parsed = parseRecord('diskStats', record);
+  return parsed.ok ? { cluster, node: parsed.event.node, nodeLabels: parsed.event.nodeLabels } : null;
+}
+
+const TOO_MANY = `more than ${MOST_NODES} nodes of the cluster tell of their disks, which no cluster has`;
 
 /** Which of the nodes one policy selects, and what holds for them. */
 export interface PolicyReach {
@@ -48,21 +57,54 @@ export interface PolicyReach {
   readonly others: ReadonlyMap<string, number>;
 }
 
-export function reachOf(name: string, nodes: readonly SelectableNode[], set: PolicySet): PolicyReach {
-  const record = set.policies.find(({ policy }) => policy.name === name);
-  const selected = record ? nodes.filter((node) => selects(record.policy.selector, node)) : [];
-  const holding = selected.map((node) => {
+interface Counting {
+  readonly set: PolicySet;
+  readonly yieldToEventLoop: () => Promise<void>;
+}
+
+/**
+ * Of each of these policies. Each node is held against all policies once, and others get their turn in between: people write as many
+ * policies and patterns as they like.
+ */
+export async function reachesOf(
+  names: readonly string[],
+  nodes: readonly SelectableNode[],
+  { set, yieldToEventLoop }: Counting,
+): Promise<ReadonlyMap<string, PolicyReach>> {
+  const wanted = new Set(names);
+  const tallies = set.policies
+    .filter(({ policy }) => wanted.has(policy.name))
+    .map(({ policy }) => tallyOf(policy));
+  for (const node of nodes) {
+    await yieldToEventLoop();
     const selection = selectPolicy({ ...set, pauses: [] }, node);
-    return selection.kind === 'policy' ? selection.record.policy.name : name;
-  });
-  const others = Map.groupBy(
-    holding.filter((other) => other !== name),
-    (other) => other,
+    const holding = selection.kind === 'policy' ? selection.record.policy.name : null;
+    const isPaused = selectPolicy({ ...set, policies: [] }, node).kind === 'paused';
+    for (const tally of tallies) if (selects(tally.selector, node)) countIn(tally, { holding, isPaused });
+  }
+  return new Map(
+    tallies.map(({ name, selected, following, paused, others }) => [
+      name,
+      { selected, following, paused, others },
+    ]),
   );
-  return {
-    selected: selected.length,
-    following: holding.filter((other) => other === name).length,
-    paused: selected.filter((node) => selectPolicy(set, node).kind === 'paused').length,
-    others: new Map([...others].map(([other, { length }]) => [other, length])),
-  };
+}
+
+const tallyOf = ({ name, selector }: Policy) => ({
+  name,
+  selector,
+  selected: 0,
+  following: 0,
+  paused: 0,
+  others: new Map<string, number>(),
+});
+
+function countIn(
+  tally: ReturnType<typeof tallyOf>,
+  { holding, isPaused }: { readonly holding: string | null; readonly isPaused: boolean },
+): void {
+  tally.selected += 1;
+  tally.paused += Number(isPaused);
+  if (holding === tally.name) tally.following += 1;
+  else if (holding !== null) tally.others.set(holding, (tally.others.get(holding) ?? 0) + 1);
 }

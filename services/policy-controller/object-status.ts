@@ -84,8 +84,8 @@ function readyOf({ verdict, standing, failure }: Told): Said {
       return notReady('NameTaken', verdict.message);
     case 'policy':
       if (failure !== null) return notReady('NotWritten', failure);
-      return standing === null
-        ? notReady('NotWritten', 'it does not stand on the event log yet')
+      return standing === null || verdict.change.kind !== 'unchanged'
+        ? notReady('NotWritten', 'it does not stand on the event log yet as it is written here')
         : {
             type: 'Ready',
             status: 'True',

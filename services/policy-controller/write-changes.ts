@@ -42,6 +42,8 @@ export async function writeChanges(
   try {
     const writer = await policies.openWriter(signal);
     for (const { name, what, run } of deeds) {
+      // Whoever has taken over may have written something newer by now.
+      if (signal.aborted) break;
       try {
         await run(writer);
         done[what] += 1;

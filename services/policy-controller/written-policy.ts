@@ -11,7 +11,7 @@ import {
 } from '../../schemas/policy/kubernetes-policies.ts';
 import type { PolicyRecord } from '../../schemas/policy/policy.ts';
 import { PolicyName } from '../../schemas/policy/policy-file.ts';
-import type { PolicyObject } from './policy-object.ts';
+import { MOST_SPEC_CHARACTERS, type PolicyObject } from './policy-object.ts';
 
 /** What an object says. */
 export type WrittenObject =
@@ -19,8 +19,8 @@ export type WrittenObject =
   /** It is no policy, and why, a sentence each. */
   | { readonly kind: 'invalid'; readonly problems: readonly string[] };
 
-/** Larger than any policy that people write; the text goes to every node of the fleet. */
-const MOST_TEXT_CHARACTERS = 200_000;
+/** More of them no status has room for, and each takes its time. */
+const MOST_PROBLEMS = 20;
 
 const invalid = (...problems: readonly string[]): WrittenObject => ({ kind: 'invalid', problems });
 
@@ -29,20 +29,20 @@ export function writtenPolicy(object: PolicyObject, identity: ClusterIdentity): 
   const { cluster } = identity;
   const name = kubernetesPolicyName(cluster, object.name);
   if (!isPolicyName(name, cluster)) return invalid(nameProblem(name));
-  if (object.spec === null) return invalid('the spec is deeper than any policy is');
+  if (object.spec === null) return invalid('the spec is larger or deeper than any policy; make it smaller');
   const spec = new Map<string, unknown>(Object.entries(object.spec));
   const own = [...ownSettings(spec)];
   if (own.length > 0) return invalid(...own);
   const { selector = {}, priority = MOST_PRIORITY_OF_KUBERNETES, ...settings } = Object.fromEntries(spec);
   const written = { name, priority, selector: { ...Object(selector), clusters: [cluster] }, ...settings };
   const text = stringify(written, { lineWidth: 0, aliasDuplicateObjects: false });
-  if (text.length > MOST_TEXT_CHARACTERS)
-    return invalid(`the spec has more than ${MOST_TEXT_CHARACTERS} characters; make it smaller`);
+  if (text.length > MOST_SPEC_CHARACTERS)
+    return invalid(`the spec has more than ${MOST_SPEC_CHARACTERS} characters; make it smaller`);
   return readText(text, object, identity);
 }
 
 function readText(text: string, object: PolicyObject, identity: ClusterIdentity): WrittenObject {
-  const read = readPolicyOfKubernetes({ file: object.name, text });
+  const read = readPolicyOfKubernetes({ file: object.name, text }, MOST_PROBLEMS);
   if (!read.valid) return invalid(...read.problems.map(told));
   const [written, ...more] = read.policies;
   if (written === undefined || more.length > 0) return invalid('the spec is not one policy');

@@ -65,9 +65,12 @@ export const readPolicyFiles = (files: readonly PolicyText[], override: PolicyOv
   );
 
 /** One policy for nodes that lies in Kubernetes as an object, in a name that no file may give. */
-export const readPolicyOfKubernetes = (text: PolicyText): PolicyFiles =>
-  readFiles([text], (document) =>
-    isForClusters(document) ? notForNodes(document) : readNodePolicy(document, {}),
+export const readPolicyOfKubernetes = (text: PolicyText, mostProblems: number): PolicyFiles =>
+  readFiles(
+    [text],
+    (document) =>
+      isForClusters(document) ? notForNodes(document) : readNodePolicy(document, {}, mostProblems),
+    mostProblems,
   );
 
 /** The same of policies for clusters. */

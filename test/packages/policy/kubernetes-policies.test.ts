@@ -105,5 +105,5 @@ test('a file cannot have the name of a policy that lies in Kubernetes, and an ob
     problems: [{ path: 'name', line: 1, message: expect.stringContaining('two dots') }],
   });
   expect(readAnyPolicyFiles([file('prod.web')])).toMatchObject({ valid: true });
-  expect(readPolicyOfKubernetes(file('prod..web'))).toMatchObject({ valid: true });
+  expect(readPolicyOfKubernetes(file('prod..web'), 20)).toMatchObject({ valid: true });
 });

@@ -79,6 +79,11 @@ test.each([
   },
   { name: 'is no list', status: 200, body: '{}' },
   {
+    name: 'is an object that is no list',
+    status: 200,
+    body: JSON.stringify({ kind: 'Namespace', metadata: { name: 'a', resourceVersion: '1' } }),
+  },
+  {
     name: 'has something that is no object',
     status: 200,
     body: JSON.stringify({ metadata: { resourceVersion: '1' }, items: [{}] }),

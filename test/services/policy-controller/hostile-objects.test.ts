@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { policySet } from '../../../packages/decision/policy-set.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
+import { reachesOf } from '../../../services/policy-controller/heard-nodes.ts';
+import { statusOf } from '../../../services/policy-controller/object-status.ts';
+import { planWrites } from '../../../services/policy-controller/plan-writes.ts';
+import { POLICY_FORM, type PolicyObject } from '../../../services/policy-controller/policy-object.ts';
+import { writeChanges } from '../../../services/policy-controller/write-changes.ts';
+import { writtenPolicy } from '../../../services/policy-controller/written-policy.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
+import { EVERY_NODE } from '../../fixtures/policy.ts';
+import { ControlledCluster } from './support/controlled-cluster.ts';
+import { GuardedLog } from './support/guarded-log.ts';
+
+const IDENTITY = { cluster: 'a', clusterInstance: 'instance-of-a' };
+
+/** As an API server tells it. */
+function objectOf(spec: string, name = 'web'): PolicyObject {
+  const metadata = JSON.stringify({ name, uid: `uid-of-${name}`, resourceVersion: '1', generation: 1 });
+  const object = POLICY_FORM.read(JSON.parse(`{"metadata":${metadata},"spec":${spec}}`));
+  if (object === null) throw new Error('it is no object');
+  return object;
+}
+
+test.each([
+  '{"mode":"enforce","__proto__":{"selector":{"pools":["web"]}}}',
+  '{"mode":"enforce","selector":{"__proto__":{"pools":["web"]}}}',
+  '{"mode":"enforce","keep":{"__proto__":{"images":["web"]}}}',
+  '{"mode":"enforce","keep":{"labels":{"__proto__":"x"}}}',
+  '{"mode":"enforce","selector":{"nodeLabels":{"__proto__":"x"}}}',
+])('a setting of any name is read or refused, and never passed over: %s', (spec) => {
+  expect(writtenPolicy(objectOf(spec), IDENTITY).kind).toBe('invalid');
+});
+
+test('of a spec with thousands of mistakes no more are told than there is room for', () => {
+  const digests = JSON.stringify(Array.from({ length: 10_000 }, () => 'sha'));
+  const written = writtenPolicy(objectOf(`{"mode":"enforce","keep":{"digests":${digests}}}`), IDENTITY);
+  expect(written.kind === 'invalid' && written.problems.length).toBe(20);
+});
+
+test('a spec that is larger than any policy is not kept, whatever it is made of', () => {
+  const many = JSON.stringify(Array.from({ length: 100_000 }, () => ''));
+  const long = JSON.stringify('x'.repeat(200_001));
+  const keys = JSON.stringify(
+    Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`setting-${at}`, 1])),
+  );
+  for (const spec of [`{"keep":{"images":${many}}}`, `{"mode":${long}}`, keys])
+    expect(objectOf(spec).spec).toBeNull();
+});
+
+test('nothing is changed while all objects together are more than the nodes of a fleet should read', async () => {
+  const guarded = await GuardedLog.open();
+  const a = await ControlledCluster.begin('a', guarded);
+  a.write('web', { mode: 'dry-run' });
+  await a.pass();
+  a.write('web', { mode: 'enforce' });
+  const images = Array.from({ length: 900 }, (_, at) => `registry.example/${'x'.repeat(150)}/${at}`);
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+    a.write(name, { mode: 'enforce', keep: { images } });
+  await expect(a.pass()).rejects.toThrow('more than 1000000 characters');
+  const { policies } = await guarded.stored();
+  expect([...policies.keys(), policies.get('a..web')?.policy.mode]).toEqual(['a..web', 'dry-run']);
+  a.delete('g');
+  expect(await a.pass()).toMatchObject({ applied: 7, problem: null });
+});
+
+test('who has lost its turn writes nothing more', async () => {
+  const names = ['x', 'y', 'z'];
+  const objects = names.map((name) => objectOf('{"mode":"enforce"}', name));
+  const stop = new AbortController();
+  const published: string[] = [];
+  const guarded = await GuardedLog.open();
+  const a = await ControlledCluster.begin('a', guarded);
+  const openWriter: ControlledCluster['policies']['openWriter'] = async (signal) => {
+    const writer = await a.policies.openWriter(signal);
+    const publish: typeof writer.log.publish = async (records) => {
+      published.push(...records.filter(({ topic }) => topic === 'gc.policies').map(({ key }) => key));
+      if (published.length > 0) stop.abort();
+    };
+    return { ...writer, log: { publish } };
+  };
+  const plan = planWrites({ objects, standing: [], identity: IDENTITY });
+  const { applied } = await writeChanges(
+    plan,
+    { policies: { ...a.policies, openWriter }, logger: a.parts.logger },
+    stop.signal,
+  );
+  expect([published, applied]).toEqual([['a..x'], 1]);
+});
+
+test('an object is ready only where the log says what is written there', () => {
+  const object = objectOf('{"mode":"enforce"}');
+  const before = writtenPolicy(objectOf('{"mode":"dry-run"}'), IDENTITY);
+  if (before.kind !== 'policy') throw new FleetGcError('INTERNAL', 'it is no policy');
+  const { verdicts } = planWrites({ objects: [object], standing: [before.record], identity: IDENTITY });
+  const [verdict] = verdicts;
+  if (verdict === undefined) throw new FleetGcError('INTERNAL', 'nothing was said of it');
+  const standing = { policyVersion: 1, appliedAtMs: null };
+  const { conditions } = statusOf({ verdict, standing, failure: null, reach: null, nowMs: 0 });
+  expect(conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`)).toEqual([
+    'Accepted=True Valid',
+    'Ready=False NotWritten',
+  ]);
+});
+
+test('to count nodes each is held against each policy a few times, however many policies there are', async () => {
+  const record = (at: number): PolicyRecord =>
+    appliedPolicy({ name: `a..p${at}`, priority: -1_000 - at, selector: { ...EVERY_NODE, clusters: ['a'] } });
+  const policies = Array.from({ length: 100 }, (_, at) => record(at));
+  let looks = 0;
+  const nodes = Array.from({ length: 10 }, (_, at) => ({
+    node: `web-${at}`,
+    nodeLabels: {},
+    get cluster() {
+      looks += 1;
+      return 'a';
+    },
+  }));
+  const reaches = await reachesOf(
+    policies.map(({ policy }) => policy.name),
+    nodes,
+    { set: policySet('node', policies, []), yieldToEventLoop: async () => undefined },
+  );
+  expect(looks).toBeLessThanOrEqual(3 * nodes.length * policies.length);
+  expect(reaches.get('a..p0')).toMatchObject({ selected: 10, following: 10 });
+  expect(reaches.get('a..p7')).toEqual({
+    selected: 10,
+    following: 0,
+    paused: 0,
+    others: new Map([['a..p0', 10]]),
+  });
+});
