@@ -8,6 +8,7 @@ import { CALLER_ROLES, type CallerSettings, requireCallers } from '../../service
 import { runFunction } from '../../services/functions/http/run-function.ts';
 import { openServedFunction } from '../framework/open-function.ts';
 import { defineVerb } from '../framework/verb.ts';
+import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { functionOptions, textOf } from '../options/function-options.ts';
 import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.ts';
@@ -29,8 +30,9 @@ const options = z.object({
     description: `Which decision service to serve: ${AnyDeciderName.options.join(', ')}.`,
   }),
   http: withMeta(ListenAddress.prefault('127.0.0.1:9670'), {
-    description: 'Where to take events at /, and to serve /livez, /readyz and /metrics.',
+    description: 'Where to take events, at /.',
   }),
+  ...httpOptions(9671),
   tokenFile: withMeta(FilePath.optional(), {
     description: 'Who may call: a line "caller NAME TOKEN" for each.',
   }),
@@ -63,7 +65,8 @@ export const verb = defineVerb({
     const { decider } = await DECIDERS[given.service]();
     await using served = await openServedFunction(decider, given, trust, context);
     const { open, metrics, checks } = served;
-    await runFunction(open, { callers, probes: { metrics, checks }, logger }, signal);
+    const probes = given.httpAddress && { address: given.httpAddress, metrics, checks };
+    await runFunction(open, { callers, probes, logger }, signal);
   },
 });
 

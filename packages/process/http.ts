@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { CHECK_CONNECTIONS_EVERY_MS, limitEachAddress } from './connection-limits.ts';
 import { FleetGcError, toFleetGcError } from './errors.ts';
 import type { Metrics } from './metrics.ts';
 import { http } from './node-http.ts';
@@ -34,14 +35,17 @@ export interface ProbeAnswer {
 /** Probes and scrapes are small and quick; whatever is not may wait for its socket to close. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 100;
+const MAX_CONNECTIONS_OF_AN_ADDRESS = 20;
 
 /** Serves `/livez`, `/readyz` (with `?verbose`) and `/metrics`. Throws `CONFIG_INVALID` when it cannot listen. */
 export async function serveHttp(settings: HttpSettings): Promise<HttpServer> {
   const server = http.createServer({
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
   });
   server.maxConnections = MAX_CONNECTIONS;
+  limitEachAddress(server, MAX_CONNECTIONS_OF_AN_ADDRESS);
   server.on('request', (request, response) => {
     void probeAnswer(request, settings)
       .catch(failed)
@@ -51,8 +55,7 @@ export async function serveHttp(settings: HttpSettings): Promise<HttpServer> {
   return { address, [Symbol.asyncDispose]: () => close(server) };
 }
 
-/** What is answered to a probe or a scrape, on whatever server. */
-export async function probeAnswer(
+async function probeAnswer(
   { method, url = '/' }: Pick<IncomingMessage, 'method' | 'url'>,
   settings: Omit<HttpSettings, 'address'>,
 ): Promise<ProbeAnswer> {

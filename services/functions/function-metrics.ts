@@ -12,6 +12,8 @@ export interface FunctionCounts {
   done(outcome: Outcome): void;
   /** A request was answered with this status. */
   answered(status: Status): void;
+  /** A connection was one too many of its address. */
+  refusedConnection(): void;
 }
 
 export function functionCounts(metrics: Metrics, decider: AnyDeciderName): FunctionCounts {
@@ -31,8 +33,14 @@ export function functionCounts(metrics: Metrics, decider: AnyDeciderName): Funct
       status: STATUSES.map(String),
     },
   );
+  const connections = metrics.count(
+    'function_connections_refused_total',
+    'Connections that were ended at once, since their address had as many as it may.',
+    { decider: [decider] },
+  );
   return {
     done: (outcome) => events.add({ decider, outcome }),
     answered: (status) => requests.add({ decider, status: String(status) }),
+    refusedConnection: () => connections.add({ decider }),
   };
 }

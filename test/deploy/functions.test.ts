@@ -30,6 +30,8 @@ const only = (file: string, kind: string) => {
 
 const Ref = z.object({ apiVersion: z.string(), kind: z.string(), name: z.string() });
 
+const Probe = (path: string) => z.object({ httpGet: z.object({ path: z.literal(path), port: z.int() }) });
+
 describe('on Knative', () => {
   const Service = z.object({
     metadata: z.object({ name: z.string(), namespace: z.literal('fleetgc') }),
@@ -41,6 +43,8 @@ describe('on Knative', () => {
               args: z.tuple([z.literal('serve')]).rest(z.string()),
               env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })),
               ports: z.tuple([z.object({ name: z.literal('http1'), containerPort: z.int() })]),
+              livenessProbe: Probe('/livez'),
+              readinessProbe: Probe('/readyz'),
             }),
           ]),
         }),
@@ -51,13 +55,21 @@ describe('on Knative', () => {
   const [container] = service.spec.template.spec.containers;
   const [, ...args] = container.args;
 
-  test('the function listens where it is called, and is asked whether it is ready there', () => {
+  test('the function listens where it is called, and is asked whether it is ready elsewhere', () => {
     const given = readVerbArguments(verbNamed('serve'), args);
     expect(given).toMatchObject({
       kind: 'given',
       flags: { service: 'image-gc', policy: 'topic', publish: true },
     });
-    expect(args).toContain(`0.0.0.0:${container.ports[0].containerPort}`);
+    const [called] = container.ports;
+    expect(given).toMatchObject({ flags: { http: `0.0.0.0:${called.containerPort}` } });
+    for (const { httpGet } of [container.livenessProbe, container.readinessProbe]) {
+      expect(container.env).toContainEqual({
+        name: 'FLEETGC_HTTP_ADDRESS',
+        value: `0.0.0.0:${httpGet.port}`,
+      });
+      expect(httpGet.port).not.toBe(called.containerPort);
+    }
   });
 
   test('whoever calls it makes no facts up', () => {

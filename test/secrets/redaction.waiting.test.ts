@@ -171,7 +171,8 @@ describe('who signs does not tell the key', () => {
     const directory = temporaryDirectory();
     const { roots, secrets } = await keysIn(directory);
     const [token, tls] = [secretIn(directory, 'policy-token'), secretIn(directory, 'tls-key')];
-    const served = ['serve', 'image-gc', '--http', '127.0.0.1:0', ...TALKATIVE];
+    const any = '127.0.0.1:0';
+    const served = ['serve', 'image-gc', '--http', any, '--http-address', any, ...TALKATIVE];
     const refused = await fleetgc([
       ...[...served, '--trust', 'off'],
       ...['--tls-certificate-file', tls.file, '--tls-key-file', tls.file],

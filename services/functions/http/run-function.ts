@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { HttpSettings } from '../../../packages/process/http.ts';
+import { type HttpServer, type HttpSettings, serveHttp } from '../../../packages/process/http.ts';
 import { untilAborted } from '../../../packages/process/loops.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import type { OpenFunction } from '../open-function.ts';
@@ -10,10 +10,17 @@ import { serveFunction } from './serve.ts';
 
 interface Running {
   readonly callers: CallerSettings;
-  readonly probes: Omit<HttpSettings, 'address'>;
+  /** On an address of their own, so that no caller takes their connections; `null`: nobody probes. */
+  readonly probes: HttpSettings | null;
   readonly logger: Logger;
   /** Told once it is served. */
-  readonly onServing?: (address: Address) => void;
+  readonly onServing?: (addresses: ServedAddresses) => void;
+}
+
+export interface ServedAddresses {
+  readonly callers: Address;
+  /** `null` where nobody probes. */
+  readonly probes: Address | null;
 }
 
 /** Answers requests until `signal` aborts. Throws `CONFIG_INVALID`. */
@@ -24,29 +31,35 @@ export async function runFunction(
 ): Promise<void> {
   requireCallers(callers);
   const bounds = boundsOf(open.decider.topics);
+  await using probed = probes && (await serveProbes(open, probes, signal));
+  if (probed) logger.info({ ...probed.address }, 'serving health and metrics');
   await using serving = await serveFunction({
     callers,
     bounds,
-    probes: { ...probes, checks: () => lookedAt(open, signal, probes.checks) },
     answer: (asked) => answerEvents(asked, { open, bounds, signal }),
     onAnswered: (status) => open.counts.answered(status),
+    onConnectionRefused: () => open.counts.refusedConnection(),
     logger,
   });
   const { host, port } = serving.address;
   logger.info({ host, port, decider: open.decider.name, publishes: open.publishes }, 'serving decisions');
   for (const warning of callerWarnings(callers)) logger.warn(warning);
-  onServing?.(serving.address);
+  onServing?.({ callers: serving.address, probes: probed?.address ?? null });
   await untilAborted(signal);
   await serving[Symbol.asyncDispose]();
   await open.end();
 }
 
 /** Whoever is not ready gets no events: what is there by now has to be looked at all the same. The next probe sees it. */
-function lookedAt(
+const serveProbes = (
   { policies }: OpenFunction,
+  settings: HttpSettings,
   signal: AbortSignal,
-  checks: HttpSettings['checks'],
-): ReturnType<HttpSettings['checks']> {
-  void policies.look(signal);
-  return checks();
-}
+): Promise<HttpServer> =>
+  serveHttp({
+    ...settings,
+    checks: () => {
+      void policies.look(signal);
+      return settings.checks();
+    },
+  });

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { waitAtMost } from '../../../packages/event-log/stopping.ts';
+import { CHECK_CONNECTIONS_EVERY_MS, limitEachAddress } from '../../../packages/process/connection-limits.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
-import { type HttpSettings, probeAnswer } from '../../../packages/process/http.ts';
 import { http } from '../../../packages/process/node-http.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import { type Answer, problemAnswer } from './answer.ts';
@@ -26,10 +26,11 @@ export interface Asked {
 export interface ServeSettings {
   readonly callers: CallerSettings;
   readonly bounds: FunctionBounds;
-  readonly probes: Omit<HttpSettings, 'address'>;
   readonly answer: (asked: Asked) => Promise<Answer>;
   /** Told the status of each answer to a request to decide. */
   readonly onAnswered: (status: Status) => void;
+  /** Told of each connection that was one too many of its address. */
+  readonly onConnectionRefused: () => void;
   readonly logger: Logger;
 }
 
@@ -40,6 +41,8 @@ const IDLE_TIMEOUT_MS = 120_000;
 /** Requests in hand may end; then nobody waits any longer. */
 const STOP_GRACE_MS = 5_000;
 const MOST_CONNECTIONS = 200;
+/** Behind a proxy all callers have one address. */
+export const MOST_CONNECTIONS_OF_AN_ADDRESS = 50;
 const MOST_HEADER_BYTES = 32 * 1024;
 const MOST_HEADERS = 200;
 
@@ -54,6 +57,7 @@ export async function serveFunction(settings: ServeSettings): Promise<Serving> {
   const room = new BodyRoom();
   const server = serverOf(callers);
   server.maxConnections = MOST_CONNECTIONS;
+  limitEachAddress(server, MOST_CONNECTIONS_OF_AN_ADDRESS, settings.onConnectionRefused);
   server.setTimeout(IDLE_TIMEOUT_MS);
   server.on('request', (request, response) => void respond(request, response, { settings, room }));
   const address = await listen(server, callers.address);
@@ -72,6 +76,7 @@ export async function serveFunction(settings: ServeSettings): Promise<Serving> {
 const LIMITS: ServerOptions = {
   requestTimeout: REQUEST_TIMEOUT_MS,
   headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
   maxHeaderSize: MOST_HEADER_BYTES,
 };
 
@@ -81,6 +86,7 @@ function serverOf({ tls }: CallerSettings): Server {
   try {
     return process.getBuiltinModule('node:https').createServer({
       ...LIMITS,
+      handshakeTimeout: HEADERS_TIMEOUT_MS,
       cert,
       key,
       minVersion: 'TLSv1.2',
@@ -102,8 +108,6 @@ interface Around {
 async function respond(request: IncomingMessage, response: ServerResponse, around: Around): Promise<void> {
   const { onAnswered, logger } = around.settings;
   try {
-    const reply = await probed(request, around);
-    if (reply !== null) return send(request, response, reply);
     const answer = await decided(request, around);
     onAnswered(answer.status);
     send(request, response, answer);
@@ -116,26 +120,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, aroun
   }
 }
 
-/** What a probe or a scrape is answered with; those have statuses of their own. */
-interface ProbeReply extends Omit<Answer, 'status'> {
-  readonly status: number;
-}
-
 const INTERNAL = 'it could not be answered; the logger output of the function says why';
-
-/** `/metrics` tells of the fleet: only whoever may call reads it. */
-async function probed(request: IncomingMessage, { settings }: Around): Promise<ProbeReply | null> {
-  if ((request.method !== 'GET' && request.method !== 'HEAD') || request.url === '/') return null;
-  const {
-    status,
-    text,
-    contentType = 'text/plain; charset=utf-8',
-  } = await probeAnswer(request, settings.probes);
-  const isMetrics = request.url?.startsWith('/metrics') === true;
-  const objection = isMetrics ? objectionToCaller(request, settings.callers) : null;
-  if (objection !== null) return problemAnswer(objection.problem);
-  return { status, headers: { 'content-type': contentType }, body: Buffer.from(text) };
-}
 
 async function decided(request: IncomingMessage, { settings, room }: Around): Promise<Answer> {
   const asked = askedOf(request, settings);
@@ -165,11 +150,7 @@ function askedOf(request: IncomingMessage, { callers }: ServeSettings): Omit<Ask
 }
 
 /** Of whoever is refused before the end of what they send nothing more is read. */
-function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, headers, body }: ProbeReply,
-): void {
+function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
   const isCut = !request.complete;
   response.writeHead(status, {
     'cache-control': 'no-store',

@@ -8,7 +8,7 @@ import { filesystems } from '../../fixtures/filesystems.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { outgoing, sentEvent } from '../../services/functions/support/function-events.ts';
-import { ask, askBinary } from '../../services/functions/support/served-function.ts';
+import { askBinary } from '../../services/functions/support/served-function.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { inProcess, type OwnLog, ownLog } from '../fleetgc.ts';
@@ -43,6 +43,8 @@ const serve = (own: OwnLog, ...more: readonly string[]): RunningVerb =>
     'image-gc',
     '--http',
     '127.0.0.1:0',
+    '--http-address',
+    '127.0.0.1:0',
     '--log',
     'embedded',
     '--log-path',
@@ -57,16 +59,12 @@ test('it decides under the policies of the topic, what follows is on the event l
   const own = await nodeOnLog();
   const verb = serve(own, '--policy', 'topic', '--publish');
   const address = await addressOf(verb);
-  await waitUntil(
-    'it to be ready',
-    BOUND_MS,
-    async () => (await ask(address, { method: 'GET', path: '/readyz' })).status === 200,
-  );
+  await waitUntil('it to be ready', BOUND_MS, async () => (await verb.get('/readyz')).status === 200);
   const [record] = await readTopic(own.log, 'gc.node.inventory');
   if (record === undefined) throw new Error('the inventory is not there');
   expect((await askBinary(address, sentEvent(record))).status).toBe(204);
   expect(await published(own)).toBe(2);
-  const metrics = (await ask(address, { method: 'GET', path: '/metrics' })).body.toString('utf8');
+  const { text: metrics } = await verb.get('/metrics');
   expect(metrics).toContain('fleetgc_function_events_total{decider="image-gc",outcome="processed"} 1');
   expect(metrics).toContain('fleetgc_function_requests_total{decider="image-gc",status="204"} 1');
   expect(await verb.terminate(), verb.output.stderr).toBe(0);

@@ -24,6 +24,8 @@ import {
   BATCH,
   binaryHeaders,
   OPEN_CALLERS,
+  probe,
+  type ServedAddress,
   STRUCTURED,
   serveTestFunction,
 } from './support/served-function.ts';
@@ -33,7 +35,7 @@ const TOKENS = readTokenFile('callers', `# who\ncaller knative ${TOKEN}\n`, CALL
 const EVENT = inventoryEvent(inventory({ images: [image('a')] }));
 const BOUNDS = boundsOf(imageGc.topics);
 
-const serve = async (callers: Partial<CallerSettings> = {}): Promise<Address> => {
+const serve = async (callers: Partial<CallerSettings> = {}): Promise<ServedAddress> => {
   const source = new ScriptedSource(unsignedDocument([appliedPolicy()], Date.now()));
   return await serveTestFunction(await openTestFunction(imageGc, { source }), callers);
 };
@@ -63,7 +65,7 @@ test('what is risky and goes on is told', () => {
   expect(callerWarnings({ ...ELSEWHERE, tokens: TOKENS, tls: TLS })).toEqual([]);
 });
 
-test('whoever has no token gets no decision and no metrics, before anything of the body is read', async () => {
+test('whoever has no token gets no decision, before anything of the body is read', async () => {
   const address = await serve({ tokens: TOKENS });
   const refused = await ask(address, {
     headers: [...binaryHeaders(EVENT), ['authorization', `Bearer ${'b'.repeat(40)}`]],
@@ -74,15 +76,14 @@ test('whoever has no token gets no decision and no metrics, before anything of t
     headers: { 'www-authenticate': expect.stringContaining('Bearer') },
   });
   expect((await askBinary(address, EVENT)).status).toBe(401);
-  expect((await ask(address, { method: 'GET', path: '/metrics' })).status).toBe(401);
   const authorization = ['authorization', `Bearer ${TOKEN}`] as const;
   expect(
     (await ask(address, { headers: [...binaryHeaders(EVENT), authorization], body: EVENT.data })).status,
   ).toBe(200);
-  expect((await ask(address, { method: 'GET', path: '/metrics', headers: [authorization] })).status).toBe(
-    200,
-  );
-  expect((await ask(address, { method: 'GET', path: '/livez' })).status).toBe(200);
+  const where = { method: 'GET', path: '/metrics', headers: [authorization] };
+  expect((await ask(address, where)).status).toBe(405);
+  for (const path of ['/livez', '/readyz', '/metrics'])
+    expect((await probe(address.probes, path)).status).toBe(200);
 });
 
 test('where certificates are asked for, nobody without one gets through', async () => {

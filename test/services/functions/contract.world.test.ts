@@ -21,7 +21,7 @@ import { contractEvents } from './support/contract-events.ts';
 import { outgoing, sentEvent, structured } from './support/function-events.ts';
 import { spawnFunction, spawnService } from './support/function-processes.ts';
 import { lambdaEvent } from './support/lambda-events.ts';
-import { ask, askJson, BATCH } from './support/served-function.ts';
+import { askJson, BATCH, probe } from './support/served-function.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const FUNCTIONS = newFolder();
@@ -223,7 +223,7 @@ test('what follows is published to the broker by HTTP and by Lambda, once more a
   await waitUntil(
     'it to be ready',
     DECIDE_MS,
-    async () => (await ask(served.address, { method: 'GET', path: '/readyz' })).status === 200,
+    async () => (await probe(served.probes, '/readyz')).status === 200,
   );
   expect((await askJson(served.address, BATCH, [structured(sentEvent(record))])).status).toBe(204);
   await expectOnceMore(1);

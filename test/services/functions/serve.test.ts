@@ -33,6 +33,7 @@ import {
   askJson,
   BATCH,
   binaryHeaders,
+  probe,
   type Replied,
   STRUCTURED,
   serveTestFunction,
@@ -157,9 +158,7 @@ test('without policies everything is kept, and record and logger output say so',
   expect(answer.body.toString('utf8')).toBe(decidedBy(FULL, [])[0]);
   expect(JSON.parse(answer.body.toString('utf8'))).toMatchObject({ outcome: 'no-policy', outputIds: [] });
   expect(open.lines.join('\n')).toContain('no policies are given, so everything is kept');
-  expect((await ask(address, { method: 'GET', path: '/readyz?verbose' })).body.toString('utf8')).toContain(
-    '[!] policies',
-  );
+  expect((await probe(address.probes, '/readyz?verbose')).body.toString('utf8')).toContain('[!] policies');
 });
 
 test('KafkaSource of Knative tells partition and offset in attributes of its own, and no key', async () => {
@@ -295,10 +294,10 @@ test('what will pass is asked for again', async () => {
   const answer = await askBinary(address, inventoryEvent(FULL));
   expect(problemOf(answer)).toMatchObject({ status: 503, kind: 'policies-unreadable' });
   expect(answer.headers['retry-after']).toBe('5');
-  expect((await ask(address, { method: 'GET', path: '/readyz' })).status).toBe(503);
+  expect((await probe(address.probes, '/readyz')).status).toBe(503);
   later.put(unsignedDocument([POLICY], Date.now()));
   expect(outputsOf(await askBinary(address, inventoryEvent(FULL)))).toEqual(decidedBy(FULL));
-  expect((await ask(address, { method: 'GET', path: '/readyz' })).status).toBe(200);
+  expect((await probe(address.probes, '/readyz')).status).toBe(200);
 });
 
 test('a function to which nobody sends events, because it is not ready, looks for policies all the same', async () => {
@@ -306,7 +305,7 @@ test('a function to which nobody sends events, because it is not ready, looks fo
   const later = new ScriptedSource({ kind: 'unreachable', why: 'nobody answers' });
   const opened = await openTestFunction(imageGc, { source: later, now: () => clock.nowMs });
   const address = await serveTestFunction(opened);
-  const ready = async () => (await ask(address, { method: 'GET', path: '/readyz' })).status;
+  const ready = async () => (await probe(address.probes, '/readyz')).status;
   expect(await ready()).toBe(503);
   later.put(unsignedDocument([POLICY], clock.nowMs));
   await waitUntil('it is ready', 2_000, async () => (await ready()) === 200);

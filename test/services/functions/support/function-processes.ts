@@ -6,10 +6,12 @@ import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../../support/program.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
 const START_MS = 20_000;
-const Serving = z.object({ msg: z.literal('serving decisions'), host: z.string(), port: z.number() });
+const SERVING = { address: 'serving decisions', probes: 'serving health and metrics' } as const;
+const Serving = z.object({ msg: z.string(), host: z.string(), port: z.number() });
 
 export interface ServingProcess extends SpawnedProcess {
   readonly address: Address;
+  readonly probes: Address;
 }
 
 interface SpawnedProcess extends AsyncDisposable {
@@ -34,17 +36,22 @@ export function spawnService(...args: readonly string[]): SpawnedProcess {
   };
 }
 
-/** `fleetgc serve` on a port that the system chose. */
+/** `fleetgc serve` on ports that the system chose. */
 export async function spawnFunction(...args: readonly string[]): Promise<ServingProcess> {
-  const spawned = spawnService('serve', ...args, '--http', '127.0.0.1:0');
-  const address = await waitUntil(`serve ${args[0]} to listen`, START_MS, () => addressIn(spawned.output()));
-  return { ...spawned, address };
+  const anyPort = '127.0.0.1:0';
+  const spawned = spawnService('serve', ...args, '--http', anyPort, '--http-address', anyPort);
+  const address = await waitUntil(`serve ${args[0]} to listen`, START_MS, () =>
+    addressIn(spawned.output(), SERVING.address),
+  );
+  const probes = addressIn(spawned.output(), SERVING.probes);
+  if (probes === null) throw new Error('it does not say where it is asked how it is');
+  return { ...spawned, address, probes };
 }
 
-function addressIn(output: string): Address | null {
+function addressIn(output: string, message: string): Address | null {
   for (const line of output.split('\n')) {
     const { data } = Serving.safeParse(jsonIn(line));
-    if (data !== undefined) return { host: data.host, port: data.port };
+    if (data?.msg === message) return { host: data.host, port: data.port };
   }
   return null;
 }

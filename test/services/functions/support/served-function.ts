@@ -10,27 +10,34 @@ import { logLines } from '../../../support/log-lines.ts';
 import type { SentEvent } from './function-events.ts';
 import type { TestFunction } from './open-function.ts';
 
+const ANY_PORT: Address = { host: '127.0.0.1', port: 0 };
+
 export const OPEN_CALLERS: CallerSettings = {
-  address: { host: '127.0.0.1', port: 0 },
+  address: ANY_PORT,
   tokens: [],
   tls: null,
   factsAreSigned: false,
 };
 
+/** Where it is called, and where it is asked how it is. */
+export interface ServedAddress extends Address {
+  readonly probes: Address;
+}
+
 /** Serves it on this machine until the test ends. */
 export async function serveTestFunction(
   { open, checks }: TestFunction,
   callers: Partial<CallerSettings> = {},
-): Promise<Address> {
+): Promise<ServedAddress> {
   const stop = new AbortController();
-  const serving = Promise.withResolvers<Address>();
+  const serving = Promise.withResolvers<ServedAddress>();
   const running = runFunction(
     open,
     {
       callers: { ...OPEN_CALLERS, ...callers },
-      probes: { metrics: createMetrics(), checks: () => checks },
+      probes: { address: ANY_PORT, metrics: createMetrics(), checks: () => checks },
       logger: createLogger({ service: 'test', level: 'info' }, logLines()),
-      onServing: serving.resolve,
+      onServing: ({ callers: address, probes }) => serving.resolve({ ...address, probes: probes ?? address }),
     },
     stop.signal,
   );
@@ -54,10 +61,12 @@ interface Asking {
   /** As they go out, each name as often as it stands there. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string | Buffer;
+  /** From which of its own addresses to ask. */
+  readonly localAddress?: string;
 }
 
 export function ask({ host, port }: Address, asking: Asking): Promise<Replied> {
-  const { method = 'POST', path = '/', headers = [], body = '' } = asking;
+  const { method = 'POST', path = '/', headers = [], body = '', localAddress } = asking;
   const { promise, resolve, reject } = Promise.withResolvers<Replied>();
   const flat = headers.flat();
   const sent = request(
@@ -67,6 +76,7 @@ export function ask({ host, port }: Address, asking: Asking): Promise<Replied> {
       method,
       path,
       agent: false,
+      ...(localAddress !== undefined && { localAddress }),
       headers: ['host', `${host}:${port}`, 'content-length', String(Buffer.byteLength(body)), ...flat],
     },
     (response) => {
@@ -82,6 +92,9 @@ export function ask({ host, port }: Address, asking: Asking): Promise<Replied> {
   sent.end(body);
   return promise;
 }
+
+export const probe = (probes: Address, path: string): Promise<Replied> =>
+  ask(probes, { method: 'GET', path });
 
 /** Its attributes as headers. */
 export const binaryHeaders = ({ attributes }: SentEvent): readonly (readonly [string, string])[] =>
