@@ -52,7 +52,7 @@ function inWords(node: Node): string {
   const { const: constant, enum: values, anyOf, oneOf } = node;
   if (constant !== undefined) return code(constant);
   if (values !== undefined)
-    return values.length > VALUES_THAT_FIT ? 'one of several words' : values.map(code).join(', ');
+    return values.length > VALUES_THAT_FIT ? `one of ${values.length} words` : values.map(code).join(' or ');
   const choices = anyOf ?? oneOf;
   if (choices !== undefined) return [...new Set(choices.map(inWords))].join(' or ');
   return node.type.map((type) => WORDS[type]?.(node) ?? type).join(' or ') || 'any value';

@@ -151,8 +151,8 @@ export function asyncApiPage(schemas: ReadonlyMap<string, string>): string {
     ...TOPIC_IDS.flatMap(topicSection),
     '## Messages',
     '',
-    'Fields of their fields are in the schemas. A field that need not be there is unknown where it is',
-    'missing.',
+    'Fields of their fields, and the words where there are many, are in the schemas. A field that need',
+    'not be there is unknown where it is missing.',
     '',
     ...types.flatMap((type) => eventSection(type, schemas.get(schemaFileOf(type)) ?? '')),
   ]
