@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { CHECK_CONNECTIONS_EVERY_MS, limitEachAddress } from './connection-limits.ts';
-import { FleetGcError, toFleetGcError } from './errors.ts';
+import { toFleetGcError } from './errors.ts';
+import { listen } from './listen.ts';
 import type { Metrics } from './metrics.ts';
 import { http } from './node-http.ts';
 import type { Address } from './options/options.ts';
@@ -51,7 +52,11 @@ export async function serveHttp(settings: HttpSettings): Promise<HttpServer> {
       .catch(failed)
       .then((answered) => send(response, answered, request.method));
   });
-  const address = await listen(server, settings.address);
+  const address = await listen(
+    server,
+    settings.address,
+    'choose another address with --http-address, or none',
+  );
   return { address, [Symbol.asyncDispose]: () => close(server) };
 }
 
@@ -93,23 +98,6 @@ function send(response: ServerResponse, answered: ProbeAnswer, method: string | 
   response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
   response.end(method === 'HEAD' ? undefined : text);
 }
-
-function listen(server: Server, { host, port }: Address): Promise<Address> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(cannotListen({ host, port }, error)));
-    server.listen({ host, port }, () => {
-      const bound = server.address();
-      resolve({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port });
-    });
-  });
-}
-
-const cannotListen = ({ host, port }: Address, cause: Error): FleetGcError =>
-  new FleetGcError(
-    'CONFIG_INVALID',
-    `cannot listen on ${host}:${port} (${'code' in cause ? cause.code : cause.message}); choose another address with --http-address, or none`,
-    { cause },
-  );
 
 function close(server: Server): Promise<void> {
   return new Promise((resolve) => {

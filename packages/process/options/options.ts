@@ -142,7 +142,10 @@ export interface Address {
   readonly port: number;
 }
 
-/** `HOST:PORT`; an IPv6 host in brackets. */
+/**
+ * `HOST:PORT`; an IPv6 host in brackets. IPv4 may have them too: who puts in an address that is told at the start does not know its family.
+ * `[::]` is every address of the machine.
+ */
 export const ListenAddress = withMeta(
   z.string().transform((text, context): Address => {
     const [, bracketed, plain, port] =

@@ -2,7 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Logger } from 'pino';
-import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { listen as listenOn } from '../../../packages/process/listen.ts';
 import { http } from '../../../packages/process/node-http.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import { type Asking, type Identified, mayDo, personKey } from '../access/access.ts';
@@ -54,7 +55,7 @@ export async function listen(address: Address): Promise<Listening> {
     maxHeaderSize: MOST_HEADER_BYTES,
   });
   server.maxConnections = MOST_CONNECTIONS;
-  const bound = await bind(server, address);
+  const bound = await listenOn(server, address, 'choose another address with --http-address');
   return new Listening(server, bound);
 }
 
@@ -229,22 +230,4 @@ async function send(
     ...(status !== 304 && { 'content-length': String(sent.length) }),
   });
   response.end(request.method === 'HEAD' || status === 304 ? undefined : sent);
-}
-
-function bind(server: Server, { host, port }: Address): Promise<Address> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(
-        new FleetGcError(
-          'CONFIG_INVALID',
-          `cannot listen on ${host}:${port} (${'code' in error ? error.code : error.message}); choose another address with --http-address`,
-          { cause: error },
-        ),
-      ),
-    );
-    server.listen({ host, port }, () => {
-      const bound = server.address();
-      resolve({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port });
-    });
-  });
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { addressText } from '../../../packages/process/listen.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import { holderOfToken, type TokenHolder } from '../../../packages/process/token-file.ts';
 import { type Refused, refused } from './problem.ts';
@@ -38,7 +39,7 @@ export function requireCallers(settings: CallerSettings): void {
   if (!needsNothing(settings) || LOOPBACK.has(address.host) || factsAreSigned) return;
   throw new FleetGcError(
     'CONFIG_INVALID',
-    `${address.host}:${address.port} can be reached from other machines, and whoever calls could make facts up: give --token-file or --tls-caller-ca-file, or --trust-facts required, or serve on 127.0.0.1`,
+    `${addressText(address)} can be reached from other machines, and whoever calls could make facts up: give --token-file or --tls-caller-ca-file, or --trust-facts required, or serve on 127.0.0.1`,
   );
 }
 

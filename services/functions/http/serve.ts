@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { waitAtMost } from '../../../packages/event-log/stopping.ts';
 import { CHECK_CONNECTIONS_EVERY_MS, limitEachAddress } from '../../../packages/process/connection-limits.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
+import { listen } from '../../../packages/process/listen.ts';
 import { http } from '../../../packages/process/node-http.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import { type Answer, problemAnswer } from './answer.ts';
@@ -60,7 +61,7 @@ export async function serveFunction(settings: ServeSettings): Promise<Serving> {
   limitEachAddress(server, MOST_CONNECTIONS_OF_AN_ADDRESS, settings.onConnectionRefused);
   server.setTimeout(IDLE_TIMEOUT_MS);
   server.on('request', (request, response) => void respond(request, response, { settings, room }));
-  const address = await listen(server, callers.address);
+  const address = await listen(server, callers.address, 'choose another address with --http');
   return {
     address,
     [Symbol.asyncDispose]: async () => {
@@ -160,22 +161,4 @@ function send(request: IncomingMessage, response: ServerResponse, { status, head
     ...(isCut && { connection: 'close' }),
   });
   response.end(request.method === 'HEAD' || status === 204 ? undefined : body);
-}
-
-function listen(server: Server, { host, port }: Address): Promise<Address> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(
-        new FleetGcError(
-          'CONFIG_INVALID',
-          `cannot listen on ${host}:${port} (${'code' in cause ? cause.code : cause.message}); choose another address with --http`,
-          { cause },
-        ),
-      ),
-    );
-    server.listen({ host, port }, () => {
-      const bound = server.address();
-      resolve({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port });
-    });
-  });
 }

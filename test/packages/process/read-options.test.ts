@@ -109,6 +109,11 @@ test.each<{ name: string; given: Given; expected: Record<string, unknown> }>([
     expected: { httpAddress: { host: '::1', port: 80 } },
   },
   {
+    name: 'an address whose family nobody knew',
+    given: { flags: { httpAddress: '[10.0.0.7]:9641' } },
+    expected: { httpAddress: { host: '10.0.0.7', port: 9641 } },
+  },
+  {
     name: 'arguments',
     given: { flags: { files: ['a.yaml', 'b.yaml'] } },
     expected: { files: ['a.yaml', 'b.yaml'] },
@@ -175,6 +180,11 @@ test.each<{ name: string; given: Given; message: string }>([
     name: 'a port that does not exist',
     given: { flags: { cluster: 'c', httpAddress: 'localhost:65536' } },
     message: '--http-address must be HOST:PORT, such as 127.0.0.1:9464 or [::]:9464, not "localhost:65536"',
+  },
+  {
+    name: 'an address of IPv6 without brackets',
+    given: { flags: { cluster: 'c', httpAddress: 'fd00::7:9641' } },
+    message: '--http-address must be HOST:PORT, such as 127.0.0.1:9464 or [::]:9464, not "fd00::7:9641"',
   },
 ])('says what is wrong with $name, and where', ({ given, message }) => {
   expect(problemsOf(given)).toBe(message);
