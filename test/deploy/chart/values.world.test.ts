@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { ListenAddress } from '../../../packages/process/options/options.ts';
 import { DeciderName } from '../../../schemas/events/object-kinds.ts';
-import { textOf } from '../files.ts';
+import { textOf, verbNamed } from '../files.ts';
 import { CHART, EVERYTHING, helm, LEAST, type Rendered, refusal, rendered, type Values } from './helm.ts';
 
 /** The decision services of nodes. */
@@ -86,6 +87,26 @@ describe('what is refused, in words that say what to do', () => {
       /is not in socketDirectory \/run\/containerd, .*give both/s,
     ],
     [
+      'a variable that nothing reads',
+      { ...LEAST, settings: { FLEETGC_LOG_LEVLE: 'debug' } },
+      /settings\.FLEETGC_LOG_LEVLE: nothing in the chart reads such a variable: write one of .*FLEETGC_LOG_LEVEL,/,
+    ],
+    [
+      'a variable with a value that nothing takes',
+      { ...LEAST, settings: { FLEETGC_LOG_LEVEL: 'loud' } },
+      /settings\.FLEETGC_LOG_LEVEL is "loud": write one of trace, debug, info/,
+    ],
+    [
+      'a name of an image with its tag',
+      { ...LEAST, image: { repository: 'registry.example:5000/gc:1' } },
+      /image\.repository registry\.example:5000\/gc:1 has a tag or a digest: write the name alone/,
+    ],
+    [
+      'policies of a cluster whose name cannot begin theirs',
+      { ...LEAST, clusterName: 'Prod_EU', policyController: { enabled: true } },
+      /policyController\.enabled: policies of the cluster Prod_EU would have no name.*apply policies from files/,
+    ],
+    [
       'a password in the clear',
       { ...LEAST, kafka: { brokers: ['kafka:9092'], sasl: { mechanism: 'plain' } } },
       /plain would send passwords in the clear/,
@@ -93,6 +114,240 @@ describe('what is refused, in words that say what to do', () => {
   ])('%s', async (_, values, message) => {
     expect(await refusal(values)).toMatch(message);
   });
+});
+
+describe('numbers that cannot be meant', () => {
+  const resources = (path: 'requests' | 'limits', more: object): Values => ({
+    ...LEAST,
+    node: { resources: { [path]: more } },
+  });
+  const budget = (maxUnavailable: unknown): Values => ({
+    ...LEAST,
+    deciders: { podDisruptionBudget: { maxUnavailable } },
+  });
+  test.each<[string, Values, RegExp]>([
+    [
+      'the port of a broker',
+      { ...LEAST, kafka: { brokers: ['kafka-1:9092', 'kafka-2:99999'] } },
+      /kafka\.brokers\[1\] is "kafka-2:99999", whose port 99999 is none: ports go from 1 to 65535, as in kafka-1:9092/,
+    ],
+    ['the port 0', { ...LEAST, kafka: { brokers: ['kafka:0'] } }, /"kafka:0", whose port 0 is none/],
+    [
+      'a broker by an address of IPv6',
+      { ...LEAST, kafka: { brokers: ['[fd00::1]:9092'] } },
+      /kafka\.brokers\[0\] is "\[fd00::1\]:9092": .* write its name/,
+    ],
+    [
+      'a port that is read as another number',
+      { ...LEAST, kafka: { brokers: ['kafka:09092'] } },
+      /port 09092 is none/,
+    ],
+    [
+      'the port of the kubelet',
+      { ...LEAST, node: { kubelet: { url: 'https://127.0.0.1:99999' } } },
+      /node\.kubelet\.url .* port 99999 is none/,
+    ],
+    [
+      'the port of a collector',
+      { ...LEAST, traces: { otlpEndpoint: 'http://otel:70000/v1' } },
+      /traces\.otlpEndpoint .* port 70000 is none/,
+    ],
+    [
+      'the port of the page',
+      { ...LEAST, dashboard: { publicUrl: 'https://gc.example:65536' } },
+      /dashboard\.publicUrl .* port 65536 is none/,
+    ],
+    [
+      'a port of a NetworkPolicy',
+      { ...LEAST, networkPolicy: { kafkaPorts: [99999] } },
+      /\/networkPolicy\/kafkaPorts\/0.*got 99,999, want 65,535/s,
+    ],
+    [
+      'no ports, which would open all of them',
+      { ...LEAST, networkPolicy: { apiServerPorts: [] }, notify: { ports: null } },
+      /^(?=.*\/networkPolicy\/apiServerPorts': minItems: got 0, want 1)(?=.*\/notify': missing property 'ports')/s,
+    ],
+    [
+      'fewer replicas at the most than at the least',
+      { ...LEAST, deciders: { autoscaling: { minReplicas: 5, maxReplicas: 4 } } },
+      /deciders\.autoscaling: minReplicas 5 is more than maxReplicas 4: give both/,
+    ],
+    [
+      'the same by lag, where the one is the default',
+      { ...LEAST, clusterDeciders: { keda: { minReplicas: 33 } } },
+      /clusterDeciders\.keda: minReplicas 33 is more than maxReplicas 32/,
+    ],
+    [
+      'a share of nothing',
+      { ...LEAST, deciders: { autoscaling: { enabled: true }, resources: { requests: { cpu: null } } } },
+      /deciders\.autoscaling goes by a share .* deciders\.resources\.requests\.cpu is not there: give it/,
+    ],
+    [
+      'a budget of nobody',
+      budget(0),
+      /deciders\.podDisruptionBudget\.maxUnavailable is 0, and no machine .* drained.*enabled=false/,
+    ],
+    [
+      'a budget of 0 %',
+      budget('0%'),
+      /maxUnavailable is 0%, .* write a number from 1, or a share from 1% to 100%/,
+    ],
+    ['a budget of more than all', budget('150%'), /maxUnavailable is 150%, and there are no more than all/],
+    [
+      'an upgrade of no node',
+      { ...LEAST, node: { maxUnavailable: 0 } },
+      /node\.maxUnavailable is 0, and no node would ever get another release: write a number from 1/,
+    ],
+    [
+      'memory that is a word',
+      resources('limits', { memory: 'lots' }),
+      /node\.resources\.limits\.memory is "lots", which is no such number of bytes: write .* such as 512Mi/,
+    ],
+    ['thousandths of a byte', resources('limits', { memory: '512m' }), /limits\.memory is "512m"/],
+    ['a unit that was forgotten', resources('requests', { memory: 256 }), /requests\.memory is "256"/],
+    ['less than nothing', resources('requests', { memory: '-1Gi' }), /requests\.memory is "-1Gi"/],
+    [
+      'cores in bytes',
+      resources('requests', { cpu: '1Gi' }),
+      /requests\.cpu is "1Gi", which is no number of cores: write 2 for two cores, 250m/,
+    ],
+    [
+      'a resource that there is not',
+      resources('limits', { mem: '1Gi' }),
+      /limits\.mem: there is no such resource: write cpu, memory/,
+    ],
+    [
+      'a resource that is a list',
+      resources('limits', { memory: ['1Gi'] }),
+      /\/node\/resources\/limits\/memory.*got array/s,
+    ],
+    [
+      'devices that are a word',
+      resources('limits', { 'example.com/gpu': 'one' }),
+      /limits\.example\.com\/gpu is "one", which is no quantity/,
+    ],
+    [
+      'more asked for than allowed',
+      resources('requests', { memory: '1Gi' }),
+      /node\.resources: requests\.memory 1Gi is more than limits\.memory 384Mi.*raise the limit, or ask for less/,
+    ],
+    [
+      'the same of one service, where the one is that of all',
+      { ...LEAST, deciders: { services: { pressure: { resources: { limits: { memory: '64Mi' } } } } } },
+      /deciders\.services\.pressure\.resources: requests\.memory 128Mi is more than limits\.memory 64Mi/,
+    ],
+    [
+      'a volume of no size',
+      { ...LEAST, cluster: { executor: { storage: 'small' } } },
+      /cluster\.executor\.storage is "small"/,
+    ],
+    [
+      'tables for which there is no room',
+      { ...LEAST, dashboard: { enabled: true }, settings: { FLEETGC_PROJECTION_MAX_SIZE: '4Gi' } },
+      /dashboard\.tables 3Gi is not more than the tables may take, 4Gi/,
+    ],
+    [
+      'a time that is none',
+      { ...LEAST, policyController: { countNodesEvery: '..s' } },
+      /\/policyController\/countNodesEvery/,
+    ],
+    [
+      'a misspelt toleration',
+      { ...LEAST, node: { tolerations: [{ operater: 'Exists' }] } },
+      /'operater' not allowed/,
+    ],
+    [
+      'a misspelt option of SELinux',
+      { ...LEAST, node: { seLinuxOptions: { typ: 'spc_t' } } },
+      /'typ' not allowed/,
+    ],
+  ])('%s', async (_, values, message) => {
+    expect(await refusal(values)).toMatch(message);
+  });
+
+  test('every container with resources of its own is looked at', async () => {
+    const wrong = { resources: { limits: { memory: 'lots' } } };
+    const parts: readonly Values[] = [
+      { node: wrong },
+      { node: { proxyResources: wrong.resources } },
+      ...['operator', 'policyController', 'dashboard', 'notify', 'deciders', 'clusterDeciders'].map(
+        (part) => ({ [part]: wrong }),
+      ),
+      ...['agent', 'executor'].map((part) => ({ cluster: { [part]: wrong } })),
+      ...SERVICES.map((name) => ({ deciders: { services: { [name]: wrong } } })),
+    ];
+    const named = (parsed: unknown): number =>
+      (JSON.stringify(parsed).match(/"\w*[rR]esources":/g) ?? []).length;
+    expect(named(parse(textOf('deploy/helm/fleetgc/values.yaml'), { merge: true }))).toBe(
+      parts.length - SERVICES.length,
+    );
+    for (const part of parts)
+      expect(await refusal({ ...LEAST, ...part }), JSON.stringify(part)).toMatch(
+        /\w\.\S*[rR]esources\.limits\.memory is "lots"/,
+      );
+  });
+
+  test('what can be meant is taken, and a large number is written as a number', async () => {
+    const made = await withValues({
+      kafka: { brokers: ['kafka.example:1', 'kafka-1:65535'] },
+      settings: {
+        FLEETGC_API_REQUESTS_PER_SECOND: 1_000_000,
+        FLEETGC_IMAGE_LAYERS: false,
+        FLEETGC_WAIT: '1h',
+      },
+      deciders: {
+        autoscaling: { minReplicas: 3, maxReplicas: 3 },
+        keda: { enabled: true, lagThreshold: 1_000_000 },
+        podDisruptionBudget: { maxUnavailable: '100%' },
+      },
+      node: {
+        maxUnavailable: 1,
+        resources: {
+          requests: { memory: 134_217_728, cpu: 1 },
+          limits: { memory: '1e9', cpu: '1.5', 'hugepages-2Mi': '4Mi' },
+        },
+      },
+    });
+    expect(named(made, 'ConfigMap', 'fleetgc').data).toMatchObject({
+      FLEETGC_API_REQUESTS_PER_SECOND: '1000000',
+      FLEETGC_IMAGE_LAYERS: 'false',
+      FLEETGC_WAIT: '1h',
+    });
+    expect(JSON.stringify(named(made, 'ScaledObject', 'fleetgc-pressure'))).toContain(
+      '"lagThreshold":"1000000"',
+    );
+  });
+
+  test('the tables of the page have the room that the program gives them by itself', () => {
+    const { default: most } =
+      verbNamed('dashboard').options.find(({ key }) => key === 'projectionMaxSize') ?? {};
+    expect(textOf('deploy/helm/fleetgc/templates/checks.yaml')).toContain(
+      `"FLEETGC_PROJECTION_MAX_SIZE" | default "${most}"`,
+    );
+  });
+});
+
+test('no variable that the chart sets can be set anew: of two the later would win, unseen', async () => {
+  const parts = [
+    EVERYTHING,
+    { ...EVERYTHING, node: { split: true, exposeMetrics: true, signingKeyFile: '/etc/fleetgc/node.pem' } },
+    {
+      ...EVERYTHING,
+      dashboard: { enabled: true, allowActions: true, publicUrl: 'https://gc.example' },
+      traces: { otlpEndpoint: 'http://otel' },
+      kafka: { brokers: ['kafka:9092'], tls: { enabled: true, clientCertificate: true } },
+    },
+  ];
+  const text = JSON.stringify(await Promise.all(parts.map((values) => rendered(values))));
+  const set = new Set([...text.matchAll(/"(FLEETGC_[A-Z_]+)"/g)].map(([, name = '']) => name));
+  expect(set.size).toBeGreaterThan(20);
+  const { saidBy } = z
+    .object({ saidBy: z.record(z.string(), z.string()) })
+    .parse(parse(textOf('deploy/helm/fleetgc/files/settings.yaml')));
+  expect([...set].filter((name) => !(name in saidBy))).toEqual([]);
+  const refused = (name: string) => refusal({ ...LEAST, settings: { [name]: 'x' } });
+  expect(await refused('FLEETGC_NODE_NAME')).toMatch(/NODE_NAME: the chart sets this itself, for each pod/);
+  expect(await refused('FLEETGC_PUBLIC_URL')).toMatch(/says this already: say it with dashboard\.publicUrl/);
 });
 
 const SETTINGS = z.record(z.string(), z.unknown());
@@ -157,6 +412,34 @@ describe('what is switched on', () => {
     const off = { enabled: false };
     const made = await withValues({ node: off, deciders: off, operator: off, networkPolicy: off });
     expect(kindsOf(made)).toEqual(['ConfigMap/fleetgc', 'ConfigMap/fleetgc-roots']);
+  });
+
+  test('pods listen at every address, and nodes that show their metrics at theirs, whether it is of IPv4 or of IPv6', async () => {
+    const addressesIn = (made: readonly Rendered[], kind: string): ReadonlySet<string> =>
+      new Set(
+        made
+          .filter((object) => object.kind === kind)
+          .flatMap((object) => [
+            ...JSON.stringify(object).matchAll(/"FLEETGC_HTTP_ADDRESS","value":"([^"]+):\d+"/g),
+          ])
+          .map(([, host = '']) => host),
+      );
+    const exposed = { ...EVERYTHING, node: { exposeMetrics: true } };
+    const made = [
+      ...(await rendered(exposed)),
+      ...(await rendered({ ...exposed, node: { ...exposed.node, split: true } })),
+    ];
+    for (const kind of ['Deployment', 'StatefulSet']) expect([...addressesIn(made, kind)]).toEqual(['[::]']);
+    const [ofNodes = '', ...others] = addressesIn(made, 'DaemonSet');
+    expect(others).toEqual([]);
+    expect(JSON.stringify(made)).toContain(
+      '"name":"HOST_ADDRESS","valueFrom":{"fieldRef":{"fieldPath":"status.hostIP"}}',
+    );
+    for (const host of ['10.0.0.7', 'fd00::7'])
+      expect(ListenAddress.parse(`${ofNodes.replace('$(HOST_ADDRESS)', host)}:9641`)).toEqual({
+        host,
+        port: 9641,
+      });
   });
 
   test('an image by its digest, and where it comes from', async () => {
@@ -366,7 +649,7 @@ describe('monitoring', () => {
     expect(kindsOf(central)).not.toContain('PodMonitor/fleetgc-node');
     expect(kindsOf(all)).toContain('PodMonitor/fleetgc-node');
     expect(JSON.stringify(named(all, 'DaemonSet', 'fleetgc-node'))).toContain(
-      '"value":"$(HOST_ADDRESS):9641"',
+      '"value":"[$(HOST_ADDRESS)]:9641"',
     );
   });
 

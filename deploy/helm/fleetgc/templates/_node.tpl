@@ -19,8 +19,9 @@
         fieldRef:
           fieldPath: status.hostIP
     {{- end }}
+    # In brackets it may be an address of IPv4 or of IPv6.
     - name: FLEETGC_HTTP_ADDRESS
-      value: {{ $node.exposeMetrics | ternary "$(HOST_ADDRESS)" "127.0.0.1" }}:{{ .port }}
+      value: {{ printf "%s:%v" ($node.exposeMetrics | ternary "[$(HOST_ADDRESS)]" "127.0.0.1") .port | quote }}
     {{- if not .isAlone }}
     {{- include "fleetgc.nodeEnvironment" .root | nindent 4 }}
     {{- end }}

@@ -110,8 +110,9 @@ spec:
         - configMapRef:
             name: fleetgc
       env:
+        # Every address of the pod, of IPv4 and of IPv6: the kubelet probes the one, "kubectl port-forward" uses another.
         - name: FLEETGC_HTTP_ADDRESS
-          value: 0.0.0.0:{{ .port }}
+          value: "[::]:{{ .port }}"
         {{- if .signing }}
         - name: FLEETGC_SIGNING_KEY_FILE
           value: /etc/fleetgc/signing/key.pem

@@ -32,11 +32,16 @@ FLEETGC_OTLP_ENDPOINT: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
+{{/* A number of a file is a floating one, and a large one of these would be written as 1e+06. */}}
+{{- define "fleetgc.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ printf "%.0f" . }}{{ else }}{{ toString . }}{{ end -}}
+{{- end -}}
+
 {{/* The same with further variables, of which none is one of these (checks.yaml): of two the later would win, unseen. */}}
 {{- define "fleetgc.settings" -}}
 {{- include "fleetgc.namedSettings" . }}
 {{- range $name, $value := .Values.settings }}
-{{ $name }}: {{ $value | quote }}
+{{ $name }}: {{ include "fleetgc.text" $value | quote }}
 {{- end }}
 {{- end -}}
 
