@@ -1,15 +1,64 @@
 import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
+import { printableLine } from '../../packages/text/printable.ts';
 import { jsonText, yamlText } from './printable-documents.ts';
+import type { VerbContext } from './verb.ts';
+
+/** What every answer can be printed in. */
+const ANSWER_FORMATS = ['table', 'json', 'yaml'] as const;
+/** What lists or shows objects with names can be printed in, as kubectl has it. */
+const OBJECT_FORMATS = ['table', 'wide', 'name', 'json', 'yaml'] as const;
+
+export type OutputFormat = (typeof ANSWER_FORMATS)[number];
+export type ObjectFormat = (typeof OBJECT_FORMATS)[number];
+/** Each format that some verb takes. */
+type AnyFormat = ObjectFormat | 'ndjson' | 'markdown' | 'html';
+
+const ALL_THERE_IS = 'json or yaml for everything there is to say';
+
+/** The option `-o` of a verb that prints in these formats, the usual one first. */
+export const formatOption = <const Formats extends readonly [AnyFormat, ...AnyFormat[]]>(
+  formats: Formats,
+  description: string,
+) =>
+  withMeta(z.enum(formats).prefault(formats[0]), {
+    description,
+    ...(formats.length > ANSWER_FORMATS.length && { placeholder: 'FORMAT' }),
+    whyNot: (text) => whyNotIn(formats, text),
+  });
 
 /** For verbs that print a result: a table for people, or the whole of it for machines. */
-export const outputOptions = {
-  output: withMeta(z.enum(['table', 'json', 'yaml']).prefault('table'), {
-    description: 'table for people; json or yaml for everything there is to say.',
-  }),
+export const outputOptions = { output: formatOption(ANSWER_FORMATS, `table for people; ${ALL_THERE_IS}.`) };
+
+/** For verbs that list or show objects. */
+export const objectOptions = {
+  output: formatOption(
+    OBJECT_FORMATS,
+    `table for people, wide with more columns where there are more; name for names alone, one a line; ${ALL_THERE_IS}.`,
+  ),
 };
 
-export type OutputFormat = z.infer<typeof outputOptions.output>;
+const PARTED_FORMATS = [...ANSWER_FORMATS, 'ndjson'] as const;
+export type PartedFormat = (typeof PARTED_FORMATS)[number];
+
+/** For verbs whose answer has many parts of one kind. `part`: a finding, an entry. */
+export const partedOutputOptions = (part: string) => ({
+  output: formatOption(PARTED_FORMATS, `table for people; ${ALL_THERE_IS}; ndjson for ${part} a line.`),
+});
+
+const MANIFEST_FORMATS = ['yaml', 'json', 'name'] as const;
+export type ManifestFormat = (typeof MANIFEST_FORMATS)[number];
+
+/** For verbs that print objects of Kubernetes for others to apply. */
+export const manifestOptions = {
+  output: withMeta(
+    formatOption(
+      MANIFEST_FORMATS,
+      'yaml: a document each; json: one list. kubectl takes both with -f -. name: the name of each, as kubectl prints it.',
+    ),
+    { commandLineOnly: true },
+  ),
+};
 
 export interface Result {
   /** What `json` and `yaml` show. */
@@ -18,10 +67,43 @@ export interface Result {
   readonly lines: readonly string[];
 }
 
-export function formatResult(format: OutputFormat, { value, lines }: Result): string {
-  if (format === 'json') return jsonText(value);
-  if (format === 'yaml') return yamlText(value).trimEnd();
-  return lines.join('\n');
+export interface Objects extends Result {
+  /** What `wide` shows, where it shows more than `table`. */
+  readonly wideLines?: readonly string[];
+  /** What `name` shows: each as other verbs take it. */
+  readonly names: readonly string[];
+}
+
+const PRINTERS: Readonly<Record<ObjectFormat, (objects: Objects) => string>> = {
+  table: ({ lines }) => lines.join('\n'),
+  wide: ({ lines, wideLines = lines }) => wideLines.join('\n'),
+  name: ({ names }) => names.map(printableLine).join('\n'),
+  json: ({ value }) => jsonText(value),
+  yaml: ({ value }) => yamlText(value).trimEnd(),
+};
+
+export const formatResult = (format: OutputFormat, result: Result): string =>
+  PRINTERS[format]({ ...result, names: [] });
+
+/** Nothing where there is nothing to show. */
+export async function printObjects(
+  { write }: Pick<VerbContext, 'write'>,
+  format: ObjectFormat,
+  objects: Objects,
+): Promise<void> {
+  const text = PRINTERS[format](objects);
+  if (text !== '') await write(`${text}\n`);
+}
+
+const KUBECTL_TEMPLATES =
+  /^(jsonpath|jsonpath-as-json|jsonpath-file|custom-columns|custom-columns-file|go-template|go-template-file|template|templatefile)(=|$)/;
+
+/** For people who know kubectl; `undefined` for what is no format of it either. */
+function whyNotIn(formats: readonly AnyFormat[], text: string): string | undefined {
+  if (KUBECTL_TEMPLATES.test(text))
+    return `FleetGC has no templates; take -o ${formats.includes('json') ? 'json' : 'ndjson'}, and jq for a part of it`;
+  if (text === 'name' || text === 'wide') return 'the answer of this verb is no list of objects';
+  return undefined;
 }
 
 const GAP = 3;

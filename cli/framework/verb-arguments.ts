@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { type OptionInfo, offFlagOf } from '../../packages/process/options/options.ts';
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
+import { whyNoFlag, withoutSignBehindShortFlags } from './kubectl-flags.ts';
 import type { Verb } from './verb.ts';
 
 /** The arguments of one verb as they were given. `help` asks for its help instead. */
@@ -13,7 +14,7 @@ export type VerbArguments =
       readonly configPath: string | undefined;
     };
 
-const SHORT_FLAGS: Readonly<Record<string, string>> = { output: '-o' };
+const SHORT_FLAGS: Readonly<Record<string, string>> = { output: '-o', namespace: '-n' };
 const CONFIG_KEY = 'config';
 const MAX_PLACEHOLDER_LENGTH = 16;
 
@@ -30,7 +31,7 @@ export function readVerbArguments(verb: Verb, rest: readonly string[]): VerbArgu
     writeErr: () => {},
   });
   try {
-    command.parse([...rest], { from: 'user' });
+    command.parse([...withoutSignBehindShortFlags(rest)], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError && error.code === 'commander.helpDisplayed')
       return { kind: 'help', text: output };
@@ -155,7 +156,11 @@ const REWORDED: readonly (readonly [RegExp, string])[] = [
 
 function usageError({ message }: CommanderError, verb: Verb): FleetGcError {
   const text = REWORDED.reduce((reworded, [pattern, wording]) => reworded.replace(pattern, wording), message);
-  const [, unknown] = /^there is no option (--[^=\s;]+)/.exec(text) ?? [];
+  const [, flag = ''] = /^there is no option (--[^=\s;]+|-[a-zA-Z])/.exec(text) ?? [];
+  const whyNot = whyNoFlag(flag, verb);
+  if (whyNot !== undefined)
+    return new FleetGcError('USAGE', withHelp(`there is no option ${flag}: ${whyNot}`, verb));
+  const unknown = flag.startsWith('--') ? flag : undefined;
   const meant = unknown === undefined ? undefined : fullFlag(unknown, verb);
   if (meant === undefined) return new FleetGcError('USAGE', withHelp(text, verb));
   return new FleetGcError('USAGE', `${text.replace(/; did you mean .*$/, '')}; did you mean ${meant}?`);

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
-import { withMeta } from '../../packages/process/options/options.ts';
 import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
 import { readReportingNodes } from '../../services/fleet-status/reporting-nodes.ts';
-import { jsonText } from '../framework/printable-documents.ts';
+import { objectOptions, printObjects } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
@@ -16,11 +15,14 @@ export const verb = defineVerb({
   help: [
     'Lists the nodes that were heard in the last day, from its newest disk statistics: when it was last heard, how full its image filesystem is (rounded up, and without the space reserved for root, as the kubelet counts), which policy is in force and in which mode, its version, and warnings: a wrong clock, two machines with one name, a cluster name that looks misspelt, silence. It reads the last minutes whole, and before them only samples (from 15 minutes, 1, 4, 12 and 24 hours ago), however large the fleet is: a node that ran only in between and is gone can be missing where others are there.',
   ],
-  examples: ['fleetgc nodes', 'fleetgc nodes -o wide', 'fleetgc nodes -o json --log embedded'],
+  examples: [
+    'fleetgc nodes',
+    'fleetgc nodes -o wide',
+    'fleetgc nodes -o name',
+    'fleetgc nodes -o json --log embedded',
+  ],
   options: z.object({
-    output: withMeta(z.enum(['table', 'wide', 'json']).prefault('table'), {
-      description: 'table or wide for people, wide with more columns; json for everything there is to say.',
-    }),
+    ...objectOptions,
     ...readingTrustOptions,
     ...eventLogOptions('kafka'),
   }),
@@ -34,12 +36,13 @@ export const verb = defineVerb({
     warnOfUnreadable(stored, logger);
     const found = fleetNodes(reporting, stored.sets.node, nowMs);
     if (found.unreadable > 0) logger.warn(`${found.unreadable} records could not be read, and are left out`);
-    if (output === 'json') return await context.write(`${jsonText(found)}\n`);
-    if (found.nodes.length === 0) return logger.info('No node was heard in the last day.');
-    await context.write(
-      nodeLines(found, output === 'wide')
-        .map((line) => `${line}\n`)
-        .join(''),
-    );
+    const isDocument = output === 'json' || output === 'yaml';
+    if (found.nodes.length === 0 && !isDocument) return logger.info('No node was heard in the last day.');
+    await printObjects(context, output, {
+      value: found,
+      lines: nodeLines(found, false),
+      wideLines: nodeLines(found, true),
+      names: found.nodes.map(({ cluster, node }) => `node/${cluster}/${node}`),
+    });
   },
 });

@@ -11,7 +11,7 @@ import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/n
 import { inventoryOfThisMachine } from '../../services/plan/live/live-inventory.ts';
 import { planFor } from '../../services/plan/plan.ts';
 import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../services/plan/request.ts';
-import { formatResult } from '../framework/output.ts';
+import { formatResult, partedOutputOptions } from '../framework/output.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
 import { policiesOf } from '../run/run-policies.ts';
@@ -67,9 +67,7 @@ const PlanOptions = z.object({
     commandLineOnly,
     description: 'What to plan for: a pass as a kubelet makes them, a forced one, or an eviction signal.',
   }),
-  output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
-    description: 'table for people; json for everything there is to say; ndjson to answer line by line.',
-  }),
+  ...partedOutputOptions('an inventory'),
   ...lookOptions,
 });
 type PlanOptions = z.infer<typeof PlanOptions>;

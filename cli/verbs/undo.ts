@@ -13,12 +13,12 @@ import { askedObject, isMeant } from '../../services/audit/explain/cluster/asked
 import { readRemoved } from '../../services/cluster-undo/read-removed.ts';
 import { type Creatable, undone } from '../../services/cluster-undo/undo.ts';
 import { openAuditLog } from '../framework/open-audit-log.ts';
+import { type ManifestFormat, manifestOptions } from '../framework/output.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import { auditLogOptions } from '../options/audit-log-options.ts';
-import { manifestOptions } from '../options/manifest-options.ts';
 import { pointOption, timeRange } from '../options/time-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
-import { manifestDocument, manifestListText } from '../views/cluster/manifest-text.ts';
+import { manifestDocument, manifestText } from '../views/cluster/manifest-text.ts';
 import { undoLines } from '../views/cluster/undo-lines.ts';
 
 export const verb = defineVerb({
@@ -101,12 +101,12 @@ async function parserBy(
 
 async function print(
   creatable: readonly Creatable[],
-  output: 'yaml' | 'json',
+  output: ManifestFormat,
   { write }: VerbContext,
 ): Promise<void> {
   if (creatable.length === 0) return;
   const manifests = creatable.map(({ manifest }) => manifest);
-  if (output === 'json') return await write(`${manifestListText(manifests)}\n`);
+  if (output !== 'yaml') return await write(`${manifestText(output, manifests, [])}\n`);
   for (const [index, manifest] of manifests.entries())
     await write(`${index === 0 ? '' : '---\n'}${manifestDocument(manifest)}`);
 }

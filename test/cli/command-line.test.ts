@@ -164,13 +164,13 @@ test.each<{ name: string; args: string[]; environment?: Record<string, string>; 
   {
     name: 'an option with a value it cannot have',
     args: ['policy', 'list', '--output', 'xml'],
-    says: 'fleetgc policy list: --output must be one of table, json, yaml, not "xml"\n',
+    says: 'fleetgc policy list: --output must be one of table, wide, name, json, yaml, not "xml"\n',
   },
   {
     name: 'the same in the environment',
     args: ['policy', 'validate', 'x.yaml'],
     environment: { FLEETGC_OUTPUT: 'xml' },
-    says: 'fleetgc policy validate: FLEETGC_OUTPUT must be one of table, json, yaml, not "xml"\n',
+    says: 'fleetgc policy validate: FLEETGC_OUTPUT must be one of table, wide, name, json, yaml, not "xml"\n',
   },
   {
     name: 'a runtime that is no socket',

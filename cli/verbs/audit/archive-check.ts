@@ -3,7 +3,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { type ArchiveFindings, checkArchive } from '../../../services/audit/archive/check-archive.ts';
-import { formatResult } from '../../framework/output.ts';
+import { formatResult, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { archivePlace, s3Options } from '../../options/archive-place.ts';
 import { checkingProgress, findingsLines, findingsNdjson } from '../../views/audit/archive/archive-lines.ts';
@@ -30,9 +30,7 @@ export const verb = defineVerb({
       placeholder: 'SHA256',
       description: 'A head that was noted earlier: all up to there must still be in the archive.',
     }),
-    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
-      description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
-    }),
+    ...partedOutputOptions('a finding'),
   }),
   run: async ({ archive, head = null, output, ...s3 }, { logger, signal, write }) => {
     const onProgress = checkingProgress((line) => logger.info(line), Date.now);

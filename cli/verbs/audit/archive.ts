@@ -10,7 +10,7 @@ import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import type { ArchiveRun } from '../../../services/audit/archive/archive-to.ts';
 import { loadArchiveCode } from '../../framework/load-archive-code.ts';
 import { openServiceOn } from '../../framework/open-service.ts';
-import { formatResult } from '../../framework/output.ts';
+import { formatResult, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
 import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { archivePlace, type S3Options, s3WritingOptions } from '../../options/archive-place.ts';
@@ -64,9 +64,7 @@ export const verb = defineVerb({
       placeholder: 'DURATION',
       description: 'With --follow: how often to archive what came. Less often makes fewer, larger files.',
     }),
-    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
-      description: 'table for people; json or, for a pass a line, ndjson for everything there is to say.',
-    }),
+    ...partedOutputOptions('a pass'),
     ...s3WritingOptions,
     ...archiveSigningOptions,
     ...httpOptions(9648),
@@ -86,7 +84,7 @@ export const verb = defineVerb({
 interface ArchiveOptions extends EventLogChoice, ArchiveSigning, S3Options {
   readonly to: string;
   readonly every: number;
-  readonly output: 'table' | 'json' | 'ndjson';
+  readonly output: PartedFormat;
   readonly httpAddress: Address | null;
 }
 

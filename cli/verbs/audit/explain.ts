@@ -13,7 +13,7 @@ import { explain } from '../../../services/audit/explain/explain.ts';
 import type { ExplainRequest } from '../../../services/audit/explain/question.ts';
 import { ruleWords } from '../../../services/cluster-plan/rule-words.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
-import { formatResult } from '../../framework/output.ts';
+import { formatResult, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
@@ -67,9 +67,7 @@ export const verb = defineVerb({
       'As it stood at this time, so long ago, or when this record was written: nothing later is read, and the name means what was there then.',
     ),
     ...rangeOptions,
-    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
-      description: 'table for people; json for everything there is to say; ndjson for an entry a line.',
-    }),
+    ...partedOutputOptions('an entry'),
     ...auditLogOptions,
   }),
   run: async ({ name, cluster = null, node = null, at, from, to, output, ...options }, context) => {
@@ -89,7 +87,7 @@ interface Asked {
   readonly log: Awaited<ReturnType<typeof openAuditLog>>;
   readonly name: string;
   readonly times: Pick<ExplainRequest, 'range' | 'thereOnly'>;
-  readonly output: 'table' | 'json' | 'ndjson';
+  readonly output: PartedFormat;
 }
 
 async function explainOnNodes(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { loadArchiveCode } from '../../framework/load-archive-code.ts';
-import { tableLines } from '../../framework/output.ts';
+import { formatOption, tableLines } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { archivePlace, s3Options } from '../../options/archive-place.ts';
 import { checkingProgress } from '../../views/audit/archive/archive-lines.ts';
@@ -29,9 +29,10 @@ export const verb = defineVerb({
       description: 'Where the archive is: a directory, or s3://BUCKET/PREFIX.',
     }),
     ...s3Options,
-    output: withMeta(z.enum(['table', 'ndjson']).prefault('table'), {
-      description: `table for people, of the first ${MOST_ROWS} rows; ndjson for every row, one a line.`,
-    }),
+    output: formatOption(
+      ['table', 'ndjson'],
+      `table for people, of the first ${MOST_ROWS} rows; ndjson for every row, one a line.`,
+    ),
     check: withMeta(Switch.prefault('true'), {
       commandLineOnly: true,
       description:

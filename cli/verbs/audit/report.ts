@@ -6,7 +6,8 @@ import { withMeta } from '../../../packages/process/options/options.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../services/audit/report/make-report.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
-import { jsonText } from '../../framework/printable-documents.ts';
+import { formatOption } from '../../framework/output.ts';
+import { jsonText, yamlText } from '../../framework/printable-documents.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import {
@@ -43,10 +44,10 @@ export const verb = defineVerb({
       description: 'How long a time to report, up to now or --to. Default: 7d, unless --from is given.',
     }),
     ...rangeOptionsWith({ from: 'as --period says' }),
-    output: withMeta(z.enum(['markdown', 'html', 'json', 'ndjson']).prefault('markdown'), {
-      description:
-        'markdown or html for people, html with plots; json for everything there is to say; ndjson for an entry a line.',
-    }),
+    output: formatOption(
+      ['markdown', 'html', 'json', 'yaml', 'ndjson'],
+      'markdown or html for people, html with plots; json or yaml for everything there is to say; ndjson for an entry a line.',
+    ),
     part: withMeta(z.enum(['all', 'dry-run']).prefault('all'), {
       commandLineOnly: true,
       description:
@@ -75,10 +76,11 @@ export const verb = defineVerb({
 
 type Form = (report: AuditReport, which: WhichParts) => string;
 
-const FORMS: Readonly<Record<'markdown' | 'html' | 'json' | 'ndjson', Form>> = {
+const FORMS: Readonly<Record<'markdown' | 'html' | 'json' | 'yaml' | 'ndjson', Form>> = {
   markdown: reportMarkdown,
   html: reportHtml,
   json: jsonText,
+  yaml: (report) => yamlText(report),
   ndjson: reportNdjson,
 };
 

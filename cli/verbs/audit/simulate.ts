@@ -17,7 +17,7 @@ import {
 } from '../../../services/audit/simulate/simulated-decisions.ts';
 import { simulatedPolicies } from '../../../services/audit/simulate/simulated-policies.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
-import { formatResult } from '../../framework/output.ts';
+import { formatResult, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import { loadAnyPolicyFiles, PolicyPaths, requireValid } from '../../options/policy-files.ts';
@@ -69,9 +69,7 @@ export const verb = defineVerb({
       description: 'An image that is needed again within this time after it went is regretted.',
     }),
     ...rangeOptions,
-    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
-      description: 'table for people; json for everything there is to say; ndjson for a node a line.',
-    }),
+    ...partedOutputOptions('a node'),
     ...auditLogOptions,
   }),
   run: async (
@@ -98,7 +96,7 @@ interface PolicyFiles {
 interface Asked extends PolicyFiles {
   readonly log: Awaited<ReturnType<typeof openAuditLog>>;
   readonly range: TimeRange;
-  readonly output: 'table' | 'json' | 'ndjson';
+  readonly output: PartedFormat;
 }
 
 const readFiles = (

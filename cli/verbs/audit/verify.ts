@@ -23,7 +23,7 @@ import { verifyLog } from '../../../services/audit/verify/verify-log.ts';
 import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
 import { startVerifyThreads } from '../../../services/audit/verify/verify-threads.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
-import { formatResult } from '../../framework/output.ts';
+import { formatResult, partedOutputOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { type AuditLogOptions, auditLogOptions, threadSource } from '../../options/audit-log-options.ts';
@@ -79,9 +79,7 @@ export const verb = defineVerb({
         description: 'So many partitions are verified at a time, each on a processor of its own.',
       },
     ),
-    output: withMeta(z.enum(['table', 'json', 'ndjson']).prefault('table'), {
-      description: 'table for people; json for everything there is to say; ndjson for a finding a line.',
-    }),
+    ...partedOutputOptions('a finding'),
     ...auditLogOptions,
   }),
   checkFlags: ({ log, trustRoots, headsOf, requireHeads }, { trustFacts }) => {

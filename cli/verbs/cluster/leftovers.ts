@@ -3,9 +3,9 @@ import { systemSources } from '../../../packages/process/system-sources.ts';
 import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { clusterLeftovers } from '../../../services/cluster-leftovers/leftovers.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { leftoverLines } from '../../views/cluster/leftover-lines.ts';
+import { leftoverLines, leftoverNames } from '../../views/cluster/leftover-lines.ts';
 
 export const verb = defineVerb({
   help: [
@@ -17,7 +17,7 @@ export const verb = defineVerb({
     'fleetgc cluster leftovers --kubeconfig ~/.kube/config',
     'fleetgc cluster leftovers --kubeconfig ~/.kube/config --output json',
   ],
-  options: z.object({ ...apiServerOptions, ...outputOptions }),
+  options: z.object({ ...apiServerOptions, ...objectOptions }),
   run: async (options, { environment, signal, write }) => {
     using server = await openApiServer(options, { environment, sources: systemSources, signal });
     const { clusterInstance, connection } = server;
@@ -26,7 +26,10 @@ export const verb = defineVerb({
       return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
     };
     const value = await clusterLeftovers({ connection, clusterInstance, now }, signal);
-    const lines = options.output === 'table' ? leftoverLines(value) : [];
-    await write(`${formatResult(options.output, { value, lines })}\n`);
+    await printObjects({ write }, options.output, {
+      value,
+      lines: leftoverLines(value),
+      names: leftoverNames(value),
+    });
   },
 });

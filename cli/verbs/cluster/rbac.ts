@@ -14,9 +14,9 @@ import {
 } from '../../../services/cluster-access/known-kinds.ts';
 import { accessManifests } from '../../../services/cluster-access/manifests.ts';
 import { PARTS } from '../../../services/cluster-access/rights.ts';
+import { manifestOptions } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/cluster-policy-options.ts';
-import { manifestOptions } from '../../options/manifest-options.ts';
 import { manifestText } from '../../views/cluster/manifest-text.ts';
 
 const { kubeconfig, context } = apiServerOptions;

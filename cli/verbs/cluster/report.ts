@@ -3,7 +3,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
 import { ClusterName } from '../../../schemas/events/identity.ts';
 import { lastCensuses } from '../../../services/cluster-report/last-censuses.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
@@ -23,7 +23,7 @@ export const verb = defineVerb({
       placeholder: 'NAME',
       description: 'This cluster alone; all of them when not given.',
     }),
-    ...outputOptions,
+    ...objectOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster = null, output, ...options }, context) => {
@@ -33,7 +33,8 @@ export const verb = defineVerb({
     if (unreadable > 0) context.logger.warn(`${unreadable} records could not be read, and are left out`);
     if (censuses.length === 0) throw nothingTold(cluster);
     const lines = censuses.flatMap((census, index) => [...(index === 0 ? [] : ['']), ...censusLines(census)]);
-    await context.write(`${formatResult(output, { value: censuses, lines })}\n`);
+    const names = censuses.map((census) => census.cluster);
+    await printObjects(context, output, { value: censuses, lines, names });
   },
 });
 

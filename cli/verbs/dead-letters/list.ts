@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { filterLetters, readStoredLetters } from '../../../services/dead-letters/letters.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';
@@ -22,11 +22,11 @@ export const verb = defineVerb({
       commandLineOnly: true,
       description: 'Also those whose message was put back.',
     }),
-    ...outputOptions,
+    ...objectOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ topic, cause, group, key, since, all, output, ...options }, context) => {
-    const { logger, print, signal } = context;
+    const { logger, write, signal } = context;
     await using log = await openTaskEventLog({ options, context });
     const stored = await readStoredLetters(log, readFrom({ since }, Date.now()), signal);
     const filter = toLetterFilter({ topic, cause, group, key, since }, all);
@@ -34,7 +34,11 @@ export const verb = defineVerb({
     if (stored.unreadable > 0)
       logger.warn(`${stored.unreadable} records on the topic are no dead letters and are left out`);
     if (letters.length === 0) logger.info('There are no such dead letters.');
-    const result = { value: letters.map(letterSummary), lines: letterTable(letters) };
-    if (output !== 'table' || letters.length > 0) print(formatResult(output, result));
+    await printObjects({ write }, output, {
+      value: letters.map(letterSummary),
+      lines: letterTable(letters, false),
+      wideLines: letterTable(letters, true),
+      names: letters.map(({ letter }) => letter.id),
+    });
   },
 });

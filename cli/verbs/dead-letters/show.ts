@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { findLetter, readStoredLetters } from '../../../services/dead-letters/letters.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
@@ -18,13 +18,14 @@ export const verb = defineVerb({
       placeholder: 'ID',
       description: 'Id of the dead letter, or enough of its beginning.',
     }),
-    ...outputOptions,
+    ...objectOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ id, output, ...options }, context) => {
     await using log = await openTaskEventLog({ options, context });
     const { letters } = await readStoredLetters(log, 'earliest', context.signal);
     const letter = findLetter(letters, id);
-    context.print(formatResult(output, { value: letter, lines: letterLines(letter) }));
+    const names = [letter.letter.id];
+    await printObjects(context, output, { value: letter, lines: letterLines(letter), names });
   },
 });

@@ -9,6 +9,7 @@ import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
 import { placeOf } from '../../../services/audit/events/log-position.ts';
 import { RecordJudge } from '../../../services/audit/signed-events/judge-record.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
+import { formatOption } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import { trustRootsOption } from '../../options/key-options.ts';
@@ -30,9 +31,7 @@ export const verb = defineVerb({
       description: 'File with a CloudEvent in structured mode a line; - is stdin.',
     }),
     ...trustRootsOption,
-    output: withMeta(z.enum(['table', 'ndjson']).prefault('table'), {
-      description: 'table for people; ndjson for an event a line.',
-    }),
+    output: formatOption(['table', 'ndjson'], 'table for people; ndjson for an event a line.'),
     ...auditLogOptions,
   }),
   run: async ({ file, trustRoots, output, ...options }, context) => {

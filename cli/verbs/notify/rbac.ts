@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { noticesManifests } from '../../../services/cluster-access/notices-manifests.ts';
+import { manifestOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
-import { manifestOptions } from '../../options/manifest-options.ts';
 import { manifestText } from '../../views/cluster/manifest-text.ts';
 
 export const verb = defineVerb({

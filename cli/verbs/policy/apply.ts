@@ -4,7 +4,8 @@ import { unsignedStates } from '../../../packages/policy/sign-again.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { policyKey } from '../../../schemas/policy/policy.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -24,12 +25,12 @@ export const verb = defineVerb({
   options: z.object({
     ...policyFileOptions,
     dryRun: withMeta(Switch.prefault('false'), { description: 'Say what would change, and change nothing.' }),
-    ...outputOptions,
+    ...objectOptions,
     ...signingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ files, dryRun, output, ...log }, context) => {
-    const { logger, print, signal } = context;
+    const { logger, write, signal } = context;
     const written = requireValid(loadAnyPolicyFiles(files), logger, 'nothing was applied');
     const trust = await readOperatorTrust(log, signal);
     await using eventLog = await openTaskEventLog({ options: log, context });
@@ -39,12 +40,11 @@ export const verb = defineVerb({
     const uncounted = new Set(unsigned.map(({ key }) => key));
     const changes = policyChanges(written.map(toAnyPolicyRecord), policies, uncounted);
     if (!dryRun) await writePolicies(writer, changes);
-    print(
-      formatResult(output, {
-        value: { dryRun, changes: changeValues(changes) },
-        lines: changeLines(changes, dryRun),
-      }),
-    );
+    await printObjects({ write }, output, {
+      value: { dryRun, changes: changeValues(changes) },
+      lines: changeLines(changes, dryRun),
+      names: changes.map(({ record }) => policyKey(record)),
+    });
     if (dryRun) logger.info('Dry run: nothing was changed.');
   },
 });

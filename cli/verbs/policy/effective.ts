@@ -6,9 +6,9 @@ import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
 import { Labels, TextList, withMeta } from '../../../packages/process/options/options.ts';
 import { ClusterName, NodeName } from '../../../schemas/events/identity.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
-import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import { type PolicySet, policyKey } from '../../../schemas/policy/policy.ts';
 import { LOCAL_CLUSTER } from '../../../services/node/this-machine.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { type EventLogChoice, eventLogOptions } from '../../options/event-log-options.ts';
@@ -49,7 +49,7 @@ export const verb = defineVerb({
       description: 'Policy files to look at instead of the event log; - reads standard input.',
     }),
     ...readingTrustOptions,
-    ...outputOptions,
+    ...objectOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ node, cluster, label, policy: files, output, trustRoots, ...log }, context) => {
@@ -61,9 +61,11 @@ export const verb = defineVerb({
       { cluster: cluster ?? standard, node, nodeLabels: label ?? {} },
       { isApplied: files === undefined },
     );
-    context.print(
-      formatResult(output, { value: effectiveValue(effective), lines: effectiveLines(effective) }),
-    );
+    await printObjects(context, output, {
+      value: effectiveValue(effective),
+      lines: effectiveLines(effective),
+      names: effective.record === null ? [] : [policyKey(effective.record)],
+    });
     if (label === undefined && failsByLabel(effective))
       context.logger.info('Which labels the node has is only known from --label, and none was given.');
   },

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
+import { policyKey } from '../../../schemas/policy/policy.ts';
 import type { PolicyList } from '../../../schemas/reports/policy-list.ts';
 import { approvalsNow } from '../../../services/cluster-holds/held-list.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
@@ -19,7 +20,7 @@ export const verb = defineVerb({
     'fleetgc policy list --trust-roots roots.yaml',
     'fleetgc policy list --output json',
   ],
-  options: z.object({ ...readingTrustOptions, ...outputOptions, ...eventLogOptions('kafka') }),
+  options: z.object({ ...readingTrustOptions, ...objectOptions, ...eventLogOptions('kafka') }),
   run: async ({ output, trustRoots, ...options }, context) => {
     const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
@@ -36,7 +37,11 @@ export const verb = defineVerb({
       approvals: [...approvals],
       unreadable: [...stored.unreadable],
     };
-    const lines = listLines(stored, approvals);
-    if (output !== 'table' || lines.length > 0) context.print(formatResult(output, { value, lines }));
+    await printObjects(context, output, {
+      value,
+      lines: listLines(stored, approvals, false),
+      wideLines: listLines(stored, approvals, true),
+      names: value.policies.map(policyKey),
+    });
   },
 });

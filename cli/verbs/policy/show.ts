@@ -10,9 +10,9 @@ import { Switch, Text, withMeta } from '../../../packages/process/options/option
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
-import { isPolicyFor, type PolicyRecordOf } from '../../../schemas/policy/policy.ts';
+import { isPolicyFor, type PolicyRecordOf, policyKey } from '../../../schemas/policy/policy.ts';
 import { approvalsNow } from '../../../services/cluster-holds/held-list.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
@@ -53,7 +53,7 @@ export const verb = defineVerb({
       description: 'Show the text that was applied, with its comments and without defaults.',
     }),
     ...readingTrustOptions,
-    ...outputOptions,
+    ...objectOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ name, asWritten, trustRoots, output, ...options }, context) => {
@@ -68,11 +68,10 @@ export const verb = defineVerb({
       ...approvals.map((approval) => printableLine(`# ${approvalLine(approval)}`)),
       text.trimEnd(),
     ];
-    context.print(
-      formatResult(output, {
-        value: { ...stored, ...(isPolicyFor('cluster', stored) && { approvals }) },
-        lines,
-      }),
-    );
+    await printObjects(context, output, {
+      value: { ...stored, ...(isPolicyFor('cluster', stored) && { approvals }) },
+      lines,
+      names: [policyKey(stored)],
+    });
   },
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { keyOfPolicyNamed } from '../../../schemas/policy/policy.ts';
+import { objectOptions, printObjects } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { loadAnyPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
 import { writtenPolicyLines } from '../../views/policy/policy-list.ts';
@@ -9,11 +10,14 @@ export const verb = defineVerb({
     'Reports every problem in every file at once, with line and column. If there is one, the exit code is 2.',
   ],
   examples: ['fleetgc policy validate policies/*.yaml', 'fleetgc policy validate policy.yaml --output json'],
-  options: z.object({ ...policyFileOptions, ...outputOptions }),
-  run: async ({ files: paths, output }, { logger, print }) => {
+  options: z.object({ ...policyFileOptions, ...objectOptions }),
+  run: async ({ files: paths, output }, { logger, write }) => {
     const files = loadAnyPolicyFiles(paths);
-    if (output !== 'table') print(formatResult(output, { value: files, lines: [] }));
+    const isDocument = output === 'json' || output === 'yaml';
+    if (isDocument) await printObjects({ write }, output, { value: files, lines: [], names: [] });
     const written = requireValid(files, logger, 'nothing in these files can be applied');
-    if (output === 'table') for (const line of writtenPolicyLines(written)) print(line);
+    if (isDocument) return;
+    const names = written.map(({ subject, policy }) => keyOfPolicyNamed(subject, policy.name));
+    await printObjects({ write }, output, { value: files, lines: writtenPolicyLines(written), names });
   },
 });

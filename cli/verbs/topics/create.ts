@@ -6,11 +6,11 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { DurationMs } from '../../../schemas/policy/quantity.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { objectOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { reportTopics, topicLines } from '../../views/topics/topic-report.ts';
+import { printTopics, reportTopics } from '../../views/topics/topic-report.ts';
 
 const RETRY_MS = 1_000;
 
@@ -28,7 +28,7 @@ export const verb = defineVerb({
       placeholder: 'DURATION',
       description: 'How long to wait for the event log when it does not answer.',
     }),
-    ...outputOptions,
+    ...objectOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ wait, output, ...options }, context) => {
@@ -37,7 +37,7 @@ export const verb = defineVerb({
     const created = await createInTime(log, deadlineMs, context);
     const differences = await log.checkTopics();
     const reports = reportTopics(created, differences);
-    context.print(formatResult(output, { value: reports, lines: topicLines(reports) }));
+    await printTopics(context, output, reports);
     requireSame(differences);
   },
 });

@@ -7,7 +7,7 @@ import type {
   LeftoverSection,
 } from '../../../schemas/reports/cluster-leftovers.ts';
 import { tableLines } from '../../framework/output.ts';
-import { nameOf } from './object-text.ts';
+import { askedName, nameOf } from './object-text.ts';
 
 /** What seems to be left over, for people. */
 export const leftoverLines = ({ takenAt, reports }: ClusterLeftovers): readonly string[] =>
@@ -15,6 +15,11 @@ export const leftoverLines = ({ takenAt, reports }: ClusterLeftovers): readonly 
     `At ${timeText(takenAt.serverMs)} by the API server. FleetGC deletes nothing of this.`,
     ...reports.flatMap(sectionLines),
   ].map(printableLine);
+
+/** Each once, as `audit explain` takes it. */
+export const leftoverNames = ({ reports }: ClusterLeftovers): readonly string[] => [
+  ...new Set(reports.flatMap(({ objects }) => objects.map(askedName))),
+];
 
 function sectionLines({ report, unread, objects }: LeftoverSection): readonly string[] {
   if (unread.length > 0)

@@ -1,19 +1,28 @@
+import { printableLine } from '../../../packages/text/printable.ts';
 import type { Manifest } from '../../../services/cluster-access/manifest.ts';
+import type { ManifestFormat } from '../../framework/output.ts';
 import { jsonText, yamlText } from '../../framework/printable-documents.ts';
 
 /** For `kubectl apply -f -`: a document each, or one list of all. */
 export function manifestText(
-  format: 'yaml' | 'json',
+  format: ManifestFormat,
   manifests: readonly Manifest[],
   remarks: readonly string[],
 ): string {
   if (format === 'json') return manifestListText(manifests);
+  if (format === 'name') return manifests.map(manifestName).join('\n');
   const documents = manifests.map(manifestDocument);
   return `${remarks.map((remark) => `# ${remark}\n`).join('')}${documents.join('---\n').trimEnd()}`;
 }
 
+/** As `kubectl -o name` prints it, such as `clusterrole.rbac.authorization.k8s.io/fleetgc`. */
+const manifestName = ({ apiVersion, kind, metadata: { name } }: Manifest): string => {
+  const [group, version] = apiVersion.split('/');
+  return printableLine(`${kind.toLowerCase()}${version === undefined ? '' : `.${group}`}/${name}`);
+};
+
 /** One list of all. */
-export const manifestListText = (manifests: readonly Manifest[]): string =>
+const manifestListText = (manifests: readonly Manifest[]): string =>
   jsonText({ apiVersion: 'v1', kind: 'List', items: manifests });
 
 /** One document, which ends its last line. */

@@ -20,5 +20,8 @@ export function objectsText(count: number, objects: readonly Named[]): string {
     : `${isOneKind ? `${count} ${kind}` : counted(count, 'object')} (${names.join(', ')}${more})`;
 }
 
+/** As `audit explain` and `undo` take it. */
+export const askedName = (object: Named): string => `${kindName(object)}/${nameOf(object)}`;
+
 export const nameOf = ({ namespace, name }: Pick<Named, 'namespace' | 'name'>): string =>
   namespace === '' ? name : `${namespace}/${name}`;

@@ -16,19 +16,33 @@ export function letterSummary({ letter, diedAtMs, redrivenAtMs }: StoredLetter) 
   };
 }
 
-export const letterTable = (letters: readonly StoredLetter[]): readonly string[] =>
-  tableLines(
-    ['ID', 'TIME', 'TOPIC', 'KEY', 'GROUP', 'CAUSE', 'MESSAGE'],
-    letters.map(({ letter, diedAtMs, redrivenAtMs }) => [
-      letter.id,
-      timeText(diedAtMs),
-      printableLine(letter.topic),
-      printableLine(originalKey(letter) ?? '(none)'),
-      printableLine(letter.group),
-      letter.cause,
-      `${redrivenAtMs === null ? '' : '(put back) '}${printableLine(letter.message)}`,
-    ]),
+/** Nothing where there are none. */
+export function letterTable(letters: readonly StoredLetter[], isWide: boolean): readonly string[] {
+  if (letters.length === 0) return [];
+  const more = isWide ? ['POSITION', 'BYTES', 'PUT BACK'] : [];
+  return tableLines(
+    ['ID', 'TIME', 'TOPIC', ...more, 'KEY', 'GROUP', 'CAUSE', 'MESSAGE'],
+    letters.map((stored) => {
+      const { letter, diedAtMs, redrivenAtMs } = stored;
+      return [
+        letter.id,
+        timeText(diedAtMs),
+        printableLine(letter.topic),
+        ...(isWide ? wideCells(stored) : []),
+        printableLine(originalKey(letter) ?? '(none)'),
+        printableLine(letter.group),
+        letter.cause,
+        `${redrivenAtMs === null ? '' : '(put back) '}${printableLine(letter.message)}`,
+      ];
+    }),
   );
+}
+
+const wideCells = ({ letter, redrivenAtMs }: StoredLetter): readonly string[] => [
+  `${letter.partition}@${letter.offset}`,
+  String(originalValue(letter)?.length ?? letter.omittedBytes),
+  redrivenAtMs === null ? '-' : timeText(redrivenAtMs),
+];
 
 const NAME_WIDTH = 14;
 

@@ -64,25 +64,37 @@ function stateOf({ revocation, notAfterMs }: CertifiedKey, nowMs: number): KeyVa
   return nowMs < notAfterMs ? 'valid' : 'expired';
 }
 
-export const keyLines = (keys: readonly KeyValue[]): readonly string[] =>
-  tableLines(
-    ['KEY', 'NAME', 'ROLE', 'CLUSTERS', 'NODES', 'STATE', 'UNTIL'],
-    keys.map(({ keyId, name, role, clusters, nodes, state, notAfter }) => [
-      keyId,
-      printableLine(name),
-      role,
-      namesText(clusters),
-      namesText(nodes),
-      state,
-      notAfter ?? 'the file of roots changes',
+export function keyLines(keys: readonly KeyValue[], isWide: boolean): readonly string[] {
+  const namesText = isWide ? allNamesText : firstNamesText;
+  return tableLines(
+    ['KEY', 'NAME', 'ROLE', 'CLUSTERS', 'NODES', 'STATE', 'UNTIL', ...(isWide ? WIDE_COLUMNS : [])],
+    keys.map((key) => [
+      key.keyId,
+      printableLine(key.name),
+      key.role,
+      namesText(key.clusters),
+      namesText(key.nodes),
+      key.state,
+      key.notAfter ?? 'the file of roots changes',
+      ...(isWide ? wideCells(key) : []),
     ]),
   );
+}
 
-/** A key may be for a thousand nodes; `--output json` has them all. */
+const WIDE_COLUMNS = ['CERTIFIED BY', 'UNTRUSTED FROM', 'REVOKED BECAUSE'];
+
+const wideCells = ({ certifiedBy, revocation }: KeyValue): readonly string[] => [
+  certifiedBy ?? 'the file of roots',
+  revocation?.untrustedFrom ?? '-',
+  printableLine(revocation?.reason ?? '-'),
+];
+
+/** A key may be for a thousand nodes; `wide` and `json` have them all. */
 const MOST_NAMES = 3;
 
-function namesText(names: readonly string[]): string {
-  if (names.length === 0) return 'all';
+function firstNamesText(names: readonly string[]): string {
   const more = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).join(',')}${more > 0 ? `,… (${more} more)` : ''}`;
+  return `${allNamesText(names.slice(0, MOST_NAMES))}${more > 0 ? `,… (${more} more)` : ''}`;
 }
+
+const allNamesText = (names: readonly string[]): string => names.join(',') || 'all';

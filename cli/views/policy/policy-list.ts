@@ -30,11 +30,12 @@ export const inOrderOfPrecedence = (policies: Iterable<StoredPolicy>): readonly 
 export const listLines = (
   { policies, pauses }: StoredPolicies,
   approvals: readonly StoredApproval[],
+  isWide: boolean,
 ): readonly string[] =>
   [
     [...pauses.values()].map(pauseLine),
-    withRows(policyTable(ofKind('node', policies))),
-    withRows(clusterPolicyTable(ofKind('cluster', policies))),
+    withRows(policyTable(ofKind('node', policies), isWide)),
+    withRows(clusterPolicyTable(ofKind('cluster', policies), isWide)),
     approvals.map(approvalLine).map(printableLine),
   ]
     .filter(({ length }) => length > 0)
@@ -56,23 +57,37 @@ const ofKind = <Kind extends SubjectKind>(
 export const pauseLine = ({ selector, reason, by = '', appliedAtMs }: StoredPause): string =>
   `paused: ${selectorText(selector)}, since ${timeText(appliedAtMs)}${by === '' ? '' : ` by ${by}`}${reason === '' ? '' : ` (${reason})`}`;
 
-const policyTable = (policies: readonly StoredFor<'node'>[]): readonly string[] =>
+const WIDE_COLUMNS = ['PROFILE', 'HASH'];
+
+const wideCells = ({ policy, hash }: StoredPolicy): readonly string[] => [policy.profile, hash];
+
+const policyTable = (policies: readonly StoredFor<'node'>[], isWide: boolean): readonly string[] =>
   tableLines(
-    ['NAME', 'VERSION', 'MODE', 'PRIORITY', 'IMAGES', 'APPLIED', 'NODES'],
-    policies.map(({ policy, policyVersion, appliedAtMs }) => [
-      policy.name,
-      String(policyVersion),
-      policy.mode,
-      String(policy.priority),
-      `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`,
-      timeText(appliedAtMs),
-      selectorText(policy.selector),
-    ]),
+    [
+      ...['NAME', 'VERSION', 'MODE', 'PRIORITY', 'IMAGES', 'APPLIED', 'NODES'],
+      ...(isWide ? WIDE_COLUMNS : []),
+    ],
+    policies.map((record) => {
+      const { policy, policyVersion, appliedAtMs } = record;
+      return [
+        policy.name,
+        String(policyVersion),
+        policy.mode,
+        String(policy.priority),
+        `${policy.imageGCHighThresholdPercent}% to ${policy.imageGCLowThresholdPercent}%`,
+        timeText(appliedAtMs),
+        selectorText(policy.selector),
+        ...(isWide ? wideCells(record) : []),
+      ];
+    }),
   );
 
-const clusterPolicyTable = (policies: readonly StoredFor<'cluster'>[]): readonly string[] =>
+const clusterPolicyTable = (policies: readonly StoredFor<'cluster'>[], isWide: boolean): readonly string[] =>
   tableLines(
-    ['NAME', 'VERSION', 'MODE', 'PRIORITY', 'COLLECTORS', 'APPLIED', 'CLUSTERS'],
+    [
+      ...['NAME', 'VERSION', 'MODE', 'PRIORITY', 'COLLECTORS', 'APPLIED', 'CLUSTERS'],
+      ...(isWide ? WIDE_COLUMNS : []),
+    ],
     policies.map((record) => [
       policyKey(record),
       String(record.policyVersion),
@@ -81,6 +96,7 @@ const clusterPolicyTable = (policies: readonly StoredFor<'cluster'>[]): readonly
       record.policy.collectors.join(', ') || 'none',
       timeText(record.appliedAtMs),
       clusterSelectorText(record.policy.selector),
+      ...(isWide ? wideCells(record) : []),
     ]),
   );
 

@@ -1,6 +1,7 @@
 import type { TopicDifference } from '../../../packages/event-log/port.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
-import { tableLines } from '../../framework/output.ts';
+import { type ObjectFormat, printObjects, tableLines } from '../../framework/output.ts';
+import type { VerbContext } from '../../framework/verb.ts';
 
 /** How one topic stands against the table of topics. */
 export interface TopicReport {
@@ -19,7 +20,18 @@ export const reportTopics = (
     differences: differences.filter(({ topic }) => topic === name),
   }));
 
-export const topicLines = (reports: readonly TopicReport[]): readonly string[] =>
+export const printTopics = async (
+  context: Pick<VerbContext, 'write'>,
+  output: ObjectFormat,
+  reports: readonly TopicReport[],
+): Promise<void> =>
+  await printObjects(context, output, {
+    value: reports,
+    lines: topicLines(reports),
+    names: reports.map(({ topic }) => topic),
+  });
+
+const topicLines = (reports: readonly TopicReport[]): readonly string[] =>
   tableLines(
     ['TOPIC', 'STATE'],
     reports.map((report) => [report.topic, stateOf(report)]),

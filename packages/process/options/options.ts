@@ -12,7 +12,11 @@ export interface OptionMeta {
   /** Says what to do rather than how: the environment of a node must not narrow what a command is about. */
   readonly commandLineOnly?: boolean;
   readonly description?: string;
+  /** What is said beside the choices of a text that is none of them. */
+  readonly whyNot?: WhyNot;
 }
+
+export type WhyNot = (text: string) => string | undefined;
 
 /** Where `withMeta` keeps it. */
 const optionMeta = z.registry<OptionMeta>();
@@ -39,6 +43,7 @@ export interface OptionInfo {
   readonly placeholder: string;
   /** The values that it can have, where these are few. */
   readonly choices?: readonly string[];
+  readonly whyNot?: WhyNot;
   readonly description: string;
   /** As it would be written; absent when there is none. */
   readonly default?: string;
@@ -61,6 +66,7 @@ const variableOf = (key: string): string => `FLEETGC_${key.split(WORD_BOUNDARY).
 function describeOption(key: string, schema: z.core.$ZodType): OptionInfo {
   const layers = unwrap(schema);
   const choices = choicesOf(layers);
+  const whyNot = outermost(layers, 'whyNot');
   const prefault = layers.find((layer) => layer instanceof z.ZodPrefault)?.def.defaultValue;
   return {
     key,
@@ -71,6 +77,7 @@ function describeOption(key: string, schema: z.core.$ZodType): OptionInfo {
     commandLineOnly: outermost(layers, 'positional') ?? outermost(layers, 'commandLineOnly') ?? false,
     placeholder: outermost(layers, 'placeholder') ?? choices?.join('|') ?? 'TEXT',
     ...(choices !== undefined && { choices }),
+    ...(whyNot !== undefined && { whyNot }),
     description: outermost(layers, 'description') ?? '',
     ...(prefault !== undefined && { default: String(prefault) }),
     required: !z.safeParse(schema, undefined).success,

@@ -2,7 +2,7 @@ import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { FleetGcError } from '../errors.ts';
 import { yamlFaultText } from './named-file.ts';
-import { describeOptions, type OptionInfo, type OptionsSchema } from './options.ts';
+import { describeOptions, type OptionInfo, type OptionsSchema, type WhyNot } from './options.ts';
 import { exceededYamlBound } from './yaml-bounds.ts';
 
 /** A config file as it was read. */
@@ -25,6 +25,7 @@ export interface OptionSources {
 interface Given {
   readonly value: string | readonly string[] | undefined;
   readonly source: string;
+  readonly whyNot?: WhyNot | undefined;
 }
 
 export type Parsed<T> =
@@ -35,7 +36,12 @@ export type Parsed<T> =
 export function parseOptions<S extends OptionsSchema>(schema: S, sources: OptionSources): Parsed<z.infer<S>> {
   const file = parseConfigFile(sources.file);
   const options = describeOptions(schema);
-  const given = new Map(options.map((option) => [option.key, findValue(option, sources, file.values)]));
+  const given = new Map(
+    options.map((option): [string, Given] => {
+      const { key, whyNot } = option;
+      return [key, { ...findValue(option, sources, file.values), whyNot }];
+    }),
+  );
   const input = Object.fromEntries(
     [...given].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
   );
@@ -81,11 +87,15 @@ const asText = (flag: string | boolean | readonly string[]): string | readonly s
 function describeIssue(issue: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string {
   const [key, ...within] = issue.path;
   if (key === undefined) return issue.message;
-  const { value, source } = given.get(String(key)) ?? { value: undefined, source: String(key) };
+  const { value, source, whyNot }: Given = given.get(String(key)) ?? {
+    value: undefined,
+    source: String(key),
+  };
   if (value === undefined && issue.code !== 'custom') return `${source} is missing`;
   if (issue.code === 'invalid_type') return `${source} must be one value, not a list`;
   const wrong = within.length > 0 && typeof issue.input === 'string' ? issue.input : value;
-  return `${source} ${demandOf(issue)}${wrong === undefined ? '' : `, not ${quote(wrong)}`}`;
+  const reason = typeof wrong === 'string' ? whyNot?.(wrong) : undefined;
+  return `${source} ${demandOf(issue)}${wrong === undefined ? '' : `, not ${quote(wrong)}`}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
 /** Continues a sentence that begins with the name of the option. */

@@ -37,7 +37,7 @@ test('kubectl finds the plugin, which names itself as it was called', async () =
 test('a verb that asks an API server goes by the kubeconfig of kubectl, and another one refuses a context', async () => {
   await expect(typed(['fleetgc', 'cluster', 'plan'], BIN)).rejects.toThrow(/kubeconfig .*\.kube\/config/);
   await expect(typed(['fleetgc', 'status', '--context', 'x'], BIN)).rejects.toThrow(
-    'there is no option --context; see kubectl fleetgc status --help',
+    'there is no option --context: this verb asks no API server, and the event log has no contexts; see kubectl fleetgc status --help',
   );
 });
 
@@ -49,7 +49,9 @@ test('kubectl is told what can follow', async () => {
       .filter((line) => /^(:\d+|-|[a-z])/.test(line));
   expect(await told('polic')).toEqual(['policy-controller', 'policy', ':4']);
   expect(await told('policy', 'val')).toEqual(['validate', ':4']);
-  expect(await told('policy', 'list', '-o', 'y')).toEqual(['yaml', ':4']);
+  expect(await told('policy', 'list', '-o', '')).toEqual(['table', 'wide', 'name', 'json', 'yaml', ':4']);
+  expect(await told('status', '-o', 'y')).toEqual(['yaml', ':4']);
+  expect(await told('notify', 'rbac', '-n', '')).toEqual([':4']);
   expect(await told('policy', 'list', '--outp')).toEqual(['--output', ':4']);
   expect(await told('policy', 'validate', '')).toEqual([':0']);
 });
