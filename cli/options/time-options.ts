@@ -6,6 +6,7 @@ import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { timeText } from '../../packages/text/time-text.ts';
+import { isOffsetText } from '../../schemas/events/offset-text.ts';
 import { parseDurationMs } from '../../schemas/policy/quantity.ts';
 import { type LogPosition, timeOfPosition } from '../../services/audit/events/log-position.ts';
 
@@ -22,13 +23,13 @@ const IsoTime = z.union([
 ]);
 
 /** As places are printed: `gc.node.inventory/3@1042`. */
-const POSITION = /^([^/@\s]+)\/(\d{1,5})@(\d{1,18})$/;
+const POSITION = /^([^/@\s]+)\/(\d{1,5})@(\d+)$/;
 
 const PointInTime = withMeta(
   z.string().transform((text, context): PointInTime => {
     const [, topic, partition, offset] = POSITION.exec(text) ?? [];
     const point =
-      topic === undefined || partition === undefined || offset === undefined
+      topic === undefined || partition === undefined || offset === undefined || !isOffsetText(offset)
         ? timeIn(text)
         : positionIn(topic, Number(partition), BigInt(offset));
     if (typeof point !== 'string') return point;

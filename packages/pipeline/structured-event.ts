@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
+import { OffsetText } from '../../schemas/events/offset-text.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { TOPIC_NAMES } from '../event-log/partition.ts';
 import type { LogRecord } from '../event-log/port.ts';
@@ -64,10 +65,7 @@ export function readStructuredEvent(line: Buffer): StructuredReading {
 const Lain = z.object({
   fleetgctopic: z.enum(TOPIC_NAMES),
   fleetgcpartition: z.int().nonnegative(),
-  fleetgcoffset: z
-    .string()
-    .regex(/^[0-9]{1,19}$/)
-    .transform(BigInt),
+  fleetgcoffset: OffsetText.transform(BigInt),
   fleetgctimems: z
     .string()
     .regex(/^-?[0-9]{1,16}$/)

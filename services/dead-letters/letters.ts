@@ -4,6 +4,7 @@ import { topicIdOf } from '../../packages/pipeline/parse/event-schemas.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { DeadLetter, DeadLetterRedrive } from '../../schemas/events/dead-letter.ts';
+import { isOffsetText } from '../../schemas/events/offset-text.ts';
 import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
 
 /** The record key as text; null where the message had none. */
@@ -81,7 +82,7 @@ export function originalRecord(letter: DeadLetter): Original {
 }
 
 const isPosition = ({ partition, offset }: DeadLetter, topic: TopicName): boolean =>
-  partition < topicSpec(topic).partitions && /^\d{1,18}$/.test(offset);
+  partition < topicSpec(topic).partitions && isOffsetText(offset);
 
 /** A dead letter as it lies on the log. */
 export interface StoredLetter {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { contentHash } from '../../../packages/canonical/ids.ts';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
+import { OffsetText } from '../../../schemas/events/offset-text.ts';
 import { isNameOf } from './file-names.ts';
 
-const Offset = z.string().regex(/^\d{1,18}$/);
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const EpochMs = z.int().nonnegative();
 
@@ -23,8 +23,8 @@ const Begun = z.strictObject({
 const Range = {
   topic: z.string().regex(/^gc\.[a-z.-]+$/),
   partition: z.int().nonnegative(),
-  firstOffset: Offset,
-  lastOffset: Offset,
+  firstOffset: OffsetText,
+  lastOffset: OffsetText,
 };
 
 /** The index of names beside a file of records; without it whoever looks for a name reads the records. */

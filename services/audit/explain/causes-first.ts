@@ -1,4 +1,5 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { isOffsetText } from '../../../schemas/events/offset-text.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { type FleetEvent, TOPICS } from '../../../schemas/events/topics.ts';
 import type { NodeFollower } from './node-follower.ts';
@@ -54,7 +55,7 @@ const tellNow = ({ watch, event, record }: Waiter): void => watch.tell(event, mo
 const awaited = (event: FleetEvent): bigint =>
   event.type === 'fleetgc.node.decision' &&
   event.input.topic === TOPICS.inventory.name &&
-  /^\d+$/.test(event.input.offset)
+  isOffsetText(event.input.offset)
     ? BigInt(event.input.offset)
     : -1n;
 

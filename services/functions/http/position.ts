@@ -1,4 +1,5 @@
 import { EVENT_SCHEMAS } from '../../../packages/pipeline/parse/event-schemas.ts';
+import { isOffsetText } from '../../../schemas/events/offset-text.ts';
 import { TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 
 /** The attributes of a CloudEvent by their names; all values as text. */
@@ -37,7 +38,8 @@ export function positionOf(attributes: Attributes, taken: readonly TopicId[]): P
   const { name, partitions } = TOPICS[topic.id];
   if (!/^[0-9]{1,5}$/.test(first.partition) || Number(first.partition) >= partitions)
     return `its partition is no number from 0 to ${partitions - 1}, which ${name} has`;
-  if (!/^[0-9]{1,19}$/.test(first.offset)) return 'its offset is no whole number';
+  if (!isOffsetText(first.offset))
+    return 'its offset is no whole number of at most 18 digits, as the event log has them';
   return { topic: name, partition: Number(first.partition), offset: BigInt(first.offset) };
 }
 

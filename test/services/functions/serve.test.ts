@@ -222,6 +222,8 @@ test.each<readonly [string, Change, number, string]>([
   ['no position at all', without('fleetgcoffset', 'fleetgcpartition'), 400, 'no-position'],
   ['a partition that is not there', having({ fleetgcpartition: '99999' }), 400, 'no-position'],
   ['an offset that is none', having({ fleetgcoffset: '-1' }), 400, 'no-position'],
+  ['an offset beyond those that verify takes', having({ fleetgcoffset: '1'.repeat(19) }), 400, 'no-position'],
+  ['an offset in another writing', having({ fleetgcoffset: '042' }), 400, 'no-position'],
   ['two positions', having({ knativekafkapartition: '3', knativekafkaoffset: '43' }), 400, 'no-position'],
   ['a topic of another service', having({ fleetgctopic: 'gc.node.disk-stats' }), 400, 'no-position'],
   ['no version of CloudEvents', without('specversion'), 400, 'no-cloud-event'],

@@ -2,6 +2,7 @@ import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import { type ParsedRecord, parseJson } from '../../../../packages/pipeline/parse/parse-record.ts';
 import { AnyDeciderName } from '../../../../schemas/events/deciders.ts';
+import { isOffsetText } from '../../../../schemas/events/offset-text.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../deciders/deciders.ts';
 import type { RecordedDecision } from '../../events/recorded-decision.ts';
@@ -36,9 +37,6 @@ const INPUT_TOPICS: readonly TopicName[] = Object.values(DECIDES_ON).flat();
 /** The topic of that name, when anybody decides on its messages. */
 export const inputTopicOf = (name: string): TopicName | undefined => INPUT_TOPICS.find((one) => one === name);
 
-/** As every service writes it. */
-const isOffset = (text: string): boolean => /^(0|[1-9]\d{0,17})$/.test(text);
-
 /** Of a decider that lags further behind than this, each message is read again. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 
@@ -69,7 +67,7 @@ export class Inputs {
   /** Kept, or read once more from the log; `null` when it is not there. */
   async find(input: InputReference): Promise<LogRecord | null> {
     const topic = inputTopicOf(input.topic);
-    if (topic === undefined || input.partition !== this.#partition || !/^\d{1,18}$/.test(input.offset))
+    if (topic === undefined || input.partition !== this.#partition || !isOffsetText(input.offset))
       return null;
     const offset = BigInt(input.offset);
     return this.#kept.get(topic, offset) ?? (await this.#again.find(topic, offset));
@@ -178,7 +176,7 @@ export async function whyImpossible(decision: RecordedDecision, from: ReadFromLo
   if (topic === undefined || decidesOn(decider.name, topic) === false)
     return `${decider.name} decides on nothing of ${input.topic}`;
   if (input.partition !== record.partition) return `its node is in partition ${record.partition}`;
-  if (!isOffset(input.offset)) return 'that is no offset';
+  if (!isOffsetText(input.offset)) return 'that is no offset';
   if (await from.inputs.beganAfter(topic, record.timestampMs)) return null;
   // Retention takes the older first, and a decision is written after its input.
   if (!(await from.inputs.isPastEnd(input)) || !(await wouldBeThere(decision, topic, from))) return null;

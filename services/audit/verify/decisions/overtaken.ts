@@ -5,6 +5,7 @@ import { disagreement } from '../../../../packages/pipeline/parse/parse-record.t
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { MessageReference } from '../../../../schemas/events/decision-parts.ts';
 import { SUBJECTS } from '../../../../schemas/events/identity.ts';
+import { isOffsetText } from '../../../../schemas/events/offset-text.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { FrozenDecider } from '../../deciders/deciders.ts';
 import { type Place, placeOf, placeText } from '../../events/log-position.ts';
@@ -65,7 +66,7 @@ const wrong = (why: string, newer: Place | null = null): Judgement => ({
 const liesAfter = (newer: MessageReference, { topic, partition, offset }: InputPosition): boolean =>
   newer.topic === topic &&
   newer.partition === partition &&
-  /^\d{1,18}$/.test(newer.offset) &&
+  isOffsetText(newer.offset) &&
   BigInt(newer.offset) > BigInt(offset);
 
 /** Retention takes the older first, so a newer one that is gone was deleted from the middle, or never there. */

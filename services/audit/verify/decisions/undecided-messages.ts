@@ -1,5 +1,6 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
+import { isOffsetText } from '../../../../schemas/events/offset-text.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
 import type { DecisionHead } from '../../events/recorded-decision.ts';
 import type { Judging } from '../coverage.ts';
@@ -58,7 +59,7 @@ export class UndecidedMessages {
 
   decided({ decider, input }: DecisionHead): void {
     const progress = this.#all.find((one) => one.topic === input.topic && one.decider === decider.name);
-    if (progress === undefined || !/^\d{1,18}$/.test(input.offset)) return;
+    if (progress === undefined || !isOffsetText(input.offset)) return;
     const offset = BigInt(input.offset);
     if (!progress.awaited.delete(offset)) progress.early.add(offset);
     if (progress.last === null || offset > progress.last) progress.last = offset;
@@ -69,7 +70,7 @@ export class UndecidedMessages {
     const progress = this.#all.find(
       (one) => one.topic === letter.topic && groupOf(one.decider) === letter.group,
     );
-    if (progress === undefined || !/^\d{1,18}$/.test(letter.offset)) return;
+    if (progress === undefined || !isOffsetText(letter.offset)) return;
     const offset = BigInt(letter.offset);
     if (progress.awaited.delete(offset)) counts.deadLettered++;
     else progress.early.add(offset);
