@@ -7,7 +7,7 @@ import { SeenGenerations } from '../trust/seen-generations.ts';
 import { unbelievable } from '../trust/state-signer.ts';
 import { RequiredTrust } from '../trust/trust.ts';
 import { objectionToDocument } from './document-trust.ts';
-import { MAX_POLICY_DOCUMENT_BYTES, policyDocumentText, readPolicyDocument } from './policy-document.ts';
+import { policyDocumentText, readPolicyDocument } from './policy-document.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';
 import { readPoliciesBy, type StoredPolicies } from './stored-policies.ts';
 
@@ -47,12 +47,13 @@ export async function exportDocument(
   const keys = ring === null ? [] : await statementsFor(ring, log, signal);
   const policies = [...records.values()].toSorted((a, b) => Number(a.offset - b.offset));
   if (ring !== null) requireNonePutBack(stored, policies, ring, nowMs);
-  const text = policyDocumentText({ exportedAtMs: nowMs, keys, policies, sign });
-  if (text === null)
+  const writing = policyDocumentText({ exportedAtMs: nowMs, keys, policies, sign });
+  if (!writing.ok)
     throw new FleetGcError(
       'POLICY_INVALID',
-      `policies and keys take more than the ${MAX_POLICY_DOCUMENT_BYTES} bytes of a document that anybody reads; nothing was written`,
+      `${writing.tooMuch} of a document that anybody reads; nothing was written. Delete policies that nobody needs and export again, or let the function follow the event log with "--policy topic"`,
     );
+  const { text } = writing;
   if (ring !== null) requireBelieved(text, ring, nowMs);
   return { text, sets, keys: keys.length, policies: policies.length };
 }

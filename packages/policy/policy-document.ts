@@ -43,8 +43,18 @@ interface ToWrite extends Pick<PolicyDocument, 'exportedAtMs' | 'keys' | 'polici
   readonly sign: (head: OutgoingRecord) => OutgoingRecord;
 }
 
-/** `null` where it would be larger than what is read. */
-export function policyDocumentText({ exportedAtMs, keys, policies, sign }: ToWrite): string | null {
+export type PolicyDocumentWriting =
+  | { readonly ok: true; readonly text: string }
+  /** Of what there is more than anybody reads, in half a sentence. */
+  | { readonly ok: false; readonly tooMuch: string };
+
+export function policyDocumentText({ exportedAtMs, keys, policies, sign }: ToWrite): PolicyDocumentWriting {
+  const count = keys.length + policies.length;
+  if (count > MOST_RECORDS)
+    return {
+      ok: false,
+      tooMuch: `${policies.length} records of policies and ${keys.length} of keys are more than the ${MOST_RECORDS} records`,
+    };
   const lines = [...keys, ...policies].map((record) => `${JSON.stringify(structuredEvent(record))}\n`);
   const body = lines.join('');
   const head: PolicyDocumentHead = {
@@ -56,7 +66,13 @@ export function policyDocumentText({ exportedAtMs, keys, policies, sign }: ToWri
   };
   const { headers } = sign(headRecord(head));
   const text = `${JSON.stringify({ head, headers })}\n${body}`;
-  return Buffer.byteLength(text) > MAX_POLICY_DOCUMENT_BYTES || lines.length > MOST_RECORDS ? null : text;
+  const bytes = Buffer.byteLength(text);
+  return bytes > MAX_POLICY_DOCUMENT_BYTES
+    ? {
+        ok: false,
+        tooMuch: `policies and keys take ${bytes} bytes, which is more than the ${MAX_POLICY_DOCUMENT_BYTES} bytes`,
+      }
+    : { ok: true, text };
 }
 
 export type PolicyDocumentReading =

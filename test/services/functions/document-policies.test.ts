@@ -2,11 +2,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { keyOf } from '../../../packages/pipeline/parse/record-key.ts';
+import { exportDocument } from '../../../packages/policy/export-document.ts';
 import { policyDocumentText, readPolicyDocument } from '../../../packages/policy/policy-document.ts';
 import type { SigningKey } from '../../../packages/trust/key-pair.ts';
 import type { TrustChoice } from '../../../packages/trust/process-trust.ts';
 import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
 import { signRecord } from '../../../packages/trust/signature.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicyTopicRecord } from '../../../schemas/policy/policy.ts';
 import { decider as imageGc } from '../../../services/functions/deciders/image-gc.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
@@ -67,9 +69,9 @@ function document({
   atMs = SIGNED_AT_MS,
   sign = signedBy(operator, atMs),
 }: Document = {}): Buffer {
-  const text = policyDocumentText({ exportedAtMs: atMs, keys, policies, sign });
-  if (text === null) throw new Error('the document is too large');
-  return Buffer.from(text);
+  const writing = policyDocumentText({ exportedAtMs: atMs, keys, policies, sign });
+  if (!writing.ok) throw new Error(writing.tooMuch);
+  return Buffer.from(writing.text);
 }
 
 interface Clock {
@@ -255,4 +257,46 @@ test('whatever is changed in a document, it says the same or nothing', async () 
     }),
     { numRuns: 500 },
   );
+});
+
+test('what has more records than are read is not written, and the bound that it meets is named', async () => {
+  const record = onTopic(POLICY);
+  const many = Array.from({ length: 20_001 }, () => record);
+  const writing = policyDocumentText({ exportedAtMs: 1, keys: KEYS, policies: many, sign: (head) => head });
+  expect(writing).toEqual({
+    ok: false,
+    tooMuch: `20001 records of policies and ${KEYS.length} of keys are more than the 20000 records`,
+  });
+  const large = { ...record, value: Buffer.alloc(32 * 1024 * 1024, 'x') };
+  expect(policyDocumentText({ exportedAtMs: 1, keys: [], policies: [large], sign: (head) => head })).toEqual({
+    ok: false,
+    tooMuch: expect.stringMatching(
+      /^policies and keys take \d+ bytes, which is more than the 33554432 bytes$/,
+    ),
+  });
+});
+
+test('an export that is too large says which bound it meets, and what to do', async () => {
+  const records = Array.from({ length: 20_001 }, (_, number) => {
+    const record = onTopic(appliedPolicy({ name: `policy-${number}` }));
+    return { ...record, offset: BigInt(number) };
+  });
+  const log = {
+    read: async function* ({ topic }: { readonly topic: string }) {
+      for (const record of topic === TOPICS.policies.name ? records : [])
+        yield { kind: 'record', record } as const;
+      yield { kind: 'caught-up' } as const;
+    },
+  };
+  const exporting = exportDocument(
+    log,
+    { roots: null, sign: (head) => head, nowMs: SIGNED_AT_MS },
+    new AbortController().signal,
+  );
+  await expect(exporting).rejects.toMatchObject({
+    code: 'POLICY_INVALID',
+    message: expect.stringMatching(
+      /^20001 records of policies and 0 of keys are more than the 20000 records of a document .* Delete policies that nobody needs/,
+    ),
+  });
 });

@@ -53,7 +53,7 @@ export function unsignedDocument(policies: readonly PolicyTopicRecord[], exporte
     ...lying('policies', event, { partition: 0, offset: BigInt(index) }),
     key: keyOf('policies', event),
   }));
-  const text = policyDocumentText({ exportedAtMs, keys: [], policies: records, sign: (head) => head });
-  if (text === null) throw new Error('the document is too large');
-  return Buffer.from(text);
+  const writing = policyDocumentText({ exportedAtMs, keys: [], policies: records, sign: (head) => head });
+  if (!writing.ok) throw new Error(writing.tooMuch);
+  return Buffer.from(writing.text);
 }
