@@ -13,6 +13,8 @@ export interface WatchedConnections extends AsyncDisposable {
   /** The next so many connections in which this text is sent are cut there. */
   cutAt(text: string, times: number): void;
   readonly cuts: number;
+  /** The first line of each request that came, as it was sent. */
+  readonly requests: readonly string[];
 }
 
 interface Held {
@@ -26,7 +28,7 @@ export async function watchConnections(toPort: number): Promise<WatchedConnectio
   const sockets = new Set<Socket>();
   let fetched = 0;
   let held: Held | null = null;
-  let requests = 0;
+  const requests: string[] = [];
   let cut = { text: '', times: 0 };
   let cuts = 0;
   const isCut = (chunk: Buffer): boolean => {
@@ -36,8 +38,9 @@ export async function watchConnections(toPort: number): Promise<WatchedConnectio
     return true;
   };
   const isHeldAt = (chunk: Buffer): boolean => {
-    if (chunk.includes(' HTTP/1.1\r\n')) requests += 1;
-    if (held === null || !(held.text === null ? requests >= held.request : chunk.includes(held.text)))
+    const lineEnd = chunk.indexOf(' HTTP/1.1\r\n');
+    if (lineEnd >= 0) requests.push(chunk.toString('latin1', chunk.lastIndexOf('\n', lineEnd) + 1, lineEnd));
+    if (held === null || !(held.text === null ? requests.length >= held.request : chunk.includes(held.text)))
       return false;
     held.came();
     return true;
@@ -74,7 +77,7 @@ export async function watchConnections(toPort: number): Promise<WatchedConnectio
       }),
     holdAtRequest: (number) =>
       new Promise((came) => {
-        held = { text: null, request: requests + number, came };
+        held = { text: null, request: requests.length + number, came };
       }),
     cutAt: (text, times) => {
       cut = { text, times };
@@ -82,6 +85,7 @@ export async function watchConnections(toPort: number): Promise<WatchedConnectio
     get cuts() {
       return cuts;
     },
+    requests,
     [Symbol.asyncDispose]: async () => {
       server.close();
       for (const socket of sockets) socket.destroy();

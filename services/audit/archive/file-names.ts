@@ -21,8 +21,8 @@ const BY_TOPIC_VERSION = 2;
 
 /**
  * Relative to the archive: `records/topic=gc.node.inventory/date=2026-03-01/007-0000000000000000012.parquet`. A manifest cannot
- * name what lies outside of its archive. `token` tells what several archivers write at the same time apart, where none keeps the
- * others away; `null` where one does.
+ * name what lies outside of its archive. `token` tells different contents apart that several archivers write at the same time, where
+ * none keeps the others away; `null` where one does.
  */
 export function fileName(version: number, range: NamedRange, token: string | null): string {
   const name = `${baseName(range)}${token === null ? '' : `-${token}`}.parquet`;

@@ -17,7 +17,7 @@ export interface FileContent {
 
 /** Where files are written. */
 interface Target {
-  readonly store: Pick<WritableStore, 'token' | 'write'>;
+  readonly store: Pick<WritableStore, 'nameToken' | 'write'>;
   /** The form of the archive. */
   readonly version: number;
 }
@@ -29,12 +29,13 @@ export async function written(
   { write, names }: FileContent,
 ): Promise<ArchivedFile> {
   const { topic, partition, firstOffset, lastOffset, rawBytes: _, ...rest } = range;
-  const file = fileName(version, range, store.token);
+  const content = await contentBy(write);
+  const file = fileName(version, range, store.nameToken(names === null ? [content] : [content, names]));
   const indexed = names && (await placeFile(store, namesFileName(file), names));
   return {
     kind: 'file',
     file,
-    ...(await placeFile(store, file, await contentBy(write))),
+    ...(await placeFile(store, file, content)),
     topic,
     partition,
     firstOffset: String(firstOffset),

@@ -5,11 +5,18 @@ import {
   ListObjectsV2Command,
   type S3Client,
 } from '@aws-sdk/client-s3';
+import { ListingBounds } from './listing-bounds.ts';
 
 /** What is listed: all keys that begin so. */
 interface Listed {
   readonly bucket: string;
   readonly prefix: string;
+}
+
+export interface ListedObject {
+  readonly key: string;
+  /** As the listing says it: somebody may write a larger one meanwhile. */
+  readonly sizeBytes: number;
 }
 
 /** An upload in parts that was begun and not ended. */
@@ -19,17 +26,18 @@ export interface OpenUpload {
 }
 
 /** In the order of their bytes. What only stands for a folder is left out. */
-export async function* listedKeys(
+export async function* listedObjects(
   client: S3Client,
   { bucket, prefix }: Listed,
-): AsyncGenerator<string, void> {
+): AsyncGenerator<ListedObject, void> {
+  const bounds = new ListingBounds();
   let from: string | undefined;
   do {
     const page = await client.send(
       new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: from }),
     );
-    for (const { Key: key = '/' } of page.Contents ?? [])
-      if (key.startsWith(prefix) && !key.endsWith('/')) yield key;
+    for (const { Key: key = '/', Size: sizeBytes = 0 } of bounds.take(page.Contents))
+      if (key.startsWith(prefix) && !key.endsWith('/')) yield { key: bounds.own(key), sizeBytes };
     from = goingOn(from, page.IsTruncated ? page.NextContinuationToken : undefined);
   } while (from !== undefined);
 }
@@ -38,13 +46,14 @@ export async function* listedUploads(
   client: S3Client,
   { bucket, prefix }: Listed,
 ): AsyncGenerator<OpenUpload, void> {
+  const bounds = new ListingBounds();
   let from: UploadMarker | null = {};
   while (from !== null) {
     const page: ListMultipartUploadsCommandOutput = await client.send(
       new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, ...from }),
     );
-    for (const { Key: key, UploadId: id } of page.Uploads ?? [])
-      if (key?.startsWith(prefix) && id !== undefined) yield { key, id };
+    for (const { Key: key, UploadId: id } of bounds.take(page.Uploads))
+      if (key?.startsWith(prefix) && id !== undefined) yield { key: bounds.own(key), id: bounds.own(id) };
     from = goingOn(from, nextMarker(page));
   }
 }

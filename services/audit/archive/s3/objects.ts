@@ -6,11 +6,21 @@ import {
 } from '@aws-sdk/client-s3';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { placeText, type S3Place } from '../store/place.ts';
-import { listedKeys, listedUploads, type OpenUpload } from './listing.ts';
+import { type ListedObject, listedObjects, listedUploads, type OpenUpload } from './listing.ts';
 import { type GotObject, readObject, type WantedSize } from './read-object.ts';
 import { encryptionInput, s3Client } from './s3-client.ts';
 import { type S3Action, type S3Use, s3Error, statusOf } from './s3-errors.ts';
-import { type SentObject, sha256Base64, uploadInParts, type WriteConditions } from './upload-in-parts.ts';
+import {
+  type BegunUpload,
+  begunUpload,
+  type SentObject,
+  sha256Base64,
+  uploadInParts,
+  type WriteConditions,
+} from './upload-in-parts.ts';
+
+/** As a listing says it, by its name. */
+export type NamedObject = Pick<ListedObject, 'sizeBytes'> & { readonly name: string };
 
 /** Whether an object may be written: where there is none, or where there is still the one that was read. */
 export type WriteCondition = { readonly absent: true } | { readonly tag: string };
@@ -40,11 +50,11 @@ export class S3Objects implements Disposable {
     return placeText(this.#place);
   }
 
-  async list(beginning: string): Promise<readonly string[]> {
+  async list(beginning: string): Promise<readonly NamedObject[]> {
     const { bucket, prefix } = this.#place;
-    const keys = listedKeys(this.#client, { bucket, prefix: `${prefix}${beginning}` });
-    const all = await this.#asked('list', () => this.#gathered(keys));
-    return all.map((key) => key.slice(prefix.length));
+    const objects = listedObjects(this.#client, { bucket, prefix: `${prefix}${beginning}` });
+    const all = await this.#asked('list', () => this.#gathered(objects));
+    return all.map(({ key, sizeBytes }) => ({ name: key.slice(prefix.length), sizeBytes }));
   }
 
   /** Reads nothing but an object of that size; of any up to `mostBytes` where that is given. */
@@ -54,14 +64,42 @@ export class S3Objects implements Disposable {
 
   /** `refused`: somebody else wrote meanwhile, or an answer to this very request was lost. */
   async put(name: string, content: Buffer, condition: WriteCondition | null): Promise<Written> {
+    return await this.#put(name, { content, begun: null }, condition);
+  }
+
+  /** One that nobody writes with another content: what arrived of it before, from whomever, is not sent again. */
+  async putOnce(name: string, content: Buffer): Promise<Written> {
+    const begun = content.length > WHOLE_BYTES ? await this.#begun(name) : null;
+    return await this.#put(name, { content, begun }, { absent: true });
+  }
+
+  async #begun(name: string): Promise<BegunUpload | null> {
+    const { Key, Bucket: bucket } = this.#where(name);
+    const listed = listedUploads(this.#client, { bucket, prefix: Key });
+    const open = await this.#asked('uploads', () => this.#gathered(listed));
+    const [one] = open.filter(({ key }) => key === Key);
+    try {
+      return one === undefined ? null : await begunUpload(this.#client, this.#where(name), one.id);
+    } catch (error) {
+      if (isNoUpload(error)) return null;
+      throw this.#error('parts', error);
+    }
+  }
+
+  async #put(
+    name: string,
+    { content, begun }: { readonly content: Buffer; readonly begun: BegunUpload | null },
+    condition: WriteCondition | null,
+  ): Promise<Written> {
     const sent: SentObject = { ...encryptionInput(this.#place.encryption), ...this.#where(name) };
     const when = conditionInput(condition);
     try {
       const put = content.length > WHOLE_BYTES ? uploadInParts : putWhole;
-      const { ETag: tag = '' } = await put(this.#client, sent, { content, when });
+      const { ETag: tag = '' } = await put(this.#client, sent, { content, when, begun });
       return { kind: 'written', tag };
     } catch (error) {
-      if (condition !== null && REFUSED.includes(statusOf(error))) return { kind: 'refused' };
+      const isRefused = REFUSED.includes(statusOf(error)) || isNoUpload(error);
+      if (condition !== null && isRefused) return { kind: 'refused' };
       throw this.#error('put', error);
     }
   }
@@ -82,7 +120,7 @@ export class S3Objects implements Disposable {
       const { bucket: Bucket } = this.#place;
       await this.#client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
     } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'NoSuchUpload') throw this.#error('abort', error);
+      if (!isNoUpload(error)) throw this.#error('abort', error);
     }
   }
 
@@ -113,6 +151,9 @@ export class S3Objects implements Disposable {
     }
   }
 }
+
+/** Whoever else had it in hand has ended it. */
+const isNoUpload = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchUpload';
 
 const putWhole: typeof uploadInParts = async (client, sent, { content, when }) =>
   await client.send(

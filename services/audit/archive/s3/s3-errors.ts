@@ -9,6 +9,7 @@ export const S3_RIGHTS = {
   delete: 's3:DeleteObject',
   uploads: 's3:ListBucketMultipartUploads',
   abort: 's3:AbortMultipartUpload',
+  parts: 's3:ListMultipartUploadParts',
 } as const;
 export type S3Action = keyof typeof S3_RIGHTS;
 

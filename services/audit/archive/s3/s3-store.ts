@@ -3,7 +3,7 @@ import { partNumber } from '../store/manifest-parts.ts';
 import { PASS_FILE } from '../store/names.ts';
 import type { S3Place } from '../store/place.ts';
 import type { ArchiveStore, StoredContent, WantedFile } from '../store/port.ts';
-import { S3Objects } from './objects.ts';
+import { type NamedObject, S3Objects } from './objects.ts';
 import { manifestParts, READ_AHEAD } from './s3-manifest.ts';
 import { openForWriting } from './s3-writing.ts';
 
@@ -31,15 +31,21 @@ const aheadOf = (wanted: readonly WantedFile[]): number => {
 };
 
 const filesOf = async (objects: S3Objects): Promise<readonly string[]> =>
-  (await objects.list('')).filter((name) => partNumber(name) === null).toSorted();
+  (await objects.list(''))
+    .map(({ name }) => name)
+    .filter((name) => partNumber(name) === null)
+    .toSorted();
 
 /** What a mark says is as long as a number. */
 const MOST_MARK_BYTES = 64;
 
 async function passMarksOf(objects: S3Objects): Promise<readonly string[]> {
-  const names = (await objects.list('pass')).filter((name) => PASS_FILE.test(name));
-  const marks = await Promise.all(names.map((name) => objects.get(name, { mostBytes: MOST_MARK_BYTES })));
-  return marks.flatMap((got) => (got.kind === 'object' ? [got.content.toString('utf8')] : []));
+  const marked = (await objects.list('pass')).filter(({ name }) => PASS_FILE.test(name));
+  const read = ({ name }: NamedObject) => objects.get(name, { mostBytes: MOST_MARK_BYTES });
+  const marks: string[] = [];
+  for await (const got of begunAhead(marked, READ_AHEAD, read))
+    if (got.kind === 'object') marks.push(got.content.toString('utf8'));
+  return marks;
 }
 
 async function contentOf(objects: S3Objects, { file, sizeBytes }: WantedFile): Promise<StoredContent> {

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { archiveChanged } from '../archive-files.ts';
-import { isFileName, startInName } from '../file-names.ts';
+import { isFileName, namesFileName, startInName } from '../file-names.ts';
 import type { ManifestLine } from '../manifest-entry.ts';
 import { isCovered, requireLeftovers } from '../store/leftovers.ts';
 import {
@@ -12,7 +12,7 @@ import {
   partNumber,
 } from '../store/manifest-parts.ts';
 import { isLeftUnfinished, passFile, UNFINISHED } from '../store/names.ts';
-import type { S3Place } from '../store/place.ts';
+import type { S3Encryption, S3Place } from '../store/place.ts';
 import type { FoundFiles, WritableStore } from '../store/port.ts';
 import type { OpenUpload } from './listing.ts';
 import { S3Objects } from './objects.ts';
@@ -31,7 +31,7 @@ export async function openForWriting(place: S3Place, newId: () => string): Promi
   const token = sha256Hex(newId()).slice(0, TOKEN_DIGITS);
   await requireConditions(objects, `probe-${token}${UNFINISHED}`);
   opened.move();
-  return new WritableS3(objects, token);
+  return new WritableS3(objects, token, place.encryption);
 }
 
 /** The last part of the manifest as it was read. */
@@ -47,7 +47,9 @@ const MOST_LEFT = 8;
 const TRIES = 3;
 
 class WritableS3 implements WritableStore {
-  readonly token: string;
+  /** Tells it from other archivers. */
+  readonly #token: string;
+  readonly #encryption: S3Encryption | null;
   readonly #objects: S3Objects;
   #last: LastPart | null = null;
   #version = 0;
@@ -61,9 +63,16 @@ class WritableS3 implements WritableStore {
   readonly #added: ManifestLine[] = [];
   #hasLine = false;
 
-  constructor(objects: S3Objects, token: string) {
+  constructor(objects: S3Objects, token: string, encryption: S3Encryption | null) {
     this.#objects = objects;
-    this.token = token;
+    this.#token = token;
+    this.#encryption = encryption;
+  }
+
+  /** The same for all who write the same: so one can go on with what another began, and which of both ends it is all one. */
+  nameToken(contents: readonly Buffer[]): string {
+    const hashes = contents.map(sha256Hex);
+    return sha256Hex(JSON.stringify([hashes, this.#encryption])).slice(0, TOKEN_DIGITS);
   }
 
   async readManifest(): Promise<Buffer | null> {
@@ -105,10 +114,10 @@ class WritableS3 implements WritableStore {
     }
   }
 
-  /** Its name is nobody else's. */
+  /** Whoever writes that name writes the same. */
   async write(file: string, content: Buffer): Promise<void> {
     for (let attempt = 1; attempt <= TRIES; attempt += 1) {
-      const put = await this.#objects.put(file, content, { absent: true });
+      const put = await this.#objects.putOnce(file, content);
       if (put.kind === 'written') return;
       const got = await this.#objects.get(file, { sizeBytes: content.length });
       if (got.kind === 'object' && got.content.equals(content)) return;
@@ -155,12 +164,12 @@ class WritableS3 implements WritableStore {
 
   async markPass(beganMs: number): Promise<void> {
     if (this.#isMarked) return;
-    await this.#objects.put(passFile(this.token), Buffer.from(String(beganMs)), null);
+    await this.#objects.put(passFile(this.#token), Buffer.from(String(beganMs)), null);
     this.#isMarked = true;
   }
 
   async unmarkPass(): Promise<void> {
-    if (this.#isMarked) await this.#objects.remove(passFile(this.token));
+    if (this.#isMarked) await this.#objects.remove(passFile(this.#token));
     this.#isMarked = false;
     if (this.#hasLine) await this.#clearLeft();
   }
@@ -173,13 +182,15 @@ class WritableS3 implements WritableStore {
     for (const upload of this.#uploads) await this.#objects.abort(upload);
     this.#uploads = [];
     const isDone = (name: string): boolean =>
-      isLeftUnfinished(name) || this.#covered.includes(name) || this.#isAdded(name);
+      isLeftUnfinished(name) || this.#covered.includes(name) || this.#isReplaced(name);
     for (const name of this.#left.filter(isDone)) await this.#objects.remove(name);
-    this.#left = this.#left.filter((name) => !isDone(name));
+    this.#left = this.#left.filter((name) => !isDone(name) && !this.#isNamed(name));
   }
 
-  #isAdded(name: string): boolean {
+  /** Not where a line of ours names the very file: then somebody else had written it. */
+  #isReplaced(name: string): boolean {
     const start = startInName(name);
+    if (this.#isNamed(name)) return false;
     return this.#added.some(
       (line) =>
         line.kind === 'file' &&
@@ -187,6 +198,12 @@ class WritableS3 implements WritableStore {
         line.partition === start.partition &&
         BigInt(line.firstOffset) <= start.firstOffset &&
         start.firstOffset <= BigInt(line.lastOffset),
+    );
+  }
+
+  #isNamed(name: string): boolean {
+    return this.#added.some(
+      (line) => line.kind === 'file' && (line.file === name || namesFileName(line.file) === name),
     );
   }
 

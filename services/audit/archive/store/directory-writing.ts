@@ -27,7 +27,7 @@ export const lockDirectory = (directory: string): Disposable =>
 
 /** A directory in the hands of the one process that has its lock. */
 export const writableDirectory = (directory: string, lock: Disposable): WritableStore => ({
-  token: null,
+  nameToken: () => null,
   readManifest: () => manifestIn(directory),
   begin: async (line) => {
     const path = join(directory, FIRST_PART);

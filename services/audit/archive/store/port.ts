@@ -40,8 +40,8 @@ export interface FoundFiles {
 
 /** Every method throws `STATE_UNWRITABLE`, and then the archive has to be opened anew. */
 export interface WritableStore extends Disposable {
-  /** Stands in the names of the files that it writes; `null` where nobody else can write meanwhile. */
-  readonly token: string | null;
+  /** Stands in the name of a file with this content, and of its index; `null` where nobody else can write meanwhile. */
+  nameToken(contents: readonly Buffer[]): string | null;
   /** `null` where no archive was begun. */
   readManifest(): Promise<Buffer | null>;
   /** Begins the manifest with this line, unless somebody else did. */

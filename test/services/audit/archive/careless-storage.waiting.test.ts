@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { chained } from '../../../../services/audit/archive/manifest-entry.ts';
+import { ListingBounds } from '../../../../services/audit/archive/s3/listing-bounds.ts';
 import { openForWriting } from '../../../../services/audit/archive/s3/s3-writing.ts';
+import { partName } from '../../../../services/audit/archive/store/manifest-parts.ts';
 import type { S3Place } from '../../../../services/audit/archive/store/place.ts';
 import { archived, checked, logOf } from '../support/archives.ts';
 import { type Asked, answering } from './support/answering.ts';
@@ -101,6 +104,22 @@ test('a file whose write meets another one again and again is left to the next p
   });
 });
 
+test('a file has one name for all who write it, and another where it is to be encrypted otherwise', async () => {
+  const named = async (encryption: S3Place['encryption'], id: string, content = 'content') => {
+    const { place } = await answering(conflicting(0), { encryption });
+    using store = await openForWriting(place, () => id);
+    return store.nameToken([Buffer.from(content)]);
+  };
+  const plain = await named(null, 'one');
+  expect(plain).toMatch(/^[0-9a-f]{12}$/);
+  expect(await named(null, 'other')).toBe(plain);
+  expect(await named(null, 'one', 'another content')).not.toBe(plain);
+  expect(await named({ kind: 'sse-s3' }, 'one')).not.toBe(plain);
+  expect(await named({ kind: 'sse-kms', keyId: 'a' }, 'one')).not.toBe(
+    await named({ kind: 'sse-kms', keyId: 'b' }, 'one'),
+  );
+});
+
 test('an answer that has no end is not read to its end', async () => {
   const line = Buffer.alloc(1024 * 1024, ' ');
   let sent = 0;
@@ -134,20 +153,82 @@ test('a listing that gives the same page again and again is not asked for ever',
   expect(asked).toHaveLength(2);
 });
 
-test('an object that is larger than the manifest says is not read, however large it is', async () => {
-  const { place } = await answering(({ url }, response) => {
-    if (url.includes('list-type')) {
-      response.writeHead(200, { 'content-type': 'application/xml' });
-      response.end(
-        '<?xml version="1.0"?><ListBucketResult><Contents><Key>archive/manifest.jsonl</Key></Contents></ListBucketResult>',
-      );
-    } else {
-      response.writeHead(200, { 'content-length': String(2 ** 40), etag: '"1"' });
-      response.write('{"kind":"archive"');
-    }
-  });
+const LISTING = 'list-type';
+const MIB = 1024 * 1024;
+
+/** A listing of these parts of a manifest. */
+const listOf = (response: ServerResponse, sizes: readonly number[]): void => {
+  const contents = sizes.map(
+    (size, number) => `<Contents><Key>archive/${partName(number)}</Key><Size>${size}</Size></Contents>`,
+  );
+  response.writeHead(200, { 'content-type': 'application/xml' });
+  response.end(`<?xml version="1.0"?><ListBucketResult>${contents.join('')}</ListBucketResult>`);
+};
+
+test('parts of a manifest that are together too large are not asked for, though each alone is not', async () => {
+  const { place, asked } = await answering((_, response) => listOf(response, Array(24).fill(480 * MIB)));
   await expect(checked(place)).rejects.toMatchObject({
     code: 'STATE_UNREADABLE',
     message: expect.stringContaining('is longer than the'),
   });
+  expect(asked.filter(({ url }) => !url.includes(LISTING))).toEqual([]);
+});
+
+test('an object that is larger than the listing says is not read, however large it is', async () => {
+  const { place } = await answering(({ url }, response) => {
+    if (url.includes(LISTING)) return listOf(response, [100]);
+    response.writeHead(200, { 'content-length': String(480 * MIB), etag: '"1"' });
+    response.write('{"kind":"archive"');
+  });
+  await expect(checked(place)).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('has another size than the 100 bytes'),
+  });
+});
+
+test('what comes behind the bytes that were announced is no part of an object', async () => {
+  const text = `${JSON.stringify(chained({ kind: 'archive', version: 3, begunAtMs: 1, id: 'x' }, null))}\n`;
+  const { place } = await answering(({ url }, response) => {
+    if (url.includes(LISTING)) return listOf(response, url.includes('manifest') ? [text.length] : []);
+    response.writeHead(200, { 'content-length': String(text.length), etag: '"1"' });
+    response.write(text);
+    response.end(Buffer.alloc(64 * MIB, 'x'));
+  });
+  expect(await checked(place)).toMatchObject({ deviations: [], files: 0, records: 0 });
+});
+
+test('a listing whose pages name nothing, each with another mark of the next, ends', async () => {
+  let pages = 0;
+  const { place } = await answering((_, response) => {
+    pages += 1;
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    response.end(
+      `<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${pages}</NextContinuationToken></ListBucketResult>`,
+    );
+  });
+  await expect(checked(place)).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('of its pages name nothing'),
+  });
+  expect(pages).toBeLessThan(200);
+});
+
+test('a name that is longer than any can be is not taken into memory', async () => {
+  const { place } = await answering((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    response.end(
+      `<?xml version="1.0"?><ListBucketResult><Contents><Key>archive/manifest${'x'.repeat(MIB)}</Key><Size>1</Size></Contents></ListBucketResult>`,
+    );
+  });
+  await expect(checked(place)).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('a name of more than 1024 bytes'),
+  });
+});
+
+test('names that are together longer than those of any archive are not taken into memory', () => {
+  const bounds = new ListingBounds();
+  const name = 'x'.repeat(1024);
+  for (let taken = 0; taken < 256 * 1024; taken += 1) bounds.own(name);
+  expect(() => bounds.own(name)).toThrow('the names in the listing have more than');
 });

@@ -7,6 +7,7 @@ import {
   CreateMultipartUploadCommand,
   ListMultipartUploadsCommand,
   PutBucketPolicyCommand,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -18,6 +19,7 @@ import { requireManifest } from '../../../../services/audit/archive/archive-file
 import { openArchiveWriter } from '../../../../services/audit/archive/archive-writer.ts';
 import { ARCHIVE_VERSION, chained } from '../../../../services/audit/archive/manifest-entry.ts';
 import { written } from '../../../../services/audit/archive/place-files.ts';
+import { sha256Base64 } from '../../../../services/audit/archive/s3/upload-in-parts.ts';
 import { openStore } from '../../../../services/audit/archive/store/open-store.ts';
 import { placeText, type S3Place } from '../../../../services/audit/archive/store/place.ts';
 import { writeMonth } from '../../../bench/month/write-month.ts';
@@ -25,7 +27,13 @@ import { fleetgc, inProcess, ownLog } from '../../../cli/fleetgc.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
-import { BUCKET, type ObjectStorage, REGION, startObjectStorage } from '../../../support/object-storage.ts';
+import {
+  BUCKET,
+  type Login,
+  type ObjectStorage,
+  REGION,
+  startObjectStorage,
+} from '../../../support/object-storage.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../../support/program.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ensureHttpfs } from '../../../support/toolchain/httpfs.ts';
@@ -44,6 +52,19 @@ afterAll(async () => {
   vi.unstubAllEnvs();
   await storage[Symbol.asyncDispose]();
 });
+
+/** As who it is that the SDK finds in the environment. */
+async function withLogin<Told>(login: Login, run: () => Promise<Told>): Promise<Told> {
+  const asWho = (who: Login): void => {
+    for (const [name, value] of Object.entries(who)) vi.stubEnv(name, value);
+  };
+  asWho(login);
+  try {
+    return await run();
+  } finally {
+    asWho(storage.owner);
+  }
+}
 
 describePlace('object storage', async () => {
   const place = storage.newPlace();
@@ -99,7 +120,7 @@ test('the verbs read from object storage what they read from a directory', async
   for (const args of [
     ['audit', 'explain', 'node/web-1'],
     ['audit', 'verify'],
-    ['audit', 'report'],
+    ['audit', 'report', '--from', '2026-01-01'],
     ['audit', 'events'],
   ]) {
     const there = await inProcess([...args, ...asArchive(place)]);
@@ -165,16 +186,19 @@ test('signed heads mean the same there: a copy is signed on, and an end that was
 const LARGE_BYTES = 900_000;
 const LARGE = 14;
 
-test('killed in the middle of an upload in parts: nothing is lost, nothing is twice, and nothing is left', async () => {
+/** A log whose records become one file of three parts, and what an archiver left of it that was killed in the second one. */
+async function killedUpload() {
   const { log, path } = await ownLog();
-  for (let number = 0; number < LARGE; number += 1)
-    await log.publish([
+  const publish = () =>
+    log.publish([
       {
-        ...outgoing(nodeOutput('inventory', inventory({ id: String(number) }))),
+        ...outgoing(nodeOutput('inventory', inventory({ id: randomUUID() }))),
         value: randomBytes(LARGE_BYTES),
       },
     ]);
+  for (let number = 0; number < LARGE; number += 1) await publish();
   const { place, watched } = await watchedPlace();
+  const direct = { ...place, endpoint: storage.endpoint };
   const args = ['audit', 'archive', '--to', placeText(place), '--log', 'embedded', '--log-path', path];
   const held = watched.holdAt('partNumber=2');
   const child = spawn(PROGRAM, [...args, ...s3Flags(place)], {
@@ -184,55 +208,87 @@ test('killed in the middle of an upload in parts: nothing is lost, nothing is tw
   await held;
   child.kill('SIGKILL');
   await once(child, 'exit');
-  expect(await openUploads(place)).toBe(1);
-  const direct = { ...place, endpoint: storage.endpoint };
-  const again = await inProcess([...args, ...s3Flags(direct)]);
-  expect(again).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringContaining(`${LARGE} records archived in 1 file`),
-  });
-  expect(await openUploads(place)).toBe(0);
-  expect(await checked(direct)).toMatchObject({ deviations: [], unfinished: [], records: LARGE });
+  const { Uploads: uploads = [] } = await storage.client.send(
+    new ListMultipartUploadsCommand({ Bucket: BUCKET, Prefix: place.prefix }),
+  );
+  const [upload] = uploads;
+  if (upload === undefined || uploads.length > 1) throw new Error('one upload should have been left');
+  /** Archives again, and tells which parts were sent then. */
+  const partsSentAgain = async (records = LARGE): Promise<readonly string[]> => {
+    const between = await watchConnections(storage.port);
+    onTestFinished(() => between[Symbol.asyncDispose]());
+    const through = { ...place, endpoint: `http://127.0.0.1:${between.port}` };
+    expect(await inProcess([...args, ...s3Flags(through)])).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining(`${records} records archived in 1 file`),
+    });
+    expect(await openUploads(place)).toBe(0);
+    expect(await checked(direct)).toMatchObject({ deviations: [], unfinished: [], records });
+    return between.requests.flatMap((line) => /^PUT .*[?&]partNumber=(\d+)/.exec(line)?.[1] ?? []);
+  };
+  const { Key, UploadId } = upload;
+  return { upload: { Bucket: BUCKET, Key, UploadId }, publish, partsSentAgain };
+}
+
+test('killed in the middle of an upload in parts: the next run sends only the parts that did not arrive', async () => {
+  const { partsSentAgain } = await killedUpload();
+  expect(await partsSentAgain()).toEqual(['2', '3']);
+});
+
+test('a part that is not what would be sent now is sent again', async () => {
+  const { upload, partsSentAgain } = await killedUpload();
+  const Body = randomBytes(5 * 1024 * 1024);
+  await storage.client.send(
+    new UploadPartCommand({ ...upload, PartNumber: 1, Body, ChecksumSHA256: sha256Base64(Body) }),
+  );
+  expect(await partsSentAgain()).toEqual(['1', '2', '3']);
+});
+
+test('an upload of other records is begun anew, and the old one ended', async () => {
+  const { publish, partsSentAgain } = await killedUpload();
+  await publish();
+  expect(await partsSentAgain(LARGE + 1)).toEqual(['1', '2', '3']);
 });
 
 /** The first ones only try what the storage heeds. */
 const FIRST_REQUEST = 5;
 const MOST_REQUESTS = 60;
 
-test('killed at any request: the next run makes of it what it would have been', async () => {
-  const { log, path } = await ownLog();
-  const publish = (number: number) =>
-    log.publish([outgoing(nodeOutput('inventory', inventory({ id: `i${number}` })))]);
-  await publish(0);
-  const args = (place: S3Place) => [
-    ...['audit', 'archive', '--to', placeText(place), '--log', 'embedded', '--log-path', path],
-    ...s3Flags(place),
-  ];
-  for (let request = FIRST_REQUEST, isKilled = true; isKilled; request += 1) {
-    expect(request).toBeLessThan(MOST_REQUESTS);
-    const { place, watched } = await watchedPlace();
-    const held = watched.holdAtRequest(request);
-    const child = spawn(PROGRAM, args(place), {
-      env: { ...PROGRAM_ENVIRONMENT, ...storage.owner },
-      stdio: 'ignore',
-    });
-    const ended = once(child, 'exit');
-    isKilled = await Promise.race([held.then(() => true), ended.then(() => false)]);
-    child.kill('SIGKILL');
-    await ended;
-    const direct = { ...place, endpoint: storage.endpoint };
-    expect(await inProcess(args(direct))).toMatchObject({ exitCode: 0 });
-    await publish(request);
-    expect(await inProcess(args(direct))).toMatchObject({ exitCode: 0 });
-    const records = request - FIRST_REQUEST + 2;
-    expect({ request, ...(await checked(direct)) }).toMatchObject({
-      deviations: [],
-      unfinished: [],
-      records,
-    });
-    expect(new Set(await offsetsOf(direct)).size).toBe(records);
-  }
+/**
+ * An archiver of which nothing arrives from that request on, nor what it does when it notices: for the storage it was killed. Tells
+ * whether it came so far.
+ */
+async function cutOffAt(request: number): Promise<{ readonly place: S3Place; readonly isCutOff: boolean }> {
+  const { place, watched } = await watchedPlace();
+  const held = watched.holdAtRequest(request);
+  const ended = archived(logOf([at(0)]), place);
+  const isCutOff = await Promise.race([held.then(() => true), ended.then(() => false)]);
+  await watched[Symbol.asyncDispose]();
+  if (isCutOff) await expect(ended).rejects.toMatchObject({ code: expect.stringMatching(/^STATE_UN/) });
+  return { place: { ...place, endpoint: storage.endpoint }, isCutOff };
+}
+
+test('cut off from the storage at any request: the next run makes of it what it would have been', async () => {
+  const requests = [...Array(MOST_REQUESTS - FIRST_REQUEST).keys()].map((each) => each + FIRST_REQUEST);
+  const cut: boolean[] = [];
+  const goOn = async (request: number): Promise<void> => {
+    const { place, isCutOff } = await cutOffAt(request);
+    cut[request] = isCutOff;
+    for (const records of [[at(0)], [at(0), at(1)]]) {
+      await archived(logOf(records), place);
+      const { deviations } = await checked(place);
+      expect({ request, deviations }).toEqual({ request, deviations: [] });
+    }
+    expect({ request, ...(await checked(place)) }).toMatchObject({ unfinished: [], records: 2 });
+    expect({ request, offsets: await offsetsOf(place) }).toEqual({ request, offsets: ['3@0', '3@1'] });
+  };
+  for (let from = 0; cut.every(Boolean); from += CUT_AT_ONCE)
+    await Promise.all(requests.slice(from, from + CUT_AT_ONCE).map(goOn));
+  expect(cut.filter(Boolean).length).toBeGreaterThan(8);
 });
+
+/** Each waits most of the time until the archiver gives up. */
+const CUT_AT_ONCE = 12;
 
 test('a connection that is lost in the middle of an upload, or when a line was written already, loses nothing', async () => {
   const { place, watched } = await watchedPlace();
@@ -325,7 +381,7 @@ test('the rights of the documentation are enough, and one that is missing is nam
     check: ['audit', 'archive', 'check', '--archive', placeText(place)],
   };
   const run = (verb: keyof typeof verbs) =>
-    fleetgc([...verbs[verb], ...s3Flags(place)], { environment: archiver });
+    withLogin(archiver, () => inProcess([...verbs[verb], ...s3Flags(place)]));
   const grant = (without: string | null) =>
     storage.client.send(new PutBucketPolicyCommand({ Bucket: BUCKET, Policy: policyFor(policy, without) }));
   await grant(null);
@@ -384,11 +440,8 @@ test.each<{
   const base = storage.newPlace();
   const place = { ...base, ...over(base) };
   const flags = ['--s3-endpoint', place.endpoint ?? '', '--s3-region', place.region ?? '', '--s3-path-style'];
-  const { exitCode, stderr } = await fleetgc(
-    ['audit', 'archive', 'check', '--archive', placeText(place), ...flags],
-    {
-      environment: { ...storage.owner, ...environment },
-    },
+  const { exitCode, stderr } = await withLogin({ ...storage.owner, ...environment }, () =>
+    inProcess(['audit', 'archive', 'check', '--archive', placeText(place), ...flags]),
   );
   expect(stderr).toContain(says);
   expect(exitCode).toBe(1);

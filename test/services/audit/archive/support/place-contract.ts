@@ -114,6 +114,19 @@ export function describePlace(name: string, newPlace: () => Promise<PlaceUnderTe
       expect(await checked(own.place)).toMatchObject({ deviations: [], unfinished: [], files: 2 });
     });
 
+    test('a file that a killed archiver wrote whole, and no line of, is there once when the next one writes the same', async () => {
+      const own = await newPlace();
+      await archived(logOf([at(0)]), own.place);
+      const before = await own.read('manifest.jsonl');
+      await archived(logOf([at(0), at(1)]), own.place);
+      await own.write('manifest.jsonl', before);
+      for (const offset of [1, 2]) {
+        await archived(logOf([0, 1, 2].slice(0, offset + 1).map((each) => at(each))), own.place);
+        expect(await offsetsOf(own.place)).toHaveLength(offset + 1);
+        expect(await checked(own.place)).toMatchObject({ deviations: [], unfinished: [] });
+      }
+    });
+
     test('a pass that did not come to its end is told until one did', async () => {
       const { place } = await newPlace();
       const whole = logOf([at(0), at(1)]);

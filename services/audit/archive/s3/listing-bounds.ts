@@ -1,0 +1,30 @@
+/** S3 has no longer keys; the ids of uploads are shorter. */
+const MOST_NAME_BYTES = 1024;
+/** Together the names of the files of the largest manifest have less. */
+const MOST_NAMES_BYTES = 256 * 1024 * 1024;
+/** Storage may give a page with no names, where names were deleted. */
+const MOST_EMPTY_PAGES = 100;
+
+/** What one listing may say, whoever gives it, and however many pages it has. */
+export class ListingBounds {
+  #emptyPages = 0;
+  #bytes = 0;
+
+  take<Each>(page: readonly Each[] = []): readonly Each[] {
+    if (page.length === 0) this.#emptyPages += 1;
+    if (this.#emptyPages > MOST_EMPTY_PAGES)
+      throw new Error(`the listing has no end: ${MOST_EMPTY_PAGES} of its pages name nothing`);
+    return page;
+  }
+
+  /** The name as a text that does not keep all of its page in memory. */
+  own(name: string): string {
+    const bytes = Buffer.from(name);
+    if (bytes.length > MOST_NAME_BYTES)
+      throw new Error(`the listing has a name of more than ${MOST_NAME_BYTES} bytes`);
+    this.#bytes += bytes.length;
+    if (this.#bytes > MOST_NAMES_BYTES)
+      throw new Error(`the names in the listing have more than ${MOST_NAMES_BYTES} bytes`);
+    return bytes.toString();
+  }
+}
