@@ -127,6 +127,29 @@ const Printed = z.object({
 });
 type Printed = z.infer<typeof Printed>;
 
+/** The published document, by what a client of another language knows which topics there are and what lies on them. */
+const Document = z.object({
+  channels: z.record(z.string(), z.object({ address: z.string() })),
+});
+const addressesTold = (): readonly string[] =>
+  Object.values(Document.parse(JSON.parse(textOf('schemas/asyncapi.json'))).channels).map(
+    ({ address }) => address,
+  );
+
+const Metadata = z.object({ topics: z.array(z.object({ topic: z.string() })) });
+/** Which topics the broker has, those of its own aside. */
+async function addressesOnBroker(): Promise<readonly string[]> {
+  const { stdout } = await kcat(['-L', '-J']);
+  const { topics } = Metadata.parse(JSON.parse(stdout));
+  return topics.map(({ topic }) => topic).filter((topic) => !topic.startsWith('__'));
+}
+
+const topicAt = (address: string): TopicId => {
+  const id = TOPIC_IDS.find((each) => TOPICS[each].name === address);
+  if (id === undefined) throw new Error(`the document names ${address}, which is no topic`);
+  return id;
+};
+
 async function readWithKcat(id: TopicId): Promise<readonly Printed[]> {
   const { stdout } = await kcat(['-C', '-t', TOPICS[id].name, '-o', 'beginning', '-e', '-q', '-J']);
   return stdout
@@ -171,12 +194,14 @@ function understood(message: Printed, schemas: ReadonlyMap<string, ValidateFunct
 }
 
 test(
-  'kcat reads every topic, and the SDK of CloudEvents and a validator of JSON Schema understand every message',
+  'kcat reads every topic of the AsyncAPI document, which are all, and the SDK of CloudEvents and a validator of JSON Schema understand every message',
   async () => {
     await somethingHappens();
     const schemas = publishedSchemas();
+    const told = addressesTold();
+    expect(told.toSorted()).toEqual((await addressesOnBroker()).toSorted());
     const types = await Promise.all(
-      TOPIC_IDS.map(async (id) => {
+      told.map(topicAt).map(async (id) => {
         const events = (await readWithKcat(id)).filter(({ payload }) => payload?.trim() !== NO_EVENT);
         const understoodTypes = events.map((message) => understood(message, schemas));
         expect(understoodTypes.length, id).toBeGreaterThan(0);

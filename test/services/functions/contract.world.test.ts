@@ -8,7 +8,7 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { AnyDeciderName } from '../../../schemas/events/deciders.ts';
-import { TOPICS } from '../../../schemas/events/topics.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { fleetgc } from '../../cli/fleetgc.ts';
 import { readTopic } from '../../cli/read-topic.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
@@ -18,6 +18,7 @@ import { type Broker, newFolder, startBroker } from '../../support/kafka/kafka.t
 import { emulateLambda } from '../../support/lambda/emulator.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { contractEvents } from './support/contract-events.ts';
+import { topicsReadBy } from './support/deciders.ts';
 import { outgoing, sentEvent, structured } from './support/function-events.ts';
 import { spawnFunction, spawnService } from './support/function-processes.ts';
 import { lambdaEvent } from './support/lambda-events.ts';
@@ -26,30 +27,16 @@ import { askJson, BATCH, probe } from './support/served-function.ts';
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const FUNCTIONS = newFolder();
 const DOCUMENT = join(newFolder(), 'policies.jsonl');
-/** Ten thousand in all. */
-const COUNTS = {
-  inventory: 3_000,
-  diskStats: 3_000,
-  clusterOwnership: 1_000,
-  clusterPods: 1_500,
-  clusterExpiry: 1_500,
-} as const;
-type Topic = keyof typeof COUNTS;
-const TOPIC_IDS = [
-  'inventory',
-  'diskStats',
-  'clusterOwnership',
-  'clusterPods',
-  'clusterExpiry',
-] as const satisfies readonly Topic[];
-const READ_BY: Readonly<Record<AnyDeciderName, Topic>> = {
-  pressure: 'diskStats',
-  'container-gc': 'inventory',
-  'image-gc': 'inventory',
-  'graph-gc': 'clusterOwnership',
-  'pod-gc': 'clusterPods',
-  'expiry-gc': 'clusterExpiry',
-};
+/** Ten thousand in all, of every topic that a decider reads. */
+const COUNTS: ReadonlyMap<TopicId, number> = new Map([
+  ['inventory', 2_500],
+  ['diskStats', 2_500],
+  ['results', 1_000],
+  ['clusterOwnership', 1_000],
+  ['clusterCensus', 500],
+  ['clusterPods', 1_250],
+  ['clusterExpiry', 1_250],
+]);
 const OUT = ['decisions', 'commands', 'observe', 'clusterDecisions', 'clusterCommands'] as const;
 const DECIDE_MS = 60_000;
 const MOST_BATCH_BYTES = 3_000_000;
@@ -58,9 +45,9 @@ const MOST_BATCH = 500;
 let broker: Broker;
 let log: EventLog;
 /** As they lie on the broker, by topic. */
-let lying: ReadonlyMap<Topic, readonly LogRecord[]>;
+let lying: ReadonlyMap<TopicId, readonly LogRecord[]>;
 /** What the services gave that read the broker, by decider. */
-let fromKafka: ReadonlyMap<string, readonly string[]>;
+let fromKafka: ReadonlyMap<string, InOrder>;
 
 beforeAll(async () => {
   broker = await startBroker();
@@ -75,14 +62,14 @@ beforeAll(async () => {
   log = await openEventLog(options, silentContext());
   await log.createTopics();
   await log.publish([outgoing('policies', appliedPolicy()), outgoing('policies', clusterPolicyRecord())]);
-  for (const topic of TOPIC_IDS) {
-    const events = contractEvents(topic, COUNTS[topic]);
+  for (const [topic, count] of COUNTS) {
+    const events = contractEvents(topic, count);
     for (let from = 0; from < events.length; from += MOST_BATCH)
       await log.publish(events.slice(from, from + MOST_BATCH));
   }
   lying = new Map(
     await Promise.all(
-      TOPIC_IDS.map(async (topic) => [topic, await readTopic(log, TOPICS[topic].name)] as const),
+      [...COUNTS.keys()].map(async (topic) => [topic, await readTopic(log, TOPICS[topic].name)] as const),
     ),
   );
   fromKafka = await decidedByServices();
@@ -95,13 +82,34 @@ afterAll(async () => {
 });
 
 /** A record of the log, or an event of an answer, as far as it has to be equal. */
-const outputText = (topic: string, key: string | null, type: string | undefined, value: Buffer): string =>
-  [topic, key, type, sha256Hex(value)].join(' ');
+interface Given {
+  readonly topic: string;
+  readonly key: string | null;
+  readonly type: string | undefined;
+  readonly value: Buffer;
+}
+
+/**
+ * By topic and key. What is promised: of one subject the records of one topic lie in the order of the events that they follow from. No
+ * order is promised of different subjects, nor of different topics, beside that a decision is on the log before what follows from it.
+ */
+type InOrder = Readonly<Record<string, readonly string[]>>;
+
+/** What was written or came twice gave the same twice: then it counts where it came first. */
+const inOrder = (outputs: readonly Given[]): InOrder =>
+  Object.fromEntries(
+    [...Map.groupBy(outputs, ({ topic, key }) => `${topic} ${key}`)].map(([place, all]) => [
+      place,
+      [...new Set(all.map(({ type, value }) => `${type} ${sha256Hex(value)}`))],
+    ]),
+  );
+
+const counted = (given: InOrder): number => Object.values(given).flat().length;
 
 /** By whom a record or what follows from it was given: their envelopes say it. */
 const deciderOf = (source: string | undefined): string => source?.split('/').at(-1) ?? '';
 
-async function decidedByServices(): Promise<ReadonlyMap<string, readonly string[]>> {
+async function decidedByServices(): Promise<ReadonlyMap<string, InOrder>> {
   await using _decide = spawnService('decide', '--kafka-brokers', broker.address, '--http-address', 'none');
   const groups = AnyDeciderName.options.map((name) => `fleetgc-${name}`);
   await waitUntil('the services to have decided on all of it', DECIDE_MS, async () => {
@@ -111,32 +119,27 @@ async function decidedByServices(): Promise<ReadonlyMap<string, readonly string[
     );
   });
   const records = (await Promise.all(OUT.map((topic) => readTopic(log, TOPICS[topic].name)))).flat();
-  return grouped(
-    records.map(({ topic, key, value, headers }) => ({
-      decider: deciderOf(headers.ce_source),
-      text: outputText(topic, key, headers.ce_type, value ?? Buffer.alloc(0)),
-    })),
+  return new Map(
+    [...Map.groupBy(records, ({ headers }) => deciderOf(headers.ce_source))].map(([decider, all]) => [
+      decider,
+      inOrder(all.map(givenIn)),
+    ]),
   );
 }
 
-/** What was written or came twice gave the same twice. */
-const distinct = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted();
-
-const grouped = (outputs: readonly { readonly decider: string; readonly text: string }[]) =>
-  new Map(
-    [...Map.groupBy(outputs, ({ decider }) => decider)].map(([decider, all]) => [
-      decider,
-      distinct(all.map(({ text }) => text)),
-    ]),
-  );
+const givenIn = ({ topic, key, value, headers }: LogRecord): Given => ({
+  ...{ topic, key, type: headers.ce_type },
+  value: value ?? Buffer.alloc(0),
+});
 
 const Out = z.array(
   z.object({ fleetgctopic: z.string(), partitionkey: z.string(), type: z.string(), data_base64: z.base64() }),
 );
-const textsOf = (events: unknown): readonly string[] =>
-  Out.parse(events).map(({ fleetgctopic, partitionkey, type, data_base64: base64 }) =>
-    outputText(fleetgctopic, partitionkey, type, Buffer.from(base64, 'base64')),
-  );
+const givenBy = (events: unknown): readonly Given[] =>
+  Out.parse(events).map(({ fleetgctopic: topic, partitionkey: key, type, data_base64: base64 }) => ({
+    ...{ topic, key, type },
+    value: Buffer.from(base64, 'base64'),
+  }));
 
 /** In slices of a size that a call takes. */
 function slicesOf(records: readonly LogRecord[]): readonly (readonly LogRecord[])[] {
@@ -154,13 +157,26 @@ function slicesOf(records: readonly LogRecord[]): readonly (readonly LogRecord[]
   return slices;
 }
 
-const recordsFor = (decider: AnyDeciderName): readonly LogRecord[] => lying.get(READ_BY[decider]) ?? [];
+const recordsFor = (decider: AnyDeciderName): readonly LogRecord[] =>
+  topicsReadBy(decider).flatMap((topic) => lying.get(topic) ?? []);
+
+/** Of these kinds of events no decision is made. */
+const UNDECIDED = /^fleetgc\.(node\.(object-result|command-result|pressure-unrelieved)|cluster\.census)\b/;
+const isDecidedOn = ({ headers }: LogRecord): boolean => !UNDECIDED.test(headers.ce_type ?? '');
+
+test('every topic that a decider reads has events here, and they are ten thousand', () => {
+  const read = new Set(AnyDeciderName.options.flatMap(topicsReadBy));
+  expect([...COUNTS.keys()].toSorted()).toEqual([...read].toSorted());
+  // The producer may have written some of them twice.
+  const ids = new Set([...lying.values()].flat().map(({ headers }) => headers.ce_id));
+  expect(ids.size).toBe(10_000);
+});
 
 test.each(AnyDeciderName.options)(
   '%s gives the same bytes by HTTP as it gave on the event log',
   async (decider) => {
     await using served = await spawnFunction(decider, '--policy', DOCUMENT);
-    const found: string[] = [];
+    const found: Given[] = [];
     for (const slice of slicesOf(recordsFor(decider))) {
       const { status, body } = await askJson(
         served.address,
@@ -171,10 +187,11 @@ test.each(AnyDeciderName.options)(
         status: 200,
         text: '',
       });
-      found.push(...textsOf(JSON.parse(body.toString('utf8'))));
+      found.push(...givenBy(JSON.parse(body.toString('utf8'))));
     }
-    expect(found.length).toBeGreaterThanOrEqual(COUNTS[READ_BY[decider]]);
-    expect(distinct(found)).toEqual(fromKafka.get(decider));
+    const given = inOrder(found);
+    expect(counted(given)).toBeGreaterThanOrEqual(recordsFor(decider).filter(isDecidedOn).length);
+    expect(given).toEqual(fromKafka.get(decider));
   },
 );
 
@@ -184,16 +201,18 @@ test.each(AnyDeciderName.options)('%s gives the same bytes in the emulator of La
   const file = join(FUNCTIONS, decider, 'index.mjs');
   expect(statSync(file).size).toBeLessThan(2 * 1024 * 1024);
   await using lambda = await emulateLambda(file, { FLEETGC_TRUST: 'off', FLEETGC_POLICY: DOCUMENT });
-  const found: string[] = [];
+  const found: Given[] = [];
   for (const slice of slicesOf(recordsFor(decider))) {
     const answered = LambdaAnswered.parse(JSON.parse(await lambda.invoke(lambdaEvent(slice))));
-    found.push(...textsOf(answered.events));
+    found.push(...givenBy(answered.events));
   }
-  expect(distinct(found)).toEqual(fromKafka.get(decider));
+  expect(inOrder(found)).toEqual(fromKafka.get(decider));
 });
 
 test('what followed was more than records: commands and orders of every decider', () => {
-  const topics = [...fromKafka.values()].flat().map((text) => text.split(' ')[0]);
+  const topics = [...fromKafka.values()]
+    .flatMap((given) => Object.keys(given))
+    .map((place) => place.split(' ')[0]);
   expect(new Set(topics)).toEqual(new Set(OUT.map((topic) => TOPICS[topic].name)));
 });
 
