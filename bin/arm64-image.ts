@@ -39,7 +39,8 @@ const PACKAGES = ['ca-certificates', 'libstdc++6', 'findutils', 'coreutils', 'da
 const USERS = 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n';
 const GROUPS = 'root:x:0:\nnode:x:1000:\n';
 
-const Manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) });
+const Lock = z.object({ packages: z.record(z.string(), z.unknown()) });
+const Locked = z.object({ version: z.string(), integrity: z.string().startsWith('sha512-') });
 
 /** The file, made by whatever makes it into another one where it is not there, so that half of one is never taken. */
 async function madeOnce(file: string, make: (unfinished: string) => Promise<unknown>): Promise<string> {
@@ -60,19 +61,28 @@ const debianRoot = (keep: string): Promise<string> =>
     ),
   );
 
-/** The Node.js that `package.json` names, as npm's package brings it. */
+/** The Node.js that `package-lock.json` names, as npm's package brings it, and no other. */
 async function nodeProgram(keep: string, work: string): Promise<string> {
-  const manifest = Manifest.parse(JSON.parse(await readFile(join(REPOSITORY, 'package.json'), 'utf8')));
-  const version = manifest.optionalDependencies[NODE_PACKAGE];
-  return await madeOnce(join(keep, `node-${version}-arm64`), async (file) => {
+  const { packages } = Lock.parse(JSON.parse(await readFile(join(REPOSITORY, 'package-lock.json'), 'utf8')));
+  const { version, integrity } = Locked.parse(packages[`node_modules/${NODE_PACKAGE}`]);
+  const packed = await madeOnce(join(keep, `${NODE_PACKAGE}-${version}.tgz`), async (file) => {
     const wanted = `${NODE_PACKAGE}@${version}`;
     await run('npm', ['pack', '--silent', '--pack-destination', work, wanted], { timeout: BOUND_MS });
     const [archive = ''] = (await readdir(work)).filter((name) => name.endsWith('.tgz'));
-    await run('tar', ['--extract', '--file', join(work, archive), '--directory', work], {
-      timeout: BOUND_MS,
-    });
-    await copyFile(join(work, 'package/bin/node'), file);
+    await requireIntegrity(join(work, archive), integrity);
+    await copyFile(join(work, archive), file);
   });
+  await requireIntegrity(packed, integrity);
+  const unpack = ['--extract', '--file', packed, '--directory', work, '--no-same-owner', 'package/bin/node'];
+  await run('tar', unpack, { timeout: BOUND_MS });
+  return join(work, 'package/bin/node');
+}
+
+/** Nobody looks into the image before it runs on somebody's nodes. */
+async function requireIntegrity(file: string, integrity: string): Promise<void> {
+  const found = `sha512-${await digestOf(file, 'sha512', 'base64')}`;
+  if (found !== integrity)
+    throw new Error(`${file} is not what package-lock.json names: it has ${found}, and not ${integrity}`);
 }
 
 /** What lies on Debian's packages. */
@@ -116,10 +126,10 @@ const archive = (folder: string, file: string): Promise<unknown> =>
     { timeout: BOUND_MS },
   );
 
-async function sha256Of(file: string): Promise<string> {
-  const hash = createHash('sha256');
+async function digestOf(file: string, algorithm: string, encoding: 'hex' | 'base64'): Promise<string> {
+  const hash = createHash(algorithm);
   await pipeline(createReadStream(file), hash);
-  return hash.digest('hex');
+  return hash.digest(encoding);
 }
 
 /** An image of these layers, in the form of `docker save`. */
@@ -128,7 +138,7 @@ async function writeImage(work: string, layers: readonly string[], into: string,
   await mkdir(image);
   const sums: string[] = [];
   for (const layer of layers) {
-    const sum = await sha256Of(layer);
+    const sum = await digestOf(layer, 'sha256', 'hex');
     await cp(layer, join(image, `${sum}.tar`));
     sums.push(sum);
   }
