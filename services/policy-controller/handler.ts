@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ListOutcome, listObjects } from '../../packages/kube-api/list.ts';
+import { type ListOutcome, listObjects, readClusterInstance } from '../../packages/kube-api/list.ts';
 import { replaceStatus } from '../../packages/kube-api/object-status.ts';
 import { refusalText } from '../../packages/kube-api/status.ts';
 import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 import { createPeriodicYield } from '../../packages/process/event-loop.ts';
+import type { ClusterIdentity } from '../../schemas/events/identity.ts';
 import { isPolicyFor, type PolicySet } from '../../schemas/policy/policy.ts';
 import { POLICY_OBJECTS } from '../../schemas/policy/policy-object.ts';
 import type { SelectableNode } from '../../schemas/policy/policy-selection.ts';
@@ -120,8 +121,17 @@ export class PolicyReconciler {
 
   /** Looks once more at what lies there right now, and writes what differs. */
   async #write(objects: readonly PolicyObject[], signal: AbortSignal): Promise<Written> {
+    await this.#requireSameCluster(signal);
     const { plan } = await this.#read(objects, signal);
     return await writeChanges(plan, this.#parts, signal);
+  }
+
+  /** Behind one address another cluster can come up, and in that one none of our objects lies. Throws `API_REPLACED`. */
+  async #requireSameCluster(signal: AbortSignal): Promise<void> {
+    const { connection, identity } = this.#parts;
+    const found = await readClusterInstance(connection, signal);
+    if (found !== identity.clusterInstance)
+      throw new FleetGcError('API_REPLACED', replacedText(identity, found));
   }
 
   /** Where they cannot be counted, nothing is said of them. */
@@ -219,6 +229,9 @@ function requireFew(objects: readonly PolicyObject[]): void {
     `there are ${which} of kind ${POLICY_OBJECTS.kind}, and nothing is done while there are`,
   );
 }
+
+const replacedText = ({ cluster, clusterInstance }: ClusterIdentity, found: string): string =>
+  `the API server is that of another cluster now (kube-system ${found}), and the policies are those of ${cluster} (kube-system ${clusterInstance}), so nothing is changed; started again, this controller works for the other one`;
 
 /** Whether nobody has told of what is written there now. */
 const hasNews = (objects: readonly PolicyObject[]): boolean =>

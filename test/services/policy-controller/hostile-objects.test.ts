@@ -65,6 +65,17 @@ test('nothing is changed while all objects together are more than the nodes of a
   expect(await a.pass()).toMatchObject({ applied: 7, problem: null });
 });
 
+test('behind the address of a cluster another one comes up: what the first one brought stays', async () => {
+  const guarded = await GuardedLog.open();
+  const a = await ControlledCluster.begin('a', guarded);
+  const other = await ControlledCluster.begin('a', guarded);
+  a.write('web', { mode: 'dry-run' });
+  await a.pass();
+  a.moved = other.connection;
+  await expect(a.pass()).rejects.toThrow('that of another cluster now');
+  expect([...(await guarded.stored()).policies.keys()]).toEqual(['a..web']);
+});
+
 test('who has lost its turn writes nothing more', async () => {
   const names = ['x', 'y', 'z'];
   const objects = names.map((name) => objectOf('{"mode":"enforce"}', name));

@@ -1,5 +1,4 @@
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
-import { readClusterInstance } from '../../../../packages/kube-api/list.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
@@ -9,7 +8,7 @@ import { type PassDone, PolicyReconciler } from '../../../../services/policy-con
 import type { ControllerParts } from '../../../../services/policy-controller/ports.ts';
 import { SimulatedCluster } from '../../../../sim/api-server/cluster.ts';
 import { directConnection } from '../../../../sim/api-server/direct-connection.ts';
-import { POLICY, SERVED } from '../../../../sim/api-server/kinds.ts';
+import { NAMESPACE, POLICY, SERVED } from '../../../../sim/api-server/kinds.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import type { FollowedLog, GuardedLog } from './guarded-log.ts';
 
@@ -28,14 +27,16 @@ export class ControlledCluster {
   readonly logged = logLines();
   /** Answers in place of the API server, where a test says so. */
   instead: ((path: string) => { readonly status: number; readonly body: string } | null) | null = null;
+  /** The API server that answers at its address, where it is no more the one of this cluster. */
+  moved: ApiConnection | null = null;
   reconciler: PolicyReconciler;
 
-  private constructor(name: string, clusterInstance: string, own: Own) {
+  private constructor(name: string, own: Own) {
     const { connection, guarded, key } = own(this);
     this.connection = connection;
     this.policies = guarded.policies(key);
     this.parts = {
-      identity: { cluster: name, clusterInstance },
+      identity: { cluster: name, clusterInstance: this.instance() },
       connection,
       policies: this.policies,
       log: guarded.log,
@@ -49,28 +50,29 @@ export class ControlledCluster {
 
   static async begin(name: string, guarded: GuardedLog, key?: SigningKey): Promise<ControlledCluster> {
     const own = key ?? (await guarded.controllerKey(name));
-    const made: ControlledCluster = new ControlledCluster(
-      name,
-      `instance-of-${systemSources.newId()}`,
-      (self) => {
-        const direct = directConnection({
-          cluster: self.cluster,
-          serverNowMs: Date.now,
-          nowMs: systemSources.monotonicNow,
-          wait: systemSources.wait,
-        });
-        const connection: ApiConnection = {
-          ...direct,
-          call: async (request, signal) => {
-            const answer = self.instead?.(request.path) ?? null;
-            return answer === null ? direct.call(request, signal) : { headers: {}, ...answer };
-          },
-        };
-        return { connection, guarded, key: own };
-      },
-    );
-    await readClusterInstance(made.connection);
+    const made: ControlledCluster = new ControlledCluster(name, (self) => {
+      const direct = directConnection({
+        cluster: self.cluster,
+        serverNowMs: Date.now,
+        nowMs: systemSources.monotonicNow,
+        wait: systemSources.wait,
+      });
+      const connection: ApiConnection = {
+        ...direct,
+        call: async (request, signal) => {
+          const answer = self.instead?.(request.path) ?? null;
+          const server = self.moved ?? direct;
+          return answer === null ? server.call(request, signal) : { headers: {}, ...answer };
+        },
+      };
+      return { connection, guarded, key: own };
+    });
     return made;
+  }
+
+  /** By which the cluster is known. */
+  instance(): string {
+    return this.cluster.store.get(NAMESPACE, named('kube-system'))?.metadata.uid ?? '';
   }
 
   write(name: string, spec: object): void {
