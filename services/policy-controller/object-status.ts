@@ -35,17 +35,22 @@ export function statusOf(told: Told): PolicyObjectStatus {
   const isOwn = verdict.kind !== 'taken' && standing !== null;
   const changedAtMs = isOwn ? standing.appliedAtMs : null;
   const before = isOwn && object.status?.policyVersion === standing.policyVersion ? object.status : null;
-  const lastChangeTime = changedAtMs === null ? before?.lastChangeTime : timeOf(changedAtMs);
+  const lastChangeTime =
+    changedAtMs === null ? before?.lastChangeTime : isOfTheCalendar(changedAtMs) && timeOf(changedAtMs);
   const problems = toldSentences([...problemsOf(told)]);
   return {
     observedGeneration: object.generation,
     ...(isOwn && { policyName: name, policyVersion: standing.policyVersion }),
-    ...(lastChangeTime !== undefined && { lastChangeTime }),
+    ...(typeof lastChangeTime === 'string' && { lastChangeTime }),
     ...(isOwn && reach !== null && { nodesSelected: reach.selected, nodesFollowing: reach.following }),
     ...(problems.length > 0 && { problems }),
     conditions: [acceptedOf(verdict), readyOf(told)].map((said) => conditionOf(said, told)),
   };
 }
+
+/** Where writers date what they write, a record may be of any time; no API server reads a year of five digits. */
+const isOfTheCalendar = (epochMs: number): boolean => epochMs >= 0 && epochMs < LAST_TIME_MS;
+const LAST_TIME_MS = Date.UTC(10_000);
 
 const timeOf = (epochMs: number): string => new Date(epochMs).toISOString().replace(/\.\d+Z$/, 'Z');
 

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { createPublisher, serviceSource } from '../../../packages/pipeline/publisher.ts';
 import { exportDocument } from '../../../packages/policy/export-document.ts';
@@ -80,12 +80,17 @@ function signingOf(trust: TrustChoice) {
   };
 }
 
-/** Whoever reads it meanwhile finds the old one or the new one, whole. Throws `STATE_UNWRITABLE`. */
+/**
+ * Whoever reads it meanwhile finds the old one or the new one, whole, also where two export at once. Nothing is written behind a link
+ * that somebody laid there. Throws `STATE_UNWRITABLE`.
+ */
 function writeWhole(path: string, text: string): void {
+  const unfinished = `${path}.${systemSources.newId()}.new`;
   try {
-    writeFileSync(`${path}.new`, text);
-    renameSync(`${path}.new`, path);
+    writeFileSync(unfinished, text, { flag: 'wx', flush: true });
+    renameSync(unfinished, path);
   } catch (cause) {
+    rmSync(unfinished, { force: true });
     throw new FleetGcError('STATE_UNWRITABLE', `${path} cannot be written: ${unreadableReason(cause)}`, {
       cause,
     });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
+import { PolicyObjectStatus } from '../../../schemas/policy/policy-object.ts';
 import { reachesOf } from '../../../services/policy-controller/heard-nodes.ts';
 import { statusOf } from '../../../services/policy-controller/object-status.ts';
 import { planWrites } from '../../../services/policy-controller/plan-writes.ts';
@@ -114,6 +115,19 @@ test('an object is ready only where the log says what is written there', () => {
     'Ready=False NotWritten',
   ]);
 });
+
+test.each([9e15, 8e15, -1e15, Number.NaN])(
+  'a record that its writer dated at %d has no time in the status, and ends nothing',
+  (appliedAtMs) => {
+    const object = objectOf('{"mode":"enforce"}');
+    const { verdicts } = planWrites({ objects: [object], standing: [], identity: IDENTITY });
+    for (const verdict of verdicts) {
+      const told = { standing: { policyVersion: 1, appliedAtMs }, failure: null, reach: null, nowMs: 0 };
+      const status = statusOf({ verdict, ...told });
+      expect(PolicyObjectStatus.parse(status).lastChangeTime).toBeUndefined();
+    }
+  },
+);
 
 test('to count nodes each is held against each policy a few times, however many policies there are', async () => {
   const record = (at: number): PolicyRecord =>

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { readPolicyDocument } from '../../../../packages/policy/policy-document.ts';
 import { jsonOf, readTopic } from '../../read-topic.ts';
@@ -30,6 +31,20 @@ test('an operator writes what is in force as one document, and tells the event l
       policies: [expect.objectContaining({ name: 'web' })],
     }),
   );
+});
+
+test('nothing is written through a link beside the document, and a document that cannot be put there leaves nothing', async () => {
+  const { own, file } = await signedFleet();
+  const folder = dirname(file('policies.jsonl'));
+  writeFileSync(file('else'), 'of somebody else');
+  symlinkSync(file('else'), file('policies.jsonl.new'));
+  const exporting = (to: string) => own.run('policy', 'export', '--trust', 'off', '--file', to);
+  expect(await exporting(file('policies.jsonl'))).toMatchObject({ exitCode: 0 });
+  expect(readFileSync(file('else'), 'utf8')).toBe('of somebody else');
+  mkdirSync(file('taken'));
+  const before = readdirSync(folder);
+  expect(await exporting(file('taken'))).toMatchObject({ exitCode: 1 });
+  expect(readdirSync(folder)).toEqual(before);
 });
 
 test.each([
