@@ -1,22 +1,17 @@
 import { z } from 'zod';
-import type { EventLog } from '../../packages/event-log/port.ts';
-import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
-import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
+import { POLICY_RECHECK_MS } from '../../packages/policy/policies.ts';
 import { SECOND_MS } from '../../packages/process/durations.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
-import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { clusterOptions, turnOptions } from '../../services/cluster/cluster-options.ts';
 import { openCluster } from '../../services/cluster/open-cluster.ts';
 import { openTurns } from '../../services/cluster/open-turns.ts';
 import { PolicyController } from '../../services/policy-controller/main.ts';
-import type { PolicyLog } from '../../services/policy-controller/ports.ts';
 import { canNamePolicies } from '../../services/policy-controller/written-policy.ts';
+import { controllerPolicyLog } from '../framework/controller-policy-log.ts';
 import { openService } from '../framework/open-service.ts';
-import { openPolicyWriter } from '../framework/policy-writer.ts';
-import { operatorPublication } from '../framework/task-event-log.ts';
-import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { LongDuration } from '../options/time-options.ts';
@@ -61,7 +56,7 @@ export const verb = defineVerb({
     const { log, metrics, logger, sources } = process;
     const controller = new PolicyController({
       ...cluster,
-      policies: policyLog(log, process.followPolicies(POLICY_RECHECK_MS), { readTrust, context }),
+      policies: controllerPolicyLog(log, process.followPolicies(POLICY_RECHECK_MS), { readTrust, logger }),
       log,
       countNodesEveryMs: given.countNodesEvery,
       sources,
@@ -78,28 +73,3 @@ export const verb = defineVerb({
 
 const nameProblem = (cluster: string): string =>
   `--cluster ${cluster}: the names of policies begin with the name of their cluster, and have at most 63 lower-case letters, digits, dots and dashes. Policies of this cluster can be applied from files alone`;
-
-interface Believing {
-  readonly readTrust: (signal: AbortSignal) => Promise<TrustChoice>;
-  readonly context: Pick<VerbContext, 'logger'>;
-}
-
-/** The key is read anew for each change, so that another one takes its place without a restart. */
-const policyLog = (
-  log: Pick<EventLog, 'read' | 'publish'>,
-  followed: Pick<PolicySource, 'current'>,
-  { readTrust, context: { logger } }: Believing,
-): PolicyLog => ({
-  followed: followed.current.node,
-  read: async (signal) => {
-    const choice = await readTrust(signal);
-    return await readPoliciesBy(choice.kind === 'required' ? choice.roots : null, log, signal);
-  },
-  openWriter: async (signal) =>
-    await openPolicyWriter(
-      log,
-      await readTrust(signal),
-      { signal, logger },
-      operatorPublication('policy-controller'),
-    ),
-});

@@ -22,6 +22,9 @@ const MOST_OBJECTS = 500;
 /** Of the specs of all of them together: each pass reads them, and each node of the fleet. */
 const MOST_CHARACTERS = 1_000_000;
 
+/** Whoever changes an object again and again has the log read for it no more often. */
+const COUNT_AGAIN_MS = 30_000;
+
 /** What a pass has done. */
 export interface PassDone {
   readonly applied: number;
@@ -45,7 +48,9 @@ interface Seen {
  */
 export class PolicyReconciler {
   readonly #parts: ControllerParts;
-  #nodes: { readonly heard: readonly SelectableNode[]; readonly atMs: number } | null = null;
+  /** As they were counted last. */
+  #nodes: readonly SelectableNode[] | null = null;
+  #countedAtMs: number | null = null;
 
   constructor(parts: ControllerParts) {
     this.#parts = parts;
@@ -138,15 +143,15 @@ export class PolicyReconciler {
   async #heard(isWanted: boolean, signal: AbortSignal): Promise<readonly SelectableNode[] | null> {
     const { log, identity, sources, countNodesEveryMs, logger } = this.#parts;
     const nowMs = sources.monotonicNow();
-    const isDue = this.#nodes === null || nowMs - this.#nodes.atMs >= countNodesEveryMs;
-    if (!isDue && !isWanted) return this.#nodes?.heard ?? null;
+    const everyMs = isWanted ? Math.min(COUNT_AGAIN_MS, countNodesEveryMs) : countNodesEveryMs;
+    if (this.#countedAtMs !== null && nowMs - this.#countedAtMs < everyMs) return this.#nodes;
+    this.#countedAtMs = nowMs;
     try {
-      const heard = await heardNodes({ log, cluster: identity.cluster, nowMs: sources.now() }, signal);
-      this.#nodes = { heard, atMs: nowMs };
+      this.#nodes = await heardNodes({ log, cluster: identity.cluster, nowMs: sources.now() }, signal);
     } catch (error) {
       logger.warn({ err: toFleetGcError(error) }, 'the nodes of the cluster cannot be counted');
     }
-    return this.#nodes?.heard ?? null;
+    return this.#nodes;
   }
 
   /** How many are not ready. */

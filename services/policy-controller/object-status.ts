@@ -49,8 +49,7 @@ export function statusOf(told: Told): PolicyObjectStatus {
 }
 
 /** Where writers date what they write, a record may be of any time; no API server reads a year of five digits. */
-const isOfTheCalendar = (epochMs: number): boolean => epochMs >= 0 && epochMs < LAST_TIME_MS;
-const LAST_TIME_MS = Date.UTC(10_000);
+const isOfTheCalendar = (epochMs: number): boolean => epochMs >= 0 && epochMs < Date.UTC(10_000);
 
 const timeOf = (epochMs: number): string => new Date(epochMs).toISOString().replace(/\.\d+Z$/, 'Z');
 

@@ -3,6 +3,7 @@ import { policySet } from '../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
 import { PolicyObjectStatus } from '../../../schemas/policy/policy-object.ts';
+import { PolicyReconciler } from '../../../services/policy-controller/handler.ts';
 import { reachesOf } from '../../../services/policy-controller/heard-nodes.ts';
 import { statusOf } from '../../../services/policy-controller/object-status.ts';
 import { planWrites } from '../../../services/policy-controller/plan-writes.ts';
@@ -14,6 +15,7 @@ import { EVERY_NODE } from '../../fixtures/policy.ts';
 import { ControlledCluster } from './support/controlled-cluster.ts';
 import { GuardedLog } from './support/guarded-log.ts';
 
+const NEVER = new AbortController().signal;
 const IDENTITY = { cluster: 'a', clusterInstance: 'instance-of-a' };
 
 /** As an API server tells it. */
@@ -114,6 +116,33 @@ test('an object is ready only where the log says what is written there', () => {
     'Accepted=True Valid',
     'Ready=False NotWritten',
   ]);
+});
+
+test('who changes an object again and again has the disks of the fleet read for it once', async () => {
+  const guarded = await GuardedLog.open();
+  const a = await ControlledCluster.begin('a', guarded);
+  await guarded.hear('a', 'web-1');
+  const clock = { nowMs: 0 };
+  let reads = 0;
+  const read: typeof guarded.log.read = (request, signal) => {
+    reads += Number(request.topic === 'gc.node.disk-stats');
+    return guarded.log.read(request, signal);
+  };
+  const sources = { ...a.parts.sources, monotonicNow: () => clock.nowMs };
+  const reconciler = new PolicyReconciler({ ...a.parts, log: { read }, sources });
+  const change = async (mode: string): Promise<void> => {
+    a.write('web', { mode });
+    await a.policies.catchUp();
+    await reconciler.pass(NEVER);
+  };
+  await change('dry-run');
+  const once = reads;
+  for (const mode of ['enforce', 'dry-run', 'enforce']) await change(mode);
+  expect([reads, a.status('web').nodesSelected]).toEqual([once, 1]);
+  clock.nowMs += 30_000;
+  await guarded.hear('a', 'web-2');
+  await change('dry-run');
+  expect([reads, a.status('web').nodesSelected]).toEqual([2 * once, 2]);
 });
 
 test.each([9e15, 8e15, -1e15, Number.NaN])(
