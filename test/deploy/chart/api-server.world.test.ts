@@ -214,3 +214,29 @@ test('the commands of the page make the keys, logins and Secrets that the pods w
 
 const Settings = z.looseObject({ kafka: z.looseObject({}) });
 const parsed = (text: string): z.infer<typeof Settings> => Settings.parse(parse(text));
+
+test('the API server takes what "helm template" writes from kubectl, and the same again changes no pod', async () => {
+  const shell = await openShell(kubeconfig);
+  const template = 'helm template fleetgc deploy/helm/fleetgc --namespace templated --values values.yaml';
+  const apply = async () => {
+    const told = await shell.types(`${template} | kubectl apply -f -`);
+    const { items } = Listed.parse(
+      JSON.parse(await shell.types(`kubectl -n templated get ${KINDS} -o json`)),
+    );
+    return {
+      told,
+      states: items.map(({ kind, metadata }) => `${kind}/${metadata.name} ${metadata.generation}`),
+    };
+  };
+  shell.writes('values.yaml', stringify(EVERYTHING));
+  await shell.types('kubectl create namespace templated');
+
+  const first = await apply();
+  const again = await apply();
+  await shell.types(`${template} | kubectl delete --wait=false -f -`);
+
+  expect(first.told).toContain('daemonset.apps/fleetgc-node created');
+  expect(first.states).toHaveLength(13);
+  expect(again.told).not.toContain('created');
+  expect(again.states).toEqual(first.states);
+});
