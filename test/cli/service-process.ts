@@ -60,8 +60,14 @@ export function spawnVerb(...args: readonly string[]): SpawnedVerb {
   return { output, get: getFrom(output), terminate, kill, hangUp: () => void child.kill('SIGHUP') };
 }
 
+/** One that may end by itself. */
+export interface StartedVerb extends RunningVerb {
+  /** `null` while it runs. */
+  exitCode(): number | null;
+}
+
 /** The same in this process, where only what the verb does matters. */
-export function startVerb(...args: readonly string[]): RunningVerb {
+export function startVerb(...args: readonly string[]): StartedVerb {
   const output: Output = { stdout: '', stderr: '' };
   const control = new FakeProcess();
   const writer = (stream: keyof Output) => (text: string) => {
@@ -74,11 +80,15 @@ export function startVerb(...args: readonly string[]): RunningVerb {
     writeOut: async (text) => writer('stdout')(text),
     stderr: { isTerminal: false, write: writer('stderr') },
   });
+  let ended: number | null = null;
+  void running.then((exitCode) => {
+    ended = exitCode;
+  });
   const terminate = (): Promise<number> => {
     control.signal('SIGTERM');
     return running;
   };
-  return { output, get: getFrom(output), terminate };
+  return { output, get: getFrom(output), terminate, exitCode: () => ended };
 }
 
 const getFrom =
