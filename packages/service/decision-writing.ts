@@ -32,7 +32,8 @@ export interface DecisionService<Kind extends SubjectKind> {
 
 /** What decisions are made and written with. */
 export interface DecisionWritingDeps<Kind extends SubjectKind> {
-  readonly log: Pick<EventLog, 'publish'>;
+  /** `null`: what follows goes to whoever called, and nothing of it is published. */
+  readonly log: Pick<EventLog, 'publish'> | null;
   /** All policies of this moment for whom it decides; throws `POLICIES_UNREADABLE`, upon which the messages in hand come again. */
   readonly policies: () => PolicySetOf<Kind>;
   readonly logger: Logger;
@@ -68,10 +69,11 @@ export function openDecisionWriting<Kind extends SubjectKind>(
   { name, handlers, decider }: DecisionService<Kind>,
   deps: DecisionWritingDeps<Kind>,
 ): DecisionWriting {
-  const { log, policies, ids, signer, heads, belief, tracer, now, metrics, logger } = deps;
+  const { policies, ids, signer, heads, belief, tracer, now, metrics, logger } = deps;
+  const log = deps.log ?? NOWHERE;
   const writing = { log, source: serviceSource(name), now, ids, signer, ...(tracer && { tracer }) };
   const others = createPublisher(writing);
-  const sets = createPolicySetFacts(policies, others);
+  const sets = createPolicySetFacts(policies, deps.log && others);
   const chain =
     heads && new DecisionChain({ log, publisher: others, decider: decider.name, heads, logger, now });
   const gate = belief ? new KeyGate({ decider: decider.name, belief, logger, metrics }) : null;
@@ -92,6 +94,10 @@ export function openDecisionWriting<Kind extends SubjectKind>(
     chain,
   };
 }
+
+const NOWHERE: Pick<EventLog, 'publish'> = {
+  publish: () => Promise.reject(new TypeError('what follows goes to whoever called')),
+};
 
 /** How long the last head of a process that ends may take. */
 const LAST_HEAD_MS = 2_000;
@@ -116,11 +122,18 @@ interface PolicySetFacts<Kind extends SubjectKind> {
   publish(): Promise<void>;
 }
 
-/** Each set is told once per process: a set changes only when somebody changes a policy or a pause. */
+/** Decisions that wait for the log at once are of the last few sets; each may hold thousands of policies. */
+const MOST_UNTOLD_SETS = 16;
+
+/**
+ * Each set is told once per process: a set changes only when somebody changes a policy or a pause. `publisher`: `null` where nothing is
+ * published, and so nobody has to be told.
+ */
 export function createPolicySetFacts<Kind extends SubjectKind>(
   policies: () => PolicySetOf<Kind>,
-  publisher: Pick<Publisher, 'publish'>,
+  publisher: Pick<Publisher, 'publish'> | null,
 ): PolicySetFacts<Kind> {
+  if (publisher === null) return { policies, publish: async () => undefined };
   const published = new Set<string>();
   const unpublished = new Map<string, PolicySetOf<SubjectKind>>();
   const inTurn = pLimit(1);
@@ -136,7 +149,12 @@ export function createPolicySetFacts<Kind extends SubjectKind>(
   return {
     policies: () => {
       const set = policies();
-      if (!published.has(set.hash)) unpublished.set(set.hash, set);
+      if (published.has(set.hash)) return set;
+      // The newest stands last.
+      unpublished.delete(set.hash);
+      unpublished.set(set.hash, set);
+      const [oldest] = unpublished.keys();
+      if (oldest !== undefined && unpublished.size > MOST_UNTOLD_SETS) unpublished.delete(oldest);
       return set;
     },
     publish: () => inTurn(publishAll),

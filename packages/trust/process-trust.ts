@@ -6,11 +6,12 @@ import type { EventLog } from '../event-log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { sparingly } from '../process/sparingly.ts';
 import { DISTRUST_CAUSES } from './distrust.ts';
+import { judgingApart } from './judging-apart.ts';
 import { KeySource } from './key-source.ts';
 import { RenewedKey, type Signing, watchRenewedKey } from './renewed-key.ts';
 import { SeenGenerations } from './seen-generations.ts';
 import { type Signer, signerOf, UNSIGNED } from './signer.ts';
-import { judgingApart, RequiredTrust, SIGNED_TOPICS, TRUST_OFF, type Trust } from './trust.ts';
+import { RequiredTrust, SIGNED_TOPICS, TRUST_OFF, type Trust } from './trust.ts';
 import { WarningTrust } from './warning-trust.ts';
 
 /** Which facts of nodes count: those with the signature of a node's key, or all. `warn` tells of those that would not. */

@@ -3,6 +3,7 @@ import type { KeyId, KeyRole } from '../../schemas/keys/key-statement.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { timeText } from '../text/time-text.ts';
+import { claimIn } from './claim.ts';
 import {
   type Distrust,
   type DistrustReason,
@@ -12,7 +13,7 @@ import {
   revokedObjection,
 } from './distrust.ts';
 import { type CertifiedKey, type KeyRing, keyText } from './key-ring.ts';
-import { claimedSignature, isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
+import { isOfTheFuture, isSignedBy, type Signature } from './signature.ts';
 import { objectionToSubject } from './speaks-for.ts';
 
 /** Who published a message, as far as it proves it. */
@@ -39,9 +40,11 @@ export type Judged = Pick<
   'topic' | 'key' | 'value' | 'headers' | 'timestampMs' | 'isDatedByWriter'
 >;
 
-/** What every record passes before it is parsed. Both throw `KEYS_UNREADABLE` while nobody can tell whose signature counts. */
+/** What every record passes before it is parsed. All throw `KEYS_UNREADABLE` while nobody can tell whose signature counts. */
 export interface Trust {
   authenticate(topic: TopicId, record: Judged): Authentication;
+  /** What headers alone tell against a record, before anybody looks into it for its key; `null` where that is nothing. */
+  objectionToHeaders(topic: TopicId, headers: LogRecord['headers']): Distrust | null;
   /**
    * Whether an order that this key signed (`null`: none did) still counts some time after it came; why not, in a sentence.
    */
@@ -51,6 +54,7 @@ export interface Trust {
 /** Whoever can write to the log is believed: Kafka's access rules alone say who that is. */
 export const TRUST_OFF: Trust = {
   authenticate: () => ({ ok: true, principal: NOBODY_PROVED }),
+  objectionToHeaders: () => null,
   objectionTo: () => null,
 };
 
@@ -149,13 +153,9 @@ export class RequiredTrust implements Trust {
   authenticate(topic: TopicId, record: Judged): Authentication {
     const signers = SIGNERS[topic];
     if (signers === 'unsigned') return { ok: true, principal: NOBODY_PROVED };
-    const claimed = claimedSignature(record.headers);
-    if (claimed.kind === 'none') return distrust('unsigned', 'it carries no signature');
-    if (claimed.kind === 'malformed') return distrust('malformed', 'its signature is malformed');
-    const { signature } = claimed;
-    const ring = this.#ring();
-    const key = ring.find(signature.keyId);
-    if (key === undefined) return distrust('stranger', `no root vouches for its key ${signature.keyId}`);
+    const claim = claimIn(record.headers, () => this.#ring());
+    if ('distrust' in claim) return { ok: false, distrust: claim.distrust };
+    const { signature, key, ring } = claim;
     const objection =
       this.#objection(key, signers, record.timestampMs) ??
       this.#objectionToUndated(key, signers, record) ??
@@ -167,6 +167,12 @@ export class RequiredTrust implements Trust {
     if (!record.isDatedByWriter) this.#settings.onBelieved?.(record, signature.generation);
     const { keyId, role, clusters } = key;
     return { ok: true, principal: { kind: 'key', keyId, role, clusters, generation: signature.generation } };
+  }
+
+  objectionToHeaders(topic: TopicId, headers: LogRecord['headers']): Distrust | null {
+    if (SIGNERS[topic] === 'unsigned') return null;
+    const claim = claimIn(headers, () => this.#ring());
+    return 'distrust' in claim ? claim.distrust : null;
   }
 
   objectionTo(topic: TopicId, keyId: KeyId | null, recordKey: string): string | null {
@@ -224,12 +230,6 @@ export class RequiredTrust implements Trust {
     return isDatedByWriter && judges !== 'as-recorded' ? nowMs() : timestampMs;
   }
 }
-
-/** Facts of nodes are judged apart from what is ordered and set: they come from many more machines. */
-export const judgingApart = (others: Trust, facts: Trust): Trust => ({
-  authenticate: (topic, record) => (isFact(topic) ? facts : others).authenticate(topic, record),
-  objectionTo: (topic, ...about) => (isFact(topic) ? facts : others).objectionTo(topic, ...about),
-});
 
 const distrust = (reason: DistrustReason, message: string): Authentication => ({
   ok: false,

@@ -22,6 +22,10 @@ export class WarningTrust implements Trust {
     return { ok: true, principal: NOBODY_PROVED };
   }
 
+  objectionToHeaders(): null {
+    return null;
+  }
+
   objectionTo(): null {
     return null;
   }

@@ -37,6 +37,11 @@ export class FunctionEngine {
     this.#yieldToEventLoop = createPeriodicYield(settings.monotonicNow);
   }
 
+  /** Whether it can be believed by all that stands beside it. Throws as `decideOn`. */
+  mayBeBelieved({ topic, headers }: LogRecord): boolean {
+    return this.#settings.trust.objectionToHeaders(topicIdOf(topic), headers) === null;
+  }
+
   /** Throws a `FleetGcError` with `retry` for what will pass, such as policies that cannot be read. */
   async decideOn(record: LogRecord): Promise<Handled> {
     this.#settings.writing.gate?.require();

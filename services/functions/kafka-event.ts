@@ -4,21 +4,50 @@ import type { LogRecord } from '../../packages/event-log/port.ts';
 import { firstWrong } from '../../packages/pipeline/parse/schema-issues.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 
+/** Of a record with more none is read, as where the log itself is read: it is no event then, and nothing waits for it. */
+export const MOST_RECORD_HEADERS = 100;
+/** Of names and values together; so many have room in a request too. */
+export const MOST_RECORD_HEADER_BYTES = 32 * 1024;
+
 /** Bytes, of which the pollers of AWS write those above 127 as negative numbers. */
-const HeaderBytes = z.array(z.int().min(-128).max(255)).max(1_048_576);
-/** Maps of one name each, in the order of the record. */
-const HeaderList = z.array(z.record(z.string(), HeaderBytes)).max(1_000);
+const HeaderBytes = z.array(z.int().min(-128).max(255)).nullable();
+/** Maps of one name each, in the order of the record. Whoever writes to the log chooses them, and keeps no partition from going on. */
+const HeaderList = z.preprocess(
+  (given) => (hasTooMany(given) ? [] : given),
+  z.array(z.record(z.string(), HeaderBytes)).nullish(),
+);
+
+function hasTooMany(list: unknown): boolean {
+  let [count, bytes] = [0, 0];
+  for (const [name, value] of namedIn(list)) {
+    count += 1;
+    bytes += name.length + (Array.isArray(value) ? value.length : 0);
+    if (count > MOST_RECORD_HEADERS || bytes > MOST_RECORD_HEADER_BYTES) return true;
+  }
+  return false;
+}
+
+function* namedIn(list: unknown): Iterable<readonly [name: string, value: unknown]> {
+  if (!Array.isArray(list)) return;
+  const headers: readonly unknown[] = list;
+  for (const header of headers)
+    if (typeof header === 'object' && header !== null) yield* Object.entries(header);
+}
+
+/** Writers may date their records as they like. */
+const NO_TIME_MS = -1;
+const Timestamp = z.number().transform((ms) => (Number.isSafeInteger(ms) ? ms : NO_TIME_MS));
 
 /** A record as AWS Lambda and EventBridge Pipes give it. */
 const KafkaRecord = z.object({
   topic: z.enum(TOPIC_NAMES),
   partition: z.int().nonnegative(),
   offset: z.int().nonnegative(),
-  timestamp: z.int(),
+  timestamp: Timestamp,
   timestampType: z.string(),
   key: z.base64().nullish(),
   value: z.base64().nullish(),
-  headers: HeaderList.nullish(),
+  headers: HeaderList,
 });
 type KafkaRecord = z.infer<typeof KafkaRecord>;
 
@@ -100,10 +129,10 @@ const toRecord = (given: KafkaRecord): LogRecord => ({
 });
 
 /** Of a name that stands there twice the last counts, as where the log itself is read. */
-const headersOf = (list: z.infer<typeof HeaderList>): Readonly<Record<string, string>> =>
+const headersOf = (list: NonNullable<z.infer<typeof HeaderList>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     list.flatMap((header) =>
-      Object.entries(header).map(([name, bytes]) => [name, Buffer.from(bytes).toString('utf8')]),
+      Object.entries(header).map(([name, bytes]) => [name, Buffer.from(bytes ?? []).toString('utf8')]),
     ),
   );
 

@@ -56,7 +56,7 @@ export function functionOn(
 ): OpenFunction {
   const writing = decider.open(policies.current, {
     ...signing,
-    log: log ?? NOWHERE,
+    log,
     logger,
     metrics,
     ids: sources.traceIds,
@@ -79,10 +79,6 @@ export function functionOn(
     monotonicNow,
   };
 }
-
-const NOWHERE: Pick<EventLog, 'publish'> = {
-  publish: () => Promise.reject(new TypeError('what follows goes to the caller')),
-};
 
 export interface WithoutTopics extends Surroundings {
   readonly decider: DecisionFunction;

@@ -5,6 +5,7 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { OpenFunction } from '../open-function.ts';
 import { type Answer, eventsAnswer, PUBLISHED, problemAnswer } from './answer.ts';
 import type { FunctionBounds } from './bounds.ts';
+import { type ReadRecord, withOwnKey } from './event-record.ts';
 import { comeAgain, type EventProblem, Refused } from './problem.ts';
 import { readEvents } from './read-events.ts';
 import type { Asked } from './serve.ts';
@@ -34,9 +35,9 @@ export async function answerEvents(asked: Asked, { open, bounds, signal }: Answe
     reading.ok ? [] : [{ index, id: reading.id, kind: reading.kind, detail: reading.detail }],
   );
   if (unreadable.length > 0) return refusal(unreadable, readings.length);
-  const records = readings.flatMap((reading) => (reading.ok ? [reading.record] : []));
   try {
     await open.policies.look(signal);
+    const records = readings.flatMap((reading) => (reading.ok ? [keyed(reading, open.engine)] : []));
     return await decidedAnswer(records, asked, open);
   } catch (thrown) {
     const { code, message, retry } = toFleetGcError(thrown);
@@ -44,6 +45,10 @@ export async function answerEvents(asked: Asked, { open, bounds, signal }: Answe
     return problemAnswer(comeAgain(code.toLowerCase().replaceAll('_', '-'), message).problem);
   }
 }
+
+/** Into what cannot be believed nobody looks for its key: it is refused as it is. */
+const keyed = ({ record, tellsKey }: ReadRecord, engine: OpenFunction['engine']): LogRecord =>
+  tellsKey || !engine.mayBeBelieved(record) ? record : withOwnKey(record);
 
 async function decidedAnswer(
   records: readonly LogRecord[],

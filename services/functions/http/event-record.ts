@@ -1,8 +1,8 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
-import { parseJson, parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
-import { keyOf } from '../../../packages/pipeline/parse/record-key.ts';
-import type { TopicId } from '../../../schemas/events/topics.ts';
+import { parseJson } from '../../../packages/pipeline/parse/parse-record.ts';
+import { ClusterIdentity, NodeIdentity, SUBJECTS } from '../../../schemas/events/identity.ts';
+import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { type Attributes, POSITION_ATTRIBUTES, positionOf } from './position.ts';
 
 /** A CloudEvent as it came, in whatever mode. */
@@ -12,9 +12,16 @@ export interface ReceivedEvent {
   readonly data: Buffer;
 }
 
+export interface ReadRecord {
+  readonly ok: true;
+  readonly record: LogRecord;
+  /** Its key came beside it; else what it says of itself has to be its key. */
+  readonly tellsKey: boolean;
+}
+
 /** An event as the record of the event log that it was made of, or why it is none. */
 export type RecordReading =
-  | { readonly ok: true; readonly record: LogRecord }
+  | ReadRecord
   | { readonly ok: false; readonly id: string | null; readonly kind: string; readonly detail: string };
 
 /** More than a record of ours has, and those of whoever passes it on. */
@@ -54,7 +61,7 @@ export function recordOf(
     timestampMs: nowMs,
     isDatedByWriter: true,
   };
-  return { ok: true, record: attributes.has('partitionkey') ? record : withOwnKey(record) };
+  return { ok: true, record, tellsKey: record.key !== null };
 }
 
 function headersOf(attributes: Attributes): Readonly<Record<string, string>> {
@@ -71,10 +78,25 @@ function headersOf(attributes: Attributes): Readonly<Record<string, string>> {
 const plainJsonType = (text: string): string =>
   /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(text) ? 'application/json' : text;
 
-/** KafkaSource does not tell the key. What an event says of itself has to be its key; a signature is over it. */
-function withOwnKey(record: LogRecord): LogRecord {
-  const topic = topicIdOf(record.topic);
+/**
+ * KafkaSource does not tell the key. What an event says of itself has to be its key; a signature is over it. Whatever else the event says
+ * is read once it is believed.
+ */
+export function withOwnKey(record: LogRecord): LogRecord {
   const json = parseJson(record.topic, record.value);
-  const parsed = json.ok ? parseValue(topic, json.event) : json;
-  return parsed.ok ? { ...record, key: keyOf(topic, parsed.event) } : record;
+  return json.ok ? { ...record, key: keyWithin(topicIdOf(record.topic), json.event) } : record;
+}
+
+const NodeKey = NodeIdentity.pick({ cluster: true, node: true }).transform(SUBJECTS.node.keyOf);
+const ClusterKey = ClusterIdentity.pick({ cluster: true }).transform(SUBJECTS.cluster.keyOf);
+
+function keyWithin(topic: TopicId, event: unknown): string | null {
+  switch (TOPICS[topic].key) {
+    case 'node':
+      return NodeKey.safeParse(event).data ?? null;
+    case 'cluster':
+      return ClusterKey.safeParse(event).data ?? null;
+    default:
+      return null;
+  }
 }

@@ -88,6 +88,7 @@ function fromKafka(json: unknown, { topics, nowMs }: Reading): Received | Refuse
     readings: records.map((record) => ({
       ok: true,
       record: { ...record, timestampMs: nowMs, isDatedByWriter: true },
+      tellsKey: true,
     })),
   };
 }

@@ -91,6 +91,7 @@ function alsoOfFacts(required: Trust, publicKey: string): Trust {
       require(claimed.kind === 'claimed' && isSignedBy(publicKey, FLEET, record, claimed.signature));
       return required.authenticate(topic, record);
     },
+    objectionToHeaders: () => null,
     objectionTo: () => null,
   };
 }

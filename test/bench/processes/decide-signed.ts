@@ -64,6 +64,7 @@ const trust: Trust = {
       ? { ok: true, principal: { kind: 'unauthenticated' } }
       : { ok: false, distrust: distrustOf('changed', 'an inventory without its signature') };
   },
+  objectionToHeaders: () => null,
   objectionTo: (...order) => started.trust.objectionTo(...order),
 };
 const policies = startPolicySource({

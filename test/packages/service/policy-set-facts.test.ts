@@ -78,6 +78,32 @@ test('two decisions at once tell one set once, and both wait for it', async () =
   expect(hashesOf(reported)).toEqual([first.hash]);
 });
 
+test('of sets that wait for a log that takes none the newest are kept', async () => {
+  const { reported, state, facts } = reporting();
+  const sets = Array.from({ length: 40 }, (_, index) =>
+    policySet('node', [appliedPolicy({ name: `policy-${index}` })], []),
+  );
+  for (const set of [...sets, first]) {
+    state.set = set;
+    facts.policies();
+    state.set = first;
+    facts.policies();
+  }
+  await facts.publish();
+  const told = hashesOf(reported);
+  expect(told).toHaveLength(16);
+  expect(told).toContain(first.hash);
+  expect(told).toContain(sets.at(-1)?.hash);
+  expect(told).not.toContain(sets[0]?.hash);
+});
+
+test('where nothing is published nobody keeps what nobody is told', async () => {
+  const policies = () => first;
+  const facts = createPolicySetFacts(policies, null);
+  expect(facts.policies).toBe(policies);
+  await facts.publish();
+});
+
 test('what the log did not take is told again', async () => {
   const { reported, state, facts } = reporting();
   facts.policies();

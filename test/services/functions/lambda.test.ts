@@ -5,7 +5,11 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { decider as imageGc } from '../../../services/functions/deciders/image-gc.ts';
-import { readLambdaEvent } from '../../../services/functions/kafka-event.ts';
+import {
+  MOST_RECORD_HEADER_BYTES,
+  MOST_RECORD_HEADERS,
+  readLambdaEvent,
+} from '../../../services/functions/kafka-event.ts';
 import { answerLambda } from '../../../services/functions/lambda/answer-lambda.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
@@ -131,6 +135,44 @@ test('headers are bytes, which pollers write as numbers with a sign', () => {
   };
   expect(readLambdaEvent(event, imageGc.topics)).toMatchObject([
     { records: [{ headers: { ce_subject: 'ü2' } }] },
+  ]);
+});
+
+/** Numbers, as pollers write bytes. */
+const bytesOf = (count: number): readonly number[] => Array.from({ length: count }, () => 97);
+const named = (count: number) => Array.from({ length: count }, (_, index) => ({ [`x-${index}`]: [97] }));
+type WithHeaders = (own: ReturnType<typeof lambdaRecord>['headers']) => unknown;
+
+test.each<readonly [string, WithHeaders]>([
+  ['too many of them', (own) => [...own, ...named(MOST_RECORD_HEADERS)]],
+  ['too many in one map', (own) => [...own, Object.assign({}, ...named(MOST_RECORD_HEADERS))]],
+  ['a large one', (own) => [...own, { large: bytesOf(MOST_RECORD_HEADER_BYTES) }]],
+  ['a long name', (own) => [...own, { ['x'.repeat(MOST_RECORD_HEADER_BYTES)]: [] }]],
+])(
+  'a record with more headers than are read is a dead letter, and what lies behind it goes on: %s',
+  async (_, headers) => {
+    const log = new KeptLog();
+    const { answer } = await openLambda(log);
+    const first = lambdaRecord(at(1n));
+    const records = [{ ...first, headers: headers(first.headers) }, lambdaRecord(at(2n))];
+    const event = { eventSource: 'aws:kafka', records: { 'gc.node.inventory-3': records } };
+    expect(await answer(event)).toEqual({ batchItemFailures: [] });
+    expect(topicsOf(log).filter((topic) => topic === 'gc.dead-letters')).toHaveLength(1);
+    expect(topicsOf(log)).toContain('gc.node.commands');
+
+    const alone = await openLambda(null);
+    expect((await alone.answer(event)).problems).toMatchObject([{ offset: 1, detail: expect.any(String) }]);
+  },
+);
+
+test('a header without a value, and a time that is none, keep no record from being read', async () => {
+  const { answer } = await openLambda(null);
+  const first = lambdaRecord(at(1n));
+  const record = { ...first, headers: [...first.headers, { empty: null }], timestamp: 2 ** 63 };
+  const event = { eventSource: 'aws:kafka', records: { 'gc.node.inventory-3': [record] } };
+  expect((await answer(event)).batchItemFailures).toEqual([]);
+  expect(readLambdaEvent(event, imageGc.topics)).toMatchObject([
+    { records: [{ timestampMs: -1, headers: { empty: '' } }] },
   ]);
 });
 

@@ -114,6 +114,7 @@ describe('nobody is told', () => {
       authenticate: () => {
         throw new FleetGcError('KEYS_UNREADABLE', 'the keys are being read');
       },
+      objectionToHeaders: () => null,
       objectionTo: () => null,
     });
     await expect(handle([signedBy()])).rejects.toThrow('the keys are being read');
