@@ -19,6 +19,9 @@ export type WrittenObject =
   /** It is no policy, and why, a sentence each. */
   | { readonly kind: 'invalid'; readonly problems: readonly string[] };
 
+/** Blocks would lose blanks before the end of a line: a pattern or a label would then keep something else. */
+const AS_WRITTEN = { lineWidth: 0, aliasDuplicateObjects: false, blockQuote: false } as const;
+
 /** More of them no status has room for, and each takes its time. */
 const MOST_PROBLEMS = 20;
 
@@ -35,7 +38,7 @@ export function writtenPolicy(object: PolicyObject, identity: ClusterIdentity): 
   if (own.length > 0) return invalid(...own);
   const { selector = {}, priority = MOST_PRIORITY_OF_KUBERNETES, ...settings } = Object.fromEntries(spec);
   const written = { name, priority, selector: { ...Object(selector), clusters: [cluster] }, ...settings };
-  const text = stringify(written, { lineWidth: 0, aliasDuplicateObjects: false });
+  const text = stringify(written, AS_WRITTEN);
   if (text.length > MOST_SPEC_CHARACTERS)
     return invalid(`the spec has more than ${MOST_SPEC_CHARACTERS} characters; make it smaller`);
   return readText(text, object, identity);

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
@@ -12,6 +13,7 @@ import { writeChanges } from '../../../services/policy-controller/write-changes.
 import { writtenPolicy } from '../../../services/policy-controller/written-policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
+import { runs } from '../../support/property-runs.ts';
 import { ControlledCluster } from './support/controlled-cluster.ts';
 import { GuardedLog } from './support/guarded-log.ts';
 
@@ -19,12 +21,13 @@ const NEVER = new AbortController().signal;
 const IDENTITY = { cluster: 'a', clusterInstance: 'instance-of-a' };
 
 /** As an API server tells it. */
-function objectOf(spec: string, name = 'web'): PolicyObject {
-  const metadata = JSON.stringify({ name, uid: `uid-of-${name}`, resourceVersion: '1', generation: 1 });
-  const object = POLICY_FORM.read(JSON.parse(`{"metadata":${metadata},"spec":${spec}}`));
+function objectWith(spec: unknown, name = 'web'): PolicyObject {
+  const metadata = { name, uid: `uid-of-${name}`, resourceVersion: '1', generation: 1 };
+  const object = POLICY_FORM.read({ metadata, spec });
   if (object === null) throw new Error('it is no object');
   return object;
 }
+const objectOf = (spec: string, name?: string): PolicyObject => objectWith(JSON.parse(spec), name);
 
 test.each([
   '{"mode":"enforce","__proto__":{"selector":{"pools":["web"]}}}',
@@ -34,6 +37,66 @@ test.each([
   '{"mode":"enforce","selector":{"nodeLabels":{"__proto__":"x"}}}',
 ])('a setting of any name is read or refused, and never passed over: %s', (spec) => {
   expect(writtenPolicy(objectOf(spec), IDENTITY).kind).toBe('invalid');
+});
+
+const PIECES = [
+  '\r',
+  '\n',
+  '\u0085',
+  '\u2028',
+  '\ufeff',
+  ' ',
+  '\t',
+  '#',
+  ': ',
+  '- ',
+  '---\n',
+  '"',
+  "'",
+  '\\',
+  '&a',
+  '*a',
+];
+const WORDS = [
+  '~',
+  'null',
+  'yes',
+  '0x1',
+  '1e3',
+  '.inf',
+  '2001-01-01',
+  '<<',
+  '!!str',
+  '|',
+  '>',
+  '%',
+  '12:30:45',
+  'é',
+  'a',
+];
+
+test('whatever a spec says stands on the log as it is written there, character by character, or is refused', () => {
+  const text = fc
+    .array(fc.constantFrom(...PIECES, ...WORDS), { minLength: 1, maxLength: 6 })
+    .map((pieces) => pieces.join(''));
+  const texts = fc.dictionary(text, text, { minKeys: 1, maxKeys: 3, noNullPrototype: true });
+  fc.assert(
+    fc.property(texts, texts, fc.array(text, { minLength: 1, maxLength: 3 }), (labels, nodeLabels, pools) => {
+      const spec = { mode: 'enforce', keep: { labels }, selector: { nodeLabels, pools } };
+      const written = writtenPolicy(objectWith(spec), IDENTITY);
+      if (written.kind === 'policy')
+        expect(written.record.policy).toMatchObject({
+          keep: { labels },
+          selector: { nodeLabels, pools, clusters: ['a'] },
+        });
+    }),
+    runs(2_000),
+  );
+  const labels = { app: ' \n' };
+  expect(writtenPolicy(objectWith({ mode: 'enforce', keep: { labels } }), IDENTITY)).toMatchObject({
+    kind: 'policy',
+    record: { policy: { keep: { labels } } },
+  });
 });
 
 test('of a spec with thousands of mistakes no more are told than there is room for', () => {
