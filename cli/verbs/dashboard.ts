@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { FleetGcError } from '../../packages/process/errors.ts';
-import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, ListenAddress, Text, TextList, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
-import { readTokens, type TokenHolder } from '../../services/dashboard/access/people.ts';
+import { readPeople } from '../../services/dashboard/access/people.ts';
 import { runDashboard } from '../../services/dashboard/main.ts';
 import { openProjectedLog } from '../framework/open-projected-log.ts';
 import { defineVerb } from '../framework/verb.ts';
@@ -40,7 +38,8 @@ const options = z.object({
     description: 'How far back to read, as far as the event log has it.',
   }),
   tokenFile: withMeta(FilePath.optional(), {
-    description: 'Who may sign in: a line ROLE NAME TOKEN each; the role is viewer or operator.',
+    description:
+      'Who may sign in: a line ROLE NAME TOKEN each; the role is viewer or operator. Other users must not be able to open it.',
   }),
   trustedProxy: withMeta(TextList.prefault(''), {
     placeholder: 'ADDRESS,…',
@@ -80,7 +79,7 @@ export const verb = defineVerb({
     const { httpAddress, projection, projectionMaxSize, history, ...rest } = given;
     const access = {
       address: httpAddress,
-      tokens: tokensOf(given.tokenFile),
+      tokens: given.tokenFile === undefined ? [] : readPeople(given.tokenFile),
       trustedProxies: given.trustedProxy,
       userHeader: given.userHeader.toLowerCase(),
       operators: given.operators,
@@ -120,10 +119,3 @@ function requireEffect({ trustedProxy, operators }: z.infer<typeof options>): vo
 
 const OPERATORS_WITHOUT_PROXY =
   '--operators has no effect without --trusted-proxy: it names people of a proxy. In --token-file each line says the role';
-
-function tokensOf(path: string | undefined): readonly TokenHolder[] {
-  if (path === undefined) return [];
-  const file = readTextFile(path);
-  if (!file.ok) throw new FleetGcError('CONFIG_INVALID', `--token-file ${path}: ${file.reason}`);
-  return readTokens(path, file.text);
-}

@@ -34,7 +34,8 @@ const options = z.object({
   }),
   ...httpOptions(9671),
   tokenFile: withMeta(FilePath.optional(), {
-    description: 'Who may call: a line "caller NAME TOKEN" for each.',
+    description:
+      'Who may call: a line "caller NAME TOKEN" for each. Other users must not be able to open it.',
   }),
   tlsCertificateFile: withMeta(FilePath.optional(), { description: 'Own certificate, PEM: serves HTTPS.' }),
   tlsKeyFile: withMeta(FilePath.optional(), { description: 'Key of the own certificate, PEM.' }),
@@ -72,10 +73,9 @@ export const verb = defineVerb({
 
 /** Throws `CONFIG_INVALID`. */
 function callersOf(given: z.infer<typeof options>): CallerSettings {
-  const tokens = textOf('--token-file', given.tokenFile);
   return {
     address: given.http,
-    tokens: tokens === null ? [] : readTokenFile(given.tokenFile ?? '', tokens, CALLER_ROLES),
+    tokens: given.tokenFile === undefined ? [] : readTokenFile(given.tokenFile, CALLER_ROLES),
     tls: tlsOf(given),
     factsAreSigned: given.trust === 'required' && given.trustFacts === 'required',
   };

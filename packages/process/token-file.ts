@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { FleetGcError } from './errors.ts';
+import { MAX_TEXT_BYTES } from './options/named-file.ts';
+import { readPrivateFile } from './options/private-file.ts';
 
 /** Somebody who has a token; of that only its hash is kept. */
 export interface TokenHolder<Role extends string> {
@@ -13,8 +15,18 @@ const LEAST_TOKEN_LENGTH = 32;
 const MOST_TOKEN_LENGTH = 512;
 const LINE = /^(?<role>\S+)\s+(?<name>[A-Za-z0-9][A-Za-z0-9._@-]{0,63})\s+(?<token>[\x21-\x7e]+)$/;
 
-/** Reads the file of tokens: `ROLE NAME TOKEN` on each line; `#` begins a comment. Throws `CONFIG_INVALID`. */
+/** Who has which token, by a file that none but its user and group can open, as it is with a private key. Throws `CONFIG_INVALID`. */
 export function readTokenFile<Role extends string>(
+  path: string,
+  roles: readonly Role[],
+): readonly TokenHolder<Role>[] {
+  const file = readPrivateFile(path, MAX_TEXT_BYTES);
+  if (!file.ok) throw invalid(path, file.reason);
+  return readTokenLines(path, file.text, roles);
+}
+
+/** `ROLE NAME TOKEN` on each line; `#` begins a comment. Throws `CONFIG_INVALID`. */
+export function readTokenLines<Role extends string>(
   path: string,
   text: string,
   roles: readonly Role[],

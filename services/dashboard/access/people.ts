@@ -1,4 +1,8 @@
-import { type TokenHolder as HolderOf, readTokenFile } from '../../../packages/process/token-file.ts';
+import {
+  type TokenHolder as HolderOf,
+  readTokenFile,
+  readTokenLines,
+} from '../../../packages/process/token-file.ts';
 import { DashboardRole } from '../../../schemas/reports/dashboard.ts';
 
 export { holderOfToken } from '../../../packages/process/token-file.ts';
@@ -11,6 +15,10 @@ export interface Person {
 
 export type TokenHolder = HolderOf<DashboardRole>;
 
-/** Reads the file of tokens: `ROLE NAME TOKEN` on each line; `#` begins a comment. Throws `CONFIG_INVALID`. */
+/** `ROLE NAME TOKEN` on each line; `#` begins a comment. Throws `CONFIG_INVALID`. */
 export const readTokens = (path: string, text: string): readonly TokenHolder[] =>
-  readTokenFile(path, text, DashboardRole.options);
+  readTokenLines(path, text, DashboardRole.options);
+
+/** The same of a file that none but its user and group can open. Throws `CONFIG_INVALID`. */
+export const readPeople = (path: string): readonly TokenHolder[] =>
+  readTokenFile(path, DashboardRole.options);

@@ -142,14 +142,17 @@ test.each<readonly [string, readonly string[], RegExp]>([
   ['a certificate without its key', ['--tls-certificate-file', 'CERT'], /TLS needs/],
   ['a file that is not there', ['--token-file', '/nowhere'], /there is no such file/],
   ['a role that is none', ['--token-file', 'TOKENS'], /the role is caller/],
+  ['tokens that everybody may read', ['--token-file', 'OPEN'], /every user of this machine may open it/],
   ['no brokers where they are needed', ['--publish'], /kafka-brokers/],
 ])('%s: it does not start', async (_, args, why) => {
   const directory = temporaryDirectory();
   const files: Readonly<Record<string, string>> = {
     CERT: 'a certificate',
     TOKENS: `operator me ${'a'.repeat(40)}`,
+    OPEN: `caller me ${'a'.repeat(40)}`,
   };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(directory, name), text, { mode: name === 'OPEN' ? 0o644 : 0o600 });
   const given = args.map((arg) => (arg in files ? join(directory, arg) : arg));
   const verb = startVerb('serve', 'image-gc', ...onAnyPorts(given));
   const became = await waitUntil('it to end, or to serve all the same', BOUND_MS, () =>

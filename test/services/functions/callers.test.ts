@@ -2,7 +2,7 @@ import { request as tlsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import type { Address } from '../../../packages/process/options/options.ts';
-import { readTokenFile } from '../../../packages/process/token-file.ts';
+import { readTokenLines } from '../../../packages/process/token-file.ts';
 import { decider as imageGc } from '../../../services/functions/deciders/image-gc.ts';
 import { decider as pressure } from '../../../services/functions/deciders/pressure.ts';
 import { boundsOf } from '../../../services/functions/http/bounds.ts';
@@ -31,7 +31,7 @@ import {
 } from './support/served-function.ts';
 
 const TOKEN = 'a'.repeat(40);
-const TOKENS = readTokenFile('callers', `# who\ncaller knative ${TOKEN}\n`, CALLER_ROLES);
+const TOKENS = readTokenLines('callers', `# who\ncaller knative ${TOKEN}\n`, CALLER_ROLES);
 const EVENT = inventoryEvent(inventory({ images: [image('a')] }));
 const BOUNDS = boundsOf(imageGc.topics);
 
