@@ -86,12 +86,25 @@ export function readLambdaEvent(
   );
 }
 
-/** What EventBridge Pipes sends: a record, or a list of them. Or what is wrong with it, in a sentence. */
-export function readPipesRecords(value: unknown, taken: readonly TopicId[]): readonly LogRecord[] | string {
+/** Why records that somebody sends by themselves are not looked at. */
+interface NoRecords {
+  readonly kind: 'no-cloud-event' | 'not-taken';
+  readonly detail: string;
+}
+
+/** What EventBridge Pipes sends: a record, or a list of them. */
+export function readPipesRecords(
+  value: unknown,
+  taken: readonly TopicId[],
+): readonly LogRecord[] | NoRecords {
   const { data, error } = parsedBy(KafkaRecords, Array.isArray(value) ? value : [value]);
   if (error)
-    return `it is no CloudEvent, and no record of Kafka as EventBridge Pipes sends it: ${faultOf(error)}`;
-  return objection(data, taken) ?? data.map(toRecord);
+    return {
+      kind: 'no-cloud-event',
+      detail: `it is no CloudEvent, and no record of Kafka as EventBridge Pipes sends it: ${faultOf(error)}`,
+    };
+  const other = objection(data, taken);
+  return other === null ? data.map(toRecord) : { kind: 'not-taken', detail: other };
 }
 
 function objection(records: readonly KafkaRecord[], taken: readonly TopicId[]): string | null {

@@ -6,10 +6,10 @@ import type { OpenFunction } from '../open-function.ts';
 import { type Answer, eventsAnswer, PUBLISHED, problemAnswer } from './answer.ts';
 import type { FunctionBounds } from './bounds.ts';
 import { type ReadRecord, withOwnKey } from './event-record.ts';
-import { comeAgain, type EventProblem, Refused } from './problem.ts';
+import { type EventProblem, Refused } from './problem.ts';
+import { kindOfCause, kindOfPassing } from './problem-types.ts';
 import { readEvents } from './read-events.ts';
 import type { Asked } from './serve.ts';
-import type { Status } from './statuses.ts';
 
 interface Answering {
   readonly open: OpenFunction;
@@ -42,7 +42,7 @@ export async function answerEvents(asked: Asked, { open, bounds, signal }: Answe
   } catch (thrown) {
     const { code, message, retry } = toFleetGcError(thrown);
     if (!retry) throw thrown;
-    return problemAnswer(comeAgain(code.toLowerCase().replaceAll('_', '-'), message).problem);
+    return problemAnswer({ kind: kindOfPassing(code), detail: message });
   }
 }
 
@@ -75,19 +75,9 @@ const problemsOf = (
   failed.map(({ record, cause, message }) => ({
     index: records.indexOf(record),
     id: record.headers.ce_id ?? null,
-    kind: cause,
+    kind: kindOfCause(cause),
     detail: message,
   }));
-
-/** What is wrong with the event itself is told as such, and not with what it says. */
-const BAD_REQUEST: ReadonlySet<string> = new Set(['no-cloud-event', 'no-position', 'bad-attribute']);
-const FORBIDDEN: ReadonlySet<string> = new Set(['unsigned', 'bad-signature', 'untrusted-key']);
-
-function statusOf(kind: string): Status {
-  if (BAD_REQUEST.has(kind)) return 400;
-  if (FORBIDDEN.has(kind)) return 403;
-  return kind === 'too-large' ? 413 : 422;
-}
 
 const NOTHING_DONE = 'so nothing was decided on any of them; send the others without these';
 const OTHERS_SENT = 'what follows from the others is on the event log; do not send these again';
@@ -96,9 +86,8 @@ function refusal(problems: readonly EventProblem[], of: number, done = NOTHING_D
   const [first] = problems;
   if (first === undefined) throw new TypeError('nothing is refused without a reason');
   const { kind, detail } = first;
-  if (of === 1) return problemAnswer({ status: statusOf(kind), kind, detail });
+  if (of === 1) return problemAnswer({ kind, detail });
   return problemAnswer({
-    status: statusOf(kind),
     kind,
     detail: `${problems.length} of ${of} events will never work, ${done}. The first: ${detail}`,
     events: problems.slice(0, MOST_NAMED),

@@ -1,7 +1,8 @@
 import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
 import { type OutgoingEvent, outgoingEvent, structuredOutgoing } from '../outgoing-event.ts';
 import { encodedHeader } from './binary-event.ts';
-import { type Problem, problemDocument } from './problem.ts';
+import { type Problem, problemDocument, RETRY_AFTER_S } from './problem.ts';
+import { PROBLEM_TYPES } from './problem-types.ts';
 import type { Status } from './statuses.ts';
 
 /** What a request is answered with. */
@@ -41,12 +42,12 @@ function binaryAnswer({ attributes: { datacontenttype, ...attributes }, data }: 
 export const PUBLISHED: Answer = { status: 204, headers: {}, body: NOTHING };
 
 export function problemAnswer(problem: Problem): Answer {
-  const { status, retryAfterS } = problem;
+  const { status, again } = PROBLEM_TYPES[problem.kind];
   return {
     status,
     headers: {
       'content-type': 'application/problem+json',
-      ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
+      ...(again && { 'retry-after': String(RETRY_AFTER_S) }),
       ...(status === 401 && { 'www-authenticate': 'Bearer realm="fleetgc"' }),
       ...(status === 405 && { allow: 'POST' }),
     },

@@ -16,16 +16,12 @@ export function attributesOfHeaders(rawHeaders: readonly string[]): Attributes |
   );
   const names = headers.map(({ name }) => name);
   const doubled = names.find((name, index) => names.indexOf(name) !== index);
-  if (doubled !== undefined) return refused(400, 'bad-attribute', `the header ${doubled} stands there twice`);
+  if (doubled !== undefined) return refused('bad-attribute', `the header ${doubled} stands there twice`);
   const bad = headers.find(({ text }) => text === null);
   if (bad !== undefined)
-    return refused(400, 'bad-attribute', `the value of ${bad.name} is not encoded as CloudEvents has it`);
+    return refused('bad-attribute', `the value of ${bad.name} is not encoded as CloudEvents has it`);
   if (names.includes('ce-datacontenttype'))
-    return refused(
-      400,
-      'bad-attribute',
-      'in binary mode Content-Type says what the data is, and no attribute',
-    );
+    return refused('bad-attribute', 'in binary mode Content-Type says what the data is, and no attribute');
   // What an attribute says of a trace is of the event, and what a header says of this request.
   const inOrder = headers.toSorted(
     (a, b) => Number(OTHER_NAMES.has(b.name)) - Number(OTHER_NAMES.has(a.name)),

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { comeAgain, type Refused, refused } from './problem.ts';
+import { type Refused, refused } from './problem.ts';
 
 /** Bodies that are in memory at once, of all requests. */
 export const MOST_BODY_BYTES_AT_ONCE = 128 * 1024 * 1024;
@@ -37,5 +37,5 @@ export class BodyRoom {
 }
 
 const tooLarge = (mostBytes: number): Refused =>
-  refused(413, 'too-large', `the body has more than the ${mostBytes} bytes that are read`);
-const FULL = comeAgain('busy', 'too much is being read at the moment');
+  refused('too-large', `the body has more than the ${mostBytes} bytes that are read`);
+const FULL = refused('busy', 'too much is being read at the moment');

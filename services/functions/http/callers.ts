@@ -65,7 +65,7 @@ export function objectionToCaller(request: IncomingMessage, settings: CallerSett
   if (needsNothing(settings))
     return request.headers.origin === undefined
       ? null
-      : refused(403, 'forbidden', 'pages in a browser may not call');
+      : refused('forbidden', 'pages in a browser may not call');
   return objectionToCertificate(request, settings) ?? objectionToToken(request, settings);
 }
 
@@ -73,7 +73,7 @@ function objectionToCertificate({ socket }: IncomingMessage, { tls }: CallerSett
   if (tls === null || tls.callerCa === null) return null;
   return socket instanceof TLSSocket && socket.authorized
     ? null
-    : refused(403, 'forbidden', 'it takes a certificate that the authorities of callers signed');
+    : refused('forbidden', 'it takes a certificate that the authorities of callers signed');
 }
 
 function objectionToToken({ headers }: IncomingMessage, { tokens }: CallerSettings): Refused | null {
@@ -81,5 +81,5 @@ function objectionToToken({ headers }: IncomingMessage, { tokens }: CallerSettin
   const [, bearer] = /^Bearer (\S+)$/i.exec(headers.authorization ?? '') ?? [];
   return bearer !== undefined && holderOfToken(tokens, bearer) !== null
     ? null
-    : refused(401, 'unauthorized', 'it takes a token: Authorization: Bearer TOKEN');
+    : refused('unauthorized', 'it takes a token: Authorization: Bearer TOKEN');
 }

@@ -4,6 +4,7 @@ import { parseJson } from '../../../packages/pipeline/parse/parse-record.ts';
 import { ClusterIdentity, NodeIdentity, SUBJECTS } from '../../../schemas/events/identity.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { type Attributes, POSITION_ATTRIBUTES, positionOf } from './position.ts';
+import type { ProblemKind } from './problem-types.ts';
 
 /** A CloudEvent as it came, in whatever mode. */
 export interface ReceivedEvent {
@@ -22,7 +23,7 @@ export interface ReadRecord {
 /** An event as the record of the event log that it was made of, or why it is none. */
 export type RecordReading =
   | ReadRecord
-  | { readonly ok: false; readonly id: string | null; readonly kind: string; readonly detail: string };
+  | { readonly ok: false; readonly id: string | null; readonly kind: ProblemKind; readonly detail: string };
 
 /** More than a record of ours has, and those of whoever passes it on. */
 export const MOST_ATTRIBUTES = 100;
@@ -41,7 +42,7 @@ export function recordOf(
   { topics, nowMs }: { readonly topics: readonly TopicId[]; readonly nowMs: number },
 ): RecordReading {
   const id = attributes.get('id') ?? null;
-  const no = (kind: string, detail: string): RecordReading => ({ ok: false, id, kind, detail });
+  const no = (kind: ProblemKind, detail: string): RecordReading => ({ ok: false, id, kind, detail });
   if (attributes.size > MOST_ATTRIBUTES)
     return no('bad-attribute', `it has more than ${MOST_ATTRIBUTES} attributes`);
   const bad = [...attributes.keys()].find((name) => !NAME.test(name));
@@ -52,7 +53,7 @@ export function recordOf(
   if (attributes.get('specversion') !== '1.0')
     return no('no-cloud-event', 'it is no CloudEvent of version 1.0');
   const position = positionOf(attributes, topics);
-  if (typeof position === 'string') return no('no-position', position);
+  if ('kind' in position) return no(position.kind, position.detail);
   const record: LogRecord = {
     ...position,
     key: attributes.get('partitionkey') ?? null,

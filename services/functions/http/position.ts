@@ -26,20 +26,27 @@ export const POSITION_ATTRIBUTES: ReadonlySet<string> = new Set([
   'partitionkey',
 ]);
 
-/** Or why nobody can tell it, in a sentence. */
-export function positionOf(attributes: Attributes, taken: readonly TopicId[]): Position | string {
+/** Why nobody can tell it, or need not. */
+interface NoPosition {
+  readonly kind: 'no-position' | 'not-taken';
+  readonly detail: string;
+}
+
+const nowhere = (detail: string): NoPosition => ({ kind: 'no-position', detail });
+
+export function positionOf(attributes: Attributes, taken: readonly TopicId[]): Position | NoPosition {
   const topic = topicOf(attributes, taken);
-  if (typeof topic === 'string') return topic;
+  if (typeof topic === 'string') return { kind: 'not-taken', detail: topic };
   const found = PLACES.flatMap((place) => place(attributes) ?? []);
   const [first, ...others] = found;
-  if (first === undefined) return NO_POSITION;
+  if (first === undefined) return nowhere(NO_POSITION);
   if (others.some(({ partition, offset }) => partition !== first.partition || offset !== first.offset))
-    return 'its attributes name two different positions; nobody can tell which of them is meant';
+    return nowhere('its attributes name two different positions; nobody can tell which of them is meant');
   const { name, partitions } = TOPICS[topic.id];
   if (!/^[0-9]{1,5}$/.test(first.partition) || Number(first.partition) >= partitions)
-    return `its partition is no number from 0 to ${partitions - 1}, which ${name} has`;
+    return nowhere(`its partition is no number from 0 to ${partitions - 1}, which ${name} has`);
   if (!isOffsetText(first.offset))
-    return 'its offset is no whole number of at most 18 digits, as the event log has them';
+    return nowhere('its offset is no whole number of at most 18 digits, as the event log has them');
   return { topic: name, partition: Number(first.partition), offset: BigInt(first.offset) };
 }
 
@@ -71,7 +78,7 @@ const PLACES = [
   inSubject,
 ];
 
-/** Each type of event is on one topic that a service reads; whoever says which has to say the same. */
+/** Each type of event is on one topic that a service reads; whoever says which has to say the same. Or why it is not taken, in a sentence. */
 function topicOf(attributes: Attributes, taken: readonly TopicId[]): { readonly id: TopicId } | string {
   const said = attributes.get('fleetgctopic') ?? knativeTopic(attributes);
   const names = taken.map((id) => TOPICS[id].name).join(' and ');

@@ -1,15 +1,10 @@
-import { http } from '../../../packages/process/node-http.ts';
-import type { Status } from './statuses.ts';
+import { PROBLEM_TYPES, type ProblemKind } from './problem-types.ts';
 
 /** Why events are not decided on, and whether it helps to send them again. */
 export interface Problem {
-  readonly status: Status;
-  /** For programs, e.g. `no-position`. */
-  readonly kind: string;
+  readonly kind: ProblemKind;
   /** A sentence for people. */
   readonly detail: string;
-  /** When to come again. */
-  readonly retryAfterS?: number;
   /** Which events of several, where it is about some. */
   readonly events?: readonly EventProblem[];
 }
@@ -19,7 +14,7 @@ export interface EventProblem {
   readonly index: number;
   /** Of the event; `null` where it has none that can be read. */
   readonly id: string | null;
-  readonly kind: string;
+  readonly kind: ProblemKind;
   readonly detail: string;
 }
 
@@ -32,21 +27,19 @@ export class Refused {
   }
 }
 
-export const refused = (status: Status, kind: string, detail: string): Refused =>
-  new Refused({ status, kind, detail });
+export const refused = (kind: ProblemKind, detail: string): Refused => new Refused({ kind, detail });
 
 /** What will pass is asked for again after so long. */
 export const RETRY_AFTER_S = 5;
 
-export const comeAgain = (kind: string, detail: string): Refused =>
-  new Refused({ status: 503, kind, detail, retryAfterS: RETRY_AFTER_S });
-
 /** As RFC 9457 writes it. */
-export const problemDocument = ({ status, kind, detail, events }: Problem): string =>
-  JSON.stringify({
+export function problemDocument({ kind, detail, events }: Problem): string {
+  const { title, status } = PROBLEM_TYPES[kind];
+  return JSON.stringify({
     type: `urn:fleetgc:problem:${kind}`,
-    title: http.STATUS_CODES[status] ?? 'Problem',
+    title,
     status,
     detail,
     ...(events !== undefined && { events }),
   });
+}

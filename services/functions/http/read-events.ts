@@ -28,10 +28,10 @@ export function contentModeOf({ contentType, rawHeaders }: Sent): ContentMode | 
   const [media = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
   if (charset !== undefined && !/^charset="?utf-8"?$/.test(charset))
-    return refused(415, 'unknown-content-type', 'events are read as UTF-8 alone');
+    return refused('unknown-content-type', 'events are read as UTF-8 alone');
   const mode = MODES.get(media);
   if (mode !== undefined) return mode;
-  if (media !== 'application/json') return refused(415, 'unknown-content-type', UNKNOWN_TYPE);
+  if (media !== 'application/json') return refused('unknown-content-type', UNKNOWN_TYPE);
   const isBinary = rawHeaders.some(
     (text, index) => index % 2 === 0 && text.toLowerCase() === 'ce-specversion',
   );
@@ -67,11 +67,11 @@ export function readEvents(
   if (mode === 'kafka-records') return fromKafka(value.json, reading);
   const doubled = doubledMember(value.text, mode === 'batch' ? 2 : 1, ALL_MEMBERS);
   if (doubled !== null)
-    return refused(400, 'bad-attribute', `an event has the member ${JSON.stringify(doubled)} twice`);
+    return refused('bad-attribute', `an event has the member ${JSON.stringify(doubled)} twice`);
   const events = mode === 'batch' ? value.json : [value.json];
-  if (!Array.isArray(events)) return refused(400, 'no-cloud-event', 'a batch is a list of events');
+  if (!Array.isArray(events)) return refused('no-cloud-event', 'a batch is a list of events');
   if (events.length > MOST_EVENTS)
-    return refused(413, 'too-many-events', `at most ${MOST_EVENTS} events are taken at once`);
+    return refused('too-many-events', `at most ${MOST_EVENTS} events are taken at once`);
   return { readings: events.map((event) => fromStructured(event, reading)) };
 }
 
@@ -80,9 +80,9 @@ export const MOST_EVENTS = 500;
 
 function fromKafka(json: unknown, { topics, nowMs }: Reading): Received | Refused {
   const records = readPipesRecords(json, topics);
-  if (typeof records === 'string') return refused(400, 'no-cloud-event', records);
+  if ('kind' in records) return refused(records.kind, records.detail);
   if (records.length > MOST_EVENTS)
-    return refused(413, 'too-many-events', `at most ${MOST_EVENTS} events are taken at once`);
+    return refused('too-many-events', `at most ${MOST_EVENTS} events are taken at once`);
   // Whoever calls may say anything of when the log took it.
   return {
     readings: records.map((record) => ({
@@ -97,19 +97,18 @@ function jsonIn(
   body: Buffer,
   { elements, depth }: FunctionBounds,
 ): { readonly json: unknown; readonly text: string } | Refused {
-  if (!isUtf8(body)) return refused(400, 'not-json', 'the body is not UTF-8 text');
+  if (!isUtf8(body)) return refused('bad-body', 'the body is not UTF-8 text');
   const text = body.toString('utf8');
   const exceeded = exceededBound(text, { depth, elements });
   if (exceeded !== null)
     return refused(
-      413,
       'too-large',
       `the body has more ${exceeded === 'depth' ? 'levels of brackets' : 'elements'} than are read`,
     );
   try {
     return { json: JSON.parse(text), text };
   } catch {
-    return refused(400, 'not-json', 'the body is not JSON');
+    return refused('bad-body', 'the body is not JSON');
   }
 }
 

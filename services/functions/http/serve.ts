@@ -117,7 +117,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, aroun
     logger.error({ err: toFleetGcError(thrown) }, 'a request could not be answered');
     onAnswered(500);
     if (response.headersSent) response.destroy();
-    else send(request, response, problemAnswer({ status: 500, kind: 'internal', detail: INTERNAL }));
+    else send(request, response, problemAnswer({ kind: 'internal', detail: INTERNAL }));
   }
 }
 
@@ -135,14 +135,14 @@ async function decided(request: IncomingMessage, { settings, room }: Around): Pr
 /** What is told by the headers alone, before anything of the body is read. */
 function askedOf(request: IncomingMessage, { callers }: ServeSettings): Omit<Asked, 'body'> | Refused {
   const { method, url = '/', headers, rawHeaders } = request;
-  if (method !== 'POST') return refused(405, 'not-allowed', 'events are sent with POST');
-  if (url !== '/') return refused(404, 'not-found', 'events are taken at / alone');
+  if (method !== 'POST') return refused('not-allowed', 'events are sent with POST');
+  if (url !== '/') return refused('not-found', 'events are taken at / alone');
   if (rawHeaders.length / 2 > MOST_HEADERS)
-    return refused(431, 'too-large', `the request has more than ${MOST_HEADERS} headers`);
+    return refused('too-many-headers', `the request has more than ${MOST_HEADERS} headers`);
   const objection = objectionToCaller(request, callers);
   if (objection !== null) return objection;
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
-    return refused(415, 'unknown-content-type', 'nothing that is compressed is read');
+    return refused('unknown-content-type', 'nothing that is compressed is read');
   const contentType = headers['content-type'] ?? '';
   const mode = contentModeOf({ contentType, rawHeaders });
   if (mode instanceof Refused) return mode;

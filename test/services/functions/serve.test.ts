@@ -213,6 +213,10 @@ const without =
 const having =
   (over: Readonly<Record<string, string>>): Change =>
   ({ attributes, data }) => ({ attributes: { ...attributes, ...over }, data });
+const ofType =
+  (type: string): Change =>
+  (event) =>
+    having({ type })(without('fleetgctopic')(event));
 const saying =
   (text: string | Buffer): Change =>
   ({ attributes }) => ({ attributes, data: Buffer.from(text) });
@@ -225,7 +229,9 @@ test.each<readonly [string, Change, number, string]>([
   ['an offset beyond those that verify takes', having({ fleetgcoffset: '1'.repeat(19) }), 400, 'no-position'],
   ['an offset in another writing', having({ fleetgcoffset: '042' }), 400, 'no-position'],
   ['two positions', having({ knativekafkapartition: '3', knativekafkaoffset: '43' }), 400, 'no-position'],
-  ['a topic of another service', having({ fleetgctopic: 'gc.node.disk-stats' }), 400, 'no-position'],
+  ['a topic of another service', having({ fleetgctopic: 'gc.node.disk-stats' }), 400, 'not-taken'],
+  ['a type of another service', ofType('fleetgc.node.disk-stats.v1'), 400, 'not-taken'],
+  ['a type of nobody, and no position', without('fleetgctopic', 'type', 'fleetgcoffset'), 400, 'not-taken'],
   ['no version of CloudEvents', without('specversion'), 400, 'no-cloud-event'],
   ['another version', having({ specversion: '0.3' }), 400, 'no-cloud-event'],
   ['another type', having({ type: 'fleetgc.node.inventory.v9' }), 422, 'header-mismatch'],
