@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { MAX_POLICY_DOCUMENT_BYTES } from '../../../packages/policy/policy-document.ts';
 import { unreadableReason } from '../../../packages/process/options/named-file.ts';
@@ -16,8 +17,11 @@ export function fileSource(path: string): DocumentSource {
     },
     look: async (): Promise<Look> => {
       try {
-        await using file = await open(path, 'r');
-        const { mtimeNs, size, ino } = await file.stat({ bigint: true });
+        // To open a pipe would else wait for its writer, and every caller with it.
+        await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+        const stat = await file.stat({ bigint: true });
+        if (!stat.isFile()) return { kind: 'missing', why: 'it is no file' };
+        const { mtimeNs, size, ino } = stat;
         const state = `${mtimeNs} ${size} ${ino}`;
         if (state === last) return { kind: 'unchanged' };
         if (size > MAX_POLICY_DOCUMENT_BYTES)

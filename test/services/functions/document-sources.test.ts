@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -63,6 +64,14 @@ test('a document that was away for a moment and is there again with the same tag
   isThere = true;
   await open.policies.look(signal);
   expect(open.policies.problem()).toBeNull();
+});
+
+test('nobody waits for a pipe or reads a folder', async () => {
+  const folder = temporaryDirectory();
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const path of [pipe, folder])
+    expect(await fileSource(path).look(signal)).toEqual({ kind: 'missing', why: 'it is no file' });
 });
 
 test('a file that is too large is not read', async () => {
