@@ -13,7 +13,7 @@ export interface PolicyObject extends ObjectMetadata {
   readonly specCharacters: number;
   /** `null` where none was told, or one that another release told. */
   readonly status: PolicyObjectStatus | null;
-  /** What stands there as status, be it ours or not: all of it is replaced. */
+  /** What stands there as status, be it ours or not: all of it is replaced. Where it is larger than any of ours, its names alone. */
   readonly statusAsRead: object;
 }
 
@@ -49,6 +49,15 @@ function charactersOf(value: unknown, levels = MOST_LEVELS): number | null {
   return characters;
 }
 
+/** The next pass clears away the rest. */
+const MOST_NAMES = 1_000;
+const namesIn = (status: object): object =>
+  Object.fromEntries(
+    Object.keys(status)
+      .slice(0, MOST_NAMES)
+      .map((name) => [name, null]),
+  );
+
 export const POLICY_FORM = wholeForm((value): PolicyObject | null => {
   const metadata = readMetadata(value);
   const { data } = Fields.safeParse(value);
@@ -61,6 +70,6 @@ export const POLICY_FORM = wholeForm((value): PolicyObject | null => {
     spec: characters === null ? null : spec,
     specCharacters: characters ?? 0,
     status: PolicyObjectStatus.safeParse(status).data ?? null,
-    statusAsRead: status,
+    statusAsRead: charactersOf(status) === null ? namesIn(status) : status,
   };
 });

@@ -11,6 +11,7 @@ import { planWrites } from '../../../services/policy-controller/plan-writes.ts';
 import { POLICY_FORM, type PolicyObject } from '../../../services/policy-controller/policy-object.ts';
 import { writeChanges } from '../../../services/policy-controller/write-changes.ts';
 import { writtenPolicy } from '../../../services/policy-controller/written-policy.ts';
+import { POLICY } from '../../../sim/api-server/kinds.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { EVERY_NODE } from '../../fixtures/policy.ts';
 import { runs } from '../../support/property-runs.ts';
@@ -113,6 +114,23 @@ test('a spec that is larger than any policy is not kept, whatever it is made of'
   );
   for (const spec of [`{"keep":{"images":${many}}}`, `{"mode":${long}}`, keys])
     expect(objectOf(spec).spec).toBeNull();
+});
+
+test('a status that somebody filled is not kept, and is cleared away', async () => {
+  const guarded = await GuardedLog.open();
+  const a = await ControlledCluster.begin('a', guarded);
+  a.write('web', { mode: 'dry-run' });
+  await a.pass();
+  const before = a.status('web');
+  const junk = { first: 'x'.repeat(150_000), second: 'x'.repeat(150_000), policyVersion: 7 };
+  a.cluster.patchStatus(POLICY, { namespace: '', name: 'web' }, { status: junk }, false);
+  const filled = a.cluster.store.get(POLICY, { namespace: '', name: 'web' });
+  expect(Object.keys(POLICY_FORM.read(filled)?.statusAsRead ?? {})).toEqual(
+    expect.arrayContaining(['first', 'second']),
+  );
+  expect(JSON.stringify(POLICY_FORM.read(filled)).length).toBeLessThan(10_000);
+  await a.pass();
+  expect(a.status('web')).toMatchObject({ policyVersion: 1, conditions: before.conditions });
 });
 
 test('nothing is changed while all objects together are more than the nodes of a fleet should read', async () => {
