@@ -2,6 +2,7 @@ import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { EventLog, LogRecord, OutgoingRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
+import { timeText } from '../text/time-text.ts';
 import { KeyRing } from '../trust/key-ring.ts';
 import { SeenGenerations } from '../trust/seen-generations.ts';
 import { unbelievable } from '../trust/state-signer.ts';
@@ -14,10 +15,13 @@ import { readPoliciesBy, type StoredPolicies } from './stored-policies.ts';
 interface Exporting {
   /** `null` where no signatures count. */
   readonly roots: TrustRoots | null;
-  readonly sign: (head: OutgoingRecord) => OutgoingRecord;
+  readonly sign: (generation: number) => (head: OutgoingRecord) => OutgoingRecord;
   /** Epoch milliseconds. */
   readonly nowMs: number;
 }
+
+/** Functions take nothing that is further ahead of their clocks. */
+const MOST_BEHIND_MS = 300_000;
 
 export interface ExportedPolicies {
   readonly text: string;
@@ -47,7 +51,8 @@ export async function exportDocument(
   const keys = ring === null ? [] : await statementsFor(ring, log, signal);
   const policies = [...records.values()].toSorted((a, b) => Number(a.offset - b.offset));
   if (ring !== null) requireNonePutBack(stored, policies, ring, nowMs);
-  const writing = policyDocumentText({ exportedAtMs: nowMs, keys, policies, sign });
+  const exportedAtMs = exportTime([...keys, ...policies], nowMs);
+  const writing = policyDocumentText({ exportedAtMs, keys, policies, sign: sign(exportedAtMs) });
   if (!writing.ok)
     throw new FleetGcError(
       'POLICY_INVALID',
@@ -56,6 +61,20 @@ export async function exportDocument(
   const { text } = writing;
   if (ring !== null) requireBelieved(text, ring, nowMs);
   return { text, sets, keys: keys.length, policies: policies.length };
+}
+
+/**
+ * By the clock that is ahead, ours or the event log's: where ours is behind, a document with a pause in it would pass for an older one
+ * than what somebody else exported before. Throws `POLICIES_UNREADABLE`.
+ */
+function exportTime(records: readonly LogRecord[], nowMs: number): number {
+  const dated = records.filter(({ isDatedByWriter }) => isDatedByWriter !== true);
+  const newestMs = dated.reduce((newest, { timestampMs }) => Math.max(newest, timestampMs), nowMs);
+  if (newestMs <= nowMs + MOST_BEHIND_MS) return newestMs;
+  throw new FleetGcError(
+    'POLICIES_UNREADABLE',
+    `the event log took a record at ${timeText(newestMs)}, and by the clock of this machine it is ${timeText(nowMs)}: set the clock right, and export then; nothing was written`,
+  );
 }
 
 /**

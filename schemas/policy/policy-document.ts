@@ -10,7 +10,7 @@ export const POLICY_DOCUMENT_KEY = 'policy-document';
 export const PolicyDocumentHead = z.strictObject({
   type: z.literal('fleetgc.policy-document'),
   version: z.literal(1),
-  /** When the event log was read to its end, in epoch milliseconds by the clock of whoever did. */
+  /** When the event log was read to its end, in epoch milliseconds: by the clock of whoever did, or by that of the log where it is ahead. */
   exportedAtMs: z.int().nonnegative(),
   /** How many lines follow. */
   records: z.int().nonnegative(),

@@ -42,7 +42,7 @@ export const verb = defineVerb({
     await openPolicyWriter(log, trust, context);
     const { sign, signer, roots } = signingOf(trust);
     const nowMs = systemSources.now();
-    const exported = await exportDocument(log, { roots, sign: sign(nowMs), nowMs }, signal);
+    const exported = await exportDocument(log, { roots, sign, nowMs }, signal);
     const publisher = createPublisher({
       log,
       source: serviceSource('cli'),

@@ -290,7 +290,7 @@ test('an export that is too large says which bound it meets, and what to do', as
   };
   const exporting = exportDocument(
     log,
-    { roots: null, sign: (head) => head, nowMs: SIGNED_AT_MS },
+    { roots: null, sign: () => (head) => head, nowMs: SIGNED_AT_MS },
     new AbortController().signal,
   );
   await expect(exporting).rejects.toMatchObject({
