@@ -1,9 +1,15 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments, type ScalarTag } from 'yaml';
 import { z } from 'zod';
 import { readVerbArguments } from '../../cli/framework/verb-arguments.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { decider as imageGc } from '../../services/functions/deciders/image-gc.ts';
+import { codeBlocks } from '../docs/markdown.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { textOf, verbNamed } from './files.ts';
 
 /*
@@ -108,6 +114,40 @@ describe('on Knative', () => {
   });
 });
 
+describe('on Azure Functions', () => {
+  const [host, bindings] = codeBlocks(textOf('docs/operating/functions.md'), 'json').map((code): unknown =>
+    JSON.parse(code),
+  );
+
+  test('the host passes requests on as they are, to a command that the program takes', () => {
+    const { customHandler } = z
+      .object({
+        extensions: z.object({ http: z.object({ routePrefix: z.literal('') }) }),
+        customHandler: z.object({
+          enableForwardingHttpRequest: z.literal(true),
+          description: z.object({
+            defaultExecutablePath: z.literal('sh'),
+            arguments: z.tuple([z.literal('-c'), z.string()]),
+          }),
+        }),
+      })
+      .parse(host);
+    const [, command] = customHandler.description.arguments;
+    const words = command.replace('$FUNCTIONS_CUSTOMHANDLER_PORT', '7071').split(' ');
+    expect(words.slice(0, 3)).toEqual(['exec', 'bin/fleetgc', 'serve']);
+    expect(readVerbArguments(verbNamed('serve'), words.slice(3))).toMatchObject({
+      kind: 'given',
+      flags: { service: 'image-gc', http: '127.0.0.1:7071', httpAddress: 'none' },
+    });
+  });
+
+  test('every path is that of the function, and only who has its key calls it', () => {
+    expect(bindings).toMatchObject({
+      bindings: [{ type: 'httpTrigger', route: '{*path}', authLevel: 'function' }, { type: 'http' }],
+    });
+  });
+});
+
 describe('on AWS Lambda', () => {
   /** Short forms of CloudFormation, which say of a value where it comes from. */
   const SHORT: ScalarTag[] = ['!Ref', '!GetAtt', '!Sub'].map((tag) => ({
@@ -161,6 +201,24 @@ describe('on AWS Lambda', () => {
       // What it publishes it brings there by a login of its own, and not by that of the pollers.
       FLEETGC_KAFKA_SASL_MECHANISM: 'scram-sha-512',
     });
+  });
+
+  test('the password of Kafka is asked for at the start, and only the function can read it', async () => {
+    const { AWS_LAMBDA_EXEC_WRAPPER: wrapper, FLEETGC_KAFKA_PASSWORD_FILE: file } =
+      template.Resources.Function.Properties.Environment.Variables;
+    expect([wrapper, file]).toEqual(['/opt/fleetgc/start', '/tmp/kafka-password']);
+    const directory = temporaryDirectory();
+    const [start, secret, password] = ['start', 'secret', 'password'].map((name) => join(directory, name));
+    if (start === undefined || secret === undefined || password === undefined) throw new Error('no paths');
+    writeFileSync(start, textOf('deploy/functions/lambda/start'), { mode: 0o755 });
+    writeFileSync(secret, '#!/bin/sh\nprintf "%s of kafka" "$1"\n', { mode: 0o755 });
+    const env = { PATH: process.env.PATH ?? '', FLEETGC_KAFKA_PASSWORD_FILE: password };
+    const { stdout } = await promisify(execFile)(start, ['printf', '%s', 'the function'], { env });
+    expect(stdout).toBe('the function');
+    expect(readFileSync(password, 'utf8')).toBe('kafka-password of kafka');
+    expect(statSync(password).mode & 0o777).toBe(0o600);
+    writeFileSync(secret, '#!/bin/sh\nexit 1\n');
+    await expect(promisify(execFile)(start, ['printf', '%s', 'the function'], { env })).rejects.toThrow();
   });
 
   test('a partition comes again from where it stopped, which Lambda does for provisioned pollers alone', () => {
