@@ -38,7 +38,19 @@ export function readVerbArguments(verb: Verb, rest: readonly string[]): VerbArgu
     throw error instanceof CommanderError ? usageError(error, verb) : error;
   }
   const { [CONFIG_KEY]: configPath, ...flags } = command.opts<Record<string, string | undefined>>();
-  return { kind: 'given', flags: { ...flags, ...positionals(verb, command.processedArgs) }, configPath };
+  return {
+    kind: 'given',
+    flags: { ...withoutBare(flags, verb), ...positionals(verb, command.processedArgs) },
+    configPath,
+  };
+}
+
+/** A flag that stands without a value leaves its option as it is. */
+function withoutBare(flags: OptionSources['flags'], { options }: Verb): OptionSources['flags'] {
+  const bare = new Set(
+    options.flatMap(({ key, mayBeBare }) => (mayBeBare && flags[key] === true ? [key] : [])),
+  );
+  return Object.fromEntries(Object.entries(flags).filter(([key]) => !bare.has(key)));
 }
 
 function toCommand(verb: Verb): Command {
@@ -105,8 +117,9 @@ function toFlags(option: OptionInfo): readonly Option[] {
     const on = new Option(flag, describe(option));
     return option.default === 'true' ? [on.hideHelp(), off] : [on, off.hideHelp()];
   }
+  const placeholder = shortPlaceholder(option);
   const value = new Option(
-    `${shownFlags(option).join(', ')} <${shortPlaceholder(option)}>`,
+    `${shownFlags(option).join(', ')} ${option.mayBeBare ? `[${placeholder}]` : `<${placeholder}>`}`,
     describe(option),
   );
   return [kind === 'list' ? value.argParser(collect) : value];

@@ -30,7 +30,9 @@ const options = z.object({
     description: `Which decision service to serve: ${AnyDeciderName.options.join(', ')}.`,
   }),
   http: withMeta(ListenAddress.prefault('127.0.0.1:9670'), {
-    description: 'Where to take events, at /.',
+    mayBeBare: true,
+    description:
+      'Where to take events, at /. So it is also without the option, and where no address follows it. Not --http-address, where probes and metrics are.',
   }),
   ...httpOptions(9671),
   tokenFile: withMeta(FilePath.optional(), {
@@ -53,7 +55,7 @@ export const verb = defineVerb({
     'The attributes fleetgctopic, fleetgcpartition and fleetgcoffset say where an event lies on the event log, since each decision names it. Who may call can have decisions made about whatever they send, unless facts count with the signature of their node alone (--trust-facts required).',
   ],
   examples: [
-    'fleetgc serve image-gc --policy policies.jsonl --trust off',
+    'fleetgc serve image-gc --http --policy policies.jsonl --trust off',
     'fleetgc serve image-gc --http 0.0.0.0:9670 --token-file callers --tls-certificate-file tls.pem --tls-key-file tls.key --policy https://config.example/policies.jsonl --trust required --trust-roots roots.yaml --signing-key-file decider.pem',
     'fleetgc serve pressure --policy topic --publish --kafka-brokers kafka:9092 --trust off',
   ],

@@ -11,6 +11,8 @@ export interface OptionMeta {
   readonly positional?: boolean;
   /** Says what to do rather than how: the environment of a node must not narrow what a command is about. */
   readonly commandLineOnly?: boolean;
+  /** Its flag may stand without a value, and then changes nothing. */
+  readonly mayBeBare?: boolean;
   readonly description?: string;
   /** What is said beside the choices of a text that is none of them. */
   readonly whyNot?: WhyNot;
@@ -40,6 +42,8 @@ export interface OptionInfo {
   readonly positional: boolean;
   /** Neither the environment nor a config file gives it. */
   readonly commandLineOnly: boolean;
+  /** Its flag may stand without a value. */
+  readonly mayBeBare: boolean;
   readonly placeholder: string;
   /** The values that it can have, where these are few. */
   readonly choices?: readonly string[];
@@ -75,6 +79,7 @@ function describeOption(key: string, schema: z.core.$ZodType): OptionInfo {
     kind: outermost(layers, 'kind') ?? 'value',
     positional: outermost(layers, 'positional') ?? false,
     commandLineOnly: outermost(layers, 'positional') ?? outermost(layers, 'commandLineOnly') ?? false,
+    mayBeBare: outermost(layers, 'mayBeBare') ?? false,
     placeholder: outermost(layers, 'placeholder') ?? choices?.join('|') ?? 'TEXT',
     ...(choices !== undefined && { choices }),
     ...(whyNot !== undefined && { whyNot }),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { LINUX_VERB_NAMES } from '../../../cli/framework/linux-verbs.ts';
+import { loadAllVerbs } from '../../../cli/load-all-verbs.ts';
 import { ALL_VERBS } from '../../../cli/verb-list.ts';
 import { textOf } from '../../deploy/files.ts';
 import { tableRows } from '../../docs/markdown.ts';
@@ -24,6 +25,14 @@ test.each(LINUX_VERB_NAMES)(
     }
   },
 );
+
+test('every verb that is told where a runtime or a kubelet is says so', async () => {
+  const ofNodes = (await loadAllVerbs()).filter(({ options }) =>
+    options.some(({ key }) => /^(runtimeEndpoint|podLogsDir|kubeletUrl)$/.test(key)),
+  );
+  expect(ofNodes.length).toBeGreaterThanOrEqual(7);
+  expect(ofNodes.map(({ name }) => name).filter((name) => !LINUX_VERB_NAMES.includes(name))).toEqual([]);
+});
 
 test('on Linux nothing is refused for that', async () => {
   const { stderr } = await on('linux', 'node', '--no-such-option');

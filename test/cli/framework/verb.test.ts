@@ -39,6 +39,7 @@ test('describes its options for help texts', () => {
     kind: 'value',
     positional: false,
     commandLineOnly: false,
+    mayBeBare: false,
     placeholder: 'NAME',
     description: 'Name of the cluster.',
     required: true,

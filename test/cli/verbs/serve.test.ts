@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readVerbArguments } from '../../../cli/framework/verb-arguments.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
+import { verbNamed } from '../../deploy/files.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
@@ -11,7 +13,7 @@ import { outgoing, sentEvent } from '../../services/functions/support/function-e
 import { askBinary } from '../../services/functions/support/served-function.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { type OwnLog, ownLog } from '../fleetgc.ts';
+import { inProcess, type OwnLog, ownLog } from '../fleetgc.ts';
 import { readTopic } from '../read-topic.ts';
 import { BOUND_MS, type RunningVerb, startVerb } from '../service-process.ts';
 import { signedFleet } from './policy/support/signed-fleet.ts';
@@ -168,3 +170,21 @@ const onAnyPorts = (args: readonly string[]): readonly string[] => [
   ...(args.includes('--http') ? [] : ['--http', '127.0.0.1:0']),
   ...['--http-address', '127.0.0.1:0'],
 ];
+
+test.each([
+  { line: 'image-gc --http', http: undefined },
+  { line: 'image-gc --http --trust off', http: undefined },
+  { line: 'image-gc --http [::]:9670', http: '[::]:9670' },
+])('the option that says how it is called may stand without an address: $line', ({ line, http }) => {
+  const given = readVerbArguments(verbNamed('serve'), line.split(' '));
+  expect(given).toMatchObject({ kind: 'given', flags: { service: 'image-gc' } });
+  expect(given.kind === 'given' && given.flags.http).toBe(http);
+});
+
+test('no other option may stand without a value', async () => {
+  const { exitCode, stderr } = await inProcess(['serve', 'image-gc', '--http-address']);
+  expect({ exitCode, stderr }).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('needs a value'),
+  });
+});
