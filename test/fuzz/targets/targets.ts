@@ -5,6 +5,8 @@ import { ARCHIVE_FILES } from './files/archive.ts';
 import { commandLine } from './files/command-line.ts';
 import { SETTINGS } from './files/settings.ts';
 import { STATE_FILES } from './files/state.ts';
+import { lambdaEvents } from './functions/lambda-event.ts';
+import { functionRequest } from './functions/request.ts';
 import { topicTarget } from './messages/targets.ts';
 
 const isTopicId = (id: string): id is TopicId => id in TOPICS;
@@ -16,4 +18,6 @@ export const TARGETS: ReadonlyMap<string, Target> = new Map([
     .map((topic) => [topic, topicTarget(topic)] as const),
   ...Object.entries({ ...ANSWERS, ...SETTINGS, ...STATE_FILES, ...ARCHIVE_FILES }),
   ['command-line', commandLine],
+  ['function-request', functionRequest],
+  ['lambda-event', lambdaEvents],
 ]);

@@ -1,0 +1,45 @@
+import type { EventLog } from '../../../../packages/event-log/port.ts';
+import { systemSources } from '../../../../packages/process/system-sources.ts';
+import { KeyRing } from '../../../../packages/trust/key-ring.ts';
+import { signRecord } from '../../../../packages/trust/signature.ts';
+import { UNSIGNED } from '../../../../packages/trust/signer.ts';
+import { RequiredTrust, TRUST_OFF, type Trust } from '../../../../packages/trust/trust.ts';
+import { decider as pressure } from '../../../../services/functions/deciders/pressure.ts';
+import { functionOn, type OpenFunction } from '../../../../services/functions/open-function.ts';
+import { noPolicies } from '../../../../services/functions/policies/function-policies.ts';
+import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
+import { diskStats } from '../../../fixtures/disk-stats.ts';
+import { certified, FLEET, newKey, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
+import { lying, outgoing } from '../../../services/functions/support/function-events.ts';
+
+export const DECIDER = pressure;
+const [root, node] = [newKey(), newKey()];
+const STATS = diskStats();
+
+/** What its node signed; of all else nobody says so. */
+export const SIGNED = {
+  ...lying('diskStats', STATS),
+  ...signRecord(outgoing('diskStats', STATS), { fleet: FLEET, key: node, generation: null }),
+};
+
+/** Believes what the node signed, and nothing else. */
+export function strictTrust(): Trust {
+  const ring = new KeyRing(rootsOf(root));
+  ring.add(certified(root, node, { role: 'node', clusters: [STATS.cluster], nodes: [STATS.node] }));
+  return new RequiredTrust({ ring: () => ring, problem: () => null, nowMs: () => SIGNED_AT_MS });
+}
+
+/** `log`: where what follows goes; `null`: to whoever calls. */
+export const openFunction = (
+  trust: Trust = TRUST_OFF,
+  log: Pick<EventLog, 'publish'> | null = null,
+): OpenFunction =>
+  functionOn(DECIDER, noPolicies(), {
+    log,
+    trust,
+    metrics: NO_METRICS,
+    logger: SILENT,
+    sources: { ...systemSources, now: () => SIGNED_AT_MS },
+    signer: UNSIGNED,
+    heads: null,
+  });
