@@ -100,4 +100,4 @@ const getFrom =
   };
 
 const portIn = (stderr: string): number | null =>
-  Number(/"port":(\d+),"msg":"serving health and metrics"/.exec(stderr)?.[1]) || null;
+  Number(/"port":(\d+),"msg":"serving (?:health and metrics|the page)"/.exec(stderr)?.[1]) || null;

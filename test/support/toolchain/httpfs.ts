@@ -37,10 +37,12 @@ async function unpack(folder: string): Promise<void> {
   }
 }
 
-async function requirePip(): Promise<void> {
+export async function requirePip(): Promise<void> {
   const isThere = (): Promise<boolean> => succeeds('python3', ['-m', 'pip', '--version'], QUICK_MS);
   if (await isThere()) return;
   if (canInstall()) await install(['python3-pip']);
   if (!(await isThere()))
-    throw new Error('that others read our archives is tested with DuckDB’s httpfs: install Python’s pip');
+    throw new Error(
+      'that others read and copy our archives is tested with DuckDB’s httpfs and the AWS CLI: install Python’s pip',
+    );
 }

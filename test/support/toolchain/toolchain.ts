@@ -1,4 +1,5 @@
 import { ensureArm64Emulator } from './arm64.ts';
+import { ensureAwsCli } from './aws-cli.ts';
 import { busyboxFile } from './busybox.ts';
 import { ensureChromium } from './chromium.ts';
 import { builtCollector } from './collector.ts';
@@ -47,11 +48,12 @@ const PREPARE = {
   'knative-definitions': ensureKnativeDefinitions,
   versitygw: builtVersitygw,
   httpfs: ensureHttpfs,
+  'aws-cli': ensureAwsCli,
   'foreign-clients': ensureForeignClients,
   'arm64-emulator': ensureArm64Emulator,
 } as const satisfies Record<string, () => Promise<unknown>>;
 
-/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with CRI-O, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda, the definition of Knative's Service, a server of S3, DuckDB's reader of S3, kcat and a Kafka client for Python, an emulator of arm64. */
+/** What a suite runs on: a broker, nodes with containerd 2.4.2 or 1.6, with CRI-O, with a kubelet too or of a whole cluster, an API server that the kubelet joins, a registry to pull from, our own image, Compose, Prometheus's promtool, Chromium, kubectl, Helm, the definitions of the kinds of others, kube-controller-manager and its cleaner of certificate requests, kube-scheduler, OpenTelemetry's collector, AWS's emulator of Lambda, the definition of Knative's Service, a server of S3, DuckDB's reader of S3, the AWS CLI, kcat and a Kafka client for Python, an emulator of arm64. */
 export type Need = keyof typeof PREPARE;
 
 /** Of the container suites of `npm test`. */
@@ -86,6 +88,7 @@ export const WORLD_NEEDS: readonly Need[] = [
   'knative-definitions',
   'versitygw',
   'httpfs',
+  'aws-cli',
   'foreign-clients',
   'arm64-emulator',
 ];

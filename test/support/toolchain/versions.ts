@@ -19,6 +19,8 @@ export const PROMETHEUS_OPERATOR_VERSION = '0.85.0';
 export const VERSITYGW_VERSION = '1.8.0';
 /** As that of DuckDB in package.json. */
 export const HTTPFS_VERSION = '1.5.5';
+/** Of the first generation, which is a package of Python. */
+export const AWS_CLI_VERSION = '1.45.11';
 /** The oldest Go that builds containerd, CRI-O, Kubernetes, Compose and versitygw. */
 export const MINIMUM_GO = { major: 1, minor: 25 } as const;
 

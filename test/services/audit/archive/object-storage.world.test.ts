@@ -17,6 +17,7 @@ import { DAY_MS } from '../../../../packages/process/durations.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { requireManifest } from '../../../../services/audit/archive/archive-files.ts';
 import { openArchiveWriter } from '../../../../services/audit/archive/archive-writer.ts';
+import { followLog } from '../../../../services/audit/archive/follow-log.ts';
 import { ARCHIVE_VERSION, chained } from '../../../../services/audit/archive/manifest-entry.ts';
 import { written } from '../../../../services/audit/archive/place-files.ts';
 import { sha256Base64 } from '../../../../services/audit/archive/s3/upload-in-parts.ts';
@@ -24,6 +25,8 @@ import { openStore } from '../../../../services/audit/archive/store/open-store.t
 import { placeText, type S3Place } from '../../../../services/audit/archive/store/place.ts';
 import { writeMonth } from '../../../bench/month/write-month.ts';
 import { fleetgc, inProcess, ownLog } from '../../../cli/fleetgc.ts';
+import { embeddedLog, readiness } from '../../../cli/service-options.ts';
+import { BOUND_MS, startVerb } from '../../../cli/service-process.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
@@ -36,7 +39,9 @@ import {
 } from '../../../support/object-storage.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../../support/program.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { aws } from '../../../support/toolchain/aws-cli.ts';
 import { ensureHttpfs } from '../../../support/toolchain/httpfs.ts';
+import { waitUntil } from '../../../support/wait-until.ts';
 import { type WatchedConnections, watchConnections } from '../../../support/watched-connections.ts';
 import { archived, checked, logOf, NOTED_MS } from '../support/archives.ts';
 import { headsOf, listed, signedArchive, signerWith } from '../verify/heads/signed-archive.ts';
@@ -117,11 +122,14 @@ test('the verbs read from object storage what they read from a directory', async
   });
   await run('audit', 'archive', '--to', directory);
   const sql = 'SELECT topic, count(*) AS n FROM records GROUP BY topic';
+  const policy = join(temporaryDirectory(), 'lower.yaml');
+  writeFileSync(policy, 'name: lower\nimageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 65\n');
   for (const args of [
     ['audit', 'explain', 'node/web-1'],
     ['audit', 'verify'],
     ['audit', 'report', '--from', '2026-01-01'],
     ['audit', 'events'],
+    ['audit', 'simulate', '--policy', policy],
   ]) {
     const there = await inProcess([...args, ...asArchive(place)]);
     const here = await inProcess([...args, '--log', 'archive', '--archive', directory]);
@@ -158,6 +166,100 @@ test('a copy of object storage is an archive in a directory, and a copy of that 
   await archived(logOf([at(0), at(1), at(2), at(3)]), back);
   expect(await offsetsOf(back)).toEqual(['3@0', '3@1', '3@2', '3@3']);
   expect(await checked(back, head)).toMatchObject({ deviations: [], records: 4 });
+});
+
+test('aws s3 sync of an archive is an archive that verify proves, and synced back one that is gone on with', async () => {
+  const { log, run } = await ownLog();
+  await log.publish([outgoing(nodeOutput('inventory', inventory({ id: 'one' })))]);
+  const [place, back, directory] = [storage.newPlace(), storage.newPlace(), temporaryDirectory()];
+  await run('audit', 'archive', '--to', placeText(place), ...s3Flags(place));
+  const sync = (...args: readonly string[]) =>
+    aws(
+      ['--endpoint-url', storage.endpoint, '--region', REGION, 's3', 'sync', '--only-show-errors', ...args],
+      { ...storage.owner },
+    );
+  await sync(placeText(place), directory);
+  const verified = await inProcess(['audit', 'verify', '--log', 'archive', '--archive', directory]);
+  expect(verified).toEqual(await inProcess(['audit', 'verify', ...asArchive(place)]));
+  expect(await checked(directory)).toMatchObject({ deviations: [], unfinished: [], records: 1 });
+  await sync('--exclude', 'archive.lock*', directory, placeText(back));
+  await log.publish([outgoing(nodeOutput('inventory', inventory({ id: 'two' })))]);
+  expect(await run('audit', 'archive', '--to', placeText(back), ...s3Flags(back))).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('1 record archived in 1 file'),
+  });
+  expect(await checked(back)).toMatchObject({ deviations: [], unfinished: [], records: 2 });
+});
+
+test('a following archiver goes on pass by pass, and begins anew after another one wrote meanwhile', async () => {
+  const place = storage.newPlace();
+  const records = [at(0), at(1)];
+  const stopping = new AbortController();
+  const meanwhile = [
+    async () => void records.push(at(2)),
+    async () => {
+      records.push(at(3));
+      await archived(logOf(records), place);
+      records.push(at(4));
+    },
+    async () => void records.push(at(5)),
+  ];
+  const told: (string | number)[] = [];
+  await followLog(
+    {
+      ...{
+        log: logOf(records),
+        place,
+        everyMs: 900_000,
+        now: () => NOTED_MS,
+        newId: randomUUID,
+        signer: null,
+      },
+      wait: async () => {
+        const step = meanwhile.shift();
+        if (step === undefined) stopping.abort();
+        else await step();
+      },
+      onProgress: () => undefined,
+      onRun: (run) => void told.push(run.records),
+      onFailure: ({ code }) => void told.push(code),
+      onReached: () => undefined,
+    },
+    stopping.signal,
+  );
+  expect(told).toEqual([2, 1, 'STATE_IN_USE', 2]);
+  expect(await offsetsOf(place)).toEqual(['3@0', '3@1', '3@2', '3@3', '3@4', '3@5']);
+  expect(await checked(place)).toMatchObject({ deviations: [], unfinished: [], records: 6 });
+});
+
+test('the verb that follows is ready with object storage, and stops in order', async () => {
+  const options = await embeddedLog();
+  const place = storage.newPlace();
+  const running = startVerb(
+    'audit',
+    'archive',
+    '--follow',
+    '--to',
+    placeText(place),
+    ...s3Flags(place),
+    ...options,
+  );
+  await readiness(running, { status: 200, says: '[+] archive' });
+  await waitUntil('the first pass', BOUND_MS, () => running.output.stderr.includes('"msg":"archived"'));
+  expect(await running.terminate()).toBe(0);
+  expect(await checked(place)).toMatchObject({ deviations: [], unfinished: [] });
+});
+
+test('the page shows what is archived in object storage', async () => {
+  const place = storage.newPlace();
+  await archived(logOf([at(0)]), place);
+  const projection = join(temporaryDirectory(), 'dashboard.db');
+  const running = startVerb('dashboard', ...asArchive(place), '--projection', projection);
+  await waitUntil('the node on the page', BOUND_MS, async () => {
+    const { status, text } = await running.get('/api/plan?cluster=prod&node=web-1');
+    return status === 200 && text.includes('"3-0"');
+  });
+  expect(await running.terminate()).toBe(0);
 });
 
 const linesOf = (directory: string): readonly string[] =>
