@@ -47,13 +47,18 @@ test('kubectl is told what can follow', async () => {
       .split('\n')
       .map((line) => line.split('\t')[0] ?? '')
       .filter((line) => /^(:\d+|-|[a-z])/.test(line));
-  expect(await told('polic')).toEqual(['policy-controller', 'policy', ':4']);
-  expect(await told('policy', 'val')).toEqual(['validate', ':4']);
-  expect(await told('policy', 'list', '-o', '')).toEqual(['table', 'wide', 'name', 'json', 'yaml', ':4']);
-  expect(await told('status', '-o', 'y')).toEqual(['yaml', ':4']);
-  expect(await told('notify', 'rbac', '-n', '')).toEqual([':4']);
-  expect(await told('policy', 'list', '--outp')).toEqual(['--output', ':4']);
-  expect(await told('policy', 'validate', '')).toEqual([':0']);
+  const lines: readonly (readonly [line: string, words: readonly string[]])[] = [
+    ['polic', ['policy-controller', 'policy', ':4']],
+    ['policy val', ['validate', ':4']],
+    ['policy list -o ', ['table', 'wide', 'name', 'json', 'yaml', ':4']],
+    ['status -o y', ['yaml', ':4']],
+    ['notify rbac -n ', [':4']],
+    ['policy list --outp', ['--output', ':4']],
+    ['policy validate ', [':0']],
+  ];
+  expect(await Promise.all(lines.map(([line]) => told(...line.split(' '))))).toEqual(
+    lines.map(([, words]) => words),
+  );
 });
 
 /** The real kubectl and its real completion; in place of the program one that says its arguments. */
