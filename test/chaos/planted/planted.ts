@@ -173,8 +173,8 @@ export const PLANTED: readonly PlantedBug[] = [
     edits: [
       {
         file: 'packages/trust/trust.ts',
-        old: "return distrust('unsigned', 'it carries no signature');",
-        now: 'return { ok: true, principal: NOBODY_PROVED };',
+        old: "if ('distrust' in claim) return { ok: false, distrust: claim.distrust };",
+        now: "if ('distrust' in claim)\n      return claim.distrust.reason === 'unsigned'\n        ? { ok: true, principal: NOBODY_PROVED }\n        : { ok: false, distrust: claim.distrust };",
       },
       {
         file: 'packages/trust/trust.ts',
