@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { connectReader } from '../../../packages/cri/client.ts';
+import { PolicyObjectStatus } from '../../../schemas/policy/policy-object.ts';
 import { inProcess } from '../../cli/fleetgc.ts';
 import { type FleetLog, followFleet } from '../../e2e/support/fleet/fleet-log.ts';
-import { objectResults } from '../../e2e/support/outcomes.ts';
-import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
+import { decisionsOf, objectResults } from '../../e2e/support/outcomes.ts';
+import type { GuardedBroker } from '../../support/kafka/guarded-broker.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type Cluster, startCluster } from '../../support/nodes/cluster/cluster.ts';
 import { connectWorkload } from '../../support/nodes/cri-workload.ts';
@@ -14,36 +15,38 @@ import { type PushedImage, type Registry, startRegistry } from '../../support/no
 import { patiently } from '../../support/patience.ts';
 import { ensureServiceImage } from '../../support/toolchain/images/service-image.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { brokersFor, loginOf, startUsersBroker, writePasswords } from './kafka-users.ts';
 import { makeKeys } from './keys.ts';
-import { COMMANDS, FILES } from './page.ts';
+import { COMMANDS, FILES, POLICY_COMMANDS, POLICY_OBJECT, RULES_COMMAND } from './page.ts';
 import { openShell, type Shell } from './shell.ts';
 
 const NODE = 'node-a';
+const POOL = 'web';
 const MEBIBYTE = 1024 * 1024;
-/** Our own image takes a third of it. */
-const DISK_MEBIBYTES = 2000;
-/** Unpacked and packed each takes a little more than one percent of that disk. */
-const IMAGES = 16;
+/** Our own image takes a quarter of it. */
+const DISK_MEBIBYTES = 2400;
+/** Unpacked and packed each takes one percent of that disk. */
+const IMAGES = 22;
 const IMAGE_MEBIBYTES = 12;
 const LOW_PERCENT = 55;
-const POLICY = {
-  name: 'default',
-  mode: 'enforce',
+const THRESHOLDS = {
   imageGCHighThresholdPercent: 58,
   imageGCLowThresholdPercent: LOW_PERCENT,
   imageMinimumGCAge: '1s',
 };
+/** Of the operators of the fleet, who let clusters decide for themselves. */
+const POLICY = { name: 'default', mode: 'dry-run', priority: -2000, ...THRESHOLDS };
 const RELIEVED_MS = 120_000;
 const POD_MS = 60_000;
 const LEFT_MS = 60_000;
 const BOUND_MS = patiently(600_000);
 
-/** What cannot be typed here: there is no registry of ours to push to, and this broker asks for no password. */
-const NOT_TYPED = /^docker |fleetgc-kafka-/;
+/** What cannot be typed here: there is no registry of ours to push to. */
+const NOT_TYPED = /^docker /;
 const typed = new Set<string>();
 
 let network: TestNetwork;
-let broker: Broker;
+let broker: GuardedBroker;
 let registry: Registry;
 let cluster: Cluster;
 let log: FleetLog;
@@ -53,12 +56,11 @@ beforeAll(async () => {
   const image = await ensureServiceImage();
   network = await createNetwork();
   [broker, registry, cluster] = await Promise.all([
-    startBroker({ network }),
+    startUsersBroker(network),
     startRegistry(network),
     startCluster({ network, nodeName: NODE, diskMebibytes: DISK_MEBIBYTES }),
   ]);
   await cluster.load(image, 'registry.example/fleetgc:0.1.0');
-  log = await followFleet(broker.address, async () => (await shell.types(PODS)) + (await shell.types(SAID)));
 }, BOUND_MS);
 afterAll(async () => {
   for (const one of [log, cluster, registry, broker, network]) await one?.[Symbol.asyncDispose]();
@@ -68,25 +70,38 @@ const PODS = 'kubectl get pods --all-namespaces --output wide';
 const SAID =
   'kubectl -n fleetgc get events --output custom-columns=O:.involvedObject.name,M:.message --no-headers';
 
-/** Types the commands of the page that fit, in its order. */
-async function follow(fits: RegExp): Promise<void> {
-  const found = COMMANDS.filter((command) => fits.test(command));
+const whatIsThere = async (): Promise<string> => (await shell.types(PODS)) + (await shell.types(SAID));
+
+/** Types the commands of a page that fit, in its order. */
+async function follow(
+  fits: RegExp,
+  page: readonly string[] = COMMANDS,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const found = page.filter((command) => fits.test(command));
   if (found.length === 0) throw new Error(`the page has no command like ${fits}`);
   for (const command of found) {
     typed.add(command);
-    await shell.types(command);
+    await shell.types(command, variables);
   }
 }
+const operators = (): Readonly<Record<string, string>> => loginOf('operators', shell, broker);
+const administrator = (): Readonly<Record<string, string>> => loginOf('administrator', shell, broker);
 
-/** The settings of the page, with this broker. */
-const settings = (more: object = {}): string => {
-  const here = FILES.settings.replace(
-    /brokers: .*/,
-    `brokers: [${broker.internalAddress}]\n  replicationFactor: 1`,
-  );
-  expect(here).not.toBe(FILES.settings);
-  return `${here}${Object.keys(more).length > 0 ? stringify(more) : ''}`;
-};
+const Settings = z.looseObject({ kafka: z.looseObject({}), node: z.looseObject({}) });
+
+/** The settings of the page, with this broker, and a label by which a policy selects the node. */
+function settings({ node, variables, ...more }: { node?: object; variables?: object } & object = {}): string {
+  const { kafka, ...rest } = Settings.parse(parse(FILES.settings));
+  const passwords = z.object({ kafka: z.looseObject({}) }).parse(parse(FILES.passwords));
+  return stringify({
+    ...rest,
+    kafka: { ...kafka, ...passwords.kafka, brokers: [broker.internalAddress], replicationFactor: 1 },
+    node: { ...rest.node, ...node },
+    settings: { FLEETGC_NODE_LABELS: `fleetgc.io/pool=${POOL}`, ...variables },
+    ...more,
+  });
+}
 
 const imageIds = async (): Promise<Set<string>> => {
   using reader = connectReader(cluster.node.endpoint);
@@ -114,10 +129,35 @@ async function liveThere(images: readonly PushedImage[]): Promise<void> {
   for (const reference of unused) await workload.pullImage(reference);
 }
 
-/** A node that fills: what nobody uses goes until there is room, and nothing else. */
-async function fills(images: readonly PushedImage[]): Promise<void> {
-  const before = await imageIds();
+/** A node that fills while the policy in force only looks: it is decided what would go, and nothing goes. */
+async function fillsInADryRun(): Promise<void> {
   await fillDisk(cluster.node, 60);
+  await log.until('a decision of what would go', RELIEVED_MS, () =>
+    decisionsOf(log, 'image-gc', NODE).some(({ outcome }) => outcome === 'dry-run'),
+  );
+  expect(objectResults(log, NODE)).toEqual([]);
+}
+
+/** What the page about policies in Kubernetes has somebody do until the controller runs. */
+async function setUpPolicies(): Promise<void> {
+  await follow(/^fleetgc keys (create|certify) /, POLICY_COMMANDS);
+  await follow(/^fleetgc keys publish /, POLICY_COMMANDS, operators());
+  await follow(/fleetgc-signing-policy-controllers /, POLICY_COMMANDS);
+  await follow(/^fleetgc topics acls /, POLICY_COMMANDS, administrator());
+  await follow(/fleetgc-kafka-policy-controllers /, POLICY_COMMANDS);
+  await follow(/^helm upgrade /, POLICY_COMMANDS);
+}
+
+/** A policy comes by kubectl: what nobody uses goes until there is room, but for what it keeps, and nothing else. */
+async function appliesAPolicy(images: readonly PushedImage[]): Promise<void> {
+  const before = await imageIds();
+  const kept = images.slice(2, 2 + KEPT);
+  const object = PolicyManifest.parse(parse(POLICY_OBJECT));
+  expect(object.spec).toMatchObject({ mode: 'dry-run', selector: { pools: [POOL] } });
+  const keep = { images: kept.map(({ reference }) => reference) };
+  const spec = { ...object.spec, mode: 'enforce', ...THRESHOLDS, keep };
+  shell.writes('web.yaml', stringify({ ...object, spec }));
+  await follow(/^kubectl apply -f web.yaml$/, POLICY_COMMANDS);
   await relieved();
   await endsAtTarget();
   const now = await imageIds();
@@ -125,6 +165,36 @@ async function fills(images: readonly PushedImage[]): Promise<void> {
   expect(gone.toSorted()).toEqual(removedImages().toSorted());
   const unused = new Set(images.slice(1).map(({ id }) => id));
   expect(gone.filter((id) => !unused.has(id))).toEqual([]);
+  expect(kept.filter(({ id }) => !now.has(id))).toEqual([]);
+  await toldByItsStatus();
+}
+const KEPT = 2;
+const PolicyManifest = z.looseObject({
+  metadata: z.object({ name: z.literal('web') }),
+  spec: z.looseObject({}),
+});
+const Told = z.object({ status: PolicyObjectStatus.optional() });
+
+async function toldByItsStatus(): Promise<void> {
+  const status = await log.until('the policy to say whom it selects', POD_MS, async () => {
+    const told = Told.parse(JSON.parse(await shell.types('kubectl get garbagecollectionpolicy web -o json')));
+    return told.status?.nodesFollowing === 1 ? told.status : null;
+  });
+  expect(status).toMatchObject({
+    observedGeneration: 1,
+    policyName: 'prod..web',
+    policyVersion: 1,
+    lastChangeTime: expect.stringMatching(/^\d{4}-.*Z$/),
+    nodesSelected: 1,
+    conditions: [
+      { type: 'Accepted', status: 'True', reason: 'Valid' },
+      { type: 'Ready', status: 'True', reason: 'Applied' },
+    ],
+  });
+  expect(status.problems).toBeUndefined();
+  const [get = ''] = POLICY_COMMANDS.filter((command) => /^kubectl get /.test(command));
+  typed.add(get);
+  expect(await shell.types(get)).toMatch(/^web +enforce +True +Applied +1 +1 /m);
 }
 
 const commandResults = () =>
@@ -142,23 +212,29 @@ async function endsAtTarget(): Promise<void> {
   expect(last?.result).toMatchObject({ targetReached: true });
 }
 
-/** `helm upgrade` while a reclaim is under way: it cannot end before that, since no pod but the node's finds a place. */
+/** `helm upgrade` while a reclaim is under way, to agent and executor in containers of their own: it cannot end before that, since no pod but the node's finds a place. */
 async function upgradesInAReclaim(): Promise<void> {
   const commands = log.events('commands').length;
+  const orders = log.events('observe').length;
   const removed = removedImages().length;
-  shell.writes('fleetgc.yaml', settings({ settings: { FLEETGC_LOG_LEVEL: 'debug' } }));
+  const variables = { FLEETGC_LOG_LEVEL: 'debug' };
+  shell.writes('fleetgc.yaml', settings({ node: { split: true }, variables, ...WITH_POLICIES }));
   await shell.types(`kubectl cordon ${NODE}`);
   const node = await shell.types(NODE_POD);
   let isUpgraded = false;
   const upgrade = follow(/^helm upgrade /).then(() => {
     isUpgraded = true;
   });
-  await fillDisk(cluster.node, 66, '/disk/filler-of-the-upgrade');
-  await log.until('a command', RELIEVED_MS, () => log.events('commands').length > commands);
+  await fillDisk(cluster.node, 64, '/disk/filler-of-the-upgrade');
+  await log.until('a reclaim to begin', RELIEVED_MS, () => log.events('observe').length > orders);
   await log.until('the pod of the node to be another', POD_MS, async () => {
     const now = await shell.types(NODE_POD);
     return now !== '' && now !== node;
   });
+  // An agent that has not read the policies yet leaves an order aside; it tells of the next percent at once.
+  if (log.events('commands').length === commands)
+    await fillDisk(cluster.node, 66, '/disk/filler-of-the-new-pod');
+  await log.until('a command', RELIEVED_MS, () => log.events('commands').length > commands);
   expect(isUpgraded).toBe(false);
   await shell.types(`kubectl uncordon ${NODE}`);
   await upgrade;
@@ -167,7 +243,11 @@ async function upgradesInAReclaim(): Promise<void> {
   expect(removedImages().length).toBeGreaterThan(removed);
   expect(new Set(removedImages()).size).toBe(removedImages().length);
   expect(await level()).toBe('debug');
+  expect(await shell.types(NODE_CONTAINERS)).toBe('cri-proxy node-agent node-executor');
 }
+const WITH_POLICIES = { policyController: { enabled: true } };
+const NODE_CONTAINERS =
+  'kubectl -n fleetgc get pods -l app.kubernetes.io/component=node -o jsonpath={.items[*].spec.containers[*].name}';
 const NODE_POD =
   'kubectl -n fleetgc get pods -l app.kubernetes.io/component=node -o jsonpath={.items[*].metadata.name}';
 const level = (): Promise<string> =>
@@ -175,10 +255,7 @@ const level = (): Promise<string> =>
 
 /** What the log holds is proved again, with the roots of this fleet. */
 async function verified(): Promise<void> {
-  const { exitCode, stdout, stderr } = await inProcess(['audit', 'verify'], {
-    FLEETGC_KAFKA_BROKERS: broker.address,
-    FLEETGC_TRUST_ROOTS: shell.file('roots.yaml'),
-  });
+  const { exitCode, stdout, stderr } = await inProcess(['audit', 'verify'], operators());
   expect(exitCode, `${stdout}\n${stderr}`).toBe(0);
 }
 
@@ -211,10 +288,23 @@ async function left(): Promise<readonly string[]> {
     .toSorted();
 }
 
-test('the page, followed on a whole cluster: installed, a node that fills, upgraded in a reclaim, taken back, uninstalled', {
+/** Ends the policies of this cluster, and sees that the log knows of none. */
+async function takesPoliciesAway(): Promise<void> {
+  await follow(/^kubectl delete garbagecollectionpolicies /, POLICY_COMMANDS);
+  const [list = ''] = POLICY_COMMANDS.filter((command) => /^fleetgc policy list$/.test(command));
+  typed.add(list);
+  await log.until('the policy to be gone', POD_MS, async () => {
+    const listed = await shell.types(list, operators());
+    return listed.includes('default') && !listed.includes('prod..web');
+  });
+}
+
+test('the pages, followed on a whole cluster with logins, TLS and signatures: installed, a node that fills, a policy by kubectl, upgraded in a reclaim, taken back, uninstalled', {
   timeout: BOUND_MS,
 }, async () => {
   shell = await openShell(cluster.kubeconfig);
+  writePasswords(shell, broker);
+  log = await followFleet(brokersFor(shell, broker), whatIsThere);
   const before = await left();
   const images = await Promise.all(
     Array.from({ length: IMAGES }, (_, index) =>
@@ -225,38 +315,65 @@ test('the page, followed on a whole cluster: installed, a node that fills, upgra
   await makeKeys(shell.file);
   shell.writes('policy.yaml', stringify(POLICY));
   shell.writes('fleetgc.yaml', settings());
-  await follow(/^cat |^kubectl create namespace |^kubectl label |secret generic fleetgc-signing-/);
+  await shell.types(RULES_COMMAND.replace(' --dry-run', ''), administrator());
+  await follow(/^cat |^kubectl create namespace |^kubectl label |^kubectl .* create secret generic /);
   await follow(/^helm install |^kubectl -n fleetgc rollout status /);
-  const installed = await left();
 
-  await fills(images);
+  await fillsInADryRun();
+  await setUpPolicies();
+  await appliesAPolicy(images);
+  const installed = await left();
   await upgradesInAReclaim();
   await verified();
 
   await follow(/^helm rollback /);
   expect(await level()).toBe('');
   await shell.types('kubectl -n fleetgc rollout status daemonset/fleetgc-node --timeout=10m');
+  expect(await shell.types(NODE_CONTAINERS)).toBe('node');
   expect(steady(await left())).toEqual(steady(installed));
 
+  await takesPoliciesAway();
   await follow(/^helm uninstall /);
-  await waitUntil('nothing but what somebody made to be left', LEFT_MS, async () => {
-    const now = (await left()).filter((name) => !before.includes(name));
-    return now.every((name) => OWN.has(name)) || Promise.reject(new Error(now.join(' ')));
-  });
+  await waitUntil(
+    'nothing but what somebody made, and what the pages name, to be left',
+    LEFT_MS,
+    async () => {
+      const now = (await left()).filter((name) => !before.includes(name));
+      return now.every((name) => OWN.has(name)) || Promise.reject(new Error(now.join(' ')));
+    },
+  );
+  expect(await left()).toContain(DEFINITION);
+  await follow(/^kubectl delete crd /, POLICY_COMMANDS);
   await follow(/^kubectl delete namespace /);
+  await waitUntil('nothing to be left', LEFT_MS, async () => {
+    const more = (await left()).filter((name) => !before.includes(name));
+    return more.length === 0 || Promise.reject(new Error(more.join(' ')));
+  });
   expect(await left()).toEqual(before);
-  expect(COMMANDS.filter((command) => !typed.has(command) && !NOT_TYPED.test(command))).toEqual([]);
+  const all = [...COMMANDS, ...POLICY_COMMANDS];
+  expect(all.filter((command) => !typed.has(command) && !NOT_TYPED.test(command))).toEqual([]);
 });
 
 /** Without what another release makes anew. */
 const steady = (names: readonly string[]): readonly string[] =>
   names.filter((name) => !/^(Pod|ReplicaSet|ControllerRevision|Secret)\//.test(name));
 
-/** What the page has somebody make, and what Kubernetes makes in each namespace. */
+const DEFINITION = 'CustomResourceDefinition/garbagecollectionpolicies.fleetgc.io';
+
+/** What the pages have somebody make or say that it stays, and what Kubernetes makes in each namespace. */
 const OWN: ReadonlySet<string> = new Set([
   'Namespace/fleetgc',
   'Secret/fleetgc-signing-deciders',
   'Secret/fleetgc-signing-operators',
+  'Secret/fleetgc-signing-policy-controllers',
+  'Secret/fleetgc-kafka-nodes',
+  'Secret/fleetgc-kafka-deciders',
+  'Secret/fleetgc-kafka-operators',
+  'Secret/fleetgc-kafka-policy-controllers',
   'ConfigMap/kube-root-ca.crt',
   'ServiceAccount/default',
+  'Lease/fleetgc-policy-controller',
+  DEFINITION,
+  // Of the definition, by the API server.
+  'APIService/v1alpha1.fleetgc.io',
 ]);

@@ -9,12 +9,12 @@ export async function makeKeys(file: (name: string) => string): Promise<void> {
     expect(exitCode, stderr).toBe(0);
     return stdout;
   };
-  const root = (await done('keys', 'create', file('root.pem'))).trim();
+  const root = (await done('keys', 'create', file('root-a.pem'))).trim();
   writeFileSync(
     file('roots.yaml'),
-    await done('keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`),
+    await done('keys', 'roots', '--fleet', 'prod', '--root', `root-a=${root}`),
   );
-  const rooted = ['--trust-roots', file('roots.yaml'), '--root-key-file', file('root.pem')];
+  const rooted = ['--trust-roots', file('roots.yaml'), '--root-key-file', file('root-a.pem')];
   for (const [name, role] of [
     ['decider', 'decider'],
     ['operator', 'operator'],

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PROGRAM } from '../../support/program.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run } from '../../support/toolchain/command.ts';
 import { ensureHelm } from '../../support/toolchain/helm.ts';
@@ -9,14 +10,14 @@ import { REPOSITORY } from '../files.ts';
 /** `helm --wait` waits for pods; it ends by itself after the ten minutes that the page gives it. */
 const COMMAND_MS = 90_000;
 
-/** Somebody in a folder with the checkout's `deploy`, who has helm, kubectl and a kubeconfig. */
+/** Somebody in a folder with the checkout's `deploy`, who has helm, kubectl, fleetgc and a kubeconfig. */
 export interface Shell {
   /** The path of a file in that folder. */
   readonly file: (name: string) => string;
   readonly writes: (name: string, text: string) => void;
   readonly reads: (name: string) => string;
-  /** Resolves to what a command prints on stdout. Rejects with all that it said when it fails. */
-  readonly types: (command: string) => Promise<string>;
+  /** Resolves to what a command prints on stdout, with these variables. Rejects with all that it said when it fails. */
+  readonly types: (command: string, variables?: Readonly<Record<string, string>>) => Promise<string>;
 }
 
 export async function openShell(kubeconfig: string): Promise<Shell> {
@@ -26,6 +27,7 @@ export async function openShell(kubeconfig: string): Promise<Shell> {
   symlinkSync(join(REPOSITORY, 'deploy'), file('deploy'));
   symlinkSync(await ensureHelm(), file('bin/helm'));
   symlinkSync(await ensureKubectl(), file('bin/kubectl'));
+  symlinkSync(PROGRAM, file('bin/fleetgc'));
   const environment = [
     `PATH=${file('bin')}:${process.env.PATH ?? ''}`,
     `HOME=${file('home')}`,
@@ -35,8 +37,9 @@ export async function openShell(kubeconfig: string): Promise<Shell> {
     file,
     writes: (name, text) => writeFileSync(file(name), text),
     reads: (name) => readFileSync(file(name), 'utf8'),
-    types: async (command) => {
-      const words = ['-i', ...environment, 'sh', '-e', '-c', command];
+    types: async (command, variables = {}) => {
+      const more = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+      const words = ['-i', ...environment, ...more, 'sh', '-e', '-c', command];
       return (await run('env', words, { usualMs: COMMAND_MS, cwd: folder })).stdout;
     },
   };

@@ -1,13 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../container.ts';
+import type { TestNetwork } from '../network.ts';
 import { AUDIENCE, createTokenSigner, ISSUER, type TokenSigner } from './bearer-tokens.ts';
 import { newFolder } from './kafka.ts';
-import { CONFIG_FOLDER, launchBroker, RUN_BROKER } from './kafka-launch.ts';
+import { BROKER_ALIAS, CONFIG_FOLDER, launchBroker, RUN_BROKER } from './kafka-launch.ts';
 import { brokerProperties, DATA_FOLDER, INTERNAL_PORT, type SaslUser } from './kafka-properties.ts';
 import { createTlsFiles, type TlsFiles } from './tls-files.ts';
 
 const CERTIFICATE_PORT = 9093;
+const PODS_PORT = 9094;
 const CONTROLLER_PORT = 29093;
 const AUTHORIZER_LOG = 'authorizer.log';
 
@@ -17,6 +19,8 @@ export interface GuardedBroker extends AsyncDisposable {
   readonly saslAddress: string;
   /** TLS with a certificate of the client. */
   readonly certificateAddress: string;
+  /** TLS with SCRAM-SHA-512, for containers of its network. */
+  readonly internalAddress: string;
   readonly tls: TlsFiles;
   /** Where the certificates lie. */
   readonly folder: string;
@@ -34,16 +38,18 @@ const BROKER: SaslUser = { username: 'broker', password: 'broker-secret' };
 export async function startGuardedBroker(
   administrator: SaslUser,
   users: readonly ScramUser[],
+  network?: TestNetwork,
 ): Promise<GuardedBroker> {
   const [port, certificatePort] = [await freePort(), await freePort()];
   const files = newFolder();
-  const tls = await createTlsFiles(files, ['localhost', '127.0.0.1']);
+  const tls = await createTlsFiles(files, ['localhost', '127.0.0.1', BROKER_ALIAS]);
   const signer = createTokenSigner();
   writeFileSync(join(files, 'jwks.json'), signer.jwks);
   writeFileSync(join(files, 'log4j2.yaml'), LOGGING);
   const client = { address: `127.0.0.1:${port}`, caFile: tls.authority, user: administrator };
   const launched = await launchBroker({
     port,
+    network,
     morePorts: [{ container: CERTIFICATE_PORT, host: certificatePort }],
     files,
     client,
@@ -60,6 +66,7 @@ export async function startGuardedBroker(
   return {
     saslAddress: client.address,
     certificateAddress: `127.0.0.1:${certificatePort}`,
+    internalAddress: `${BROKER_ALIAS}:${PODS_PORT}`,
     tls,
     folder: files,
     signer,
@@ -69,10 +76,10 @@ export async function startGuardedBroker(
 }
 
 const listeners = (port: number, certificatePort: number): Record<string, string> => ({
-  listeners: `EXTERNAL://0.0.0.0:9092,CERTIFICATE://0.0.0.0:${CERTIFICATE_PORT},INTERNAL://localhost:${INTERNAL_PORT},CONTROLLER://localhost:${CONTROLLER_PORT}`,
-  'advertised.listeners': `EXTERNAL://127.0.0.1:${port},CERTIFICATE://127.0.0.1:${certificatePort},INTERNAL://localhost:${INTERNAL_PORT}`,
+  listeners: `EXTERNAL://0.0.0.0:9092,CERTIFICATE://0.0.0.0:${CERTIFICATE_PORT},PODS://0.0.0.0:${PODS_PORT},INTERNAL://localhost:${INTERNAL_PORT},CONTROLLER://localhost:${CONTROLLER_PORT}`,
+  'advertised.listeners': `EXTERNAL://127.0.0.1:${port},CERTIFICATE://127.0.0.1:${certificatePort},PODS://${BROKER_ALIAS}:${PODS_PORT},INTERNAL://localhost:${INTERNAL_PORT}`,
   'listener.security.protocol.map':
-    'EXTERNAL:SASL_SSL,CERTIFICATE:SSL,INTERNAL:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT',
+    'EXTERNAL:SASL_SSL,PODS:SASL_SSL,CERTIFICATE:SSL,INTERNAL:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT',
 });
 
 const SECURITY = 'org.apache.kafka.common.security';
@@ -88,6 +95,8 @@ const LOGINS: Readonly<Record<string, string>> = {
   'sasl.enabled.mechanisms': 'SCRAM-SHA-512,SCRAM-SHA-256,OAUTHBEARER',
   'listener.name.external.scram-sha-512.sasl.jaas.config': `${SECURITY}.scram.ScramLoginModule required;`,
   'listener.name.external.scram-sha-256.sasl.jaas.config': `${SECURITY}.scram.ScramLoginModule required;`,
+  'listener.name.pods.sasl.enabled.mechanisms': 'SCRAM-SHA-512',
+  'listener.name.pods.scram-sha-512.sasl.jaas.config': `${SECURITY}.scram.ScramLoginModule required;`,
   'listener.name.external.oauthbearer.sasl.jaas.config': `${SECURITY}.oauthbearer.OAuthBearerLoginModule required;`,
   'listener.name.external.oauthbearer.sasl.server.callback.handler.class': `${SECURITY}.oauthbearer.OAuthBearerValidatorCallbackHandler`,
   'sasl.oauthbearer.jwks.endpoint.url': JWKS,

@@ -15,7 +15,9 @@ import { API_SERVER_IMAGE } from '../toolchain/versions.ts';
 import { waitUntil } from '../wait-until.ts';
 
 const ALIAS = 'api-server';
-const NAMES = [ALIAS, '127.0.0.1'];
+/** The first address of the services of a cluster, at which pods ask it. */
+export const API_SERVICE_ADDRESS = '10.96.0.1';
+const NAMES = [ALIAS, '127.0.0.1', API_SERVICE_ADDRESS];
 const PORT = 6443;
 const START_MS = 60_000;
 const READY_MS = 60_000;

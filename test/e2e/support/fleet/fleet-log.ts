@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
+import type { KafkaOptions } from '../../../../packages/event-log/kafka/client/options.ts';
 import { EventLogOptions, openEventLog } from '../../../../packages/event-log/open.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import { toFleetGcError } from '../../../../packages/process/errors.ts';
@@ -41,9 +42,12 @@ export interface FleetLog extends AsyncDisposable {
   ): Promise<T>;
 }
 
-/** Follows all topics of the broker from their beginning. `said` is added to what an error tells. */
-export async function followFleet(address: string, said: () => Promise<string>): Promise<FleetLog> {
-  const log = await openEventLog(logOptions(address), {
+/** Where the brokers are, and how to log in where they ask for it. */
+export type Brokers = Pick<KafkaOptions, 'brokers' | 'ssl' | 'sasl'>;
+
+/** Follows all topics of the brokers from their beginning. `said` is added to what an error tells. */
+export async function followFleet(brokers: Brokers, said: () => Promise<string>): Promise<FleetLog> {
+  const log = await openEventLog(logOptions(brokers), {
     logger: pino({ level: 'silent' }),
     now: Date.now,
     random: Math.random,
@@ -83,8 +87,8 @@ export async function followFleet(address: string, said: () => Promise<string>):
   };
 }
 
-const logOptions = (address: string): EventLogOptions =>
-  EventLogOptions.parse({ kind: 'kafka', brokers: [address], clientId: 'e2e', replicationFactor: 1 });
+const logOptions = (brokers: Brokers): EventLogOptions =>
+  EventLogOptions.parse({ kind: 'kafka', ...brokers, clientId: 'e2e', replicationFactor: 1 });
 
 /** Just after their topics were created, brokers do not know all leaders yet: a reading that cannot begin is tried again. */
 async function follow(log: EventLog, topic: FollowedTopic, to: Seen[], signal: AbortSignal): Promise<void> {

@@ -87,7 +87,7 @@ async function furnish({
     return stdout;
   };
   await cli(['topics', 'create']);
-  const log = stack.use(await followFleet(broker.address, said));
+  const log = stack.use(await followFleet({ brokers: [broker.address] }, said));
   const environment = {
     FLEETGC_KAFKA_BROKERS: broker.internalAddress,
     FLEETGC_TRUST: 'off',

@@ -8,16 +8,15 @@ import { run } from '../../toolchain/command.ts';
 import { builtKubernetesProgram } from '../../toolchain/kubernetes.ts';
 import { ensureToolchain } from '../../toolchain/toolchain.ts';
 import { waitUntil } from '../../wait-until.ts';
-import { type ApiServer, startApiServer } from '../api-server.ts';
+import { API_SERVICE_ADDRESS, type ApiServer, startApiServer } from '../api-server.ts';
 import type { ContainerdNode } from '../containerd-node.ts';
 import { type KubeletNode, startKubeletNode } from '../kubelet-node.ts';
 import { startInNode } from '../node-process.ts';
 
 const LOAD_MS = 120_000;
 const NAMES_MS = 20_000;
-/** As in most clusters: the first address of its services is the API server's. */
+/** As in most clusters. */
 const NAMES_ADDRESS = '10.96.0.10';
-const API_ADDRESS = '10.96.0.1';
 
 export interface ClusterOptions {
   readonly network: TestNetwork;
@@ -93,7 +92,7 @@ async function startProgram(
 async function startNetwork(node: ContainerdNode): Promise<AsyncDisposable> {
   const running = await startInNode(node, ['/usr/local/sbin/run-cluster-network'], {
     NAMES_ADDRESS,
-    API_ADDRESS,
+    API_ADDRESS: API_SERVICE_ADDRESS,
   });
   const ended = running.exited.then(() => {
     throw new Error(`the network of the cluster ended: ${running.output()}`);
