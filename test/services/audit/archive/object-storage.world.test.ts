@@ -329,7 +329,8 @@ async function killedUpload() {
     return between.requests.flatMap((line) => /^PUT .*[?&]partNumber=(\d+)/.exec(line)?.[1] ?? []);
   };
   const { Key, UploadId } = upload;
-  return { upload: { Bucket: BUCKET, Key, UploadId }, publish, partsSentAgain };
+  const run = () => inProcess([...args, ...s3Flags(direct)]);
+  return { place: direct, upload: { Bucket: BUCKET, Key, UploadId }, publish, run, partsSentAgain };
 }
 
 test('killed in the middle of an upload in parts: the next run sends only the parts that did not arrive', async () => {
@@ -350,6 +351,18 @@ test('an upload of other records is begun anew, and the old one ended', async ()
   const { publish, partsSentAgain } = await killedUpload();
   await publish();
   expect(await partsSentAgain(LARGE + 1)).toEqual(['1', '2', '3']);
+});
+
+test('two archivers that go on with one upload: all is there once, and nothing is left', async () => {
+  const { place, publish, run } = await killedUpload();
+  const ended = await Promise.all([run(), run()]);
+  const failed = ended.filter(({ exitCode }) => exitCode !== 0);
+  expect(failed.length).toBeLessThan(2);
+  for (const { stderr } of failed) expect(stderr).toContain('another process writes to the archive');
+  await publish();
+  expect(await run()).toMatchObject({ exitCode: 0 });
+  expect(await openUploads(place)).toBe(0);
+  expect(await checked(place)).toMatchObject({ deviations: [], unfinished: [], records: LARGE + 1 });
 });
 
 /** The first ones only try what the storage heeds. */
