@@ -14,11 +14,23 @@ export const programName = (environment: Environment): ProgramName =>
  */
 export function pluginEnvironment(environment: Environment): Environment {
   const { KUBECONFIG: named, HOME: home, FLEETGC_KUBECONFIG: own } = environment;
-  const standard = home === undefined ? undefined : `${home}/.kube/config`;
-  const kubeconfig = own ?? (named === undefined || named === '' ? standard : named);
-  return kubeconfig === undefined || kubeconfig.includes(':')
+  const standard = home === undefined ? [] : [`${home}/.kube/config`];
+  const [kubeconfig, ...others] = named === undefined || named === '' ? standard : filesIn(named);
+  return kubeconfig === undefined || others.length > 0 || own !== undefined
     ? environment
     : { ...environment, FLEETGC_KUBECONFIG: kubeconfig };
+}
+
+/** As kubectl reads the list: blank places in it name nothing. */
+const filesIn = (list: string): readonly string[] =>
+  [...new Set(list.split(':'))].filter((file) => file !== '');
+
+/** By its variable: why a setting is missing that whoever typed the command may take for given, as the end of a sentence. */
+export function whyMissing(environment: Environment): ReadonlyMap<string, string> {
+  const several = filesIn(environment.KUBECONFIG ?? '').length > 1;
+  return programName(environment) === 'fleetgc' || !several
+    ? new Map()
+    : new Map([['FLEETGC_KUBECONFIG', ': KUBECONFIG names several files, so say which of them is meant']]);
 }
 
 /** A command, not the name of a file, a user or a metric. */

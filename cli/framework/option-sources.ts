@@ -2,6 +2,7 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { nearestName } from '../../packages/text/nearest-name.ts';
+import { whyMissing } from './called-as.ts';
 import type { LoadVerbs, Verb } from './verb.ts';
 
 type Environment = OptionSources['environment'];
@@ -26,7 +27,8 @@ export async function gatherSources(
   allVerbs: LoadVerbs,
 ): Promise<OptionSources> {
   const file = readConfigFile(configPath ?? environment[CONFIG_VARIABLE]);
-  return { flags, environment, file, otherKeys: file === null ? new Set() : fileKeys(await allVerbs()) };
+  const otherKeys = file === null ? new Set<string>() : fileKeys(await allVerbs());
+  return { flags, environment, file, otherKeys, whyMissing: whyMissing(environment) };
 }
 
 function readConfigFile(path: string | undefined): OptionSources['file'] {

@@ -19,6 +19,8 @@ export interface OptionSources {
   readonly file: ConfigFile | null;
   /** Options of other verbs, which the same config file may hold too. */
   readonly otherKeys?: ReadonlySet<string>;
+  /** By the variable of an option: how the sentence goes on that says that it is missing. */
+  readonly whyMissing?: ReadonlyMap<string, string>;
 }
 
 /** A value as it was given, and where. */
@@ -26,6 +28,7 @@ interface Given {
   readonly value: string | readonly string[] | undefined;
   readonly source: string;
   readonly whyNot?: WhyNot | undefined;
+  readonly whyMissing?: string | undefined;
 }
 
 export type Parsed<T> =
@@ -38,8 +41,9 @@ export function parseOptions<S extends OptionsSchema>(schema: S, sources: Option
   const options = describeOptions(schema);
   const given = new Map(
     options.map((option): [string, Given] => {
-      const { key, whyNot } = option;
-      return [key, { ...findValue(option, sources, file.values), whyNot }];
+      const { key, variable, whyNot } = option;
+      const whyMissing = sources.whyMissing?.get(variable);
+      return [key, { ...findValue(option, sources, file.values), whyNot, whyMissing }];
     }),
   );
   const input = Object.fromEntries(
@@ -87,11 +91,16 @@ const asText = (flag: string | boolean | readonly string[]): string | readonly s
 function describeIssue(issue: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string {
   const [key, ...within] = issue.path;
   if (key === undefined) return issue.message;
-  const { value, source, whyNot }: Given = given.get(String(key)) ?? {
+  const {
+    value,
+    source,
+    whyNot,
+    whyMissing = '',
+  }: Given = given.get(String(key)) ?? {
     value: undefined,
     source: String(key),
   };
-  if (value === undefined && issue.code !== 'custom') return `${source} is missing`;
+  if (value === undefined && issue.code !== 'custom') return `${source} is missing${whyMissing}`;
   if (issue.code === 'invalid_type') return `${source} must be one value, not a list`;
   const wrong = within.length > 0 && typeof issue.input === 'string' ? issue.input : value;
   const reason = typeof wrong === 'string' ? whyNot?.(wrong) : undefined;

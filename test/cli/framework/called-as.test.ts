@@ -53,12 +53,22 @@ test('of several files it takes none, since that would be another cluster than t
   const { exitCode, stderr } = await asPlugin({ HOME, KUBECONFIG: `${file}:${HOME}/.kube/config` });
   expect({ exitCode, stderr }).toEqual({
     exitCode: 2,
-    stderr: expect.stringContaining('--kubeconfig is missing'),
+    stderr:
+      'kubectl fleetgc cluster leftovers: --kubeconfig is missing: KUBECONFIG names several files, so say which of them is meant\n',
   });
+});
+
+test.each([':FILE', 'FILE:', 'FILE::FILE'])('one file in a list is one file: %s', async (list) => {
+  const { HOME, file } = home();
+  const { stderr } = await asPlugin({ HOME, KUBECONFIG: list.replaceAll('FILE', file) });
+  expect(stderr).toContain('127.0.0.1:2 ');
 });
 
 test('the program itself goes by no kubeconfig that it was not given', async () => {
   const { HOME, file } = home();
-  const { stderr } = await inProcess(['cluster', 'leftovers'], { HOME, KUBECONFIG: file });
-  expect(stderr).toContain('fleetgc cluster leftovers: --kubeconfig is missing');
+  const { stderr } = await inProcess(['cluster', 'leftovers'], {
+    HOME,
+    KUBECONFIG: `${file}:${HOME}/.kube/config`,
+  });
+  expect(stderr).toBe('fleetgc cluster leftovers: --kubeconfig is missing\n');
 });
