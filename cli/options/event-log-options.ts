@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { EventLogOptions } from '../../packages/event-log/open.ts';
 import type { TextFile } from '../../packages/process/options/named-file.ts';
@@ -155,18 +156,24 @@ const tokenOf = (options: EventLogChoice): unknown =>
 function* disagreements(options: EventLogChoice): Iterable<string> {
   if (!options.kafkaBrokers?.length)
     yield '--kafka-brokers is missing; give it, or --log embedded for one machine';
-  for (const broker of options.kafkaBrokers ?? []) {
-    const [, port] = /^(?:\[[0-9a-fA-F:]+\]|[^:[\]\s/]+):([0-9]{1,5})$/.exec(broker) ?? [];
-    if (port === undefined || Number(port) < 1 || Number(port) > 65_535) {
-      yield `--kafka-brokers must be HOST:PORT, not ${JSON.stringify(broker)}`;
-    }
-  }
+  for (const broker of options.kafkaBrokers ?? []) yield* noBroker(broker);
   yield* together(options, 'kafkaCertificateFile', 'kafkaKeyFile');
   yield* options.kafkaSaslMechanism === 'oauthbearer'
     ? tokenDisagreements(options)
     : passwordDisagreements(options);
   yield* tlsWithoutUse(options);
   yield* passwordInTheClear(options);
+}
+
+/** kafkajs takes what stands before the first colon for the host. */
+function* noBroker(broker: string): Iterable<string> {
+  const [, port] = /^[^:[\]\s/]+:([0-9]{1,5})$/.exec(broker) ?? [];
+  const [, address = ''] = /^\[?(.*?)\]?:[0-9]+$/.exec(broker) ?? [];
+  if (isIPv6(address)) {
+    yield `--kafka-brokers cannot reach ${JSON.stringify(broker)}, an address of IPv6, yet: write a name that stands for it`;
+  } else if (port === undefined || Number(port) < 1 || Number(port) > 65_535) {
+    yield `--kafka-brokers must be HOST:PORT, not ${JSON.stringify(broker)}`;
+  }
 }
 
 const TOKEN_OPTIONS = ['kafkaTokenFile', 'kafkaTokenUrl', 'kafkaTokenScope', 'kafkaTokenCaFile'] as const;

@@ -28,7 +28,7 @@ const settingsOf = (flags: Record<string, string | boolean>) =>
     },
   );
 
-const broker = { kafkaBrokers: 'k1:9092,[::1]:9093' };
+const broker = { kafkaBrokers: 'k1:9092,10.0.0.7:9093' };
 const sasl = { kafkaSaslMechanism: 'scram-sha-512', kafkaUsername: 'u', kafkaPasswordFile: 'password' };
 
 const bearer = { kafkaTls: true, kafkaSaslMechanism: 'oauthbearer' };
@@ -40,7 +40,7 @@ const tokenServer = {
 
 const kafka = {
   kind: 'kafka',
-  brokers: ['k1:9092', '[::1]:9093'],
+  brokers: ['k1:9092', '10.0.0.7:9093'],
   clientId: 'test',
   replicationFactor: 3,
   compression: 'zstd',
@@ -153,6 +153,11 @@ test.each<{ name: string; flags: Record<string, string | boolean>; message: stri
     name: 'a broker at a port that cannot be',
     flags: { kafkaBrokers },
     message: `--kafka-brokers must be HOST:PORT, not "${kafkaBrokers}"`,
+  })),
+  ...['[fd00::1]:9092', 'fd00::1:9092', '[fe80::1%eth0]:9092', '[::1]:0'].map((address) => ({
+    name: 'a broker by an address of IPv6',
+    flags: { kafkaBrokers: `k1:9092,${address}` },
+    message: `--kafka-brokers cannot reach "${address}", an address of IPv6, yet: write a name that stands for it`,
   })),
   {
     name: 'a password that would go over the network in the clear',
