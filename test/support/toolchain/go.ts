@@ -41,14 +41,18 @@ export async function buildGoPrograms(
 }
 
 async function requireGo(name: string): Promise<void> {
-  const { major, minor } = MINIMUM_GO;
   const found = await run('go', ['env', 'GOVERSION'], { usualMs: 30_000 }).then(
     ({ stdout }) => stdout.trim(),
     () => 'none',
   );
-  const [foundMajor = 0, foundMinor = 0] = found.replace('go', '').split('.').map(Number);
-  if (foundMajor > major || (foundMajor === major && foundMinor >= minor)) return;
+  if (isRecentEnough(found)) return;
   throw new Error(
-    `the container suites build ${name} and need Go ${major}.${minor} or newer; found: ${found}. Install it from https://go.dev/dl/`,
+    `the container suites build ${name} and need Go ${MINIMUM_GO} or newer; found: ${found}. Install it from https://go.dev/dl/`,
   );
+}
+
+/** By what `go env GOVERSION` prints: `go1.26.8`, or `go1.27rc1`. */
+export function isRecentEnough(version: string): boolean {
+  const [, found = '0'] = /^go([0-9.]+)/.exec(version) ?? [];
+  return found.localeCompare(MINIMUM_GO, 'en', { numeric: true }) >= 0;
 }

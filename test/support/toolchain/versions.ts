@@ -21,8 +21,8 @@ export const VERSITYGW_VERSION = '1.8.0';
 export const HTTPFS_VERSION = '1.5.5';
 /** Of the first generation, which is a package of Python. */
 export const AWS_CLI_VERSION = '1.45.11';
-/** The oldest Go that builds containerd, CRI-O, Kubernetes, Compose and versitygw. */
-export const MINIMUM_GO = { major: 1, minor: 25 } as const;
+/** The oldest Go that builds all of it: containerd and the emulator of Lambda ask for this one, in their go.mod. README.md names it. */
+export const MINIMUM_GO = '1.26.6';
 
 export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
 export const NODE_IMAGE = `node:${NODE_VERSION}-${DEBIAN_RELEASE}-slim`;
