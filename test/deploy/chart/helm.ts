@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { run } from '../../support/toolchain/command.ts';
 import { ensureHelm } from '../../support/toolchain/helm.ts';
@@ -57,6 +57,33 @@ export async function rendered(values: Values, ...args: readonly string[]): Prom
     const content: unknown = document.toJS();
     return content === null ? [] : [Rendered.parse(content)];
   });
+}
+
+/** What an installation says in the end, in a cluster of this version. `helm template` leaves it out, so a copy has it as a template. */
+export async function notes(values: Values, kubernetes: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'fleetgc-notes-'));
+  try {
+    cpSync(CHART, folder, { recursive: true });
+    const said = readFileSync(join(folder, 'templates/NOTES.txt'), 'utf8');
+    const told = `{{ define "notes" }}${said}{{ end }}notes: {{ include "notes" . | quote }}\n`;
+    writeFileSync(join(folder, 'templates/told.yaml'), told);
+    const { stdout } = await withValues(values, (file) =>
+      helm(
+        'template',
+        'fleetgc',
+        folder,
+        '--values',
+        file,
+        '-s',
+        'templates/told.yaml',
+        '--kube-version',
+        kubernetes,
+      ),
+    );
+    return z.object({ notes: z.string() }).parse(parse(stdout)).notes;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** What Helm says of values that it refuses. */

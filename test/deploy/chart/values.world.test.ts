@@ -4,7 +4,17 @@ import { z } from 'zod';
 import { ListenAddress } from '../../../packages/process/options/options.ts';
 import { DeciderName } from '../../../schemas/events/object-kinds.ts';
 import { textOf, verbNamed } from '../files.ts';
-import { CHART, EVERYTHING, helm, LEAST, type Rendered, refusal, rendered, type Values } from './helm.ts';
+import {
+  CHART,
+  EVERYTHING,
+  helm,
+  LEAST,
+  notes,
+  type Rendered,
+  refusal,
+  rendered,
+  type Values,
+} from './helm.ts';
 
 /** The decision services of nodes. */
 const SERVICES = DeciderName.options;
@@ -26,6 +36,22 @@ test('helm lint has nothing to say', async () => {
   const { output } = await helm('lint', '--strict', CHART);
   expect(output).toContain('1 chart(s) linted, 0 chart(s) failed');
   expect(output).not.toMatch(/WARNING|ERROR/);
+});
+
+test('the notes say before Kubernetes 1.33 why no image would go', async () => {
+  const says = async (kubelet: Values, kubernetes: string): Promise<boolean> =>
+    (await notes({ ...LEAST, node: { kubelet } }, kubernetes)).includes('until they do no image is removed');
+
+  expect(await says({}, 'v1.32.9-eks-1')).toBe(true);
+  expect(await says({}, 'v1.33.0-eks-1')).toBe(false);
+  expect(await says({ enabled: false }, 'v1.32.9')).toBe(false);
+  expect(await says({ grantNodesProxy: true }, 'v1.32.9')).toBe(false);
+});
+
+test('the notes name what stays of the policy controller where there is one', async () => {
+  const left = 'the definition of GarbageCollectionPolicy';
+  expect(await notes({ ...LEAST, policyController: { enabled: true } }, 'v1.34.0')).toContain(left);
+  expect(await notes(LEAST, 'v1.34.0')).not.toContain(left);
 });
 
 describe('what is refused, in words that say what to do', () => {
