@@ -32,7 +32,7 @@ const options = z.object({
   http: withMeta(ListenAddress.prefault('127.0.0.1:9670'), {
     mayBeBare: true,
     description:
-      'Where to take events, at /. So it is also without the option, and where no address follows it. Not --http-address, where probes and metrics are.',
+      'Where to take events, at the path /. The default holds without the option too, and where no address follows it. Probes and metrics are at --http-address.',
   }),
   ...httpOptions(9671),
   tokenFile: withMeta(FilePath.optional(), {
