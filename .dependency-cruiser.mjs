@@ -24,8 +24,8 @@ const ROOMS = {
   'packages/text': [],
   'packages/canonical': [],
   'packages/files': ['packages/process'],
-  'packages/kubelet': ['packages/process'],
-  'packages/cri': ['packages/process', 'packages/kubelet'],
+  'packages/kubelet': ['packages/process', 'packages/text'],
+  'packages/cri': ['packages/process', 'packages/text', 'packages/kubelet'],
   'packages/machine': [...PLATFORM, 'packages/canonical', 'packages/cri'],
   'packages/event-log': [...PLATFORM, 'packages/text'],
   'packages/decision': ['packages/process', 'packages/canonical'],
@@ -37,6 +37,7 @@ const ROOMS = {
     'packages/event-log',
   ],
   'packages/pipeline': [
+    'packages/text',
     ...PLATFORM,
     'packages/canonical',
     'packages/event-log',
@@ -49,7 +50,7 @@ const ROOMS = {
   'packages/fleet-watch': ['packages/process', 'packages/event-log'],
   'packages/work-queue': [],
   'packages/owner-graph': [],
-  'packages/kube-api': ['packages/process'],
+  'packages/kube-api': ['packages/process', 'packages/text'],
 
   'services/node-agent': [
     ...PLATFORM,
@@ -108,6 +109,7 @@ const ROOMS = {
     'services/cluster-agent',
   ],
   'services/cluster-undo': [
+    'packages/text',
     'packages/process',
     'packages/event-log',
     'packages/pipeline',
@@ -211,6 +213,7 @@ const ROOMS = {
     'services/node-executor',
   ],
   'services/dead-letters': [
+    'packages/text',
     'packages/process',
     'packages/canonical',
     'packages/event-log',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readJson } from '../text/read-json.ts';
 import type { ApiAnswer } from './connection.ts';
 
 /** What an API server says of a request that it did not carry out. */
@@ -32,7 +33,7 @@ export function statusOf(body: unknown): ApiStatus | null {
 /** `undefined` for what is no JSON. */
 export function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text);
   } catch {
     return undefined;
   }

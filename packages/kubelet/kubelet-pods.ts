@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
+import { readJson } from '../text/read-json.ts';
 import { type KubeletConnection, type KubeletOptions, kubeletConnection } from './kubelet-connection.ts';
 import type { KubeletPod, PodListing, PodSource } from './pod-source.ts';
 
@@ -32,7 +33,7 @@ export function kubeletPodSource(options: KubeletOptions): PodSource & Disposabl
 
 /** The pods in an answer to /pods. Throws a plain error that says what is wrong with it. */
 export function podListingIn(body: string, kubeletInstance: string): PodListing {
-  const parsed = KubeletPodList.safeParse(JSON.parse(body));
+  const parsed = KubeletPodList.safeParse(readJson(body));
   if (parsed.success) return { kubeletInstance, pods: podsIn(parsed.data) };
   throw new Error(`its answer is no list of pods: ${z.prettifyError(parsed.error)}`);
 }

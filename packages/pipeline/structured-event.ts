@@ -4,6 +4,7 @@ import { OffsetText } from '../../schemas/events/offset-text.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { TOPIC_NAMES } from '../event-log/partition.ts';
 import type { LogRecord } from '../event-log/port.ts';
+import { readJson } from '../text/read-json.ts';
 import { exceededBound } from './parse/json-bounds.ts';
 
 /**
@@ -96,7 +97,7 @@ const JsonObject = z.custom<Readonly<Record<string, unknown>>>(
 
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text);
   } catch {
     return null;
   }

@@ -9,6 +9,7 @@ import {
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { printableLine } from '../text/printable.ts';
+import { readJson } from '../text/read-json.ts';
 import { keyIdOf } from './key-pair.ts';
 import { claimedSignature, isOfTheFuture, type Signature, VerifiedSignatures } from './signature.ts';
 import { keyIn, nameOfSaid, revokedName, rootOfSaid, StatementGenerations } from './statement-generations.ts';
@@ -236,7 +237,7 @@ const StatementText = z
   .string()
   .transform((text, context) => {
     try {
-      return JSON.parse(text) as unknown;
+      return readJson(text) as unknown;
     } catch {
       context.addIssue({ code: 'custom', message: 'not JSON' });
       return z.NEVER;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { OutgoingRecord } from '../event-log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
+import { readJson } from '../text/read-json.ts';
 
 /** A statement on its way from a machine without a network: one line of JSON. */
 const SignedStatement = z.strictObject({
@@ -31,7 +32,7 @@ export function readSignedRecord(line: string, where: string): OutgoingRecord {
 
 function jsonIn(line: string): unknown {
   try {
-    return JSON.parse(line);
+    return readJson(line);
   } catch {
     return null;
   }

@@ -1,8 +1,8 @@
 import type { ValueBounds } from '../../../schemas/events/value-bounds.ts';
+import { endOfText } from '../../text/quoted-text.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
 
 /**
  * Which bound a JSON text exceeds, told before it is parsed: a few bytes of text can take a hundred times as many as values. Linear
@@ -27,17 +27,4 @@ export function exceededBound(text: string, bounds: Omit<ValueBounds, 'bytes'>):
 export function stepOf(code: number): number {
   if (code === 0x5b || code === 0x7b) return 1;
   return code === 0x5d || code === 0x7d ? -1 : 0;
-}
-
-/** Where the quote stands that ends a text, or the end of it all. */
-export function endOfText(text: string, from: number): number {
-  let end = text.indexOf('"', from);
-  while (end !== -1 && isEscaped(text, end, from)) end = text.indexOf('"', end + 1);
-  return end === -1 ? text.length : end;
-}
-
-function isEscaped(text: string, quote: number, from: number): boolean {
-  let first = quote;
-  while (first > from && text.charCodeAt(first - 1) === BACKSLASH) first--;
-  return (quote - first) % 2 === 1;
 }

@@ -5,6 +5,7 @@ import { InventoryHead } from '../../../schemas/events/inventory.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { EventHead } from '../../decision/overtaking.ts';
 import type { LogRecord } from '../../event-log/port.ts';
+import { readJson } from '../../text/read-json.ts';
 import { disagreement } from './parse-record.ts';
 
 /**
@@ -77,7 +78,7 @@ function endOfValue(text: string, from: number): number | undefined {
 /** Whether brackets and commas stand where they may is for the parser to say. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text);
   } catch {
     return undefined;
   }

@@ -7,6 +7,7 @@ import { EnvelopeHeaders, eventType } from '../../../schemas/events/envelope.ts'
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 import { topicSpec } from '../../event-log/partition.ts';
 import type { Headers, LogRecord } from '../../event-log/port.ts';
+import { readJson } from '../../text/read-json.ts';
 import { EVENT_SCHEMAS } from './event-schemas.ts';
 import { exceededBound } from './json-bounds.ts';
 import { keyOf } from './record-key.ts';
@@ -92,7 +93,7 @@ export function parseAnyJson(topic: TopicName, value: Buffer | null): ParsedReco
     );
   }
   try {
-    return { ok: true, event: JSON.parse(text) };
+    return { ok: true, event: readJson(text) };
   } catch {
     return reject('not-json', 'the value is not JSON');
   }

@@ -6,6 +6,7 @@ import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../../packa
 import { interrupted } from '../../../packages/event-log/stopping.ts';
 import { type RecordedLog, readPartition } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { readJson } from '../../../packages/text/read-json.ts';
 import type { NameIndex } from '../names/name-index.ts';
 import { archiveChanged, readKnownFile, requireManifest, unfinishedPassMs } from './archive-files.ts';
 import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archived-names.ts';
@@ -195,7 +196,7 @@ function fieldsOf(chunk: DuckDBDataChunk, row: number): Omit<LogRecord, 'topic' 
     offset,
     timestampMs: Number(timeMs),
     key,
-    headers: Headers.parse(JSON.parse(headers)),
+    headers: Headers.parse(readJson(headers)),
     value: value === null ? null : bufferOf(value),
   };
 }

@@ -1,10 +1,12 @@
+import { doubledName, type OpenNames } from '../../../packages/pipeline/parse/doubled-name.ts';
+
 /** What is wrong with it, for people. */
 export const doubledText = (name: string): string =>
   `one object in it has the member ${JSON.stringify(name)} twice: FleetGC takes the last, and others may take the first`;
 
 /** The first name that stands twice in one object of a JSON text; `parsed` is what JSON.parse made of it. */
 export const doubledMember = (json: Buffer, parsed: unknown): string | null =>
-  namesIn(json) === membersOf(parsed) ? null : findDoubled(json.toString('utf8'));
+  namesIn(json) === membersOf(parsed) ? null : doubledName(json.toString('utf8'), new NamesOfAll());
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -58,20 +60,22 @@ function takeMembers(left: unknown[], object: Readonly<Record<string, unknown>>)
   return members;
 }
 
-const TOKEN = /("(?:[^"\\]|\\.)*")\s*(:?)|([{[])|[}\]]/gs;
+class NamesOfAll implements OpenNames {
+  readonly #open: Set<string>[] = [];
 
-/** Of a text that is JSON. */
-function findDoubled(text: string): string | null {
-  const open: Set<string>[] = [];
-  for (const [, quoted, colon, bracket] of text.matchAll(TOKEN)) {
-    if (bracket !== undefined) open.push(new Set());
-    else if (quoted === undefined) open.pop();
-    else if (colon === ':') {
-      // One name can be written in several ways.
-      const name = String(JSON.parse(quoted));
-      if (open.at(-1)?.has(name)) return name;
-      open.at(-1)?.add(name);
-    }
+  step(step: number): void {
+    if (step > 0) this.#open.push(new Set());
+    if (step < 0) this.#open.pop();
   }
-  return null;
+
+  isWatched(): boolean {
+    return true;
+  }
+
+  add(name: string): boolean {
+    const names = this.#open.at(-1);
+    if (names?.has(name)) return false;
+    names?.add(name);
+    return true;
+  }
 }

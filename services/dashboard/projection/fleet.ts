@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
 import { type NodeTrack, track } from '../../../packages/fleet-watch/node-track.ts';
+import { readJson } from '../../../packages/text/read-json.ts';
 import { DiskStats, type DiskStatsHead } from '../../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
@@ -18,7 +19,7 @@ export function storedStats(db: DatabaseSync, node: string): DiskStats | null {
 }
 
 const statsOf = (bytes: Uint8Array): DiskStats =>
-  DiskStats.parse(JSON.parse(zstdDecompressSync(bytes).toString('utf8')));
+  DiskStats.parse(readJson(zstdDecompressSync(bytes).toString('utf8')));
 
 type SightedNode = Pick<DiskStatsHead, 'cluster' | 'node' | 'nodeInstance' | 'takenAt'>;
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
+import { readJson } from '../../../packages/text/read-json.ts';
 import { ReferenceState } from '../../../schemas/events/ownership.ts';
 import type {
   DashboardClusterObjects,
@@ -96,7 +97,7 @@ class ToldObjects {
       name,
       state: stateOf({ told, settled, deed, owning }),
       toldMs: Math.max(...[told, settled, deed, owning].map((row) => row?.at_ms ?? 0)),
-      finalizers: told === null ? [] : Finalizers.parse(JSON.parse(told.finalizers)),
+      finalizers: told === null ? [] : Finalizers.parse(readJson(told.finalizers)),
       last: deed && lastOf(deed),
     };
   }

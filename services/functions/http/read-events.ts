@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { exceededBound } from '../../../packages/pipeline/parse/json-bounds.ts';
+import { readJson } from '../../../packages/text/read-json.ts';
 import type { TopicId } from '../../../schemas/events/topics.ts';
 import { readPipesRecords } from '../kafka-event.ts';
 import { attributesOfHeaders } from './binary-event.ts';
@@ -106,7 +107,7 @@ function jsonIn(
       `the body has more ${exceeded === 'depth' ? 'levels of brackets' : 'elements'} than are read`,
     );
   try {
-    return { json: JSON.parse(text), text };
+    return { json: readJson(text), text };
   } catch {
     return refused('bad-body', 'the body is not JSON');
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as https from 'node:https';
 import { z } from 'zod';
 import { FleetGcError, toFleetGcError } from '../../../process/errors.ts';
+import { readJson } from '../../../text/read-json.ts';
 import { passwordIn, readSecret, whileRunning } from './secrets.ts';
 
 const Path = z.string().min(1);
@@ -121,7 +122,7 @@ const unreachable = (url: string, why: string, cause?: unknown): FleetGcError =>
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text);
   } catch {
     return null;
   }

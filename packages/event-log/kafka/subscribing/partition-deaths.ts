@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readJson } from '../../../text/read-json.ts';
 import { MAX_SLICE_RECORDS } from '../../limits.ts';
 import type { DeathCount } from '../../port.ts';
 
@@ -54,7 +55,7 @@ export const noteOf = (deaths: number): string | null => (deaths === 0 ? null : 
 /** None where nothing is told, or by another tool. */
 export function deathsIn(metadata: string | null | undefined): number {
   try {
-    return CommitNote.parse(JSON.parse(metadata ?? '')).deaths;
+    return CommitNote.parse(readJson(metadata ?? '')).deaths;
   } catch {
     return 0;
   }

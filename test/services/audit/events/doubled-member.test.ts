@@ -30,7 +30,8 @@ test.each([
 test('in a text however deep and however long', () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const long = `[${'{},'.repeat(300_000)}{"a":1,"a":2}]`;
-  expect([doubledIn(deep), doubledIn(long)]).toEqual([null, 'a']);
+  const large = `{"a":"${'a'.repeat(12_000_000)}","b":"${'\\n'.repeat(9_000_000)}","a":2}`;
+  expect([doubledIn(deep), doubledIn(long), doubledIn(large)]).toEqual([null, 'a', 'a']);
 });
 
 test('nothing that JSON.stringify writes has a member twice', () => {
