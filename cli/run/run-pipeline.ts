@@ -1,4 +1,5 @@
 import { connectReader } from '../../packages/cri/client.ts';
+import { differencesSince } from '../../packages/event-log/heard-of.ts';
 import { requireSame } from '../../packages/event-log/topic-differences.ts';
 import type { WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../packages/policy/policies.ts';
@@ -72,8 +73,7 @@ const selectableNode = ({ identity, nodeLabels }: ManagedNode): SelectableNode =
 async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicySource> {
   const { process, node, written, print, json } = pipeline;
   const { log } = process;
-  await log.createTopics();
-  requireSame(await log.checkTopics());
+  requireSame(await differencesSince(log, { created: await log.createTopics() }));
   const { deleted } = await settlePolicies(
     { ...unsignedWriter(log), log },
     written.map(toPolicyRecord),

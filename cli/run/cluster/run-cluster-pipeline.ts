@@ -1,3 +1,4 @@
+import { differencesSince } from '../../../packages/event-log/heard-of.ts';
 import { requireSame } from '../../../packages/event-log/topic-differences.ts';
 import type { WrittenClusterPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../../packages/policy/policies.ts';
@@ -62,8 +63,7 @@ export async function runClusterPipeline(pipeline: ClusterPipeline, signal: Abor
 async function prepare(pipeline: ClusterPipeline, signal: AbortSignal): Promise<PolicySource> {
   const { process, written, json } = pipeline;
   const { log } = process;
-  await log.createTopics();
-  requireSame(await log.checkTopics());
+  requireSame(await differencesSince(log, { created: await log.createTopics() }));
   const { deleted } = await settlePolicies(
     { ...unsignedWriter(log), log },
     written.map(toClusterPolicyRecord),

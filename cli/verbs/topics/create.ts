@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { differencesSince } from '../../../packages/event-log/heard-of.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { requireSame } from '../../../packages/event-log/topic-differences.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
@@ -35,7 +36,7 @@ export const verb = defineVerb({
     const deadlineMs = performance.now() + wait;
     await using log = await openTaskEventLog({ options, context, create: true });
     const created = await createInTime(log, deadlineMs, context);
-    const differences = await log.checkTopics();
+    const differences = await differencesSince(log, { created });
     const reports = reportTopics(created, differences);
     await printTopics(context, output, reports);
     requireSame(differences);
