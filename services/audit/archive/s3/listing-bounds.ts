@@ -17,6 +17,13 @@ export class ListingBounds {
     return page;
   }
 
+  /** Sums of sizes bound what is asked for, and one that is negative or no number would undo that. */
+  size(sizeBytes = 0): number {
+    if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0)
+      throw new Error('the listing gives an object a size that is no number of bytes');
+    return sizeBytes;
+  }
+
   /** The name as a text that does not keep all of its page in memory. */
   own(name: string): string {
     const bytes = Buffer.from(name);

@@ -36,8 +36,9 @@ export async function* listedObjects(
     const page = await client.send(
       new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: from }),
     );
-    for (const { Key: key = '/', Size: sizeBytes = 0 } of bounds.take(page.Contents))
-      if (key.startsWith(prefix) && !key.endsWith('/')) yield { key: bounds.own(key), sizeBytes };
+    for (const { Key: key = '/', Size: size } of bounds.take(page.Contents))
+      if (key.startsWith(prefix) && !key.endsWith('/'))
+        yield { key: bounds.own(key), sizeBytes: bounds.size(size) };
     from = goingOn(from, page.IsTruncated ? page.NextContinuationToken : undefined);
   } while (from !== undefined);
 }

@@ -157,7 +157,7 @@ const LISTING = 'list-type';
 const MIB = 1024 * 1024;
 
 /** A listing of these parts of a manifest. */
-const listOf = (response: ServerResponse, sizes: readonly number[]): void => {
+const listOf = (response: ServerResponse, sizes: readonly (number | string)[]): void => {
   const contents = sizes.map(
     (size, number) => `<Contents><Key>archive/${partName(number)}</Key><Size>${size}</Size></Contents>`,
   );
@@ -170,6 +170,19 @@ test('parts of a manifest that are together too large are not asked for, though 
   await expect(checked(place)).rejects.toMatchObject({
     code: 'STATE_UNREADABLE',
     message: expect.stringContaining('is longer than the'),
+  });
+  expect(asked.filter(({ url }) => !url.includes(LISTING))).toEqual([]);
+});
+
+test.each<{ sizes: readonly (number | string)[] }>([
+  { sizes: [-4096 * MIB, 4096 * MIB] },
+  { sizes: ['-Infinity', 'Infinity'] },
+  { sizes: ['many'] },
+])('parts of a manifest of $sizes bytes are not asked for: no sum bounds them', async ({ sizes }) => {
+  const { place, asked } = await answering((_, response) => listOf(response, sizes));
+  await expect(checked(place)).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('a size that is no number of bytes'),
   });
   expect(asked.filter(({ url }) => !url.includes(LISTING))).toEqual([]);
 });
