@@ -326,6 +326,7 @@ describe('numbers that cannot be meant', () => {
         keda: { enabled: true, lagThreshold: 1_000_000 },
         podDisruptionBudget: { maxUnavailable: '100%' },
       },
+      clusterDeciders: { podDisruptionBudget: { enabled: false, maxUnavailable: 0 } },
       node: {
         maxUnavailable: 1,
         resources: {
@@ -333,6 +334,7 @@ describe('numbers that cannot be meant', () => {
           limits: { memory: '1e9', cpu: '1.5', 'hugepages-2Mi': '4Mi' },
         },
       },
+      operator: { resources: { limits: { memory: 12_884_901_888 } } },
     });
     expect(named(made, 'ConfigMap', 'fleetgc').data).toMatchObject({
       FLEETGC_API_REQUESTS_PER_SECOND: '1000000',
@@ -374,6 +376,26 @@ test('no variable that the chart sets can be set anew: of two the later would wi
   const refused = (name: string) => refusal({ ...LEAST, settings: { [name]: 'x' } });
   expect(await refused('FLEETGC_NODE_NAME')).toMatch(/NODE_NAME: the chart sets this itself, for each pod/);
   expect(await refused('FLEETGC_PUBLIC_URL')).toMatch(/says this already: say it with dashboard\.publicUrl/);
+});
+
+test('a login with a token is said by variables, since the chart has no value for it, and no other login is', async () => {
+  const token = {
+    FLEETGC_KAFKA_SASL_MECHANISM: 'oauthbearer',
+    FLEETGC_KAFKA_TOKEN_URL: 'https://tokens.example',
+    FLEETGC_KAFKA_USERNAME: 'fleetgc',
+    FLEETGC_KAFKA_PASSWORD_FILE: '/etc/fleetgc/kafka/password',
+  };
+  const kafka = { brokers: ['kafka:9092'], tls: { enabled: true } };
+  const made = await withValues({ kafka, settings: token });
+  expect(named(made, 'ConfigMap', 'fleetgc').data).toMatchObject(token);
+  const scram = { ...kafka, sasl: { mechanism: 'scram-sha-512' } };
+  const others: readonly Values[] = [
+    { kafka: scram, settings: token },
+    { kafka, settings: { ...token, FLEETGC_KAFKA_SASL_MECHANISM: 'plain' } },
+    { kafka, settings: { FLEETGC_KAFKA_USERNAME: 'fleetgc' } },
+  ];
+  for (const other of others)
+    expect(await refusal({ ...LEAST, ...other })).toMatch(/settings\.FLEETGC_KAFKA_\w+: another value/);
 });
 
 const SETTINGS = z.record(z.string(), z.unknown());

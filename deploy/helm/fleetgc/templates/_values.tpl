@@ -3,7 +3,7 @@
 {{/* A quantity of Kubernetes as a number; empty where it is none. */}}
 {{- define "fleetgc.amount" -}}
 {{- $text := toString . -}}
-{{- if regexMatch "^[0-9]{1,15}(\\.[0-9]{1,9})?([eE][+-]?[0-9]{1,2}|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$" $text -}}
+{{- if regexMatch "^[0-9]{1,15}(\\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2}|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$" $text -}}
 {{- $unit := regexFind "[a-zA-Z]+$" $text -}}
 {{- $units := dict "" 1.0 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 -}}
 {{- mulf (trimSuffix $unit $text | float64) (get $units $unit) -}}
