@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { readVerbArguments } from '../../cli/framework/verb-arguments.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { decider as imageGc } from '../../services/functions/deciders/image-gc.ts';
+import { MOST_CONNECTIONS_OF_AN_ADDRESS } from '../../services/functions/http/serve.ts';
 import { codeBlocks } from '../docs/markdown.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { textOf, verbNamed } from './files.ts';
@@ -36,6 +37,9 @@ const only = (file: string, kind: string) => {
 
 const Ref = z.object({ apiVersion: z.string(), kind: z.string(), name: z.string() });
 
+/** So many requests at once as whoever passes all of them on has connections for. */
+const FITS = z.int().positive().max(MOST_CONNECTIONS_OF_AN_ADDRESS);
+
 const Probe = (path: string) => z.object({ httpGet: z.object({ path: z.literal(path), port: z.int() }) });
 
 describe('on Knative', () => {
@@ -44,6 +48,7 @@ describe('on Knative', () => {
     spec: z.object({
       template: z.object({
         spec: z.object({
+          containerConcurrency: FITS,
           containers: z.tuple([
             z.object({
               args: z.tuple([z.literal('serve')]).rest(z.string()),
@@ -122,7 +127,9 @@ describe('on Azure Functions', () => {
   test('the host passes requests on as they are, to a command that the program takes', () => {
     const { customHandler } = z
       .object({
-        extensions: z.object({ http: z.object({ routePrefix: z.literal('') }) }),
+        extensions: z.object({
+          http: z.object({ routePrefix: z.literal(''), maxConcurrentRequests: FITS }),
+        }),
         customHandler: z.object({
           enableForwardingHttpRequest: z.literal(true),
           description: z.object({
