@@ -123,6 +123,11 @@ describe('what is refused, in words that say what to do', () => {
       /settings\.FLEETGC_LOG_LEVEL is "loud": write one of trace, debug, info/,
     ],
     [
+      'a command that brings a key beside the file of it',
+      { ...LEAST, settings: { FLEETGC_SIGNING_KEY_COMMAND: 'vault kv get key' } },
+      /FLEETGC_SIGNING_KEY_COMMAND: pods that sign have the keys of trust\.signingSecrets, and do not start/,
+    ],
+    [
       'a name of an image with its tag',
       { ...LEAST, image: { repository: 'registry.example:5000/gc:1' } },
       /image\.repository registry\.example:5000\/gc:1 has a tag or a digest: write the name alone/,
