@@ -1,19 +1,15 @@
 import { stringify } from 'yaml';
 import type { Verb } from '../../cli/framework/verb.ts';
 import type { OptionInfo } from '../../packages/process/options/options.ts';
+import { AnyDeciderName } from '../../schemas/events/deciders.ts';
 
 /** What pods of the chart run. */
-const RUN: ReadonlySet<string> = new Set([
+const RUN: ReadonlySet<string> = new Set<string>([
   'node',
   'node-agent',
   'node-executor',
   'cri-proxy',
-  'pressure',
-  'container-gc',
-  'image-gc',
-  'graph-gc',
-  'expiry-gc',
-  'pod-gc',
+  ...AnyDeciderName.options,
   'cluster agent',
   'cluster executor',
   'policy-controller',

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
@@ -12,7 +10,7 @@ import { PeopleHistory } from '../../../services/dashboard/readers/history.ts';
 import { readLettersNamed } from '../../../services/dead-letters/letters.ts';
 import { inProcess, ownLog } from '../../cli/fleetgc.ts';
 import { base64, bury, deadLetter, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { rootedLog } from '../../cli/verbs/rooted-log.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { actingOn } from './support/acting.ts';
 import { caughtUp, type Dashboard, dashboardOf } from './support/dashboard.ts';
@@ -175,27 +173,8 @@ test('what people did is told with who, when and why, whether by a verb or from 
 });
 
 test('where signatures are looked at, it is told whose key signed, and what does not count', async () => {
-  const { log, run } = await ownLog();
-  const directory = temporaryDirectory();
-  const file = (name: string): string => join(directory, name);
-  const create = async (name: string) => (await inProcess(['keys', 'create', file(name)])).stdout.trim();
-  const root = await create('root.pem');
-  const { stdout } = await inProcess(['keys', 'roots', '--fleet', 'prod', '--root', `first=${root}`]);
-  writeFileSync(file('roots.yaml'), stdout);
-  const rooted = ['--trust-roots', file('roots.yaml'), '--root-key-file', file('root.pem')];
-  const key = await create('ops.pem');
-  await run(
-    'keys',
-    'certify',
-    key,
-    '--role',
-    'operator',
-    '--name',
-    'ops team',
-    '--valid-for',
-    '90d',
-    ...rooted,
-  );
+  const { own, file, certify } = await rootedLog();
+  await certify('ops', '--role', 'operator');
   const signed = [
     '--trust',
     'required',
@@ -204,11 +183,11 @@ test('where signatures are looked at, it is told whose key signed, and what does
     '--signing-key-file',
     file('ops.pem'),
   ];
-  await run('pause', '--by', 'bob', ...signed);
-  await run('pause', '--cluster', 'prod', '--by', 'ann (dashboard, token)');
+  await own.run('pause', '--by', 'bob', ...signed);
+  await own.run('pause', '--cluster', 'prod', '--by', 'ann (dashboard, token)');
   const history = new PeopleHistory({
-    db: openTables(join(directory, 'projection.db'), 'test').db,
-    log,
+    db: openTables(file('projection.db'), 'test').db,
+    log: own.log,
     roots: readTrustRoots(file('roots.yaml')),
     historyMs: 3_600_000,
     now: Date.now,
@@ -218,7 +197,7 @@ test('where signatures are looked at, it is told whose key signed, and what does
     isJudged: true,
     entries: [
       { by: 'ann (dashboard, token)', signedBy: null, objection: 'it carries no signature' },
-      { by: 'bob', signedBy: { name: 'ops team', role: 'operator' }, objection: null },
+      { by: 'bob', signedBy: { name: 'ops', role: 'operator' }, objection: null },
     ],
   });
 });
