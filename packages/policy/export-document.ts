@@ -73,7 +73,7 @@ function exportTime(records: readonly LogRecord[], nowMs: number): number {
   if (newestMs <= nowMs + MOST_BEHIND_MS) return newestMs;
   throw new FleetGcError(
     'POLICIES_UNREADABLE',
-    `the event log took a record at ${timeText(newestMs)}, and by the clock of this machine it is ${timeText(nowMs)}: set the clock right, and export then; nothing was written`,
+    `the event log took a record at ${timeText(newestMs)}, and by the clock of this machine it is ${timeText(nowMs)}; nothing was written. Set the clock right that is wrong, this one or a broker's. Where it was a broker's, apply that policy or pause once more, and export then`,
   );
 }
 

@@ -74,7 +74,8 @@ export class PolicyReconciler {
     const objects: PolicyObject[] = [];
     const what = { resource: POLICY_OBJECTS, form: POLICY_FORM };
     const take = (page: readonly PolicyObject[]): void => {
-      objects.push(...page.slice(0, MOST_OBJECTS + 1 - objects.length));
+      // One that is too much is enough to refuse them all.
+      for (const object of page) if (excess(objects) === null) objects.push(object);
     };
     requireWhole(await listObjects(connection, what, take, signal));
     requireFew(objects);
@@ -223,16 +224,19 @@ function requireWhole(outcome: ListOutcome): void {
 }
 
 function requireFew(objects: readonly PolicyObject[]): void {
-  const characters = objects.reduce((sum, { specCharacters }) => sum + specCharacters, 0);
-  const tooMany = objects.length > MOST_OBJECTS ? `more than ${MOST_OBJECTS} objects` : null;
-  const tooLong =
-    characters > MOST_CHARACTERS ? `more than ${MOST_CHARACTERS} characters in the objects` : null;
-  const which = tooMany ?? tooLong;
+  const which = excess(objects);
   if (which === null) return;
   throw new FleetGcError(
     'API_REFUSED',
     `there are ${which} of kind ${POLICY_OBJECTS.kind}, and nothing is done while there are`,
   );
+}
+
+/** Of what there is too much; `null` where there is not. */
+function excess(objects: readonly PolicyObject[]): string | null {
+  if (objects.length > MOST_OBJECTS) return `more than ${MOST_OBJECTS} objects`;
+  const characters = objects.reduce((sum, { specCharacters }) => sum + specCharacters, 0);
+  return characters > MOST_CHARACTERS ? `more than ${MOST_CHARACTERS} characters in the objects` : null;
 }
 
 const replacedText = ({ cluster, clusterInstance }: ClusterIdentity, found: string): string =>

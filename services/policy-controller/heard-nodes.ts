@@ -10,7 +10,7 @@ import { type SelectableNode, selectPolicy, selects } from '../../schemas/policy
 /** Every node tells of its disks once a minute or more often. */
 const HEARD_LATELY_MS = 150_000;
 const PARTITIONS_AT_ONCE = 4;
-/** Four times as many as Kubernetes has in one cluster: somebody has made them up, and nobody counts them. */
+/** Four times as many as Kubernetes says that a cluster may have: more of them may be made up. */
 const MOST_NODES = 20_000;
 
 export interface Heard {
@@ -46,7 +46,7 @@ function nodeIn(record: LogRecord, cluster: string): SelectableNode | null {
   return parsed.ok ? { cluster, node: parsed.event.node, nodeLabels: parsed.event.nodeLabels } : null;
 }
 
-const TOO_MANY = `more than ${MOST_NODES} nodes of the cluster tell of their disks, which no cluster has`;
+const TOO_MANY = `more than ${MOST_NODES} nodes of the cluster tell of their disks, and so many are not counted`;
 
 /** Which of the nodes one policy selects, and what holds for them. */
 export interface PolicyReach {
