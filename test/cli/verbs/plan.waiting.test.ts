@@ -69,8 +69,8 @@ test('a reader that has seen enough ends it without a complaint', async () => {
     env: PROGRAM_ENVIRONMENT,
   });
 
-  expect(linesOf(stdout)).toHaveLength(1);
   expect(stderr).toBe('');
+  expect(linesOf(stdout)).toHaveLength(1);
 });
 
 const asking = { policies: policySet(), trigger: 'periodic', override: {} } as const;
