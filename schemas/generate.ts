@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Census } from './events/census.ts';
 import { ClusterCommand } from './events/cluster-command.ts';
 import { ClusterDecision } from './events/cluster-decision.ts';
+import { ClusterCommandIntent } from './events/cluster-intent.ts';
 import { ClusterRemoved } from './events/cluster-removed.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './events/cluster-result.ts';
 import { Command } from './events/command.ts';
@@ -21,6 +22,7 @@ import {
   PassFailed,
   PressureUnrelieved,
   ReclaimContinues,
+  RemovalIntent,
 } from './events/result.ts';
 import { KeyCertificate, KeyRevocation } from './keys/key-statement.ts';
 import { TrustRoots } from './keys/trust-roots.ts';
@@ -96,6 +98,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.node.observe.v1': Observe,
   'fleetgc.node.command.v1': Command,
   'fleetgc.node.object-result.v1': ObjectResult,
+  'fleetgc.node.removal-intent.v1': RemovalIntent,
   'fleetgc.node.command-result.v1': CommandResult,
   'fleetgc.node.pass-failed.v1': PassFailed,
   'fleetgc.node.reclaim-continues.v1': ReclaimContinues,
@@ -106,6 +109,7 @@ const DESCRIBED: Readonly<Record<string, z.ZodType>> = {
   'fleetgc.cluster.expiry.v1': Expiry,
   'fleetgc.cluster.command.v1': ClusterCommand,
   'fleetgc.cluster.removed.v1': ClusterRemoved,
+  'fleetgc.cluster.command-intent.v1': ClusterCommandIntent,
   'fleetgc.cluster.object-results.v1': ClusterObjectResults,
   'fleetgc.cluster.command-result.v1': ClusterCommandResult,
   'fleetgc.cluster.decision.v1': ClusterDecision,

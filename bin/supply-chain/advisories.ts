@@ -16,9 +16,13 @@ const Report = z.looseObject({
 });
 const Refusal = z.looseObject({ message: z.string() });
 
-/** Asks the registry that npm is set up with. One that does not answer within half a minute was not asked. */
-export async function askAdvisories(repository: string, environment: NodeJS.ProcessEnv): Promise<Advisories> {
-  const answer = await npmAudit(repository, environment);
+/** Asks the registry that npm is set up with. One that does not answer within `boundMs` was not asked. */
+export async function askAdvisories(
+  repository: string,
+  environment: NodeJS.ProcessEnv,
+  boundMs = BOUND_MS,
+): Promise<Advisories> {
+  const answer = await npmAudit(repository, environment, boundMs);
   const report = Report.safeParse(answer);
   if (report.success) return { kind: 'found', packages: seriousOf(report.data) };
   const refusal = Refusal.safeParse(answer);
@@ -32,10 +36,10 @@ const seriousOf = ({ vulnerabilities }: z.infer<typeof Report>): readonly string
     .map(([name, { severity, range }]) => `${name} ${range} (${severity})`);
 
 /** What npm writes as JSON, whatever its exit code: it is not 0 for findings and for a registry that is away alike. */
-function npmAudit(cwd: string, env: NodeJS.ProcessEnv): Promise<unknown> {
+function npmAudit(cwd: string, env: NodeJS.ProcessEnv, boundMs: number): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-  execFile('npm', ARGUMENTS, { cwd, env, timeout: BOUND_MS }, (error, stdout) => {
-    if (error?.killed) return resolve({ message: `no answer within ${BOUND_MS / 1000} s` });
+  execFile('npm', ARGUMENTS, { cwd, env, timeout: boundMs }, (error, stdout) => {
+    if (error?.killed) return resolve({ message: `no answer within ${boundMs / 1000} s` });
     try {
       resolve(JSON.parse(stdout));
     } catch {

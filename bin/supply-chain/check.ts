@@ -1,13 +1,16 @@
 /**
- * `npm run supply-chain`: licences of what is shipped, and what a registry knows against it. With `--node-bytes` also whether
+ * `npm run supply-chain`: licences of what is shipped, what a registry knows against it, and what our own list knows against the
+ * Node.js that is shipped. With `--node-bytes` also whether
  * the Node.js that is installed with it is the one that its project publishes, which downloads 50 MB.
  */
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Advisories, askAdvisories } from './advisories.ts';
 import { licenceProblems } from './licences.ts';
 import { type ProductionPackage, productionPackages } from './lockfile.ts';
+import { judgeRuntimes, RUNTIME, readNodeAdvisories, shippedRuntimes } from './node-advisories.ts';
 import { compareNodeBytes } from './node-bytes.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
@@ -24,7 +27,7 @@ function advisoryProblems(advisories: Advisories): readonly string[] {
 /** The Node.js of this platform; the others are not installed. */
 async function nodeProblems(packages: readonly ProductionPackage[]): Promise<readonly string[]> {
   const installed = packages.flatMap(({ name, version, path }) => {
-    const platform = /^node-(linux-\w+)$/.exec(name)?.[1];
+    const platform = RUNTIME.exec(name)?.[1];
     const program = join(REPOSITORY, path, 'bin', 'node');
     return platform !== undefined && existsSync(program) ? [{ path: program, version, platform }] : [];
   });
@@ -34,13 +37,28 @@ async function nodeProblems(packages: readonly ProductionPackage[]): Promise<rea
   return compared.flatMap((each) => (each.kind === 'different' ? [each.problem] : []));
 }
 
+/** What the list says of every Node.js that is shipped. The day of what is released is that of its commit. */
+function runtimeProblems(packages: readonly ProductionPackage[]): readonly string[] {
+  const runtimes = shippedRuntimes(REPOSITORY, packages);
+  const { problems, notes } = judgeRuntimes(runtimes, readNodeAdvisories(REPOSITORY), committedOn());
+  for (const note of notes) say(note);
+  return problems;
+}
+
+/** `null` outside of a repository, such as in an unpacked archive of the sources. */
+function committedOn(): string | null {
+  if (!existsSync(join(REPOSITORY, '.git'))) return null;
+  return execFileSync('git', ['log', '-1', '--format=%cs'], { cwd: REPOSITORY, encoding: 'utf8' }).trim();
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { 'node-bytes': { type: 'boolean' } } });
   const packages = productionPackages(REPOSITORY);
   const licences = licenceProblems(REPOSITORY, packages);
   const advisories = advisoryProblems(await askAdvisories(REPOSITORY, process.env));
+  const runtimes = runtimeProblems(packages);
   const bytes = values['node-bytes'] ? await nodeProblems(packages) : [];
-  const problems = [...licences, ...advisories, ...bytes];
+  const problems = [...licences, ...advisories, ...runtimes, ...bytes];
   for (const problem of problems) say(problem);
   say(`${packages.length} packages are shipped, ${problems.length} problems`);
   if (problems.length > 0) process.exitCode = 1;

@@ -1,3 +1,4 @@
+import { jsonLine } from '../framework/printable-documents.ts';
 /** Either lines for people, or documents for machines. */
 export interface Output {
   readonly text: (lines: readonly string[]) => void;
@@ -9,7 +10,7 @@ export const outputFor = (json: boolean, print: (text: string) => void): Output 
     if (!json) for (const line of lines) print(line);
   },
   json: (document) => {
-    if (json) print(JSON.stringify(document));
+    if (json) print(jsonLine(document));
   },
 });
 

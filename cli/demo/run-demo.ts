@@ -11,18 +11,23 @@ import {
   toClusterPolicyRecord,
   toPolicyRecord,
 } from '../../packages/policy/policy-changes.ts';
+import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { printableLine } from '../../packages/text/printable.ts';
+import { UNSIGNED_STATE } from '../../packages/trust/state-signer.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { Policy, PolicyRecordOf } from '../../schemas/policy/policy.ts';
+import { commandFor, policyFinder } from '../../services/cluster-holds/held-list.ts';
+import { readHolds } from '../../services/cluster-holds/read-holds.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import { runSimulatedNode } from '../../sim/run-simulated-node.ts';
 import { openService } from '../framework/open-service.ts';
-import { unsignedWriter } from '../framework/policy-writer.ts';
+import { operatorPublication } from '../framework/task-event-log.ts';
 import type { VerbContext } from '../framework/verb.ts';
+import { onEventLog } from '../options/approval-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import type { Activity } from '../views/activity/activity-reader.ts';
 import {
@@ -30,7 +35,6 @@ import {
   type ClusterAct,
   clusterPolicy,
   DEMO_CLUSTER,
-  type Held,
   playClusterAct,
 } from './cluster/cluster-act.ts';
 import { indented, type Output, outputFor } from './output.ts';
@@ -82,11 +86,11 @@ export async function runDemo(options: DemoOptions, context: VerbContext): Promi
   const out = outputFor(options.json, context.print);
   out.text(introduction(options.duration));
   out.json({ kind: 'policy', policy });
-  const held = await playActs({ options, context, directory, logPath, view, out, written });
+  const approvals = await playActs({ options, context, directory, logPath, view, out, written });
   const summary = {
     tally: view.tally,
     logPath,
-    questions: questions(logPath, { image: lastRemovedImage(view.tally), held }),
+    questions: questions(logPath, { image: lastRemovedImage(view.tally), approvals }),
   };
   out.json(summaryJson(summary));
   out.text(['', ...questionLines(summary)]);
@@ -104,8 +108,8 @@ interface Acts {
   readonly written: readonly WrittenPolicy[];
 }
 
-/** Resolves to what is held at the end; `null` where the second act was not played. */
-async function playActs(acts: Acts): Promise<Held | null> {
+/** Resolves to the commands that approve what is held at the end; `null` where the second act was not played. */
+async function playActs(acts: Acts): Promise<readonly string[] | null> {
   const { context, directory, logPath, view, out } = acts;
   const settings = { ...EventLogSettings.parse({ logPath }), httpAddress: null };
   const logger = quiet(context.logger);
@@ -120,8 +124,28 @@ async function playActs(acts: Acts): Promise<Held | null> {
   out.text(['', ...clusterIntroduction()]);
   out.json({ kind: 'cluster-policy', policy: cluster.policy });
   const told = clusterView(out);
-  const held = await playClusterAct({ process, policies, directory, ...told }, context.signal);
-  return context.signal.aborted ? null : held;
+  await playClusterAct({ process, policies, directory, ...told }, context.signal);
+  return context.signal.aborted ? null : await approvalCommands(process.log, logPath, context.signal);
+}
+
+/** As `fleetgc held` prints them: decided again from the facts on the log. */
+async function approvalCommands(
+  log: EventLog,
+  logPath: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { sets } = await readPoliciesBy(null, log, signal);
+  const reading = {
+    cluster: DEMO_CLUSTER,
+    fromMs: 0,
+    policies: sets.cluster,
+    roots: null,
+    nowMs: Date.now(),
+  };
+  const clusters = await readHolds(log, reading, signal);
+  const onLog = (command: string): string => onEventLog(command, { log: 'embedded', logPath });
+  const shown = { policyOf: policyFinder(sets.cluster), onLog };
+  return clusters.flatMap((each) => each.holds.flatMap((hold) => commandFor(each, hold, shown) ?? []));
 }
 
 /** Its time begins when all nodes are there: a busy machine takes a while to start them. */
@@ -173,12 +197,13 @@ function demoPolicy(): { readonly policy: Policy; readonly written: readonly Wri
 function viewFor(
   { json, plain }: DemoOptions,
   policy: Policy,
-  { print, terminalColumns }: VerbContext,
+  { print, write, terminalColumns }: VerbContext,
 ): View {
   if (json) return jsonView(print);
   if (plain || terminalColumns === null) return plainView(print);
   const { imageGCHighThresholdPercent: highPercent, imageGCLowThresholdPercent: lowPercent } = policy;
-  return liveView(print, { highPercent, lowPercent }, terminalColumns);
+  // It draws: its own control characters have to reach the terminal.
+  return liveView((text) => void write(`${text}\n`), { highPercent, lowPercent }, terminalColumns);
 }
 
 const EventLogSettings = z.object(eventLogOptions('embedded'));
@@ -194,7 +219,8 @@ const introduction = (durationMs: number): readonly string[] => [
 
 async function apply(log: EventLog, records: readonly PolicyRecordOf<SubjectKind>[]): Promise<void> {
   await log.createTopics();
-  await writePolicies(unsignedWriter(log), policyChanges(records, new Map(), new Set()));
+  const writer = { log, publication: operatorPublication('demo'), signer: UNSIGNED_STATE };
+  await writePolicies(writer, policyChanges(records, new Map(), new Set()));
 }
 
 /** The view shows what happens; the services' own lines would only cut through it. */

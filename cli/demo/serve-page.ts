@@ -54,6 +54,7 @@ export async function servePage(
           operators: [],
           publicUrl: null,
         },
+        probeAddress: null,
         projection: {
           from,
           roots: null,

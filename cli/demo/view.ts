@@ -1,4 +1,6 @@
+import { printableLine } from '../../packages/text/printable.ts';
 import { sizeText } from '../../packages/text/size-text.ts';
+import { jsonLine } from '../framework/printable-documents.ts';
 import { activityLine } from '../views/activity/activity-line.ts';
 import type { Activity } from '../views/activity/activity-reader.ts';
 import { createTally, type NodeTally, nodesByName, type Tally, usedPercent } from './tally.ts';
@@ -34,7 +36,7 @@ export function jsonView(print: Print): View {
     tally,
     show: (activity) => {
       count(activity);
-      print(JSON.stringify(activity, toJson));
+      print(jsonLine(activity, toJson));
     },
     refresh: () => {},
   };
@@ -62,7 +64,9 @@ export function liveView(print: Print, thresholds: Thresholds, columns: number):
         recent.set(activity.node, [...(recent.get(activity.node) ?? []), line].slice(-RECENT_LINES));
     },
     refresh: () => {
-      const lines = frame(tally, recent, thresholds).map((line) => CLEAR_LINE + line.slice(0, columns - 1));
+      const lines = frame(tally, recent, thresholds).map(
+        (line) => CLEAR_LINE + printableLine(line).slice(0, columns - 1),
+      );
       if (lines.length === 0) return;
       print(`${drawn > 0 ? upBy(drawn) : ''}${lines.join('\n')}`);
       drawn = lines.length;

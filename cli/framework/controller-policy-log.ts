@@ -26,7 +26,12 @@ export const controllerPolicyLog = (
   openWriter: async (signal: AbortSignal) => {
     const choice = await trustNow(believing, signal);
     const { logger } = believing;
-    return await openPolicyWriter(log, choice, { signal, logger }, operatorPublication('policy-controller'));
+    return await openPolicyWriter(
+      log,
+      choice,
+      { signal, logger },
+      { publication: operatorPublication('policy-controller') },
+    );
   },
 });
 

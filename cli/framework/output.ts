@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { mostOf } from '../../packages/process/least-and-most.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
+import { linesText } from '../../packages/text/lines-text.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import { jsonText, yamlText } from './printable-documents.ts';
 import type { VerbContext } from './verb.ts';
@@ -63,7 +65,7 @@ export const manifestOptions = {
 export interface Result {
   /** What `json` and `yaml` show. */
   readonly value: unknown;
-  /** What `table` shows, line by line. */
+  /** What `table` shows, line by line: what others wrote in one of them begins none. */
   readonly lines: readonly string[];
 }
 
@@ -75,15 +77,22 @@ export interface Objects extends Result {
 }
 
 const PRINTERS: Readonly<Record<ObjectFormat, (objects: Objects) => string>> = {
-  table: ({ lines }) => lines.join('\n'),
-  wide: ({ lines, wideLines = lines }) => wideLines.join('\n'),
-  name: ({ names }) => names.map(printableLine).join('\n'),
-  json: ({ value }) => jsonText(value),
-  yaml: ({ value }) => yamlText(value).trimEnd(),
+  table: ({ lines }) => linesText(lines),
+  wide: ({ lines, wideLines = lines }) => linesText(wideLines),
+  name: ({ names }) => linesText(names),
+  json: ({ value }) => `${jsonText(value)}\n`,
+  yaml: ({ value }) => `${yamlText(value).trimEnd()}\n`,
 };
 
+/** The text ends its last line. */
 export const formatResult = (format: OutputFormat, result: Result): string =>
   PRINTERS[format]({ ...result, names: [] });
+
+export const printResult = (
+  { write }: Pick<VerbContext, 'write'>,
+  format: OutputFormat,
+  result: Result,
+): Promise<void> => write(formatResult(format, result));
 
 /** Nothing where there is nothing to show. */
 export async function printObjects(
@@ -92,7 +101,7 @@ export async function printObjects(
   objects: Objects,
 ): Promise<void> {
   const text = PRINTERS[format](objects);
-  if (text !== '') await write(`${text}\n`);
+  if (text !== '') await write(text);
 }
 
 const KUBECTL_TEMPLATES =
@@ -107,17 +116,21 @@ function whyNotIn(formats: readonly AnyFormat[], text: string): string | undefin
 }
 
 const GAP = 3;
+/** Longer cells are not padded to: one cell as long as a message may be would make every line that long. */
+const MOST_COLUMNS = 300;
 
 /** Columns as wide as their widest cell, with no space at the ends of lines. */
 export function tableLines(
   header: readonly string[],
   rows: readonly (readonly string[])[],
 ): readonly string[] {
-  const all = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...all.map((cells) => cells[column]?.length ?? 0)) + GAP);
+  const all = [header, ...rows].map((cells) => cells.map(printableLine));
+  const widths = header.map((_, column) =>
+    Math.min(MOST_COLUMNS, mostOf(all.map((cells) => cells[column]?.length ?? 0))),
+  );
   return all.map((cells) =>
     cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => `${cell.padEnd(widths[column] ?? 0)}${' '.repeat(GAP)}`)
       .join('')
       .trimEnd(),
   );

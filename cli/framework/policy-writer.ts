@@ -1,43 +1,82 @@
 import type { EventLog } from '../../packages/event-log/port.ts';
+import type { Publication } from '../../packages/pipeline/publisher.ts';
+import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { highestGenerations } from '../../packages/policy/version-records.ts';
 import type { PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { ownKeyProblems } from '../../packages/trust/key-problems.ts';
 import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { readKeys } from '../../packages/trust/read-keys.ts';
-import { KeySigner, type StateSigner, UNSIGNED_STATE } from '../../packages/trust/state-signer.ts';
+import type { Signing } from '../../packages/trust/renewed-key.ts';
+import {
+  KeySigner,
+  type StateSigner,
+  UNSIGNED_STATE,
+  unsignedBeside,
+} from '../../packages/trust/state-signer.ts';
 import { RequiredTrust } from '../../packages/trust/trust.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { operatorPublication } from './task-event-log.ts';
 import type { VerbContext } from './verb.ts';
+
+interface Writing {
+  /** Whether the person asked by name for a record without a signature beside signed ones. */
+  readonly allowUnsigned?: boolean;
+  readonly publication?: Publication;
+}
+
+/** A service, which writes when others ask it to, has nothing to say of it at its end. */
+type Writer = Pick<VerbContext, 'signal' | 'logger'> & Partial<Pick<VerbContext, 'written'>>;
 
 /** What a verb writes policies, pauses and deletions with. Throws `KEY_UNUSABLE` where nobody would believe its key. */
 export async function openPolicyWriter(
   log: Pick<EventLog, 'read' | 'publish'>,
   choice: TrustChoice,
-  { signal, logger }: Pick<VerbContext, 'signal' | 'logger'>,
-  publication = operatorPublication(),
+  { signal, logger, written }: Writer,
+  { allowUnsigned = false, publication = operatorPublication() }: Writing = {},
 ): Promise<PolicyWriter> {
-  if (choice.kind === 'warn' && choice.signing === null) logger.warn(NOT_SIGNED);
-  return { log, publication, signer: await signerFor(log, choice, signal) };
+  written?.expect();
+  if (choice.kind !== 'off' && choice.signing !== null)
+    return { log, publication, signer: await signerFor(log, choice.roots, choice.signing, signal) };
+  if (choice.kind === 'warn') logger.warn(NOT_SIGNED);
+  const signer = allowUnsigned ? UNSIGNED_STATE : await unsignedSigner(log, SIGN_OR_FORCE, signal);
+  return { log, publication, signer };
 }
+
+/** Throws `KEY_UNUSABLE` when it writes, where anything on `gc.policies` is signed. */
+async function unsignedSigner(
+  log: Pick<EventLog, 'read'>,
+  instead: string,
+  signal: AbortSignal,
+): Promise<StateSigner> {
+  const { signatures } = await readStoredPolicies(log, signal);
+  return unsignedBeside({ signed: signatures.kind === 'unjudged' ? signatures.signed : [], instead });
+}
+
+const SIGN_OR_FORCE =
+  'Write it with --trust required, --trust-roots and --signing-key-file; or, where no part of the fleet asks for signatures any more, with --allow-unsigned';
+const ANOTHER_LOG =
+  'Change the policies of this event log with "fleetgc policy apply" and a key, or take another --log-path';
 
 const NOT_SIGNED =
   'This is written without a signature, since there is no --signing-key-file and no --signing-key-command: it counts no more where signatures are required';
 
-/** Where no keys count. */
-export const unsignedWriter = (log: PolicyWriter['log']): PolicyWriter => ({
+/** For a process that has no keys. Throws `KEY_UNUSABLE` when it writes, where anything on `gc.policies` is signed. */
+export const openUnsignedWriter = async (
+  log: Pick<EventLog, 'read' | 'publish'>,
+  signal: AbortSignal,
+): Promise<PolicyWriter> => ({
   log,
   publication: operatorPublication(),
-  signer: UNSIGNED_STATE,
+  signer: await unsignedSigner(log, ANOTHER_LOG, signal),
 });
 
 async function signerFor(
   log: Pick<EventLog, 'read'>,
-  choice: TrustChoice,
+  roots: TrustRoots,
+  signing: Signing,
   signal: AbortSignal,
 ): Promise<StateSigner> {
-  if (choice.kind === 'off' || choice.signing === null) return UNSIGNED_STATE;
-  const { roots, signing } = choice;
   const { key } = signing;
   const nowMs = Date.now();
   const stored = await readKeys(log, roots, signal);

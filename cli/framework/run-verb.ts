@@ -1,14 +1,17 @@
 import { z } from 'zod';
+import { onWideFile } from '../../packages/files/wide-files.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
-import { createLogger, type LogDestination } from '../../packages/process/logger.ts';
+import { createLogger, type LogDestination, stackText } from '../../packages/process/logger.ts';
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
 import { type ProcessControl, runProcess } from '../../packages/process/run.ts';
-import { printable } from '../../packages/text/printable.ts';
+import { failureText, linesText } from '../../packages/text/lines-text.ts';
 import { namedAs, programName } from './called-as.ts';
 import { refuseElsewhere } from './linux-verbs.ts';
 import { gatherSources, unknownVariables } from './option-sources.ts';
+import { ProgressLine } from './progress.ts';
 import type { LoadVerbs, PreparedVerb, Verb } from './verb.ts';
 import { readVerbArguments } from './verb-arguments.ts';
+import { WrittenRecords } from './written-records.ts';
 
 /** What the process that `fleetgc` runs in gives it. */
 export interface CommandProcess {
@@ -19,6 +22,8 @@ export interface CommandProcess {
   /** Width of the terminal that stdout is; `null` when it is none. */
   readonly terminalColumns: number | null;
   readonly stderr: LogDestination;
+  /** Milliseconds of a clock that does not jump. */
+  readonly monotonicNow: () => number;
 }
 
 interface GivenVerb {
@@ -32,7 +37,7 @@ interface GivenVerb {
 /** Reads the options of the verb from everywhere, and runs it. Returns the exit code. */
 export async function runGivenVerb(
   { verb, rest, allVerbs }: GivenVerb,
-  { environment, control, writeOut, terminalColumns, stderr }: CommandProcess,
+  { environment, control, writeOut, terminalColumns, stderr, monotonicNow }: CommandProcess,
   platform: NodeJS.Platform,
 ): Promise<number> {
   const given = readVerbArguments(verb, rest);
@@ -43,12 +48,20 @@ export async function runGivenVerb(
   refuseElsewhere(verb.name, given.flags, platform);
   const sources = await gatherSources({ ...given, environment }, allVerbs);
   const endless = isService(verb, given.flags);
+  const progress = new ProgressLine(stderr, monotonicNow);
   return await runVerb(verb, sources, {
     control,
-    stderr: endless ? onTerminal(stderr) : inPlainSentences(stderr),
+    stderr: clearing(progress, endless ? stderr : inPlainSentences(stderr)),
+    progress,
     endless,
-    print: (line) => void writeOut(`${line}\n`),
-    write: writeOut,
+    print: (line) => {
+      progress.clear();
+      void writeOut(linesText([line]));
+    },
+    write: (text) => {
+      progress.clear();
+      return writeOut(text);
+    },
     terminalColumns,
     warnings: await unknownVariables(environment, verb, allVerbs),
     allVerbs,
@@ -60,7 +73,8 @@ const isService = ({ kind, serviceSwitch }: Verb, flags: OptionSources['flags'])
 
 /** What a verb has of its process. */
 export interface VerbProcess extends Pick<CommandProcess, 'control' | 'stderr' | 'terminalColumns'> {
-  /** Writes one line to stdout. */
+  readonly progress: ProgressLine;
+  /** Writes a line to stdout: what others wrote in it is made printable, and begins no other. */
   readonly print: (line: string) => void;
   /** Writes text to stdout as it is; resolves once the reader has room for more. */
   readonly write: (text: string) => Promise<void>;
@@ -73,21 +87,30 @@ export interface VerbProcess extends Pick<CommandProcess, 'control' | 'stderr' |
 
 /** Reads the options and runs the verb until it ends or is told to stop. Returns the exit code. */
 export async function runVerb(verb: Verb, sources: OptionSources, process: VerbProcess): Promise<number> {
-  const { control, stderr, warnings, endless, print, write, terminalColumns, allVerbs } = process;
+  const { control, stderr, progress, warnings, endless, print, write, terminalColumns, allVerbs } = process;
   let prepared: PreparedVerb;
   try {
     prepared = verb.prepare(sources);
   } catch (thrown) {
-    const { message, exitCode } = toFleetGcError(thrown);
-    for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
-    stderr.write(`fleetgc ${verb.name}: ${message}\n`);
+    const { lines, exitCode } = toFleetGcError(thrown);
+    for (const warning of warnings) stderr.write(linesText([`warning: ${warning}`]));
+    stderr.write(failureText(`fleetgc ${verb.name}`, lines));
     return exitCode;
   }
   const logger = createLogger({ service: verb.name, level: prepared.logging.logLevel }, stderr);
   for (const warning of warnings) logger.warn(warning);
+  using _wide = onWideFile((message) => logger.warn(message));
   const { environment } = sources;
-  const body = (signal: AbortSignal): Promise<void> =>
-    prepared.run({ signal, logger, print, write, terminalColumns, environment, allVerbs });
+  const written = new WrittenRecords();
+  const body = async (signal: AbortSignal): Promise<void> => {
+    const output = { print, write, terminalColumns, progress };
+    try {
+      await prepared.run({ signal, logger, ...output, written, environment, allVerbs });
+    } catch (error) {
+      throw written.told(error);
+    }
+    progress.clear();
+  };
   return await runProcess(body, {
     logger,
     control,
@@ -100,14 +123,20 @@ const LoggedLine = z.object({
   level: z.string(),
   service: z.string(),
   msg: z.string(),
+  lines: z.array(z.string()).optional(),
   /** The cause, where something goes on without what failed. */
   problem: z.string().optional().catch(undefined),
-  err: z.object({ stack: z.string() }).optional(),
+  err: z.unknown().optional(),
 });
 
-/** What others wrote stands in messages too, as the names of objects do. JSON, which others read, stays as it is. */
-const onTerminal = (stderr: LogDestination): LogDestination =>
-  stderr.isTerminal ? { isTerminal: true, write: (line) => stderr.write(printable(line)) } : stderr;
+/** Takes the line of progress off the terminal before a message. */
+const clearing = ({ clear }: ProgressLine, stderr: LogDestination): LogDestination => ({
+  isTerminal: stderr.isTerminal,
+  write: (line) => {
+    clear();
+    return stderr.write(line);
+  },
+});
 
 /** A task writes its messages to stderr as plain sentences, on a terminal and elsewhere alike: what it does, and in the end what went wrong. */
 const inPlainSentences = (stderr: LogDestination): LogDestination => ({
@@ -115,12 +144,10 @@ const inPlainSentences = (stderr: LogDestination): LogDestination => ({
   write: (line) => stderr.write(line.startsWith('{') ? plainSentence(line) : line),
 });
 
-const plainSentence = (json: string): string => printable(sentenceOf(json));
-
-function sentenceOf(json: string): string {
-  const { level, service, msg, problem, err } = LoggedLine.parse(JSON.parse(json));
-  const stack = err === undefined ? '' : `${err.stack}\n`;
-  if (level === 'fatal') return `fleetgc ${service}: ${msg}\n${stack}`;
+function plainSentence(json: string): string {
+  const { level, service, msg, lines = [msg], problem, err } = LoggedLine.parse(JSON.parse(json));
+  if (level === 'fatal') return `${failureText(`fleetgc ${service}`, lines)}${stackText(err)}`;
+  const [first = '', ...more] = lines;
   const cause = problem === undefined ? '' : ` (${problem})`;
-  return `${level === 'warn' ? 'warning: ' : ''}${msg}${cause}\n${stack}`;
+  return `${linesText([`${level === 'warn' ? 'warning: ' : ''}${first}${cause}`, ...more])}${stackText(err)}`;
 }

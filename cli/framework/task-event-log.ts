@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { toEventLogError } from '../../packages/event-log/embedded/errors.ts';
 import { type EventLogOptions, openEventLog } from '../../packages/event-log/open.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
-import { waitAtMost } from '../../packages/event-log/stopping.ts';
-import { embeddedCreation } from '../../packages/event-log/topic-differences.ts';
+import { waitAtMost, waitUnless } from '../../packages/event-log/stopping.ts';
+import { embeddedCreation, requireReadable } from '../../packages/event-log/topic-differences.ts';
 import { type Publication, serviceSource } from '../../packages/pipeline/publisher.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
@@ -19,10 +20,10 @@ interface TaskEventLogNeeds {
   readonly create?: boolean;
 }
 
-/** How long a task is silent about an event log that does not answer. */
-const REPORT_AFTER_MS = 2_000;
+/** How often a task asks whether it still waits for brokers. */
+const REPORT_EVERY_MS = 500;
 
-/** Opens the event log for a task. What goes wrong is thrown by what the task does; only a long wait is told. */
+/** Opens the event log for a task. What goes wrong is thrown by what the task does; a wait is reported as progress. */
 export async function openTaskEventLog({
   options,
   context,
@@ -36,19 +37,24 @@ export async function openTaskEventLog({
     random: Math.random,
     newId: randomUUID,
   });
-  if (settings.kind === 'embedded') return untilInterrupted(log, context.signal);
-  const reporting = setTimeout(() => {
-    if (!log.health().connected) context.logger.info(`Waiting for Kafka at ${settings.brokers.join(', ')} …`);
-  }, REPORT_AFTER_MS);
+  if (settings.kind === 'embedded') return untilInterrupted(log, context);
+  const reporting = setInterval(() => {
+    if (!log.health().connected)
+      context.progress.report(() => `Waiting for Kafka at ${settings.brokers.join(', ')}`);
+  }, REPORT_EVERY_MS);
   return untilInterrupted(
     {
       ...log,
+      publish: async (records) => {
+        await requireReadable(log, new Set(records.map(({ topic }) => topic)));
+        return await log.publish(records);
+      },
       [Symbol.asyncDispose]: async () => {
-        clearTimeout(reporting);
+        clearInterval(reporting);
         await log[Symbol.asyncDispose]();
       },
     },
-    context.signal,
+    context,
   );
 }
 
@@ -59,13 +65,24 @@ const CLOSE_WAIT_MS = 300;
  * The same log for a task: whoever stops it does not wait for brokers. What the task waits for then throws `INTERRUPTED`, so that
  * it says nothing of what it does not know.
  */
-function untilInterrupted(log: EventLog, signal: AbortSignal): EventLog {
+export function untilInterrupted(
+  log: EventLog,
+  { signal, written }: Pick<VerbContext, 'signal' | 'written'>,
+): EventLog {
   const asking = <T>(work: Promise<T>): Promise<T> => orInterrupted(work, signal, ASKED);
   return {
     ...log,
     read: (request, own = signal) => log.read(request, own),
-    publish: (records) => orInterrupted(log.publish(records), signal, WRITTEN),
-    createTopics: () => orInterrupted(log.createTopics(), signal, WRITTEN),
+    publish: async (records) => {
+      // What was begun is finished: half of it may hold nodes, as a version without its policy does.
+      if (signal.aborted && !written.isBegun) throw new FleetGcError('INTERRUPTED', NOT_BEGUN);
+      await written.during(records, acknowledgedSoon(log.publish(records), signal));
+    },
+    createTopics: async () => {
+      // Tries before this one may have created some.
+      if (signal.aborted) throw new FleetGcError('INTERRUPTED', CREATED);
+      return await orInterrupted(log.createTopics(), signal, CREATED);
+    },
     checkTopics: () => asking(log.checkTopics()),
     servers: () => asking(log.servers()),
     groups: (names) => asking(log.groups(names)),
@@ -77,8 +94,22 @@ function untilInterrupted(log: EventLog, signal: AbortSignal): EventLog {
 }
 
 const ASKED = 'stopped before the event log had answered, so nothing is said of it';
-const WRITTEN =
-  'stopped before the event log had acknowledged what was to be written: it may be there or not, so look before you do it again';
+const NOT_BEGUN = 'stopped before it had begun to write';
+const UNACKNOWLEDGED = 'stopped before the event log had acknowledged everything that was to be written';
+const CREATED =
+  'stopped before the event log had acknowledged the topics: some may be there. Run the same command again: it creates those that are missing';
+
+/** How long a stop waits for brokers to acknowledge what was sent to them already. */
+const ACKNOWLEDGE_MS = 1_000;
+
+/** Who stops a command waits a moment for what is on its way, since then it is known whether it is there. */
+async function acknowledgedSoon(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  await waitUnless(work, signal);
+  await waitAtMost(work, ACKNOWLEDGE_MS);
+  const late = new AbortController();
+  late.abort();
+  await orInterrupted(work, late.signal, UNACKNOWLEDGED);
+}
 
 async function orInterrupted<T>(work: Promise<T>, signal: AbortSignal, message: string): Promise<T> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
@@ -92,13 +123,22 @@ async function orInterrupted<T>(work: Promise<T>, signal: AbortSignal, message: 
   }
 }
 
-/** Throws `NOT_FOUND` for an embedded log that is not there. */
+/** Throws `NOT_FOUND` for an embedded log that is not there, and `LOG_UNREACHABLE` where this user cannot find out. */
 export function requireEventLogFile(settings: EventLogOptions): void {
-  if (settings.kind !== 'embedded' || existsSync(settings.path)) return;
+  if (settings.kind !== 'embedded' || isThere(settings.path)) return;
   throw new FleetGcError(
     'NOT_FOUND',
     `there is no event log at ${settings.path}; is --log-path right? This makes a new one: ${embeddedCreation(settings.path)}`,
   );
+}
+
+/** Where the directory is closed to this user, the log may be there. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw toEventLogError(path, error);
+  }
 }
 
 /** What the envelopes of an operator's records say. */

@@ -126,8 +126,8 @@ function toFlags(option: OptionInfo): readonly Option[] {
 }
 
 /** A long choice would push the descriptions of all options off the screen. */
-const shortPlaceholder = ({ placeholder }: OptionInfo): string =>
-  placeholder.length <= MAX_PLACEHOLDER_LENGTH ? placeholder : 'NAME';
+const shortPlaceholder = ({ placeholder, choices }: OptionInfo): string =>
+  choices === undefined || placeholder.length <= MAX_PLACEHOLDER_LENGTH ? placeholder : 'NAME';
 
 function describe(option: OptionInfo): string {
   const { description, required, kind, placeholder, choices = [], default: standard } = option;

@@ -12,6 +12,8 @@ import {
 } from '../../packages/process/options/read-options.ts';
 import { SHUTDOWN_LIMIT_MS } from '../../packages/process/run.ts';
 import { loggingOptions } from '../options/common-options.ts';
+import { isForPeople, NO_PROGRESS, type Progress } from './progress.ts';
+import type { WrittenRecords } from './written-records.ts';
 
 /** What a verb gets from the process it runs in. */
 export interface VerbContext {
@@ -24,6 +26,10 @@ export interface VerbContext {
   readonly write: (text: string) => Promise<void>;
   /** Width of the terminal that stdout is; `null` when it is none. */
   readonly terminalColumns: number | null;
+  /** How far long work is; shown to people alone. */
+  readonly progress: Progress;
+  /** What it has written to the event log so far. */
+  readonly written: WrittenRecords;
   /** What the process was given beside its arguments. Options are read from it already. */
   readonly environment: OptionSources['environment'];
   /** Loads the code of every verb, for what tells of all of them. */
@@ -121,7 +127,12 @@ export function defineVerb<S extends OptionsSchema>(definition: VerbDefinition<S
       const logging = parseOptions(LoggingOptions, all);
       if (own.ok && logging.ok) {
         checkFlags?.(own.value, sources.flags);
-        return { logging: logging.value, run: (context) => run(own.value, context) };
+        const { output }: { readonly output?: unknown } = own.value;
+        return {
+          logging: logging.value,
+          run: (context) =>
+            run(own.value, isForPeople(output) ? context : { ...context, progress: NO_PROGRESS }),
+        };
       }
       throw configError([...(own.ok ? [] : own.problems), ...(logging.ok ? [] : logging.problems)]);
     },

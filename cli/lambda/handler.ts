@@ -5,6 +5,7 @@ import { configError, parseOptions } from '../../packages/process/options/read-o
 import type { DecisionFunction } from '../../services/functions/decision-function.ts';
 import { answerLambda, type LambdaAnswer } from '../../services/functions/lambda/answer-lambda.ts';
 import { openServedFunction, type ServedFunction } from '../framework/open-function.ts';
+import { requireSupportedNode } from '../framework/supported-node.ts';
 import { loggingOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { functionOptions } from '../options/function-options.ts';
@@ -45,6 +46,7 @@ export function lambdaHandler(decider: DecisionFunction): (event: unknown) => Pr
 }
 
 async function open(decider: DecisionFunction): Promise<Opened> {
+  requireSupportedNode(process.versions.node);
   const { signal } = new AbortController();
   const parsed = parseOptions(Options, { flags: {}, environment: process.env, file: null });
   if (!parsed.ok) throw configError(parsed.problems);

@@ -4,10 +4,19 @@ import { WholeNumber, withMeta } from '../../packages/process/options/options.ts
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { ApprovedKind, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
+import type { HeldProof } from '../../schemas/reports/policy-list.ts';
 import { doingOptions } from './doing-options.ts';
 import type { EventLogChoice } from './event-log-options.ts';
 
 const SHORTEST_MS = 60_000;
+
+/** What a person has to know where no signature proves what is held. */
+export const NOT_PROVED: Readonly<Record<Exclude<HeldProof, 'signed'>, string>> = {
+  unsigned:
+    'No key of the cluster signed what is reported as held: anyone with the Kafka credentials of the role cluster or operator could have written it. The approval still binds kind, namespace, name and uid',
+  'not-checked':
+    'Signatures are not checked here, so what is reported as held is not proved. The approval still binds kind, namespace, name and uid',
+};
 
 /** What is approved, and for how long. */
 export const approvalOptions = {
@@ -30,6 +39,18 @@ export const approvalOptions = {
     placeholder: 'NUMBER',
     description: 'How many objects you saw; nothing is approved if there are more by now.',
   }),
+  shown: withMeta(
+    z
+      .string()
+      .regex(/^[0-9a-f]{16}$/, { error: 'must be 16 hexadecimal digits, as "fleetgc held" prints them' })
+      .optional(),
+    {
+      commandLineOnly: true,
+      placeholder: 'MARK',
+      description:
+        'What you saw, as "fleetgc held" marks it; nothing is approved if the owner, the objects or the rule are others by now.',
+    },
+  ),
   for: withMeta(
     DurationMs.refine((ms) => ms >= SHORTEST_MS && ms <= MAX_APPROVAL_MS, {
       error: 'must be at least 1m and at most 720h',

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { z } from 'zod';
+import { TopicSetting } from '../../packages/event-log/kafka/client/options.ts';
 import { EventLogOptions } from '../../packages/event-log/open.ts';
 import type { TextFile } from '../../packages/process/options/named-file.ts';
 import {
@@ -18,6 +19,22 @@ export const LogSize = Bytes.refine((bytes) => bytes >= 16n * 1024n ** 2n, {
   error: 'must be at least 16Mi',
 });
 const OneOrMore = WholeNumber.refine((number) => number >= 1, { error: 'must be at least 1' });
+
+/** `[TOPIC:]NAME=VALUE`, repeated or separated by commas. */
+const TopicSettings = withMeta(
+  TextList.pipe(
+    z.array(z.string().regex(/^([^:=]+:)?[^:=]+=[^=]*$/, { error: 'must be [TOPIC:]NAME=VALUE' })),
+  ).transform((texts, { addIssue }) => texts.flatMap((text) => topicSettingIn(text, addIssue))),
+  { kind: 'list', placeholder: '[TOPIC:]NAME=VALUE,…' },
+);
+
+function topicSettingIn(text: string, addIssue: (message: string) => void): readonly TopicSetting[] {
+  const [, topic = null, name, value] = /^(?:([^:=]+):)?([^:=]+)=([^=]*)$/.exec(text) ?? [];
+  const { data, error } = TopicSetting.safeParse({ topic, name, value });
+  if (data !== undefined) return [data];
+  addIssue(`${text}: ${error.issues[0]?.message ?? 'is no setting of a topic'}`);
+  return [];
+}
 
 /** Which event log to use, and how to reach it. `readEventLogSettings` makes settings of them. */
 export const eventLogOptions = (kind: 'kafka' | 'embedded') => ({
@@ -76,6 +93,11 @@ export const eventLogOptions = (kind: 'kafka' | 'embedded') => ({
   kafkaMinInsyncReplicas: withMeta(OneOrMore.optional(), {
     description: 'Copies that must be written before a record counts as kept; one less than there are.',
   }),
+  kafkaTopicConfig: withMeta(TopicSettings.prefault(''), {
+    placeholder: '[TOPIC:]NAME=VALUE,…',
+    description:
+      'Settings of topics that are created or checked, in place of FleetGC’s; an empty VALUE leaves one to the broker.',
+  }),
   kafkaCompression: withMeta(z.enum(['zstd', 'gzip']).prefault('zstd'), {
     description: 'How records are compressed; gzip for readers that know no zstd.',
   }),
@@ -108,6 +130,7 @@ export function readEventLogSettings(options: EventLogChoice, context: SettingsC
     clientId: context.clientId,
     replicationFactor: options.kafkaReplicationFactor,
     minInsyncReplicas: options.kafkaMinInsyncReplicas,
+    ...(options.kafkaTopicConfig.length > 0 && { topicConfig: options.kafkaTopicConfig }),
     compression: options.kafkaCompression,
     ...(options.kafkaTls && { ssl: sslOf(options) }),
     ...saslOf(options),

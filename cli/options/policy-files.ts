@@ -6,12 +6,12 @@ import {
   type PolicyFiles,
   type PolicyFilesOf,
   type PolicyOverride,
-  type PolicyText,
   readAnyPolicyFiles,
   readClusterPolicyFiles,
   readPolicyFiles,
   type WrittenClusterPolicy,
 } from '../../packages/policy/file/read-policy-file.ts';
+import type { PolicyText } from '../../packages/policy/file/yaml-document.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../packages/process/options/options.ts';
@@ -81,7 +81,10 @@ export function reportedProblems(
   logger: Logger,
   consequence: string,
 ): FleetGcError {
-  for (const problem of problems) logger.error(problemText(problem));
+  for (const problem of problems) {
+    const text = problemText(problem);
+    logger.error(problem.lines === undefined ? {} : { lines: [text, ...problem.lines] }, text);
+  }
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
   return new FleetGcError('POLICY_INVALID', `${count}; ${consequence}`);
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { StateFiles } from '../../packages/machine/state-directory.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
-import { FilePath, withMeta } from '../../packages/process/options/options.ts';
+import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { onHangup } from '../../packages/process/process-control.ts';
 import { type PrivateKeySource, readPrivateKey } from '../../packages/trust/private-key-source.ts';
@@ -43,6 +43,16 @@ export const readReadingRoots = ({
 
 /** For what also signs: orders, policies, or the facts of a node. */
 export const signingOptions = { ...trustOptions, ...signingKeyOptions };
+
+/** For verbs that write policies, pauses, approvals and deletions. */
+export const writingOptions = {
+  ...signingOptions,
+  allowUnsigned: withMeta(Switch.prefault('false'), {
+    commandLineOnly: true,
+    description:
+      'Write without a signature although gc.policies holds signed records: nodes and services with --trust required then remove nothing until the record is signed.',
+  }),
+};
 
 const factsOption = (reported: string) => ({
   trustFacts: withMeta(z.enum(['required', 'warn', 'off']).prefault('off'), {

@@ -6,6 +6,7 @@ import type { ActingPort } from '../../services/dashboard/actions/desk.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog, operatorPublication } from '../framework/task-event-log.ts';
 import type { VerbContext } from '../framework/verb.ts';
+import { WrittenRecords } from '../framework/written-records.ts';
 import { auditLogOptions } from '../options/audit-log-options.ts';
 import { readDashboardTrust, signingOptions } from '../options/trust-options.ts';
 
@@ -35,17 +36,19 @@ export async function actingPort(given: Given, context: VerbContext): Promise<Ac
   }
   if (log === 'archive') throw configError([NOTHING_TO_WRITE_TO]);
   const choice = { ...given, log };
+  const own = await readDashboardTrust(choice, context.signal);
   const port: ActingPort = {
-    openLog: (signal) => openTaskEventLog({ options: choice, context: { ...context, signal } }),
-    openWriter: async (own, signal) =>
+    roots: own.kind === 'required' ? own.roots : null,
+    openLog: (signal) =>
+      openTaskEventLog({ options: choice, context: { ...context, signal, written: new WrittenRecords() } }),
+    openWriter: async (acting, signal) =>
       await openPolicyWriter(
-        own,
+        acting,
         await readDashboardTrust(choice, signal),
         { signal, logger: context.logger },
-        operatorPublication('dashboard'),
+        { publication: operatorPublication('dashboard') },
       ),
   };
-  await readDashboardTrust(choice, context.signal);
   await requireKey(port, context);
   return port;
 }

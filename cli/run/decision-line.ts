@@ -19,6 +19,8 @@ export function decisionLine(decision: Decision, names: ObjectNames | undefined)
       return 'no policy selects this node: everything stays';
     case 'not-believed':
       return `nothing can be decided: ${doubtText(notBelieved)}`;
+    case 'too-costly':
+      return `${decider.name} removes nothing: ${reason}`;
     case 'no-common-version':
       return `${decider.name} and this node have no version of commands in common: ${reason}`;
     case 'ordered':

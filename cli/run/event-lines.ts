@@ -2,6 +2,7 @@ import { namesIn, type ObjectNames } from '../../packages/decision/inventory-ent
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { FleetEvent } from '../../schemas/events/topics.ts';
+import { jsonLine } from '../framework/printable-documents.ts';
 import { activityLine } from '../views/activity/activity-line.ts';
 import { type Activity, createActivityReader } from '../views/activity/activity-reader.ts';
 import { decisionLine } from './decision-line.ts';
@@ -72,6 +73,6 @@ function decisionPrinter(print: Print): EventPrinter {
 export const jsonPrinter = (print: Print): EventPrinter => ({
   learnNames: () => undefined,
   printEvent: (event) => {
-    if (event.type !== 'fleetgc.node.inventory') print(JSON.stringify(event));
+    if (event.type !== 'fleetgc.node.inventory') print(jsonLine(event));
   },
 });

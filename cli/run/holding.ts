@@ -1,3 +1,4 @@
+import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { counted } from '../../packages/text/counted.ts';
@@ -48,6 +49,8 @@ export function holdingNow<Kind extends SubjectKind>({
         isPaused: false,
         line: `No policy selects this ${policies.subject}: nothing will be removed.`,
       };
+    case 'too-costly':
+      return { isPaused: false, line: `Nothing will be removed: ${OWN_RULES.P10}.` };
     case 'paused': {
       const { selector, reason } = selection.pause;
       const resume = resumeOnEventLog(selector, { log: 'embedded', logPath });

@@ -14,7 +14,7 @@ import { runDeciders } from '../../services/deciders/run-deciders.ts';
 import type { ManagedNode } from '../../services/node/managed-node.ts';
 import { runNode } from '../../services/node/run-node.ts';
 import type { ExecutorOptions } from '../../services/node-executor/node-files.ts';
-import { unsignedWriter } from '../framework/policy-writer.ts';
+import { openUnsignedWriter } from '../framework/policy-writer.ts';
 import { clockText } from './clock-text.ts';
 import { jsonPrinter, linePrinter } from './event-lines.ts';
 import { follow } from './follow.ts';
@@ -75,7 +75,7 @@ async function prepare(pipeline: Pipeline, signal: AbortSignal): Promise<PolicyS
   const { log } = process;
   requireSame(await differencesSince(log, { created: await log.createTopics() }));
   const { deleted } = await settlePolicies(
-    { ...unsignedWriter(log), log },
+    { ...(await openUnsignedWriter(log, signal)), log },
     written.map(toPolicyRecord),
     signal,
   );

@@ -1,4 +1,6 @@
+import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
+import { makeDirectories } from '../../packages/files/make-directories.ts';
 import { FilePath, ListenAddress, Text, TextList, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
@@ -6,8 +8,9 @@ import { systemSources } from '../../packages/process/system-sources.ts';
 import { readPeople } from '../../services/dashboard/access/people.ts';
 import { runDashboard } from '../../services/dashboard/main.ts';
 import { openProjectedLog } from '../framework/open-projected-log.ts';
-import { defineVerb } from '../framework/verb.ts';
+import { defineVerb, type VerbContext } from '../framework/verb.ts';
 import { auditLogOptions, threadSource } from '../options/audit-log-options.ts';
+import { probeOptions } from '../options/common-options.ts';
 import { LogSize } from '../options/event-log-options.ts';
 import { readingFactsOptions, readReadingFacts } from '../options/reading-facts-options.ts';
 import { LongDuration } from '../options/time-options.ts';
@@ -24,11 +27,12 @@ const Url = withMeta(
 
 const options = z.object({
   httpAddress: withMeta(ListenAddress.prefault('127.0.0.1:9660'), {
-    description: 'Where to serve the page, its API, /livez and /readyz.',
+    description: 'Where to serve the page and its API.',
   }),
-  projection: withMeta(FilePath.prefault('fleetgc-dashboard.db'), {
+  ...probeOptions,
+  projection: withMeta(FilePath.optional(), {
     description:
-      'File for what was read of the event log. It can be deleted at any time, and is made anew. Each replica has its own.',
+      'File for what was read of the event log. You can delete it at any time: it is recreated. Each replica needs a file of its own. Default: fleetgc/dashboard.db in $XDG_STATE_HOME, or in ~/.local/state.',
   }),
   projectionMaxSize: withMeta(LogSize.prefault('2Gi'), {
     placeholder: 'QUANTITY',
@@ -69,6 +73,7 @@ export const verb = defineVerb({
   examples: [
     'fleetgc dashboard --log embedded --log-path ./fleetgc.db',
     'fleetgc dashboard --kafka-brokers kafka:9092',
+    'fleetgc dashboard --kafka-brokers kafka:9092 --probe-address 127.0.0.1:9662',
     'fleetgc dashboard --log archive --archive /srv/fleetgc-archive',
     'fleetgc dashboard --kafka-brokers kafka:9092 --http-address 0.0.0.0:9660 --token-file tokens --public-url https://gc.example',
     'fleetgc dashboard --kafka-brokers kafka:9092 --token-file tokens --allow-actions --trust required --trust-roots roots.yaml --signing-key-file dashboard.pem',
@@ -76,7 +81,7 @@ export const verb = defineVerb({
   options,
   run: async (given, context) => {
     requireEffect(given);
-    const { httpAddress, projection, projectionMaxSize, history, ...rest } = given;
+    const { httpAddress, probeAddress, projectionMaxSize, history, ...rest } = given;
     const access = {
       address: httpAddress,
       tokens: given.tokenFile === undefined ? [] : readPeople(given.tokenFile),
@@ -86,15 +91,17 @@ export const verb = defineVerb({
       publicUrl: given.publicUrl ?? null,
     };
     const acting = await actingPort(given, context);
+    const path = given.projection ?? projectionPath(context.environment);
     await using from = await openProjectedLog(rest, context);
     await runDashboard(
       {
         access,
+        probeAddress,
         projection: {
           from,
           roots: readReadingRoots(given),
           facts: readReadingFacts(given),
-          path: projection,
+          path,
           historyMs: history,
           mostBytes: Number(projectionMaxSize),
           logger: context.logger,
@@ -111,6 +118,21 @@ export const verb = defineVerb({
     );
   },
 });
+
+/** Where programs of a user keep what outlasts them (XDG Base Directory Specification). Throws `CONFIG_INVALID` where there is no such place. */
+function projectionPath({ XDG_STATE_HOME: named = '', HOME: home = '' }: VerbContext['environment']): string {
+  // A relative path counts as none.
+  const state = isAbsolute(named) ? named : isAbsolute(home) ? join(home, '.local/state') : null;
+  if (state === null) throw configError([NO_PLACE]);
+  const directory = join(state, 'fleetgc');
+  const problem = makeDirectories(directory);
+  if (problem !== null)
+    throw configError([`${directory} cannot be created: ${problem}. Give --projection FILE`]);
+  return join(directory, 'dashboard.db');
+}
+
+const NO_PLACE =
+  'the environment has neither XDG_STATE_HOME nor HOME, so there is no default for the file: give --projection FILE';
 
 /** What is given for a proxy without one would let nobody in, and look as if it did. Throws `CONFIG_INVALID`. */
 function requireEffect({ trustedProxy, operators }: z.infer<typeof options>): void {

@@ -4,7 +4,7 @@ import { withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { approvalsNow, heldList, policyFinder } from '../../services/cluster-holds/held-list.ts';
 import { readHolds } from '../../services/cluster-holds/read-holds.ts';
-import { formatResult, outputOptions } from '../framework/output.ts';
+import { outputOptions, printResult } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { onEventLog } from '../options/approval-options.ts';
@@ -17,6 +17,7 @@ import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 export const verb = defineVerb({
   help: [
     'Lists what is held in clusters, by graph-gc, pod-gc and expiry-gc, and by executors that found what no decision knew: what would go, and waits for somebody who approves it. With each it prints the command that does, for as many hours as the policy needs to let all of it go, or says that no approval ends it. It reads the last day, or as far back as --since says; what was held before is shown as held since then.',
+    'Nothing of it comes from decisions, which no key signs: each fact of a cluster is decided again here, by the policies that are active now. With --trust-roots, facts without a signature of the cluster count for nothing where others have one, and the list says where none has.',
     'Approvals that are in force are listed too.',
   ],
   examples: [
@@ -31,7 +32,7 @@ export const verb = defineVerb({
     }),
     since: withMeta(LongDuration.prefault('1d'), {
       commandLineOnly: true,
-      description: 'How far back decisions are read: 90m, 24h or 7d.',
+      description: 'How far back facts are read: 90m, 24h or 7d.',
     }),
     ...readingTrustOptions,
     ...outputOptions,
@@ -42,8 +43,10 @@ export const verb = defineVerb({
     const { signal, logger } = context;
     await using log = await openTaskEventLog({ options, context });
     const nowMs = Date.now();
-    const clusters = await readHolds(log, { cluster: cluster ?? null, fromMs: nowMs - since }, signal);
     const stored = await readPoliciesBy(roots, log, signal);
+    const policies = stored.sets.cluster;
+    const reading = { cluster: cluster ?? null, fromMs: nowMs - since, policies, roots, nowMs };
+    const clusters = await readHolds(log, reading, signal);
     warnOfUnreadable(stored, logger);
     const approvals = approvalsNow(stored.approvals.values(), nowMs).filter(
       (each) => cluster === undefined || each.cluster === cluster,
@@ -60,6 +63,6 @@ export const verb = defineVerb({
       );
     const lines = output === 'table' ? heldLines(told) : [];
     if (output !== 'table' || lines.length > 0)
-      await context.write(`${formatResult(output, { value: heldList(told), lines })}\n`);
+      await printResult(context, output, { value: heldList(told), lines });
   },
 });

@@ -25,7 +25,7 @@ export const verb = defineVerb({
     ...eventLogOptions('kafka'),
   }),
   run: async (options, context) => {
-    using thisNode = openThisNode(options, ['agent']);
+    using thisNode = openThisNode(options, ['agent'], context.logger);
     const seen = keptGenerations(options, thisNode.state, context.logger, AGENT_GENERATIONS_FILE);
     const trust = await readNodeTrust(options, { node: thisNode.identity, seen }, context.signal);
     await using process = await openService('node-agent', options, trust, context);

@@ -32,7 +32,7 @@ export const verb = defineVerb({
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async (options, context) => {
-    using thisNode = openThisNode(options, ['executor']);
+    using thisNode = openThisNode(options, ['executor'], context.logger);
     const seen = keptGenerations(options, thisNode.state, context.logger);
     const trust = await readNodeTrust(options, { node: thisNode.identity, seen }, context.signal);
     await using process = await openService('node-executor', options, trust, context);

@@ -27,7 +27,7 @@ export const verb = defineVerb({
   }),
   shutdownLimitMs: NODE_SHUTDOWN_LIMIT_MS,
   run: async (options, context) => {
-    using thisNode = openThisNode(options, ['agent', 'executor']);
+    using thisNode = openThisNode(options, ['agent', 'executor'], context.logger);
     const seen = keptGenerations(options, thisNode.state, context.logger);
     const trust = await readNodeTrust(options, { node: thisNode.identity, seen }, context.signal);
     await using process = await openService('node', options, trust, context);

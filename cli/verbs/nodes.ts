@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
-import { fleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
-import { readReportingNodes } from '../../services/fleet-status/reporting-nodes.ts';
+import { readFleetNodes } from '../../services/fleet-status/fleet-nodes.ts';
 import { objectOptions, printObjects } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
 import { nodeLines } from '../views/fleet/node-table.ts';
-import { readingLine } from '../views/fleet/reading-line.ts';
 import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 export const verb = defineVerb({
@@ -32,9 +30,9 @@ export const verb = defineVerb({
     await using log = await openTaskEventLog({ options, context });
     const nowMs = Date.now();
     const stored = await readPoliciesBy(roots, log, signal);
-    const reporting = await readReportingNodes({ log, nowMs, onProgress: readingLine(logger) }, signal);
     warnOfUnreadable(stored, logger);
-    const found = fleetNodes(reporting, stored.sets.node, nowMs);
+    const reading = { log, nowMs, onProgress: (line: string) => context.progress.report(() => line) };
+    const found = await readFleetNodes(reading, stored.sets.node, signal);
     if (found.unreadable > 0) logger.warn(`${found.unreadable} records could not be read, and are left out`);
     const isDocument = output === 'json' || output === 'yaml';
     if (found.nodes.length === 0 && !isDocument) return logger.info('No node was heard in the last day.');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { POLICY_RECHECK_MS } from '../../packages/policy/policies.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { openReceivers, runNotices } from '../../services/notices/main.ts';
 import { requireRules } from '../../services/notices/rules-file.ts';
@@ -32,6 +33,10 @@ export const verb = defineVerb({
     const trust = readOnlookerTrust(options);
     using open = openReceivers(rules, { environment, logger, sources: systemSources });
     await using process = await openService('notify', options, trust, context);
-    await runNotices({ process, receivers: open.receivers }, signal);
+    const { receivers } = open;
+    // What is held is decided again here, by the policies that are active.
+    const tellsHeld = receivers.some((each) => each.rules.some(({ kinds }) => kinds.includes('held')));
+    const followed = tellsHeld ? process.followPolicies(POLICY_RECHECK_MS) : null;
+    await runNotices({ process, policies: followed?.current.cluster ?? null, receivers }, signal);
   },
 });

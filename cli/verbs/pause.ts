@@ -10,7 +10,7 @@ import { defineVerb } from '../framework/verb.ts';
 import { doing, doingOptions } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, resumeOnEventLog, toPauseSelector } from '../options/pause-options.ts';
-import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
+import { readOperatorTrust, writingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -24,14 +24,18 @@ export const verb = defineVerb({
   options: z.object({
     ...pauseSelectorOptions,
     ...doingOptions,
-    ...signingOptions,
+    ...writingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName, pool, reason, by, ...options }, context) => {
     const selector = toPauseSelector({ cluster, nodeName, pool });
     const trust = await readOperatorTrust(options, context.signal);
     await using log = await openTaskEventLog({ options, context });
-    await writePause(await openPolicyWriter(log, trust, context), selector, doing({ by, reason }, context));
+    await writePause(
+      await openPolicyWriter(log, trust, context, options),
+      selector,
+      doing({ by, reason }, context),
+    );
     context.print(`paused: ${selectorText(selector)}`);
     const stored = await readStoredPolicies(log, context.signal);
     context.logger.info(

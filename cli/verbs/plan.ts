@@ -1,22 +1,27 @@
 import { z } from 'zod';
 import { policySet } from '../../packages/decision/policy-set.ts';
 import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
+import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { fileText, readAllBytes } from '../../packages/process/options/named-file.ts';
 import { FilePath, flagOf, offFlagOf, Switch, withMeta } from '../../packages/process/options/options.ts';
 import type { OptionSources } from '../../packages/process/options/read-options.ts';
-import { Policy } from '../../schemas/policy/policy.ts';
+import { Policy, type PolicySet } from '../../schemas/policy/policy.ts';
 import { type Plan, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { inventoryOfThisMachine } from '../../services/plan/live/live-inventory.ts';
 import { planFor } from '../../services/plan/plan.ts';
 import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../services/plan/request.ts';
-import { formatResult, partedOutputOptions } from '../framework/output.ts';
+import { partedOutputOptions, printResult } from '../framework/output.ts';
+import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';
+import { eventLogOptions } from '../options/event-log-options.ts';
 import { PolicyPaths } from '../options/policy-files.ts';
+import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
 import { policiesOf } from '../run/run-policies.ts';
 import { answerLines } from '../views/plan/answer-lines.ts';
 import { planTable } from '../views/plan/plan-table.ts';
+import { warnOfUnreadable } from '../views/policy/unreadable-policies.ts';
 
 const commandLineOnly = true;
 /** Answers that wait for a reader which is slower, in characters. */
@@ -59,27 +64,36 @@ const PlanOptions = z.object({
     description:
       "Policies, of which the one that holds for the node is taken; may be repeated. Without any: the kubelet's defaults in dry-run.",
   }),
+  fromLog: withMeta(Switch.prefault('false'), {
+    commandLineOnly,
+    description:
+      'Take the policies and pauses of the event log in place of --policy: while a pause holds for the node nothing would be removed.',
+  }),
   profile: withMeta(Policy.shape.profile.optional(), {
     commandLineOnly,
     description: 'Reads every policy as if it said this profile.',
   }),
-  trigger: withMeta(PlanTrigger.prefault('periodic'), {
+  trigger: withMeta(PlanTrigger.prefault('all'), {
     commandLineOnly,
-    description: 'What to plan for: a pass as a kubelet makes them, a forced one, or an eviction signal.',
+    description:
+      'What to plan for: all, which is the periodic pass and each eviction signal with a threshold in the policy; or one of periodic, forced, and the eviction signals.',
   }),
   ...partedOutputOptions('an inventory'),
+  ...readingTrustOptions,
   ...lookOptions,
+  ...eventLogOptions('kafka'),
 });
 type PlanOptions = z.infer<typeof PlanOptions>;
 
 export const verb = defineVerb({
   help: [
-    'Decides as the services do, from one look at this machine or from a given inventory, and shows the plan: what goes, what stays, by which rule, and how much it would free. The plan ignores the limits of a single command and assumes that every removal succeeds. With -o ndjson each line of input gets one line of output (docs/reference/plan.md has the format).',
+    'Decides as the services do, from one look at this machine or from a given inventory, and shows the plan: what can be removed, what is kept, by which rule, and how much it would free. It plans for the periodic pass and for each eviction signal of the policy together, and says what each does alone. Pauses hold only on the event log: --from-log reads policies and pauses there. The plan ignores the limits of a single command and assumes that every removal succeeds. With -o ndjson each line of input gets one line of output (docs/reference/plan.md has the format).',
     'Exit codes: 0 a plan was made, 1 something could not be planned (the runtime does not answer, an inventory is not complete, a line is wrong), 2 wrong options or an invalid policy.',
   ],
   examples: [
     'fleetgc plan',
     'fleetgc plan --policy policy.yaml --state-directory /var/lib/fleetgc',
+    'fleetgc plan --from-log --kafka-brokers kafka:9092',
     'fleetgc plan --policy policy.yaml --trigger eviction:imagefs.available --profile kubelet',
     'fleetgc plan --inventory inventory.json --policy policy.yaml -o json',
     'fleetgc plan -o ndjson < inventories.ndjson > plans.ndjson',
@@ -90,12 +104,12 @@ export const verb = defineVerb({
     else if (output === 'ndjson') refuseLooking('-o ndjson', flags);
   },
   run: async (options, context) => {
-    const asked = askedIn(options, context);
+    const asked = await askedIn(options, context);
     if (options.output === 'ndjson')
       return await answerLines(options.inventory ?? '-', asked, { ...context, mostWaiting: MOST_WAITING });
     const made = await madePlan(options, defaultsOf(asked), context);
     const lines = planTable(made);
-    await context.write(`${formatResult(options.output, { value: made, lines })}\n`);
+    await printResult(context, options.output, { value: made, lines });
     if (made.status === 'not-planned') throw incomplete(made);
   },
 });
@@ -111,13 +125,30 @@ function refuseLooking(because: string, flags: OptionSources['flags']): void {
   );
 }
 
-/** Throws `USAGE` or `POLICY_INVALID`. */
-function askedIn({ inventory, policy = [], profile, trigger }: PlanOptions, { logger }: VerbContext): Asked {
+/** Throws `USAGE` or `POLICY_INVALID`, and where policies are read from the event log as that does. */
+async function askedIn(options: PlanOptions, context: VerbContext): Promise<Asked> {
+  const { inventory, policy = [], fromLog, profile, trigger } = options;
   if (inventory === '-' && policy.includes('-'))
     throw new FleetGcError('USAGE', '--inventory and --policy cannot both read standard input');
   const override = profile === undefined ? {} : { profile };
+  if (fromLog) {
+    if (policy.length > 0 || profile !== undefined)
+      throw new FleetGcError(
+        'USAGE',
+        'with --from-log the event log says the policies: leave --policy and --profile out',
+      );
+    return { policies: await storedPolicies(options, context), trigger, override };
+  }
+  const { logger } = context;
   const written = policiesOf(policy, { logger, consequence: 'no plan was made', override });
   return { policies: policySet('node', written.map(toPolicyRecord), []), trigger, override };
+}
+
+async function storedPolicies(options: PlanOptions, context: VerbContext): Promise<PolicySet> {
+  await using log = await openTaskEventLog({ options, context });
+  const stored = await readPoliciesBy(readReadingRoots(options), log, context.signal);
+  warnOfUnreadable(stored, context.logger);
+  return stored.sets.node;
 }
 
 async function madePlan(

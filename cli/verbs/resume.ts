@@ -14,7 +14,7 @@ import { defineVerb } from '../framework/verb.ts';
 import { doing, doingOptions } from '../options/doing-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { pauseSelectorOptions, toPauseSelector } from '../options/pause-options.ts';
-import { readOperatorTrust, signingOptions } from '../options/trust-options.ts';
+import { readOperatorTrust, writingOptions } from '../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: ['Ends the pause that was begun with the same options.'],
@@ -26,7 +26,7 @@ export const verb = defineVerb({
       description: 'End every pause.',
     }),
     ...doingOptions,
-    ...signingOptions,
+    ...writingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ cluster, nodeName, pool, all, by, reason, ...options }, context) => {
@@ -34,7 +34,7 @@ export const verb = defineVerb({
       throw new FleetGcError('USAGE', '--all ends every pause; leave --cluster, --node-name and --pool out');
     const trust = await readOperatorTrust(options, context.signal);
     await using log = await openTaskEventLog({ options, context });
-    const writer = await openPolicyWriter(log, trust, context);
+    const writer = await openPolicyWriter(log, trust, context, options);
     const stored = await readStoredPolicies(log, context.signal);
     const selector = toPauseSelector({ cluster, nodeName, pool });
     const request: ResumeRequest = all ? { kind: 'all' } : { kind: 'one', selector };

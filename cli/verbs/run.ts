@@ -51,7 +51,7 @@ export const verb = defineVerb({
     const { logger, print, signal } = context;
     const path = options.logPath ?? join(options.stateDirectory, 'event-log.db');
     const written = policiesOf(policyFiles, { logger, consequence: 'nothing was started' });
-    using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor']);
+    using node = openThisNode({ ...options, log: 'embedded' }, ['agent', 'executor'], logger);
     await using process = await openServiceOn({
       service: 'run',
       eventLog: {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { FilePath, ListenAddress, withMeta } from '../../packages/process/options/options.ts';
+import { ProxyList } from '../../packages/process/http-server.ts';
+import { FilePath, ListenAddress, TextList, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { readTokenFile } from '../../packages/process/token-file.ts';
 import { AnyDeciderName } from '../../schemas/events/deciders.ts';
@@ -44,6 +45,11 @@ const options = z.object({
   tlsCallerCaFile: withMeta(FilePath.optional(), {
     description: 'Certificate authorities, PEM: who calls needs a certificate that one of them signed.',
   }),
+  trustedProxy: withMeta(TextList.prefault(''), {
+    placeholder: 'ADDRESS,…',
+    description:
+      'Proxies that append X-Forwarded-For: addresses, or networks such as 10.1.0.0/16. Requests behind them are limited by the address of the caller.',
+  }),
   ...functionOptions,
   ...deciderTrustOptions,
   ...eventLogOptions('kafka'),
@@ -79,6 +85,7 @@ function callersOf(given: z.infer<typeof options>): CallerSettings {
     address: given.http,
     tokens: given.tokenFile === undefined ? [] : readTokenFile(given.tokenFile, CALLER_ROLES),
     tls: tlsOf(given),
+    proxies: new ProxyList(given.trustedProxy, '--trusted-proxy'),
     factsAreSigned: given.trust === 'required' && given.trustFacts === 'required',
   };
 }

@@ -13,7 +13,8 @@ import { DurationMs } from '../../schemas/policy/quantity.ts';
 import { isClean } from '../../sim/fleet-run/account.ts';
 import { runSimulatedFleet } from '../../sim/fleet-run/run-fleet.ts';
 import { openService } from '../framework/open-service.ts';
-import { unsignedWriter } from '../framework/policy-writer.ts';
+import { openUnsignedWriter } from '../framework/policy-writer.ts';
+import { jsonText } from '../framework/printable-documents.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
@@ -92,7 +93,7 @@ export const verb = defineVerb({
   }),
   run: async (options, context) => {
     const { cluster, nodes, seed, rate, duration: durationMs } = options;
-    const { logger, signal, print, environment } = context;
+    const { logger, signal, write, environment } = context;
     const quiet = {
       environment,
       logger: logger.level === 'info' ? logger.child({}, { level: 'error' }) : logger,
@@ -124,7 +125,7 @@ export const verb = defineVerb({
       },
       signal,
     );
-    print(JSON.stringify(account, null, 2));
+    await write(`${jsonText(account)}\n`);
     if (isClean(account)) return;
     const { wrong, lost, twice } = account.removals;
     throw new FleetGcError(
@@ -140,5 +141,8 @@ async function applyPolicies(
   signal: AbortSignal,
 ): Promise<void> {
   const { policies } = await readStoredPolicies(log, signal);
-  await writePolicies(unsignedWriter(log), policyChanges(written.map(toPolicyRecord), policies, new Set()));
+  await writePolicies(
+    await openUnsignedWriter(log, signal),
+    policyChanges(written.map(toPolicyRecord), policies, new Set()),
+  );
 }

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { readStatus } from '../../services/fleet-status/fleet-status.ts';
-import { formatResult, outputOptions } from '../framework/output.ts';
+import { outputOptions, printResult } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { eventLogOptions } from '../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../options/trust-options.ts';
-import { readingLine } from '../views/fleet/reading-line.ts';
 import { statusLines } from '../views/fleet/status-lines.ts';
 
 export const verb = defineVerb({
@@ -15,13 +14,19 @@ export const verb = defineVerb({
   examples: ['fleetgc status', 'fleetgc status -o json', 'fleetgc status --log embedded'],
   options: z.object({ ...readingTrustOptions, ...outputOptions, ...eventLogOptions('kafka') }),
   run: async ({ output, trustRoots, ...options }, context) => {
-    const { logger, signal } = context;
+    const { signal } = context;
     const roots = readReadingRoots({ trustRoots });
     await using log = await openTaskEventLog({ options, context });
     const found = await readStatus(
-      { log, roots, kind: options.log, nowMs: Date.now(), onProgress: readingLine(logger) },
+      {
+        log,
+        roots,
+        kind: options.log,
+        nowMs: Date.now(),
+        onProgress: (line) => context.progress.report(() => line),
+      },
       signal,
     );
-    await context.write(`${formatResult(output, { value: found, lines: statusLines(found) })}\n`);
+    await printResult(context, output, { value: found, lines: statusLines(found) });
   },
 });

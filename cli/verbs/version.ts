@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PRODUCT_COMMIT, PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { FROZEN_DECIDERS } from '../../services/audit/deciders/deciders.ts';
-import { formatResult, outputOptions } from '../framework/output.ts';
+import { outputOptions, printResult } from '../framework/output.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { versionLine } from '../framework/version-line.ts';
 
@@ -11,7 +11,7 @@ export const verb = defineVerb({
   ],
   examples: ['fleetgc version', 'fleetgc version -o json'],
   options: z.object(outputOptions),
-  run: async ({ output }, { print }) => {
+  run: async ({ output }, context) => {
     const { node } = process.versions;
     const value = {
       version: PRODUCT_VERSION,
@@ -20,6 +20,6 @@ export const verb = defineVerb({
       platform: `${process.platform}-${process.arch}`,
       deciders: FROZEN_DECIDERS,
     };
-    print(formatResult(output, { value, lines: [versionLine(node)] }));
+    await printResult(context, output, { value, lines: [versionLine(node)] });
   },
 });

@@ -46,6 +46,7 @@ const SAID_BY: Readonly<Record<string, string>> = {
   FLEETGC_NODEFS_PATH: '',
   FLEETGC_NODE_NAME: '',
   FLEETGC_OTLP_ENDPOINT: 'traces.otlpEndpoint',
+  FLEETGC_PROBE_ADDRESS: '',
   FLEETGC_PROJECTION: '',
   FLEETGC_PUBLIC_URL: 'dashboard.publicUrl',
   FLEETGC_RULES: 'notify.rules',

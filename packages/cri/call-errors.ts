@@ -1,6 +1,8 @@
 import { lstat } from 'node:fs/promises';
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { FleetGcError } from '../process/errors.ts';
+import { unreadableReason } from '../process/options/named-file.ts';
+import { deniedText, systemCode } from '../process/system-problem.ts';
 
 /** What was called, for the sentence. */
 export interface CallSite {
@@ -57,46 +59,50 @@ export const timedOut = ({ socketPath, path }: CallSite, cause?: unknown): Fleet
     { cause },
   );
 
+export const tooMuch = ({ socketPath, path }: CallSite, mostBytes: number): FleetGcError =>
+  new FleetGcError(
+    'RUNTIME_ANSWER_TOO_LARGE',
+    `The runtime at ${socketPath} answers ${path} with more than the ${mostBytes} bytes that are read of one answer.`,
+  );
+
 export const unreadable = ({ socketPath, path }: CallSite, problem: string): FleetGcError =>
   new FleetGcError(
     'RUNTIME_FAILED',
-    `The runtime at ${socketPath} answered ${path} with something we cannot read, so nothing is concluded from it: ${problem}`,
+    `The runtime at ${socketPath} answered ${path} with something that FleetGC cannot read, so it removes nothing: ${problem}`,
   );
 
 async function unavailable(error: ServiceError, { socketPath, path }: CallSite): Promise<FleetGcError> {
-  const problem = await socketProblem(socketPath);
-  if (problem) return new FleetGcError(problem.code, problem.message, { cause: error });
+  const problem = await socketProblem(socketPath, error);
+  if (problem !== null) return problem;
+  if (DENIED.test(error.details)) return notReached(socketPath, deniedText(socketPath), error);
   return new FleetGcError(
     'RUNTIME_REFUSED',
-    `The runtime at ${socketPath} refused or dropped the connection (${path}: ${error.details}). Is it running, may this process use its socket, and is it a CRI socket?`,
+    `The runtime at ${socketPath} refused or dropped the connection (${path}: ${error.details}). Is it running, and is it a CRI socket?`,
     { cause: error },
   );
 }
 
-async function socketProblem(
-  socketPath: string,
-): Promise<{ readonly code: 'RUNTIME_MISSING' | 'RUNTIME_REFUSED'; readonly message: string } | undefined> {
+/** The system's answer stands in the client's words alone. */
+const DENIED = /\bconnect (EACCES|EPERM)\b/;
+
+const notReached = (socketPath: string, why: string, cause: unknown): FleetGcError =>
+  new FleetGcError('RUNTIME_REFUSED', `The runtime socket ${socketPath} cannot be reached: ${why}.`, {
+    cause,
+  });
+
+async function socketProblem(socketPath: string, cause: ServiceError): Promise<FleetGcError | null> {
   try {
     if ((await lstat(socketPath)).isDirectory())
-      return { code: 'RUNTIME_REFUSED', message: `${socketPath} is a directory, not a socket.` };
-    return undefined;
+      return new FleetGcError('RUNTIME_REFUSED', `${socketPath} is a directory, not a socket.`, { cause });
+    return null;
   } catch (error) {
-    return lstatProblem(socketPath, error);
+    const code = systemCode(error);
+    if (code !== 'ENOENT' && code !== 'ENOTDIR')
+      return notReached(socketPath, unreadableReason(error), cause);
+    return new FleetGcError(
+      'RUNTIME_MISSING',
+      `There is no runtime socket at ${socketPath}. Start the runtime, or name its socket with --runtime-endpoint.`,
+      { cause },
+    );
   }
-}
-
-function lstatProblem(
-  socketPath: string,
-  error: unknown,
-): { readonly code: 'RUNTIME_MISSING' | 'RUNTIME_REFUSED'; readonly message: string } {
-  const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  if (reason === 'ENOENT' || reason === 'ENOTDIR')
-    return {
-      code: 'RUNTIME_MISSING',
-      message: `There is no runtime socket at ${socketPath}. Start the runtime, or name its socket with --runtime-endpoint.`,
-    };
-  return {
-    code: 'RUNTIME_REFUSED',
-    message: `The runtime socket ${socketPath} cannot be reached: ${reason}.`,
-  };
 }

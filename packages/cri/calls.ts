@@ -100,5 +100,15 @@ function parsed<Response extends z.ZodType>(
 ): z.output<Response> {
   const result = response.safeParse(answer);
   if (result.success) return result.data;
-  throw unreadable(site, z.prettifyError(result.error));
+  throw unreadable(site, faultIn(result.error));
+}
+
+/** The first fault alone: of all that there may be nobody has room for. */
+function faultIn({ issues }: z.ZodError): string {
+  const [first] = issues;
+  if (first === undefined) return 'it has no known fault';
+  const where = z.core.toDotPath(first.path) || 'the answer';
+  if (first.code === 'too_small')
+    return `${where} ${first.message}. Ask the runtime with crictl for what has no id, and remove it there.`;
+  return `${where} is not as CRI defines it (${first.message}).`;
 }

@@ -1,12 +1,14 @@
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { z } from 'zod';
-import { type CallSite, timedOut } from './call-errors.ts';
+import { type CallSite, timedOut, tooMuch } from './call-errors.ts';
 import { streamOf, unary } from './calls.ts';
 import type { RpcMethod } from './rpc.ts';
 import { socketPathOf } from './socket-path.ts';
 
 /** The kubelet's own limit: a node with thousands of containers passes gRPC's 4 MB. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+/** Of all messages of one answer. A blob or snapshot with its labels takes up to a few kilobytes, so there is room for a hundred thousand. */
+export const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /** One channel to one runtime. It connects when first used, and again by itself after the runtime restarted. */
 export interface Connection extends Disposable {
@@ -61,9 +63,19 @@ export function connect(endpoint: string, headers: Readonly<Record<string, strin
     stream: (method, request, signal) =>
       streamOf(channel, method, request, { signal, deadline: NO_DEADLINE }),
     collect: async (method, request, timeoutMs) => {
+      const { definition } = method;
+      let bytes = 0;
+      const responseDeserialize = (value: Buffer): object => {
+        bytes += value.length;
+        return definition.responseDeserialize(value);
+      };
+      const counted = { ...method, definition: { ...definition, responseDeserialize } };
       const end = { signal: NEVER, deadline: Date.now() + timeoutMs };
       const messages = [];
-      for await (const message of streamOf(channel, method, request, end)) messages.push(message);
+      for await (const message of streamOf(channel, counted, request, end)) {
+        if (bytes > MAX_ANSWER_BYTES) throw tooMuch({ socketPath, path: definition.path }, MAX_ANSWER_BYTES);
+        messages.push(message);
+      }
       return messages;
     },
     [Symbol.dispose]: () => client.close(),

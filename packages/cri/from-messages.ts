@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
-import { readJson } from '../text/read-json.ts';
 import type {
   ContainerStatusWire,
   ContainerWire,
@@ -119,7 +118,7 @@ function fromVerbose<Schema extends z.ZodType>(
 ): z.output<Schema> | null {
   if (info === undefined) return null;
   try {
-    return schema.safeParse(readJson(info)).data ?? null;
+    return schema.safeParse(JSON.parse(info)).data ?? null;
   } catch {
     return null;
   }

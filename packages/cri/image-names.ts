@@ -60,6 +60,9 @@ export const repositoryOf = (name: string): string => name.slice(0, name.lastInd
 export const isAbbreviationOf = (abbreviation: string, { id }: Pick<RuntimeImage, 'id'>): boolean =>
   withoutAlgorithm(id).startsWith(abbreviation);
 
+/** An image id as runtimes make them: a digest, or its 64 hexadecimal digits. */
+export const isWholeId = (text: string): boolean => digestsOf(text).length > 0;
+
 const withoutAlgorithm = (id: string): string => id.replace(/^sha256:/, '');
 
 function digestsOf(text: string): string[] {

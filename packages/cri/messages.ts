@@ -93,8 +93,11 @@ export const ContainerConfigWire = z.object({
 });
 export type ContainerConfigWire = z.input<typeof ContainerConfigWire>;
 
+/** Nothing can be removed or told apart by an empty id. */
+const ObjectId = z.string().min(1, 'is empty');
+
 export const SandboxWire = z.object({
-  id: z.string().min(1),
+  id: ObjectId,
   metadata: SandboxMetadataWire.nullable(),
   state: SandboxStateWire,
   createdAt: Int64,
@@ -109,7 +112,7 @@ export const SandboxStatusWire = z.object({
 });
 
 export const ContainerWire = z.object({
-  id: z.string().min(1),
+  id: ObjectId,
   podSandboxId: z.string(),
   metadata: ContainerMetadataWire.nullable(),
   image: MaybeImageSpec,
@@ -142,7 +145,7 @@ export const ContainerEventWire = z.object({
 });
 
 export const ImageWire = z.object({
-  id: z.string().min(1),
+  id: ObjectId,
   repoTags: z.array(z.string()),
   repoDigests: z.array(z.string()),
   size: Int64,

@@ -4,6 +4,7 @@ import type { KubeletPod } from '../kubelet/pod-source.ts';
 import {
   type ImageReference,
   isAbbreviationOf,
+  isWholeId,
   keysOfImage,
   parseReference,
   repositoriesOfImage,
@@ -18,7 +19,7 @@ export type ImageUser = z.infer<typeof ImageUserSchema>;
 export interface ImageUsage {
   /** An entry for every listed image id; an image whose list is empty is not in use. */
   readonly users: ReadonlyMap<string, readonly ImageUser[]>;
-  /** Ids of containers that use we do not know what: while there is one, no image may go. */
+  /** Ids of containers that use we do not know which image: while there is one, no image may go (C8). */
   readonly containersWithoutImage: readonly string[];
   /** False: the image that sandboxes need could be any of the listed ones (M9). */
   readonly sandboxImageKnown: boolean;
@@ -102,8 +103,20 @@ function addUser(users: Map<string, ImageUser[]>, user: ImageUser, imageIds: Ite
   }
 }
 
+/** Whether what it says of one of its images says nothing; or, while it may run, leads to no listed image. */
 const isWithoutImage = (container: ListedContainer, index: ImageIndex): boolean =>
-  imagesOf(container).some((references) => !references.some((reference) => isUsable(index, reference)));
+  imagesOf(container).some(
+    (references) =>
+      !references.some((reference) => isUsable(index, reference)) ||
+      (container.state !== 'exited' && leadsNowhere(index, references, container.imageId)),
+  );
+
+/**
+ * The runtime may list the image under other names, as after a pull through a mirror, so it may be any. The id of the
+ * container's own image is exact: where none is listed under it, the image is gone.
+ */
+const leadsNowhere = (index: ImageIndex, references: readonly string[], imageId: string): boolean =>
+  lookUpAnyVersion(index, references).size === 0 && !(isWholeId(imageId) && references.includes(imageId));
 
 /**
  * Whether every image that sandboxes need is among those in use or pinned (M9): the one for new sandboxes, which the

@@ -1,7 +1,8 @@
 import type { ClusterAction, ClusterCommandItem } from '../../schemas/events/cluster-command.ts';
-import { type ApprovalRecord, approvalsInForce } from '../../schemas/policy/approval.ts';
-import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
+import { type ApprovalRecord, type Approved, approvalsInForce } from '../../schemas/policy/approval.ts';
+import { type ClusterPolicy, namesIn } from '../../schemas/policy/cluster-policy.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
+import { MAX_DECISION_STEPS, Steps } from '../../schemas/policy/steps.ts';
 import {
   type ClusterConclusion,
   type ClusterDeciding,
@@ -11,6 +12,7 @@ import {
 } from './cluster-record.ts';
 import { type ClosedGate, gateFor } from './gate.ts';
 import type { DecidedOutputs, Input, PureHandler } from './handler.ts';
+import { TOO_COSTLY, withinSteps } from './step-budget.ts';
 
 /** A conclusion with what is to be done, which becomes a command only if its outcome is `commanded`. */
 export interface CommandingConclusion<Act extends ClusterAction = ClusterAction> extends ClusterConclusion {
@@ -23,8 +25,6 @@ export type CommandItem<Act extends ClusterAction> = Omit<ClusterCommandItem, 'a
 /** What a service brings that decides on facts about clusters; all else is the same for each of them. */
 export interface ClusterDecider<Fact extends DecidableFact> {
   readonly decider: ClusterDeciding['decider'];
-  /** How many objects of the fact get a verdict. */
-  readonly judgedIn: (fact: Fact) => number;
   /** `approvals`: those in force for the cluster. */
   readonly decide: (
     fact: Fact,
@@ -41,25 +41,89 @@ export const clusterHandler =
     answer(by, input, policies());
 
 function answer<Fact extends DecidableFact>(
-  { decider, judgedIn, decide }: ClusterDecider<Fact>,
+  { decider, decide }: ClusterDecider<Fact>,
   input: Input<Fact>,
   policies: PolicySetOf<'cluster'>,
 ): DecidedOutputs {
   const gate = gateFor(policies, input.event);
   const deciding = { decider, input, policies, record: gate.record };
-  if (gate.kind === 'closed')
-    return clusterDecisionOutputs(deciding, keeping(judgedIn(input.event), gate), null);
+  if (gate.kind === 'closed') return clusterDecisionOutputs(deciding, keeping(input.event, gate), null);
   const { takenAt } = input.event;
   // An approval ends no later than its time, whatever the clock showed.
   const approvals = approvalsInForce(policies.approvals, input.event, takenAt.serverMs + takenAt.spreadMs);
-  const decided = decide(input.event, gate.record.policy, approvals);
+  const { policy } = gate.record;
+  const decided = clusterConclusion(input.event, { policy, approvals }, () =>
+    decide(input.event, policy, approvals),
+  );
   const command =
     decided.outcome === 'commanded' ? clusterCommand(deciding, gate.record, decided.items) : null;
   return clusterDecisionOutputs(deciding, decided, command);
 }
 
-const keeping = (judged: number, { outcome, reason, rule }: ClosedGate): ClusterConclusion => ({
+/** What governs a cluster: the policy, and the approvals in force. */
+interface Governing {
+  readonly policy: ClusterPolicy;
+  readonly approvals: readonly ApprovalRecord[];
+}
+
+/** What is concluded of the objects of a fact within the steps that a decision may take. */
+export const clusterConclusion = (
+  fact: Pick<DecidableFact, 'candidates'>,
+  governing: Governing,
+  decide: () => CommandingConclusion,
+  most = new Steps(MAX_DECISION_STEPS),
+): CommandingConclusion =>
+  withinSteps<CommandingConclusion>(
+    (steps) => {
+      takeForFact(fact, governing, steps);
+      return decide();
+    },
+    () => ({ ...keeping(fact, { ...TOO_COSTLY, rule: 'P10' }), items: [] }),
+    most,
+  );
+
+/** To hold an object against a name of the policy takes as long as so many comparisons of characters. */
+const STEPS_OF_NAME = 2;
+/** To judge an object, to look at one of its references, and to hold one of its owners against one of these. Measured, and rather too much. */
+const STEPS_OF_CANDIDATE = 400;
+const STEPS_OF_REFERENCE = 20;
+const STEPS_OF_OWNER = 4;
+/** An object that an approval names is put into a map. */
+const STEPS_OF_APPROVED = 30;
+
+function takeForFact(
+  { candidates }: Pick<DecidableFact, 'candidates'>,
+  { policy, approvals }: Governing,
+  steps: Steps,
+): void {
+  steps.take(candidates.length * (STEPS_OF_CANDIDATE + STEPS_OF_NAME * namesIn(policy)));
+  for (const { references = [], cascades = [] } of candidates)
+    steps.take(
+      STEPS_OF_REFERENCE * (references.length + cascades.length) +
+        STEPS_OF_OWNER * references.length * cascades.length,
+    );
+  for (const { what } of approvals) steps.take(STEPS_OF_APPROVED * approvedIn(what));
+}
+
+function approvedIn(what: Approved): number {
+  switch (what.kind) {
+    case 'owner-kind':
+      return what.owners.length;
+    case 'held-kind':
+      return what.named.length;
+    case 'pods-of-missing-nodes':
+      return what.nodes.length;
+    case 'owner':
+    case 'rule':
+      return 1;
+  }
+}
+
+const keeping = (
+  { candidates }: Pick<DecidableFact, 'candidates'>,
+  { outcome, reason, rule }: Pick<ClosedGate, 'outcome' | 'reason' | 'rule'>,
+): ClusterConclusion => ({
   outcome,
   reason,
-  verdicts: Array.from({ length: judged }, (_, position) => ({ position, action: 'keep', rule, facts: {} })),
+  verdicts: candidates.map((_, position) => ({ position, action: 'keep', rule, facts: {} })),
 });

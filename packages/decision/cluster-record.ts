@@ -15,6 +15,14 @@ import { clusterOutput, type DecidedOutputs, type Input } from './handler.ts';
 export interface DecidableFact extends ClusterIdentity {
   readonly id: string;
   readonly takenAt: ClusterInstant;
+  readonly candidates: readonly JudgedCandidate[];
+}
+
+/** An object that gets a verdict; only facts about owners tell of these. */
+export interface JudgedCandidate {
+  readonly object: unknown;
+  readonly references?: readonly unknown[];
+  readonly cascades?: readonly unknown[];
 }
 
 /** One decision about a cluster: who decides, on what, under which policies. */

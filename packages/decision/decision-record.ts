@@ -30,7 +30,8 @@ export interface Deciding<Event extends DecidableEvent = DecidableEvent> {
   readonly overtakenBy?: MessageReference;
 }
 
-const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity => ({
+/** Of whatever carries it, no more than it. */
+export const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity => ({
   cluster,
   node,
   nodeInstance,

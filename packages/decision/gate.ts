@@ -5,13 +5,13 @@ import { type SelectableSubject, selectPolicy } from '../../schemas/policy/polic
 import type { Doubt } from './conclusion.ts';
 import { OWN_RULES } from './own-rules.ts';
 
-type ClosingRule = 'P1' | 'P2';
+type ClosingRule = 'P1' | 'P2' | 'P10';
 
 /** Nothing may be decided for the subject, whatever its facts. */
 export interface ClosedGate {
   readonly kind: 'closed';
   readonly rule: ClosingRule;
-  readonly outcome: Extract<DecisionOutcome, 'paused' | 'no-policy'>;
+  readonly outcome: Extract<DecisionOutcome, 'paused' | 'no-policy' | 'too-costly'>;
   readonly reason: string;
   readonly notBelieved: readonly Doubt[];
   readonly record: null;
@@ -38,6 +38,8 @@ export function gateFor<Kind extends SubjectKind>(
       return closed('P2', 'paused', `${OWN_RULES.P2}; reason given: ${selection.pause.reason}`);
     case 'none':
       return closed('P1', 'no-policy', NO_POLICY[policies.subject]);
+    case 'too-costly':
+      return closed('P10', 'too-costly', OWN_RULES.P10);
     case 'policy':
       return { kind: 'open', record: selection.record };
   }

@@ -30,8 +30,11 @@ const NAMES: { readonly [Kind in ObjectKind]: (entry: EntryOf<Kind>) => string }
   sandbox: ({ podUid, pod, attempt }) => (pod === null ? podUid : `${podName(pod)}#${attempt}`),
   'pod-log-directory': ({ name }) => name,
   'log-symlink': ({ name }) => name,
-  image: ({ id, repoTags, repoDigests }) => repoTags[0] ?? repoDigests[0] ?? id,
+  image: ({ id, repoTags, repoDigests }) => [...repoTags, ...repoDigests].find(isName) ?? id,
 };
+
+/** CRI-O and others write `<none>:<none>` and `<none>@<none>` where an image has no name. */
+const isName = (name: string): boolean => !name.includes('<none>');
 
 const podName = ({ namespace, name }: NonNullable<EntryOf<'container'>['pod']>): string =>
   `${namespace}/${name}`;

@@ -1,4 +1,5 @@
 import { type ClusterObject, kindName } from '../../schemas/events/cluster-objects.ts';
+import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
 
 /** What a policy keeps in clusters (cluster S5). */
 export interface KeepList {
@@ -10,6 +11,17 @@ export interface KeepList {
 export type Keepable = Pick<ClusterObject, 'group' | 'kind' | 'namespace' | 'name'> & {
   readonly keptBy: 'object' | 'namespace' | null;
 };
+
+const lists = new WeakMap<ClusterPolicy['keep'], KeepList>();
+
+/** Made once for each policy. */
+export function keepListOf(keep: ClusterPolicy['keep']): KeepList {
+  const before = lists.get(keep);
+  if (before !== undefined) return before;
+  const made = { namespaces: new Set(keep.namespaces), kinds: new Set(keep.kinds) };
+  lists.set(keep, made);
+  return made;
+}
 
 const NAMESPACE = 'Namespace';
 

@@ -8,5 +8,7 @@ export const OWN_RULES = {
   P6: 'images go by usage only at the step "images" of a reclaim',
   P7: 'a reclaim is at its step "images": containers and sandboxes wait until it is over',
   P8: 'its id or name is longer than any that a runtime or a kubelet writes, and no command can hold it',
+  P9: 'its names are longer, or more, than any registry or runtime gives an image',
+  P10: 'too costly: the decision would take more elementary steps than one may, so everything is kept',
 } as const;
 export type OwnRule = keyof typeof OWN_RULES;

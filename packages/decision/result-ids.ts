@@ -14,6 +14,13 @@ export const objectResultId = (
   { kind, id }: { readonly kind: string; readonly id: string },
 ): string => deriveId('object-result', nodeInstance, commandId, String(index), kind, id);
 
+/** Of the fact that this object of a command is about to be removed. */
+export const removalIntentId = (
+  { nodeInstance, commandId }: Answering,
+  index: number,
+  { kind, id }: { readonly kind: string; readonly id: string },
+): string => deriveId('removal-intent', nodeInstance, commandId, String(index), kind, id);
+
 export const commandResultId = ({ nodeInstance, commandId }: Answering): string =>
   deriveId('command-result', nodeInstance, commandId);
 
@@ -38,6 +45,11 @@ interface AnsweringCluster {
   readonly commandId: string;
 }
 
+/** With the name of its process, where it gives one. */
+interface AnsweringExecutor extends AnsweringCluster {
+  readonly executor?: string | undefined;
+}
+
 interface ToldObject {
   readonly object: { readonly uid: string };
   readonly result: { readonly outcome: string };
@@ -48,14 +60,29 @@ interface ToldObject {
  * finds gone: these are two, since of one that is told twice only the first counts.
  */
 export const clusterObjectResultsId = (
-  { clusterInstance, commandId }: AnsweringCluster,
+  { clusterInstance, commandId, executor }: AnsweringExecutor,
   objects: readonly ToldObject[],
 ): string =>
   deriveId(
     'cluster-object-results',
     clusterInstance,
     commandId,
+    ...(executor === undefined ? [] : [executor]),
     ...objects.flatMap(({ object, result }) => [object.uid, result.outcome]),
+  );
+
+/** Of what an executor announces for a command before it changes anything; a large command is announced in parts. */
+export const clusterIntentId = (
+  { clusterInstance, commandId }: AnsweringCluster,
+  executor: string,
+  objects: readonly Pick<ToldObject, 'object'>[],
+): string =>
+  deriveId(
+    'cluster-intent',
+    clusterInstance,
+    commandId,
+    executor,
+    ...objects.map(({ object }) => object.uid),
   );
 
 /** Of what an object was in the state in which the command deletes it: kept again it is the same. */
@@ -64,8 +91,14 @@ export const clusterRemovedId = (
   { uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string },
 ): string => deriveId('cluster-removed', clusterInstance, commandId, uid, resourceVersion);
 
-export const clusterCommandResultId = ({ clusterInstance, commandId }: AnsweringCluster): string =>
-  deriveId('cluster-command-result', clusterInstance, commandId);
+/** Two executors at once may answer one command, each as it went for it: these are two answers. */
+export const clusterCommandResultId = ({ clusterInstance, commandId, executor }: AnsweringExecutor): string =>
+  deriveId(
+    'cluster-command-result',
+    clusterInstance,
+    commandId,
+    ...(executor === undefined ? [] : [executor]),
+  );
 
 /** As `rejectedResultId`. */
 export const clusterRejectedResultId = (

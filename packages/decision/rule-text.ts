@@ -72,6 +72,8 @@ const KEPT_BECAUSE = {
   P6: 'no room had to be made',
   P7: 'waits for the reclaim to end',
   P8: 'its id or name is too long for a command',
+  P9: 'its names are too long or too many to check',
+  P10: 'too costly to decide',
 } as const;
 export type KeptRule = keyof typeof KEPT_BECAUSE;
 

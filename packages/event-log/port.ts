@@ -112,7 +112,11 @@ export type ReadEvent =
 /** A difference between the log and the table of topics. */
 export interface TopicDifference {
   readonly topic: TopicName;
-  readonly kind: 'missing' | 'partitions' | 'config';
+  /**
+   * `keeps-less`: a setting by which the broker deletes from a topic that is kept for ever. `only-copy`: the topic has one copy of each
+   * record, since Kafka has one broker.
+   */
+  readonly kind: 'missing' | 'partitions' | 'config' | 'keeps-less' | 'only-copy';
   readonly expected: string;
   readonly found: string;
   readonly message: string;
@@ -192,9 +196,12 @@ export interface DeathCount {
   readonly deaths: number;
   /** Writes down that these records are in hand, as far as that can still be needed. What may end the process comes after it. */
   begin(): Promise<void>;
-  /** The process has lived through it, whatever came of the records. */
-  end(): void;
+  /**
+   * The process has lived through it, whatever came of the records. Resolves when that is written down too, or after a while in which
+   * the brokers did not answer: what ends the process, or its place in the group, after that is not blamed on these records.
+   */
+  end(): Promise<void>;
 }
 
 /** Where nobody counts. */
-export const UNCOUNTED: DeathCount = { deaths: 0, begin: async () => undefined, end: () => undefined };
+export const UNCOUNTED: DeathCount = { deaths: 0, begin: async () => undefined, end: async () => undefined };

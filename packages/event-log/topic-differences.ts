@@ -2,9 +2,12 @@ import type { TopicName } from '../../schemas/events/topics.ts';
 import { FleetGcError } from '../process/errors.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { topicSpec } from './partition.ts';
-import type { TopicDifference } from './port.ts';
+import type { EventLog, TopicDifference } from './port.ts';
 
 const CREATION = 'fleetgc topics create';
+/** Where "topics create" was refused, it has to be told another time with what was changed. */
+const MANAGED =
+  '. Where a managed Kafka refuses a setting or a number of copies, add --kafka-topic-config and --kafka-replication-factor to it';
 /** The command that creates the topics of an embedded log. */
 export const embeddedCreation = (path: string): string =>
   `${CREATION} --log embedded --log-path ${shellWord(path)}`;
@@ -15,7 +18,7 @@ export const missingTopic = (topic: TopicName, creation = CREATION): TopicDiffer
   kind: 'missing',
   expected: `${topicSpec(topic).partitions} partitions`,
   found: 'no such topic',
-  message: `Topic ${topic} is missing: create it with: ${creation}`,
+  message: `Topic ${topic} is missing: create it with: ${creation}${creation === CREATION ? MANAGED : ''}`,
 });
 
 /** What differs in the number of partitions; null when nothing does. */
@@ -32,7 +35,7 @@ export function partitionDifference(
     kind: 'partitions',
     expected: `${partitions} partitions`,
     found: `${found} partitions`,
-    message: `Topic ${topic} has ${found} partitions, but ${partitions} are declared. Keys would be looked for in the wrong place, so all stands still until it is put right: stop all parts, delete the topic, create it with: ${creation}, and start them.`,
+    message: `Topic ${topic} has ${found} partitions, but ${partitions} are declared. Records would go to the wrong partitions, so FleetGC has stopped. To fix it: stop all parts, keep what the topic holds with: fleetgc audit archive, delete the topic, create it with: ${creation}, and start them. Without the archive its records are lost, and audit verify cannot prove them any more.`,
   };
 }
 
@@ -50,12 +53,41 @@ export const refusal = (difference: TopicDifference): FleetGcError =>
 /** A sentence for each difference, and only one where several topics differ in the same setting. */
 export function differenceSentences(differences: readonly TopicDifference[]): readonly string[] {
   const groups = Map.groupBy(differences, ({ topic, kind, message }) =>
-    kind === 'config' ? message.replace(topic, '') : message,
+    kind === 'config' || kind === 'keeps-less' ? message.replace(topic, '') : message,
   );
   return [...groups.values()].map(
     ([first, ...others]) =>
-      `${first?.message ?? ''}${others.length === 0 ? '' : ` The same holds for ${others.map(({ topic }) => topic).join(', ')}.`}`,
+      `${first?.message ?? ''}${others.length === 0 || first?.kind === 'only-copy' ? '' : ` The same holds for ${others.map(({ topic }) => topic).join(', ')}.`}`,
   );
+}
+
+/** What the reader here decodes; `producer` and `uncompressed` leave records as they are written. */
+const READABLE_COMPRESSION: ReadonlySet<string> = new Set(['producer', 'uncompressed', 'zstd', 'gzip']);
+
+/**
+ * Throws `TOPICS_DIFFER` where one of these topics has its broker compress records in a way that no part of FleetGC reads:
+ * what is written there stops whoever follows it. Whoever may not ask for settings writes without knowing.
+ */
+export async function requireReadable(
+  log: Pick<EventLog, 'checkTopics'>,
+  topics: ReadonlySet<TopicName>,
+): Promise<void> {
+  const differences = await log.checkTopics().catch(notToBeAsked);
+  const unreadable = differences.filter(
+    ({ topic, kind, found }) =>
+      topics.has(topic) &&
+      kind === 'config' &&
+      found.startsWith('compression.type=') &&
+      !READABLE_COMPRESSION.has(found.slice('compression.type='.length)),
+  );
+  if (unreadable.length === 0) return;
+  const sentences = differenceSentences(unreadable).map((sentence) => `  ${sentence}`);
+  throw new FleetGcError('TOPICS_DIFFER', ['Nothing was written:', ...sentences]);
+}
+
+function notToBeAsked(error: unknown): readonly TopicDifference[] {
+  if (error instanceof FleetGcError && error.code === 'LOG_UNAUTHORIZED') return [];
+  throw error;
 }
 
 /** Throws `TOPICS_DIFFER` with what to do about each difference. */
@@ -63,8 +95,8 @@ export function requireSame(differences: readonly TopicDifference[]): void {
   if (differences.length === 0) return;
   const topics = new Set(differences.map(({ topic }) => topic)).size;
   const sentences = differenceSentences(differences).map((sentence) => `  ${sentence}`);
-  throw new FleetGcError(
-    'TOPICS_DIFFER',
-    `${topics === 1 ? '1 topic differs' : `${topics} topics differ`} from what this release declares:\n${sentences.join('\n')}`,
-  );
+  throw new FleetGcError('TOPICS_DIFFER', [
+    `${topics === 1 ? '1 topic differs' : `${topics} topics differ`} from what this release declares:`,
+    ...sentences,
+  ]);
 }

@@ -1,5 +1,6 @@
-import { DatabaseSync } from 'node:sqlite';
 import { FleetGcError } from '../process/errors.ts';
+import { systemProblem } from '../process/system-problem.ts';
+import { openDatabaseFile, RefusedFile } from './open-file.ts';
 
 /** SQLite's primary result code for a file that another connection has locked. */
 const BUSY = 5;
@@ -13,7 +14,7 @@ const BUSY = 5;
 export function lockFile(path: string, inUse: (cause: unknown) => FleetGcError): Disposable {
   using opened = new DisposableStack();
   try {
-    const db = opened.adopt(new DatabaseSync(path, { timeout: 0 }), (open) => open.close());
+    const db = opened.adopt(openDatabaseFile(path, 0), (open) => open.close());
     db.exec('BEGIN EXCLUSIVE');
     return opened.move();
   } catch (cause) {
@@ -24,9 +25,16 @@ export function lockFile(path: string, inUse: (cause: unknown) => FleetGcError):
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && Number(error.errcode) % 256 === BUSY;
 
+function problemOf(cause: unknown): string {
+  if (cause instanceof RefusedFile) return cause.reason;
+  const problem = systemProblem(cause);
+  if (problem !== null) return problem;
+  return `${cause instanceof Error ? cause.message : cause}; is its directory there? Is its filesystem read-only or full?`;
+}
+
 const unlockable = (path: string, cause: unknown): FleetGcError =>
   new FleetGcError(
     'STATE_UNWRITABLE',
-    `cannot lock ${path}, which keeps a second process away: ${cause instanceof Error ? cause.message : cause}; is its directory there? Is its filesystem read-only or full?`,
+    `cannot lock ${path}, which keeps a second process away: ${problemOf(cause)}`,
     { cause },
   );

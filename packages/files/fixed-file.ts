@@ -1,22 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fdatasyncSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { fdatasyncSync, linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
-import { diskProblem } from './disk-problem.ts';
+import { systemCode, systemProblem } from '../process/system-problem.ts';
 import { type Copy, encodeCopy, newestCopy, roomIn, slotBytesFor } from './fixed-file-format.ts';
+import { RefusedFile, syncDirectory, withOwnFile, writeAll, writeNewFile } from './open-file.ts';
 
 /** A file that another process writes. */
 export interface ReadOnlyFile<T> {
@@ -95,7 +84,7 @@ export function createFixedFile(path: string, valueBytes: number, value: unknown
     try {
       linkSync(temporary, path);
     } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error;
+      if (systemCode(error) !== 'EEXIST') throw error;
     }
   });
 }
@@ -114,12 +103,10 @@ function placeFile(path: string, slotBytes: number, first: Buffer, place: (tempo
   const content = Buffer.alloc(2 * slotBytes);
   first.copy(content);
   try {
-    withFile(temporary, 'wx', (fd) => {
-      writeAll(fd, content, 0);
-      fsyncSync(fd);
-    });
+    writeNewFile(temporary, content);
     place(temporary);
-    withDirectory(dirname(path), fsyncSync);
+    rmSync(temporary, { force: true });
+    syncDirectory(dirname(path));
   } catch (cause) {
     throw unwritable(path, cause);
   } finally {
@@ -129,43 +116,12 @@ function placeFile(path: string, slotBytes: number, first: Buffer, place: (tempo
 
 function writeCopy(path: string, position: number, copy: Buffer): void {
   try {
-    withFile(path, 'r+', (fd) => {
+    withOwnFile(path, 'read-write', (fd) => {
       writeAll(fd, copy, position);
       fdatasyncSync(fd);
     });
   } catch (cause) {
     throw unwritable(path, cause);
-  }
-}
-
-/**
- * Whoever may write to the directory may be another user than its writer: no link leads elsewhere, and no pipe keeps anybody waiting.
- */
-const OWN_FILE = constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const FLAGS = {
-  r: OWN_FILE | constants.O_RDONLY,
-  'r+': OWN_FILE | constants.O_RDWR,
-  wx: OWN_FILE | constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
-} as const;
-
-function withFile<T>(path: string, flags: keyof typeof FLAGS, use: (fd: number) => T): T {
-  return using(openSync(path, FLAGS[flags], 0o600), use);
-}
-
-const withDirectory = (path: string, use: (fd: number) => void): void => using(openSync(path, 'r'), use);
-
-function using<T>(fd: number, use: (fd: number) => T): T {
-  try {
-    return use(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function writeAll(fd: number, bytes: Buffer, position: number): void {
-  let written = 0;
-  while (written < bytes.length) {
-    written += writeSync(fd, bytes, written, bytes.length - written, position + written);
   }
 }
 
@@ -181,7 +137,10 @@ function jsonThatFits(path: string, value: unknown, slotBytes: number): Buffer {
 function parse<T>(path: string, json: Buffer, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(jsonIn(path, json));
   if (parsed.success) return parsed.data;
-  throw unreadable(path, `its content is of another form: ${z.prettifyError(parsed.error)}`);
+  throw unreadable(
+    path,
+    `its content is of another form: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`,
+  );
 }
 
 /** The parser's own message quotes what it read. */
@@ -195,9 +154,9 @@ function jsonIn(path: string, json: Buffer): unknown {
 
 function readIfPresent(path: string): Buffer | null {
   try {
-    return withFile(path, 'r', (fd) => readFileSync(fd));
+    return withOwnFile(path, 'read', (fd) => readFileSync(fd));
   } catch (cause) {
-    if (errorCode(cause) === 'ENOENT') return null;
+    if (systemCode(cause) === 'ENOENT') return null;
     throw unreadable(path, problemOf(cause), cause);
   }
 }
@@ -206,20 +165,28 @@ function readSize(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.size ?? null;
 }
 
-const errorCode = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error ? error.code : undefined;
-
 const problemOf = (error: unknown): string =>
-  errorCode(error) === 'ELOOP'
+  systemCode(error) === 'ELOOP'
     ? 'it is a symbolic link, which no state file is'
-    : (diskProblem(error) ?? messageOf(error));
+    : (systemProblem(error) ?? messageOf(error));
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Of a file that is made: what is missing is its directory. */
+const unwritableProblem = (path: string, error: unknown): string =>
+  systemCode(error) === 'ENOENT' ? `there is no directory ${dirname(path)}` : problemOf(error);
+
+function messageOf(error: unknown): string {
+  if (error instanceof RefusedFile) return error.reason;
+  return error instanceof Error ? error.message : String(error);
+}
 
 const unwritable = (path: string, cause: unknown): FleetGcError =>
-  new FleetGcError('STATE_UNWRITABLE', `cannot write the state file ${path}: ${problemOf(cause)}`, {
-    cause,
-  });
+  new FleetGcError(
+    'STATE_UNWRITABLE',
+    `cannot write the state file ${path}: ${unwritableProblem(path, cause)}`,
+    {
+      cause,
+    },
+  );
 
 const unreadable = (path: string, what: string, cause?: unknown): FleetGcError =>
   new FleetGcError('STATE_UNREADABLE', `cannot read the state file ${path}: ${what}`, { cause });

@@ -1,15 +1,17 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { diskProblem } from './disk-problem.ts';
+import { systemCode, systemProblem } from '../process/system-problem.ts';
+
+const OWNER_ONLY = 0o700;
 
 /**
- * Makes a directory and what is missing above it, level by level. Returns why that cannot be, or `null` when the
- * directory is there. Node's own recursive mode never returns where the system says ENOENT although the parent is
+ * Makes a directory and what is missing above it, level by level, each for its user alone whatever the umask. Returns why that cannot be,
+ * or `null` when the directory is there. Node's own recursive mode never returns where the system says ENOENT although the parent is
  * there, as below /proc.
  */
-export function makeDirectories(path: string, mode = 0o777): string | null {
+export function makeDirectories(path: string): string | null {
   try {
-    for (const missing of missingLevels(resolve(path))) makeDirectory(missing, mode);
+    for (const missing of missingLevels(resolve(path))) makeDirectory(missing);
     return null;
   } catch (error) {
     return problemOf(error);
@@ -20,13 +22,21 @@ export function makeDirectories(path: string, mode = 0o777): string | null {
 const missingLevels = (path: string): readonly string[] =>
   isDirectory(path) ? [] : [...missingLevels(dirname(path)), path];
 
-const isDirectory = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+/** Whether one is there that this user may see. */
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch (error) {
+    if (['ENOTDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return false;
+    throw error;
+  }
+}
 
 /** Another process may make the same directory at the same time. */
-function makeDirectory(path: string, mode: number): void {
+function makeDirectory(path: string): void {
   try {
-    mkdirSync(path, { mode });
+    mkdirSync(path, { mode: OWNER_ONLY });
+    chmodSync(path, OWNER_ONLY);
   } catch (error) {
     if (!isDirectory(path)) throw error;
   }
@@ -38,5 +48,5 @@ function problemOf(error: unknown): string {
   const path = String(error.path);
   if (error.code === 'ENOENT') return `${dirname(path)} takes no new directories`;
   if (error.code === 'EEXIST') return `${path} is no directory`;
-  return diskProblem(error) ?? error.message;
+  return systemProblem(error) ?? error.message;
 }

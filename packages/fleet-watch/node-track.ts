@@ -82,7 +82,7 @@ export function anomaliesOf(
   ];
 }
 
-/** What is warned of: the names are those of the metric and of `fleetgc nodes`. */
+/** What is warned of by how nodes report. */
 export const NODE_WARNINGS = ['clock', 'two-machines', 'stray-cluster'] as const;
 
 export function anomalyText(anomaly: NodeAnomaly): string {

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
+import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { type FleetEvent, TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
 import type { ActiveSubscription, LogRecord } from '../event-log/port.ts';
 import { DAY_MS } from '../process/durations.ts';
 import type { Metrics } from '../process/metrics.ts';
+import { isLasting, PRESSURE_WARNINGS, pressureOf, pressureWarning } from './node-pressure.ts';
 import {
   anomaliesOf,
   anomalyText,
@@ -18,7 +20,9 @@ import {
 import { PartitionClocks } from './partition-clocks.ts';
 import { type StrayCluster, strayClusters } from './stray-clusters.ts';
 
-type WarningKind = (typeof NODE_WARNINGS)[number];
+/** What is warned of: the names are those of the metric and of `fleetgc nodes`. */
+const WARNINGS = [...NODE_WARNINGS, ...PRESSURE_WARNINGS] as const;
+type WarningKind = (typeof WARNINGS)[number];
 
 interface NodeWatchParts {
   /** May throw while they cannot be read. */
@@ -32,8 +36,12 @@ interface NodeWatchParts {
 /** What is known of one node, and in which partition it is heard. */
 interface Known {
   readonly track: NodeTrack;
+  /** Of its newest readings; `null` where they are no reason to warn. */
+  readonly pressure: Pressed | null;
   readonly partition: number;
 }
+
+type Pressed = ReturnType<typeof pressureWarning>;
 
 const LOOK_EVERY_MS = 60_000;
 /** Of who was not heard for so long nobody is warned. */
@@ -69,7 +77,7 @@ interface Reported {
 
 /**
  * Sees what no decision shows, since each looks at one message alone: clocks that are wrong, two machines with one name,
- * clusters that are misspelt. It only warns; nothing is decided by it. All times are the log's.
+ * clusters that are misspelt, and disks that stay above a threshold or come back to it. It only warns; nothing is decided by it. All times are the log's.
  */
 export class NodeWatch {
   readonly #parts: NodeWatchParts;
@@ -97,7 +105,7 @@ export class NodeWatch {
       'nodes_with_warnings',
       'Nodes, or clusters, of which something is wrong that no decision shows; fleetgc nodes names them.',
       ['kind'],
-      () => NODE_WARNINGS.map((kind) => [{ kind }, this.#count(kind)]),
+      () => WARNINGS.map((kind) => [{ kind }, this.#count(kind)]),
     );
   }
 
@@ -113,8 +121,24 @@ export class NodeWatch {
     const key = nodeKey(event);
     if (this.#nodes.size >= MOST_NODES && !this.#nodes.has(key)) return;
     const sighting = { nodeInstance, takenAt, loggedAtMs: timestampMs };
-    this.#nodes.set(key, { track: track(this.#nodes.get(key)?.track ?? null, sighting), partition });
+    const heard = track(this.#nodes.get(key)?.track ?? null, sighting);
+    this.#nodes.set(key, { track: heard, pressure: this.#pressed(event), partition });
     if (Math.abs(timestampMs - this.#lookedAtMs) >= LOOK_EVERY_MS) this.#look(timestampMs);
+  }
+
+  /** While policies cannot be read, deciders say so themselves. */
+  #pressed(stats: DiskStats): Pressed | null {
+    const policies = this.#policies();
+    const pressure = policies && pressureOf(stats, policies);
+    return pressure !== null && isLasting(pressure) ? pressureWarning(pressure, stats, false) : null;
+  }
+
+  #policies(): PolicySet | null {
+    try {
+      return this.#parts.policies();
+    } catch {
+      return null;
+    }
   }
 
   #look(nowMs: number): void {
@@ -125,7 +149,7 @@ export class NodeWatch {
     const isDue = ({ name }: Warning): boolean =>
       nowMs - (this.#reported.get(name)?.atMs ?? Number.NEGATIVE_INFINITY) >= REMIND_AFTER_MS;
     const due = new Set(found.filter(isDue));
-    for (const kind of NODE_WARNINGS) this.#report([...due].filter((warning) => warning.kind === kind));
+    for (const kind of WARNINGS) this.#report([...due].filter((warning) => warning.kind === kind));
     const names = new Set(found.map(({ name }) => name));
     const ended = [...this.#reported.keys()].filter((name) => !names.has(name));
     for (const name of ended.slice(0, MOST_LINES)) this.#parts.logger.info(`no longer so: ${name}`);
@@ -141,8 +165,14 @@ export class NodeWatch {
     const ofNodes = lately.flatMap(([key, { track }]) =>
       anomaliesOf(track, nowMs).map((anomaly) => warningOf(key, anomaly.kind, anomalyText(anomaly))),
     );
+    const pressed = lately.flatMap(([key, { track, pressure }]) =>
+      pressure === null || nowMs - track.last.loggedAtMs > SILENT_AFTER_MS
+        ? []
+        : [warningOf(key, pressure.kind, pressure.message)],
+    );
     return [
       ...ofNodes,
+      ...pressed,
       ...this.#strays(lately.map(([key]) => key)).map((stray) =>
         warningOf(stray.cluster, 'stray-cluster', strayText(stray)),
       ),
@@ -166,13 +196,9 @@ export class NodeWatch {
     return strayClusters(nodesOf, this.#named());
   }
 
-  /** While policies cannot be read, deciders say so themselves. */
   #named(): ReadonlySet<string> {
-    try {
-      return clustersNamedBy(this.#parts.policies());
-    } catch {
-      return new Set();
-    }
+    const policies = this.#policies();
+    return policies === null ? new Set() : clustersNamedBy(policies);
   }
 
   #count(kind: WarningKind): number {

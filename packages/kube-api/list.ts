@@ -162,7 +162,10 @@ async function readPage<Seen extends ObjectMetadata>(
     return incomplete('refused', withMissingRight(refusalText(answer), resource), retryAfterMs(answer));
   const parsed = Page.safeParse(jsonOf(answer.body));
   if (!parsed.success)
-    return incomplete('unreadable', `a page is no list: ${z.prettifyError(parsed.error).slice(0, 300)}`);
+    return incomplete(
+      'unreadable',
+      `a page is no list: ${z.prettifyError(parsed.error).replaceAll('\n', ' ').slice(0, 300)}`,
+    );
   const items = parsed.data.items ?? [];
   const objects = readItems(items, form);
   if (objects === null) return incomplete('unreadable', 'an entry of the list is no object');

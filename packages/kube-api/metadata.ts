@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UNKNOWN_OWNERS_UID } from '../../schemas/events/cluster-objects.ts';
 
 /** What is read of any object: its metadata, bounded. */
 export interface ObjectMetadata {
@@ -28,7 +29,8 @@ export const KEEP_ANNOTATION = 'fleetgc.io/keep';
 /** The longest name of an object, of a kind, and what stands in a qualified name. */
 const MAX_TEXT_LENGTH = 320;
 const MAX_UID_LENGTH = 128;
-const MAX_REFERENCES = 5_000;
+/** An object with more is kept by every rule, so no more of them is held in memory. */
+const MAX_REFERENCES = 200;
 const MAX_FINALIZERS = 100;
 
 const Uid = z.string().min(1).max(MAX_UID_LENGTH);
@@ -115,11 +117,12 @@ function boundedReference(reference: z.infer<typeof Reference>): ApiOwnerReferen
   };
 }
 
-const UNREADABLE_REFERENCE: ApiOwnerReference = {
+/** Stands for references that are not kept: whose object has it is kept. */
+export const UNREADABLE_REFERENCE: ApiOwnerReference = {
   apiVersion: UNREADABLE,
   kind: 'Unreadable',
   name: '-',
-  uid: '-',
+  uid: UNKNOWN_OWNERS_UID,
   controller: null,
   blockOwnerDeletion: null,
 };

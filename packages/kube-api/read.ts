@@ -30,6 +30,13 @@ export async function readObject<Seen extends ObjectMetadata>(
   return answeredObject(answer, resource, named, form);
 }
 
+/** Whether an answer says that a path is not served at all, and not that an object is not there. A 404 of whom it may be proves nothing by itself. */
+export function isPathUnserved({ status, body }: ApiAnswer): boolean {
+  if (status !== 404) return false;
+  const told = statusOf(jsonOf(body));
+  return told === null || (told.reason === 'NotFound' && (told.details?.name ?? '') === '');
+}
+
 /** What an answer about an object says of it. */
 export const liveObject = (answer: ApiAnswer, resource: ApiKind, named: ApiObjectName): LiveObject =>
   answeredObject(answer, resource, named, METADATA_FORM);

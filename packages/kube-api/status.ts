@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { readJson } from '../text/read-json.ts';
 import type { ApiAnswer } from './connection.ts';
 
 /** What an API server says of a request that it did not carry out. */
@@ -33,7 +32,7 @@ export function statusOf(body: unknown): ApiStatus | null {
 /** `undefined` for what is no JSON. */
 export function jsonOf(text: string): unknown {
   try {
-    return readJson(text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -71,7 +71,7 @@ export async function watchObjects<Seen extends ObjectMetadata>(
   try {
     const stream = await connection.stream({ method: 'GET', path, accept: form.accept }, stop.signal);
     if (stream.status === 410) return { why: 'expired', message: 'status 410' };
-    if (stream.status !== 200) return await notBegun(stream, resource);
+    if (stream.status !== 200) return await notBegun(stream, options);
     options.onOpen();
     return await follow(stream.body, stop, options);
   } finally {
@@ -81,16 +81,33 @@ export async function watchObjects<Seen extends ObjectMetadata>(
 
 const refused = (message: string): WatchEnd => ({ why: 'refused', message });
 
-async function notBegun(stream: ApiStream, resource: ApiResource): Promise<WatchEnd> {
-  const answer = { ...stream, body: await firstLineOf(stream.body) };
+async function notBegun(
+  stream: ApiStream,
+  { resource, signal, sleep }: Pick<WatchOptions, 'resource' | 'signal' | 'sleep'>,
+): Promise<WatchEnd> {
+  using waiting = new LinkedController(signal);
+  const body = await Promise.race([
+    refusalIn(stream.body, signal),
+    sleep(REFUSAL_WITHIN_MS, waiting.signal).then(() => ''),
+  ]);
+  waiting.abort();
+  signal.throwIfAborted();
+  const answer = { ...stream, body };
   return notNowIn(answer) ?? refused(withMissingRight(refusalText(answer), resource));
 }
 
-async function firstLineOf(body: AsyncIterable<Buffer>): Promise<string> {
-  for await (const line of linesOf(body, MAX_REFUSAL_BYTES)) return line.toString('utf8');
+/** Empty where it is too long or breaks off: the status alone says enough. */
+async function refusalIn(body: AsyncIterable<Buffer>, signal: AbortSignal): Promise<string> {
+  try {
+    for await (const line of linesOf(body, MAX_REFUSAL_BYTES)) return line.toString('utf8');
+  } catch (error) {
+    if (!signal.aborted && !(error instanceof LineTooLong) && !isConnectionError(error)) throw error;
+  }
   return '';
 }
 const MAX_REFUSAL_BYTES = 64 * 1024;
+/** Behind a status a server may keep its words to itself for ever. */
+const REFUSAL_WITHIN_MS = 10_000;
 
 async function follow<Seen extends ObjectMetadata>(
   body: AsyncIterable<Buffer>,

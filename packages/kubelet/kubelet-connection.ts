@@ -22,6 +22,8 @@ export interface Answer {
   readonly body: string;
   /** Number of the TCP connection that it came over. */
   readonly socket: number;
+  /** What a proxy calls itself in the answer; `null` where nobody does, as a kubelet never does. */
+  readonly proxy: string | null;
 }
 
 /** A connection that is kept open and used again. Calls reject with a plain error that says what went wrong. */
@@ -48,7 +50,9 @@ export function kubeletConnection(options: KubeletOptions, nextSocket: () => num
       const response = await request(new URL(path, options.url), { agent, headers });
       const socket = numberOf(response.socket);
       const body = await bodyOf(response);
-      if (response.statusCode === 200) return { body, socket };
+      const { via, server } = response.headers;
+      const proxy = [via, server].flat().find((name) => name !== undefined) ?? null;
+      if (response.statusCode === 200) return { body, socket, proxy };
       throw new Error(refusal(response.statusCode ?? 0));
     },
     [Symbol.dispose]: () => agent.destroy(),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
-import { readJson } from '../text/read-json.ts';
 import { type KubeletConnection, type KubeletOptions, kubeletConnection } from './kubelet-connection.ts';
 import type { KubeletPod, PodListing, PodSource } from './pod-source.ts';
 
@@ -20,8 +19,9 @@ export function kubeletPodSource(options: KubeletOptions): PodSource & Disposabl
     list: async () => {
       try {
         connection ??= kubeletConnection(options, () => sockets++);
-        const { body, socket } = await connection.get('/pods');
-        return podListingIn(body, `connection-${socket}`);
+        const { body, socket, proxy } = await connection.get('/pods');
+        const listing = podListingIn(body, `connection-${socket}`);
+        return proxy === null ? listing : { ...listing, proxy };
       } catch (cause) {
         drop();
         throw unreadable(options, cause);
@@ -33,9 +33,9 @@ export function kubeletPodSource(options: KubeletOptions): PodSource & Disposabl
 
 /** The pods in an answer to /pods. Throws a plain error that says what is wrong with it. */
 export function podListingIn(body: string, kubeletInstance: string): PodListing {
-  const parsed = KubeletPodList.safeParse(readJson(body));
+  const parsed = KubeletPodList.safeParse(JSON.parse(body));
   if (parsed.success) return { kubeletInstance, pods: podsIn(parsed.data) };
-  throw new Error(`its answer is no list of pods: ${z.prettifyError(parsed.error)}`);
+  throw new Error(`its answer is no list of pods: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`);
 }
 
 const unreadable = ({ url }: KubeletOptions, cause: unknown): FleetGcError =>

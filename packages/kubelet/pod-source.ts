@@ -24,6 +24,8 @@ export interface PodListing {
   /** Differs between kubelet processes: after a restart nothing that an earlier process said counts (A7, A8). */
   readonly kubeletInstance: string;
   readonly pods: readonly KubeletPod[];
+  /** What a proxy before the kubelet calls itself, where one does. */
+  readonly proxy?: string;
 }
 
 /** Where the pods of a node come from. Rejects with `PODS_UNREADABLE`; a list that is empty is for the caller to doubt. */

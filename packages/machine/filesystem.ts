@@ -1,12 +1,13 @@
 import type { BigIntStats, BigIntStatsFs } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type {
   FilesystemName,
   FilesystemReading,
   FilesystemReadings,
 } from '../../schemas/events/filesystem.ts';
 import type { RuntimeImageFilesystems } from '../cri/port.ts';
+import { unreadableReason } from '../process/options/named-file.ts';
 
 /** Measures the node's filesystems. On a real node `statfs`; on a simulated one the disk of the simulation. */
 export interface FilesystemReader {
@@ -21,6 +22,8 @@ interface MountpointOptions {
   readonly imageFilesystems: () => Promise<RuntimeImageFilesystems>;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
+  /** Takes, whenever it changes, a sentence for each filesystem that cannot be measured: its path and the cause. */
+  readonly onUnmeasured?: (problems: readonly string[]) => void;
 }
 
 export interface StatfsOptions extends MountpointOptions {
@@ -36,37 +39,60 @@ const UINT64_MAX = 2n ** 64n - 1n;
 export function createStatfsReader(options: StatfsOptions): FilesystemReader {
   const mountpoints = createMountpoints(options);
   const read = readerOfPath(options.hostRoot);
+  let reported = '';
   return {
     read: async () => {
-      const paths = await mountpoints();
-      const [nodefs, imagefs, containerfs] = await Promise.all(
-        (['nodefs', 'imagefs', 'containerfs'] satisfies FilesystemName[]).map((name) => read(paths[name])),
+      const places = await mountpoints();
+      const measured = async (name: FilesystemName): Promise<Measured> => {
+        const place = places[name];
+        return 'path' in place ? read(place.path) : place;
+      };
+      const [nodefs, imagefs, containerfs] = await Promise.all([
+        measured('nodefs'),
+        measured('imagefs'),
+        measured('containerfs'),
+      ]);
+      const problems = Object.entries({ nodefs, imagefs, containerfs }).flatMap(([name, one]) =>
+        'problem' in one ? [`The filesystem ${name} cannot be measured: ${one.problem}`] : [],
       );
-      return { nodefs: nodefs ?? null, imagefs: imagefs ?? null, containerfs: containerfs ?? null };
+      if (problems.join() !== reported) options.onUnmeasured?.(problems);
+      reported = problems.join();
+      return { nodefs: readingIn(nodefs), imagefs: readingIn(imagefs), containerfs: readingIn(containerfs) };
     },
   };
 }
 
+/** What there is to measure, or why nothing is. */
+interface Unmeasured {
+  readonly problem: string;
+}
+type Measured = FilesystemReading | Unmeasured;
+
+const readingIn = (measured: Measured): FilesystemReading | null => ('problem' in measured ? null : measured);
+
 /** One call per path at a time: a call that hangs holds a thread, and a second would hold another. */
-function readerOfPath(hostRoot: string): (path: string | null) => Promise<FilesystemReading | null> {
-  const hanging = new Map<string, Promise<FilesystemReading | null>>();
+function readerOfPath(hostRoot: string): (path: string) => Promise<Measured> {
+  const hanging = new Map<string, Promise<Measured>>();
   return (path) => {
-    if (path === null) return Promise.resolve(null);
     const running = hanging.get(path) ?? measure(hostRoot, path).finally(() => hanging.delete(path));
     hanging.set(path, running);
-    return orNullAfterDeadline(running);
+    return orLate(running, path);
   };
 }
 
-async function measure(hostRoot: string, path: string): Promise<FilesystemReading | null> {
+async function measure(hostRoot: string, path: string): Promise<Measured> {
   const at = join(hostRoot, path);
   try {
     const [stats, { dev }] = await Promise.all([statfs(at, { bigint: true }), stat(at, { bigint: true })]);
     return readingOf(path, stats, dev);
-  } catch {
-    return null;
+  } catch (error) {
+    const why = unreadableReason(error);
+    return { problem: `${at} cannot be read (${why}). ${SEE_PATH}` };
   }
 }
+
+const SEE_PATH =
+  'Check that the path exists on the node and, in a container, that it is mounted there (docs/operating/install.md).';
 
 /** statfs in the schema's words. A filesystem without inode accounting (btrfs) reports none at all: `null`, not zero. */
 export function readingOf(
@@ -87,13 +113,15 @@ export function readingOf(
 
 const uint64 = (value: bigint): string | null => (value < 0n || value > UINT64_MAX ? null : String(value));
 
-function orNullAfterDeadline<T>(running: Promise<T>): Promise<T | null> {
-  const { promise, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(resolve, DEADLINE_MS, null);
+function orLate(running: Promise<Measured>, path: string): Promise<Measured> {
+  const { promise, resolve } = Promise.withResolvers<Measured>();
+  const problem = `${path} does not answer within ${DEADLINE_MS / 1000} s. Check the disk, or the server of a network filesystem.`;
+  const timer = setTimeout(resolve, DEADLINE_MS, { problem });
   return Promise.race([running, promise]).finally(() => clearTimeout(timer));
 }
 
-type Mountpoints = Readonly<Record<FilesystemName, string | null>>;
+type Place = { readonly path: string } | Unmeasured;
+type Mountpoints = Readonly<Record<FilesystemName, Place>>;
 
 /** A runtime is rarely told to keep its images elsewhere, and never without a restart. */
 const REFRESH_MS = 60_000;
@@ -107,18 +135,28 @@ function createMountpoints({
   imageFilesystems,
   nowMs,
 }: MountpointOptions): () => Promise<Mountpoints> {
-  let known: Mountpoints = { nodefs, imagefs: null, containerfs: null };
+  const ofNode: Place = { path: nodefs };
+  const unknown = (why: string): Mountpoints => {
+    const problem = `the runtime does not say where it is: ${why}`;
+    return { nodefs: ofNode, imagefs: { problem }, containerfs: { problem } };
+  };
+  let known: Mountpoints = unknown('it has not answered yet.');
   let askedAtMs = Number.NEGATIVE_INFINITY;
   let asking: Promise<void> | null = null;
 
   const ask = async (): Promise<void> => {
     try {
       const { image, container } = await imageFilesystems();
-      const imagefs = pathOf(image[0]);
-      known = { nodefs, imagefs, containerfs: pathOf(container[0]) ?? imagefs };
+      const imagefs = placeOf(image[0], 'images');
+      known = {
+        nodefs: ofNode,
+        imagefs,
+        containerfs: isNamed(container[0]) ? placeOf(container[0], 'containers') : imagefs,
+      };
       askedAtMs = nowMs();
-    } catch {
+    } catch (error) {
       // What was known stays; the next reading asks again.
+      if (!('path' in known.imagefs)) known = unknown(error instanceof Error ? error.message : String(error));
     } finally {
       asking = null;
     }
@@ -126,11 +164,31 @@ function createMountpoints({
 
   return async () => {
     if (nowMs() - askedAtMs >= REFRESH_MS) asking ??= ask();
-    if (known.imagefs === null) await asking;
+    if (!('path' in known.imagefs)) await asking;
     return known;
   };
 }
 
+type Named = { readonly mountpoint: string } | undefined;
+
 /** Older runtimes name no container filesystem: it is that of the images, as the kubelet takes it. */
-const pathOf = (filesystem: { readonly mountpoint: string } | undefined): string | null =>
-  filesystem === undefined || filesystem.mountpoint === '' ? null : filesystem.mountpoint;
+const isNamed = (filesystem: Named): boolean => filesystem !== undefined && filesystem.mountpoint !== '';
+
+/** A relative path would be looked up in whatever directory this process was started in. */
+function placeOf(filesystem: Named, what: string): Place {
+  if (filesystem === undefined)
+    return { problem: `the runtime lists no filesystem of its ${what} (ImageFsInfo). ${SEE_RUNTIME}` };
+  const { mountpoint } = filesystem;
+  if (mountpoint === '')
+    return {
+      problem: `the runtime lists a filesystem of its ${what} without a path (ImageFsInfo). ${SEE_RUNTIME}`,
+    };
+  if (!isAbsolute(mountpoint))
+    return {
+      problem: `the runtime lists the relative path "${mountpoint}" for its ${what} (ImageFsInfo). ${SEE_RUNTIME}`,
+    };
+  return { path: mountpoint };
+}
+
+const SEE_RUNTIME =
+  'Check the configuration of the runtime and of its snapshotter: crictl imagefsinfo shows the same.';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../canonical/ids.ts';
@@ -11,11 +11,11 @@ import {
   type ReadOnlyFile,
 } from '../files/fixed-file.ts';
 import { makeDirectories } from '../files/make-directories.ts';
+import { reportIfWide } from '../files/wide-files.ts';
 import { FleetGcError } from '../process/errors.ts';
 
 const Identity = z.object({ nodeInstance: z.uuid() });
 const IDENTITY_BYTES = 1_000;
-const OWNER_ONLY = 0o700;
 const NO_MACHINE_ID =
   'the machine id is empty, and without one a copied disk would pass for this node: run systemd-machine-id-setup, or name a file that holds an id';
 
@@ -39,12 +39,13 @@ export interface StateDirectory extends StateFiles {
 
 /** Makes the directory if it is missing. Throws `STATE_UNWRITABLE`. */
 export function openStateFiles(path: string): StateFiles {
-  const problem = makeDirectories(path, OWNER_ONLY);
+  const problem = makeDirectories(path);
   if (problem !== null)
     throw new FleetGcError(
       'STATE_UNWRITABLE',
       `cannot make the state directory ${path}: ${problem}; ${NOT_STARTED}`,
     );
+  reportIfWide(path, statSync(path).mode, 'directory');
   return {
     path,
     open: (name, sizeBytes, schema) =>
@@ -78,7 +79,7 @@ export function makeStateFiles(
   directory: string,
   { main, others }: { readonly main: StateFile; readonly others: readonly StateFile[] },
 ): void {
-  if (existsSync(join(directory, main.name))) return;
+  if (statSync(join(directory, main.name), { throwIfNoEntry: false }) !== undefined) return;
   withAdvice(NOT_STARTED, () => {
     for (const { name, bytes } of [...others, main]) createFixedFile(join(directory, name), bytes, null);
   });

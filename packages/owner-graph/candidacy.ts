@@ -30,7 +30,7 @@ export function candidacyOf(object: GraphObject, around: Surroundings): Candidac
     references.some(({ state }) => state === 'orphaning') ||
     (object.deletionTimestamp === null ? isCollectable(references) : isFinishable(object, around.graph));
   if (!isOne) return null;
-  return { object, references, dependents: dependentCounts(object.uid, around.graph) };
+  return { object, references, dependents: dependentCounts(object, around.graph) };
 }
 
 /** States with which nothing can be said of the object at all, whatever its other references (cluster D8, H2). */
@@ -48,8 +48,12 @@ const isCollectable = (references: readonly StatedReference[]): boolean =>
 const isDoubted = (references: readonly StatedReference[]): boolean =>
   references.some(({ state, gone }) => state === 'unresolved' && gone?.how === 'kind-going');
 
-/** Being deleted, and nobody is left for whom it waits (cluster D17, E3). */
+/**
+ * Being deleted, and nobody is left for whom it waits (cluster D17, E3). Who lists more owners than are read may list this one: let go
+ * too early, it would leave a reference behind that says nothing of its dependents being spared.
+ */
 function isFinishable(object: GraphObject, graph: GraphView): boolean {
+  if (graph.countUnknownDependents(object) > 0) return false;
   if (isDeletingWith(object, ORPHAN)) return graph.countDependents(object.uid) === 0;
   return isDeletingWith(object, FOREGROUND) && !hasBlocking(object.uid, graph);
 }
@@ -59,14 +63,19 @@ function hasBlocking(uid: string, graph: GraphView): boolean {
   return false;
 }
 
-function dependentCounts(uid: string, graph: GraphView): DependentCounts {
-  let blocking = 0;
+/** Of an owner that is being deleted, those that may list it count too. */
+function dependentCounts(
+  { uid, namespace, deletionTimestamp }: GraphObject,
+  graph: GraphView,
+): DependentCounts {
+  const unknown = deletionTimestamp === null ? 0 : graph.countUnknownDependents({ namespace });
+  let blocking = unknown;
   let oneWaits = false;
   for (const dependent of graph.dependents(uid)) {
     if (blocks(dependent, uid)) blocking++;
     oneWaits ||= isDeletingWith(dependent, FOREGROUND);
   }
-  return { count: graph.countDependents(uid), blocking, oneWaits };
+  return { count: graph.countDependents(uid) + unknown, blocking, oneWaits };
 }
 
 /**

@@ -35,10 +35,17 @@ class RootSearch {
     this.#graph = graph;
   }
 
-  ofOwner({ uid, apiVersion, kind }: OwnerReference, depth: number): CascadeRoot | null {
-    const own = { uid, kind: kindName({ group: groupOf(apiVersion), kind }) };
+  ofOwner({ uid, apiVersion, kind, name }: OwnerReference, depth: number): CascadeRoot | null {
     const owner = this.#graph.get(uid);
-    if (owner === undefined) return this.#graph.gone.get(uid)?.within ?? own;
+    const gone = this.#graph.gone.get(uid);
+    const seen = owner ?? gone;
+    const own = {
+      uid,
+      kind: kindName({ group: groupOf(apiVersion), kind }),
+      namespace: seen?.namespace ?? null,
+      name: seen?.name ?? name,
+    };
+    if (owner === undefined) return gone?.within ?? own;
     if (!isDeletingWith(owner, FOREGROUND)) return null;
     return this.#ofWaitingOwner(owner, depth) ?? own;
   }

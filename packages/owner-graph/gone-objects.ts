@@ -11,6 +11,8 @@ export interface GoneObject {
   readonly orphaned: boolean;
   /** The owner with which it went; `null` for one that went by itself, or of which an earlier agent told. */
   readonly within: CascadeRoot | null;
+  /** The watch of its kind told this agent of the deletion of this very object. No list tells that, and no earlier agent (cluster S17). */
+  readonly isDeletionSeen: boolean;
 }
 
 /** Of those from which nothing follows but that they are gone. */
@@ -20,7 +22,7 @@ const MAX_KEEPING = 100_000;
 /** So many more come before they are looked through again. */
 const LOOK_AFTER = 10_000;
 
-/** How an owner went that holds what it left behind until somebody approves it (cluster S3). */
+/** How an owner went that holds what it left behind until it is approved (cluster S3). */
 const DOUBTFUL: ReadonlySet<GoneHow> = new Set<GoneHow>(['mass-relisted', 'kind-going']);
 
 /** What it left behind is held, or lives on: forgotten, it would count as never seen, and they would go (cluster S3, S6). */
@@ -88,5 +90,5 @@ function forgetOldest(
 export const goneObject = (
   { kind, namespace, name }: Pick<GraphObject, 'kind' | 'namespace' | 'name'>,
   how: GoneHow,
-  { orphaned, within }: Pick<GoneObject, 'orphaned' | 'within'>,
-): GoneObject => ({ kind, namespace, name, how, orphaned, within });
+  { orphaned, within, isDeletionSeen }: Pick<GoneObject, 'orphaned' | 'within' | 'isDeletionSeen'>,
+): GoneObject => ({ kind, namespace, name, how, orphaned, within, isDeletionSeen });

@@ -16,6 +16,10 @@ export interface CascadeRoot {
   readonly uid: string;
   /** As `kindName` of the schemas writes it. */
   readonly kind: string;
+  /** Empty for one that lies in none; `null` for one that was never seen, of whose kind the scope is not known. */
+  readonly namespace: string | null;
+  /** As it was seen, else as a reference says. */
+  readonly name: string;
 }
 
 /** What the graph knows of an object; all of it is metadata (cluster A1). */

@@ -10,5 +10,7 @@ export interface GraphView {
   /** Objects that list the uid, whether it is known or not (cluster B6). */
   dependents(uid: string): Iterable<GraphObject>;
   countDependents(uid: string): number;
+  /** How many objects that are not being deleted may list an owner there, by references that were not read. */
+  countUnknownDependents(owner: Pick<GraphObject, 'namespace'>): number;
   readonly gone: Pick<GoneObjects, 'get'>;
 }

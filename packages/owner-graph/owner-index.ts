@@ -1,4 +1,4 @@
-import { ORPHAN } from '../../schemas/events/cluster-objects.ts';
+import { ORPHAN, UNKNOWN_OWNERS_UID } from '../../schemas/events/cluster-objects.ts';
 import type { GoneHow } from '../../schemas/events/ownership.ts';
 import { rootOfDependent } from './cascade-root.ts';
 import { GoneObjects, goneObject } from './gone-objects.ts';
@@ -13,6 +13,20 @@ type Node = { -readonly [Field in keyof GraphObject]: GraphObject[Field] };
 
 const NO_KINDS: readonly ResourceKind[] = [];
 
+/** Hardly an object has more. */
+const USUAL_REFERENCES = 10;
+
+/** How many references of an object count for the room that all objects share. */
+export const furtherOf = ({ references }: Pick<GraphObject, 'references'>): number =>
+  Math.max(0, references.length - USUAL_REFERENCES);
+
+/** How an object goes of whose deletion the watch of its kind told. */
+const TOLD_BY_WATCH: ReadonlySet<GoneHow> = new Set<GoneHow>(['watched', 'kind-going']);
+
+/** It is not being deleted, and not all that it lists was read. */
+const hasUnknownOwners = ({ deletionTimestamp, references }: GraphObject): boolean =>
+  deletionTimestamp === null && references.at(-1)?.uid === UNKNOWN_OWNERS_UID;
+
 /**
  * The owner graph of one cluster: uid to object, and owner uid to the objects that list it. An owner that nobody has seen needs no
  * entry of its own, so nothing has to be linked when it is seen at last (cluster B2, B6).
@@ -26,9 +40,18 @@ export class OwnerIndex implements GraphView {
   /** Objects that were seen being deleted so that their dependents stay. */
   readonly #orphaning = new Set<string>();
   readonly #interned = new Interned();
+  #furtherReferences = 0;
+  /** Objects of which not all owners are known, by namespace. */
+  readonly #unknownOwners = new Map<string, Set<string>>();
+  #unknownOwnersChanged = false;
 
   get size(): number {
     return this.#nodes.size;
+  }
+
+  /** References of all objects beyond the usual ones of each. */
+  get furtherReferences(): number {
+    return this.#furtherReferences;
   }
 
   get(uid: string): GraphObject | undefined {
@@ -50,6 +73,18 @@ export class OwnerIndex implements GraphView {
 
   countDependents(uid: string): number {
     return countOf(this.#dependents.get(uid));
+  }
+
+  countUnknownDependents({ namespace }: Pick<GraphObject, 'namespace'>): number {
+    if (namespace !== '') return this.#unknownOwners.get(namespace)?.size ?? 0;
+    return [...this.#unknownOwners.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Whether a namespace has got the first object of which not all owners are known, or lost the last one, since it was asked last. */
+  takeUnknownOwnersChanged(): boolean {
+    const haveChanged = this.#unknownOwnersChanged;
+    this.#unknownOwnersChanged = false;
+    return haveChanged;
   }
 
   objects(): Iterable<GraphObject> {
@@ -77,7 +112,11 @@ export class OwnerIndex implements GraphView {
     const node = this.#takeOut(uid, kind);
     if (node === null) return null;
     const orphaned = this.#orphaning.has(uid);
-    this.gone.add(uid, goneObject(node, how, { orphaned, within: rootOfDependent(node, this) }));
+    const isDeletionSeen = TOLD_BY_WATCH.has(how);
+    this.gone.add(
+      uid,
+      goneObject(node, how, { orphaned, within: rootOfDependent(node, this), isDeletionSeen }),
+    );
     this.#orphaning.delete(uid);
     return node;
   }
@@ -118,10 +157,36 @@ export class OwnerIndex implements GraphView {
     };
     this.gone.forget(node.uid);
     this.#nodes.set(node.uid, node);
+    this.#furtherReferences += furtherOf(node);
+    this.#noteUnknownOwners(node);
     for (const { uid } of node.references) this.#link(uid, node);
   }
 
   #update(node: Node, object: GraphObject): readonly string[] {
+    if (node.namespace !== object.namespace) this.#forgetUnknownOwners(node);
+    const left = this.#overwrite(node, object);
+    this.#noteUnknownOwners(node);
+    return left;
+  }
+
+  #noteUnknownOwners(node: GraphObject): void {
+    if (!hasUnknownOwners(node)) {
+      this.#forgetUnknownOwners(node);
+      return;
+    }
+    const known = this.#unknownOwners.get(node.namespace) ?? new Set<string>();
+    if (known.size === 0) this.#unknownOwnersChanged = true;
+    this.#unknownOwners.set(node.namespace, known.add(node.uid));
+  }
+
+  #forgetUnknownOwners({ uid, namespace }: GraphObject): void {
+    const known = this.#unknownOwners.get(namespace);
+    if (known?.delete(uid) !== true || known.size > 0) return;
+    this.#unknownOwners.delete(namespace);
+    this.#unknownOwnersChanged = true;
+  }
+
+  #overwrite(node: Node, object: GraphObject): readonly string[] {
     node.namespace = this.#interned.text(object.namespace);
     node.name = object.name === node.name ? node.name : object.name;
     node.resourceVersion = object.resourceVersion;
@@ -130,7 +195,9 @@ export class OwnerIndex implements GraphView {
     node.keep = object.keep;
     if (sameReferences(node.references, object.references)) return [];
     const before = node.references;
+    this.#furtherReferences -= furtherOf(node);
     node.references = this.#shared(object);
+    this.#furtherReferences += furtherOf(node);
     const now = new Set(node.references.map(({ uid }) => uid));
     for (const uid of now) this.#link(uid, node);
     const left = [...new Set(before.map(({ uid }) => uid))].filter((uid) => !now.has(uid));
@@ -162,6 +229,8 @@ export class OwnerIndex implements GraphView {
     }
     this.#otherKinds.delete(uid);
     this.#nodes.delete(uid);
+    this.#furtherReferences -= furtherOf(node);
+    this.#forgetUnknownOwners(node);
     for (const reference of node.references) this.#unlink(reference.uid, node);
     return node;
   }

@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly kinds: Kinds;
   /** Whether the object has been known so long that events of its owners must have come too. */
   readonly isSettled: (uid: string) => boolean;
+  /** Whether the kind is not served any more because its definition was deleted, for all that is known (cluster S17). */
+  readonly isWithdrawn: (kind: ResourceKind) => boolean;
 }
 
 /** An owner's kind counts as `unlisted` only after so long. */
@@ -48,7 +50,10 @@ function stateOf(
   const owner = around.graph.get(reference.uid);
   // As upstream: dependents lose this uid from their references, however they describe it (cluster E1).
   if (owner !== undefined && isDeletingWith(owner, ORPHAN)) return 'orphaning';
-  if (kind.state === 'unresolved') return 'unresolved';
+  if (kind.state === 'unresolved')
+    return kind.because === 'not-served' && wentWithItsKind(object, reference, around)
+      ? 'gone'
+      : 'unresolved';
   if (!object.kind.namespaced && kind.served.namespaced) return 'scope';
   if (owner !== undefined) return ofKnownOwner(object, reference, owner, around.graph);
   return ofUnknownOwner(object, reference, kind, around);
@@ -66,6 +71,19 @@ function ofUnknownOwner(
   if (gone !== undefined) return isThatOf(reference, namespace, gone, [gone.kind]) ? 'gone' : 'elsewhere';
   if (kind.state === 'unlisted') return kind.forMs >= UNLISTED_AFTER_MS ? 'unlisted' : 'pending';
   return kind.synced && isSettled(uid) ? 'unseen' : 'pending';
+}
+
+/** The owner was seen to be deleted, and its kind was withdrawn. That a kind is not served alone says nothing (cluster D9, S17). */
+function wentWithItsKind(
+  { kind, namespace }: GraphObject,
+  reference: OwnerReference,
+  { graph, isWithdrawn }: Surroundings,
+): boolean {
+  const gone = graph.gone.get(reference.uid);
+  if (graph.get(reference.uid) !== undefined || gone?.how !== 'kind-going' || !gone.isDeletionSeen)
+    return false;
+  const isInScope = kind.namespaced || !gone.kind.namespaced;
+  return isInScope && isThatOf(reference, namespace, gone, [gone.kind]) && isWithdrawn(gone.kind);
 }
 
 function ofKnownOwner(

@@ -22,7 +22,7 @@ import {
   readAlone,
 } from './catching-up/slice-look-ahead.ts';
 import { type ConsumerMetrics, consumerMetrics } from './consumer-metrics.ts';
-import { type CrashMarks, giveUp, isDeadly, NO_MARKS, whileMarked } from './dead-letters/crash-marks.ts';
+import { type CrashMarks, giveUp, isDeadly, whileMarked } from './dead-letters/crash-marks.ts';
 import type { DeadLetters, FailedMessage } from './dead-letters/dead-letters.ts';
 import { createFloodGuard, type FloodGuard } from './dead-letters/flood-guard.ts';
 import {
@@ -64,8 +64,8 @@ export interface ConsumerSettings
   readonly deadLetters: DeadLetters;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** For who reads for one key: counts who ended over a message. Nobody counts when not given. */
-  readonly marks?: CrashMarks;
+  /** Count which processes ended over a message. A reader for one key commits nothing, so it needs marks of its own; a group passes `NO_MARKS`, since the log counts for it. */
+  readonly marks: CrashMarks;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that does not jump. */
@@ -139,7 +139,7 @@ class SliceConsumer {
   readonly #lookAhead: BacklogLookAhead;
 
   constructor(settings: ConsumerSettings, { guard, counts, state }: Around) {
-    const { log, logger, trust, monotonicNow, assignment, onOvertaken, marks = NO_MARKS } = settings;
+    const { log, logger, trust, monotonicNow, assignment, onOvertaken, marks } = settings;
     this.#settings = settings;
     this.#guard = guard;
     this.#counts = counts;
@@ -191,7 +191,8 @@ class SliceConsumer {
     try {
       return await this.#handleAll(given, signal);
     } finally {
-      inHand.end();
+      // The slice of another partition may take so long that the group is lost: then this one has nothing to do with it.
+      await inHand.end();
     }
   }
 

@@ -4,7 +4,6 @@ import { OffsetText } from '../../schemas/events/offset-text.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { TOPIC_NAMES } from '../event-log/partition.ts';
 import type { LogRecord } from '../event-log/port.ts';
-import { readJson } from '../text/read-json.ts';
 import { exceededBound } from './parse/json-bounds.ts';
 
 /**
@@ -97,7 +96,7 @@ const JsonObject = z.custom<Readonly<Record<string, unknown>>>(
 
 function jsonIn(text: string): unknown {
   try {
-    return readJson(text);
+    return JSON.parse(text);
   } catch {
     return null;
   }

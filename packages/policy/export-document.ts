@@ -10,7 +10,7 @@ import { RequiredTrust } from '../trust/trust.ts';
 import { objectionToDocument } from './document-trust.ts';
 import { policyDocumentText, readPolicyDocument } from './policy-document.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';
-import { readPoliciesBy, type StoredPolicies } from './stored-policies.ts';
+import { readPoliciesBy, type SignatureReading, type StoredPolicies } from './stored-policies.ts';
 
 interface Exporting {
   /** `null` where no signatures count. */
@@ -29,6 +29,7 @@ export interface ExportedPolicies {
   readonly sets: PolicySets;
   readonly keys: number;
   readonly policies: number;
+  readonly signatures: SignatureReading;
 }
 
 /**
@@ -60,7 +61,7 @@ export async function exportDocument(
     );
   const { text } = writing;
   if (ring !== null) requireBelieved(text, ring, nowMs);
-  return { text, sets, keys: keys.length, policies: policies.length };
+  return { text, sets, keys: keys.length, policies: policies.length, signatures: stored.signatures };
 }
 
 /**

@@ -8,7 +8,6 @@ import { canonicalJson, sha256Hex } from '../canonical/ids.ts';
 import type { LogRecord, OutgoingRecord } from '../event-log/port.ts';
 import { exceededBound } from '../pipeline/parse/json-bounds.ts';
 import { readStructuredEvent, structuredEvent } from '../pipeline/structured-event.ts';
-import { readJson } from '../text/read-json.ts';
 
 /** The policies in force with the keys that vouch for them, for whoever has no event log. */
 export interface PolicyDocument {
@@ -123,7 +122,7 @@ function recordsIn(body: Buffer, count: number): readonly LogRecord[] | string {
 function headIn(text: string): ReturnType<typeof PolicyDocumentLine.parse> | null {
   if (exceededBound(text, HEAD_BOUNDS) !== null) return null;
   try {
-    return PolicyDocumentLine.safeParse(readJson(text)).data ?? null;
+    return PolicyDocumentLine.safeParse(JSON.parse(text)).data ?? null;
   } catch {
     return null;
   }

@@ -10,10 +10,11 @@ import {
   type PolicyRecordOf,
 } from '../../schemas/policy/policy.ts';
 import type { EventLog, LogRecord } from '../event-log/port.ts';
-import { FleetGcError } from '../process/errors.ts';
+import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { nearestName } from '../text/nearest-name.ts';
 import { readKeys } from '../trust/read-keys.ts';
 import { SeenGenerations } from '../trust/seen-generations.ts';
+import { claimedSignature } from '../trust/signature.ts';
 import { RequiredTrust, TRUST_OFF, type Trust } from '../trust/trust.ts';
 import { createPolicyReading, type PolicyEntry, type PolicySets, setsOfEntries } from './policy-reading.ts';
 import { believedGenerations } from './seen-versions.ts';
@@ -55,14 +56,58 @@ export interface StoredPolicies {
   readonly generations: ReadonlyMap<string, number>;
   /** What deciders make of it, as far as they can. */
   readonly sets: PolicySets;
+  readonly signatures: SignatureReading;
 }
 
+/**
+ * What was found of signatures. `judged`: by the roots; what does not count is among the unreadable records. `unjudged`: without
+ * roots, so that nothing is verified and all is shown as if it counted.
+ */
+export type SignatureReading =
+  | { readonly kind: 'judged' }
+  | {
+      readonly kind: 'unjudged';
+      /** Keys of the last records that claim a signature, true or not. */
+      readonly signed: readonly string[];
+      /** Keys of those that claim none. */
+      readonly unsigned: readonly string[];
+      /** Whether somebody of this fleet has a key to sign with: a record is signed, or `gc.keys` holds a statement. */
+      readonly isFleetSigned: boolean;
+    };
+
 /** Reads the topic to its end, without a group, and takes its records as the deciders do where no signatures count. */
-export const readStoredPolicies = (
+export async function readStoredPolicies(
   log: Pick<EventLog, 'read'>,
   signal: AbortSignal,
-): Promise<StoredPolicies> =>
-  readJudgedPolicies(log, { trust: TRUST_OFF, seen: new SeenGenerations() }, signal);
+): Promise<StoredPolicies> {
+  const stored = await readJudgedPolicies(log, { trust: TRUST_OFF, seen: new SeenGenerations() }, signal);
+  return { ...stored, signatures: await unjudgedSignatures(stored.records, log, signal) };
+}
+
+async function unjudgedSignatures(
+  records: StoredPolicies['records'],
+  log: Pick<EventLog, 'read'>,
+  signal: AbortSignal,
+): Promise<SignatureReading> {
+  const { signed = [], unsigned = [] } = Object.groupBy([...records.keys()], (key) =>
+    claimedSignature(records.get(key)?.headers ?? {}).kind === 'none' ? 'unsigned' : 'signed',
+  );
+  const isFleetSigned = signed.length > 0 || (unsigned.length > 0 && (await hasStatements(log, signal)));
+  return { kind: 'unjudged', signed, unsigned, isFleetSigned };
+}
+
+/** A log without the topic has no keys, and a login without the right to read it learns nothing of them. */
+async function hasStatements(log: Pick<EventLog, 'read'>, signal: AbortSignal): Promise<boolean> {
+  try {
+    for await (const event of log.read({ topic: TOPICS.keys.name, from: 'earliest', to: 'end' }, signal))
+      if (event.kind === 'record' && claimedSignature(event.record.headers).kind === 'claimed') return true;
+    return false;
+  } catch (thrown) {
+    const error = toFleetGcError(thrown);
+    if (error.code === 'LOG_UNAUTHORIZED' || error.code === 'TOPICS_MISSING') return false;
+    throw error;
+  }
+}
 
 interface Judging {
   readonly trust: Trust;
@@ -84,7 +129,7 @@ async function readCountedPolicies(
   });
   const seen = new SeenGenerations();
   seen.saw('policies', await believedGenerations(log, { trust, onRefused: () => undefined }, signal));
-  return readJudgedPolicies(log, { trust, seen }, signal);
+  return { ...(await readJudgedPolicies(log, { trust, seen }, signal)), signatures: { kind: 'judged' } };
 }
 
 /** Which of both, by whether somebody named roots. */
@@ -99,7 +144,7 @@ async function readJudgedPolicies(
   log: Pick<EventLog, 'read'>,
   { trust, seen }: Judging,
   signal: AbortSignal,
-): Promise<StoredPolicies> {
+): Promise<Omit<StoredPolicies, 'signatures'>> {
   const reading = createPolicyReading(trust, seen);
   const records = new Map<string, LogRecord>();
   const request = { topic: TOPICS.policies.name, from: 'earliest', to: 'end' } as const;
@@ -122,7 +167,7 @@ async function readJudgedPolicies(
 function sortOut(
   entries: ReadonlyMap<string, PolicyEntry>,
   records: ReadonlyMap<string, LogRecord>,
-): Omit<StoredPolicies, 'lost' | 'records' | 'generations'> {
+): Omit<StoredPolicies, 'lost' | 'records' | 'generations' | 'signatures'> {
   const deleted = new Set([...records.keys()].filter((key) => !entries.has(key)));
   const sorted = [...entries].toSorted(([a], [b]) => compareText(a, b));
   const dated = (key: string): Dated => ({ appliedAtMs: records.get(key)?.timestampMs ?? 0 });

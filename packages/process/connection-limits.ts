@@ -1,30 +1,28 @@
-import { isIPv6, type Server, type Socket } from 'node:net';
+import { isIPv6 } from 'node:net';
 
-/** How often connections are looked at that take too long. Node.js itself looks every 30 s, and until then no timeout counts. */
-export const CHECK_CONNECTIONS_EVERY_MS = 1_000;
+/** How much is open of each address at once. */
+export class OpenByAddress {
+  readonly #most: number;
+  readonly #open = new Map<string, number>();
 
-/** Ends at once what one address opens beyond `most` connections, so that nobody keeps the others out alone. */
-export function limitEachAddress(
-  server: Server,
-  most: number,
-  onRefused: () => void = () => undefined,
-): void {
-  const open = new Map<string, number>();
-  const add = (who: string, more: 1 | -1): void => {
-    const count = (open.get(who) ?? 0) + more;
-    if (count === 0) open.delete(who);
-    else open.set(who, count);
-  };
-  server.on('connection', (socket: Socket) => {
-    const who = whoseAddress(socket.remoteAddress ?? '');
-    if ((open.get(who) ?? 0) >= most) {
-      socket.destroy();
-      onRefused();
-      return;
-    }
-    add(who, 1);
-    socket.once('close', () => add(who, -1));
-  });
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Ends what was begun when it is disposed of; `null`: the address has as much as it may. */
+  begin(address: string): Disposable | null {
+    const who = whoseAddress(address);
+    const count = this.#open.get(who) ?? 0;
+    if (count >= this.#most) return null;
+    this.#open.set(who, count + 1);
+    return { [Symbol.dispose]: () => this.#end(who) };
+  }
+
+  #end(who: string): void {
+    const left = (this.#open.get(who) ?? 0) - 1;
+    if (left > 0) this.#open.set(who, left);
+    else this.#open.delete(who);
+  }
 }
 
 /** Whoever has one address of IPv6 has all that share its first 64 bits. */

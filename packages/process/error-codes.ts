@@ -58,6 +58,10 @@ export const ERROR_CODES = {
   STATE_UNREADABLE: { retry: false, exitCode: 1 },
   STATE_IN_USE: { retry: true, exitCode: 1 },
   STATE_UNWRITABLE: { retry: true, exitCode: 1 },
+  /** The system does not let this user use a file, or has no room for it. */
+  FILE_UNUSABLE: { retry: true, exitCode: 1 },
+  /** What lies there is nothing that FleetGC would have put there. */
+  FILE_REFUSED: { retry: false, exitCode: 1 },
   /** Told to stop before it was done; the exit code is that of the signal. */
   INTERRUPTED: { retry: true, exitCode: 130 },
   TIMEOUT: { retry: true, exitCode: 1 },

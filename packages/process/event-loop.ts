@@ -1,5 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 
+/** After work this long a heartbeat may be overdue, and sending one takes several turns of the event loop. */
+const LONG_WORK_MS = 250;
+const TURNS_AFTER_LONG_WORK = 16;
+
 /** So long may work go on before heartbeats, acknowledgements and a stop get their turn. */
 const YIELD_EVERY_MS = 10;
 
@@ -7,8 +11,10 @@ const YIELD_EVERY_MS = 10;
 export function createPeriodicYield(monotonicNow: () => number): () => Promise<void> {
   let yieldedAtMs = monotonicNow();
   return async () => {
-    if (monotonicNow() - yieldedAtMs < YIELD_EVERY_MS) return;
-    await setImmediate();
+    const workedMs = monotonicNow() - yieldedAtMs;
+    if (workedMs < YIELD_EVERY_MS) return;
+    for (let turns = workedMs < LONG_WORK_MS ? 1 : TURNS_AFTER_LONG_WORK; turns > 0; turns -= 1)
+      await setImmediate();
     yieldedAtMs = monotonicNow();
   };
 }

@@ -1,9 +1,8 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { CHECK_CONNECTIONS_EVERY_MS, limitEachAddress } from './connection-limits.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { linesText } from '../text/lines-text.ts';
 import { toFleetGcError } from './errors.ts';
-import { listen } from './listen.ts';
+import { type HttpBounds, NO_PROXIES, openHttpServer } from './http-server.ts';
 import type { Metrics } from './metrics.ts';
-import { http } from './node-http.ts';
 import type { Address } from './options/options.ts';
 
 /** Something that must be well for the process to be ready. */
@@ -17,62 +16,99 @@ export interface Check {
 
 export interface HttpSettings {
   readonly address: Address;
+  /** By which option it is said; `--http-address` where not given. */
+  readonly addressOption?: string;
   readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
   /** Asked at every request. What is away makes a process unready, never dead: restarts would not help. */
   readonly checks: () => readonly Check[];
 }
 
-export interface HttpServer extends AsyncDisposable {
+export interface ProbeServer extends AsyncDisposable {
   /** With the port that was given by the system when 0 was asked for. */
   readonly address: Address;
 }
 
-export interface ProbeAnswer {
+interface ProbeAnswer {
   readonly status: number;
-  readonly text: string;
+  readonly body: string | Buffer;
   readonly contentType?: string;
 }
 
-/** Probes and scrapes are small and quick; whatever is not may wait for its socket to close. */
-const REQUEST_TIMEOUT_MS = 10_000;
-const MAX_CONNECTIONS = 100;
-const MAX_CONNECTIONS_OF_AN_ADDRESS = 20;
+/** Probes and scrapes are small and quick; whatever is not may wait for its connection to end. */
+const BOUNDS: HttpBounds = {
+  mostConnections: 100,
+  mostOfAnAddress: 20,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 10_000,
+  idleTimeoutMs: 30_000,
+  keepAliveMs: 5_000,
+  mostHeaderBytes: 16 * 1024,
+};
 
 /** Serves `/livez`, `/readyz` (with `?verbose`) and `/metrics`. Throws `CONFIG_INVALID` when it cannot listen. */
-export async function serveHttp(settings: HttpSettings): Promise<HttpServer> {
-  const server = http.createServer({
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    headersTimeout: REQUEST_TIMEOUT_MS,
-    connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
+export async function serveHttp({
+  address,
+  addressOption = '--http-address',
+  metrics,
+  checks,
+}: HttpSettings): Promise<ProbeServer> {
+  const server = await openHttpServer({
+    address,
+    advice: `choose another address with ${addressOption}, or none`,
+    bounds: BOUNDS,
+    tls: null,
+    proxies: NO_PROXIES,
+    onRefused: () => undefined,
   });
-  server.maxConnections = MAX_CONNECTIONS;
-  limitEachAddress(server, MAX_CONNECTIONS_OF_AN_ADDRESS);
-  server.on('request', (request, response) => {
-    void probeAnswer(request, settings)
+  const rendered = sharedRendering(() => metrics.text());
+  const asked = { checks, rendered, contentType: metrics.contentType };
+  server.serve((request, response) => {
+    void probeAnswer(request, asked)
       .catch(failed)
       .then((answered) => send(response, answered, request.method));
   });
-  const address = await listen(
-    server,
-    settings.address,
-    'choose another address with --http-address, or none',
-  );
-  return { address, [Symbol.asyncDispose]: () => close(server) };
+  return server;
+}
+
+interface Probed {
+  readonly checks: HttpSettings['checks'];
+  readonly rendered: () => Promise<Buffer>;
+  readonly contentType: string;
 }
 
 async function probeAnswer(
-  { method, url = '/' }: Pick<IncomingMessage, 'method' | 'url'>,
-  settings: Omit<HttpSettings, 'address'>,
+  { method, url = '/' }: IncomingMessage,
+  { checks, rendered, contentType }: Probed,
 ): Promise<ProbeAnswer> {
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'only GET and HEAD\n' };
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'only GET and HEAD\n' };
   const [path, query = ''] = url.split('?', 2);
-  if (path === '/livez') return { status: 200, text: 'ok\n' };
-  if (path === '/readyz') return readiness(settings.checks(), new URLSearchParams(query).has('verbose'));
-  if (path === '/metrics') {
-    const { metrics } = settings;
-    return { status: 200, text: await metrics.text(), contentType: metrics.contentType };
-  }
-  return { status: 404, text: '/livez, /readyz, /readyz?verbose or /metrics\n' };
+  if (path === '/livez') return { status: 200, body: 'ok\n' };
+  if (path === '/readyz') return readiness(checks(), new URLSearchParams(query).has('verbose'));
+  if (path === '/metrics') return { status: 200, body: await rendered(), contentType };
+  return { status: 404, body: '/livez, /readyz, /readyz?verbose or /metrics\n' };
+}
+
+/**
+ * One rendering for all who ask in the same turn of the event loop or while it is rendered. The next one begins no sooner than after a rest
+ * as long as the last one took: however many ask, rendering takes half of the processor time at the most.
+ */
+function sharedRendering(render: () => Promise<string>): () => Promise<Buffer> {
+  const shared: { current: Promise<Buffer> | null; restsUntilMs: number } = {
+    current: null,
+    restsUntilMs: 0,
+  };
+  const renderOnce = async (): Promise<Buffer> => {
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, shared.restsUntilMs - performance.now())));
+    const beganMs = performance.now();
+    try {
+      return Buffer.from(await render());
+    } finally {
+      const endedMs = performance.now();
+      shared.restsUntilMs = endedMs + (endedMs - beganMs);
+      shared.current = null;
+    }
+  };
+  return () => (shared.current ??= renderOnce());
 }
 
 function readiness(checks: readonly Check[], verbose: boolean): ProbeAnswer {
@@ -88,20 +124,16 @@ function readiness(checks: readonly Check[], verbose: boolean): ProbeAnswer {
     if (problem !== null) return `[-] ${name}: ${problem}`;
     return notice === null ? `[+] ${name}` : `[!] ${name}: ${notice}`;
   });
-  return { status, text: `${(verbose ? [...details, verdict] : [verdict]).join('\n')}\n` };
+  return { status, body: linesText(verbose ? [...details, verdict] : [verdict]) };
 }
 
-const failed = (error: unknown): ProbeAnswer => ({ status: 500, text: `${toFleetGcError(error).message}\n` });
+const failed = (error: unknown): ProbeAnswer => ({
+  status: 500,
+  body: linesText(toFleetGcError(error).lines),
+});
 
 function send(response: ServerResponse, answered: ProbeAnswer, method: string | undefined): void {
-  const { status, text, contentType = 'text/plain; charset=utf-8' } = answered;
+  const { status, body, contentType = 'text/plain; charset=utf-8' } = answered;
   response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
-  response.end(method === 'HEAD' ? undefined : text);
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  response.end(method === 'HEAD' ? undefined : body);
 }

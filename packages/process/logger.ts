@@ -1,5 +1,6 @@
 import pino, { type Level, type Logger } from 'pino';
 import { z } from 'zod';
+import { failureText, linesText } from '../text/lines-text.ts';
 
 /** Where log lines go; the process's stderr, or a list in tests. */
 export interface LogDestination {
@@ -37,6 +38,8 @@ const LogLine = z.looseObject({
   level: z.string(),
   time: z.string(),
   msg: z.string().optional(),
+  /** Those of a message of several. */
+  lines: z.array(z.string()).optional(),
 });
 
 const TIME_OF_DAY = { start: 'yyyy-mm-ddT'.length, end: 'yyyy-mm-ddThh:mm:ss'.length } as const;
@@ -46,20 +49,24 @@ const TIME_OF_DAY = { start: 'yyyy-mm-ddT'.length, end: 'yyyy-mm-ddThh:mm:ss'.le
  * ended the process `fleetgc VERB: message`.
  */
 function prettyLine(json: string): string {
-  const { level, time, msg = '', service, err, ...fields } = LogLine.parse(JSON.parse(json));
-  if (level === 'fatal') return `fleetgc ${plain(service)}: ${msg}\n${stackOf(err)}`;
+  const { level, time, msg = '', lines = [msg], service, err, ...fields } = LogLine.parse(JSON.parse(json));
+  if (level === 'fatal') return `${failureText(`fleetgc ${plain(service)}`, lines)}${stackText(err)}`;
   const details = Object.entries(fields).map(([name, value]) => `${name}=${plain(value)}`);
   const suffix = details.length > 0 ? ` (${details.join(', ')})` : '';
   const clock = time.slice(TIME_OF_DAY.start, TIME_OF_DAY.end);
-  return `${clock} ${level.padEnd(5)} ${msg}${suffix}\n${stackOf(err)}`;
+  const [first = '', ...more] = lines;
+  return `${linesText([`${clock} ${level.padEnd(5)} ${first}${suffix}`, ...more])}${stackText(err)}`;
 }
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 const WithStack = z.object({ stack: z.string() });
 
+/** Where a call of a stack, or the error that led to one, begins: all else is the message, which others may have written. */
+const NEXT_IN_STACK = /\n(?=\s+at |caused by: )/;
+
 /** Only what nobody foresaw is logged with its stack. */
-function stackOf(err: unknown): string {
+export function stackText(err: unknown): string {
   const { success, data } = WithStack.safeParse(err);
-  return success ? `${data.stack.replaceAll(/^/gm, '    ')}\n` : '';
+  return success ? linesText(data.stack.split(NEXT_IN_STACK).map((line) => `    ${line}`)) : '';
 }

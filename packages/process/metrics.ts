@@ -29,7 +29,7 @@ export type Reading = readonly [labels: Readonly<Record<string, string>>, value:
 export type Read = () => Iterable<Reading>;
 
 /**
- * Names are given without the prefix, in base units, and counts with `_total`. Asking for the same name again gives the
+ * Names are given without the prefix, which those of `OF_EVERY_PROCESS` do not get, in base units, and counts with `_total`. Asking for the same name again gives the
  * same metric, so that several consumers of a process share theirs.
  */
 export interface Metrics {
@@ -54,13 +54,15 @@ export interface Metrics {
 }
 
 const PREFIX = 'fleetgc_';
+/** What clients of Prometheus name the same in every program, so that dashboards and alerts for all programs find it. */
+const OF_EVERY_PROCESS = 'process_';
 /** Seconds: from a millisecond of computing to a minute of waiting. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const base = (name: string, help: string, labelNames: readonly string[]) => ({
-    name: `${PREFIX}${name}`,
+    name: name.startsWith(OF_EVERY_PROCESS) ? name : `${PREFIX}${name}`,
     help,
     labelNames: [...labelNames],
     registers: [registry],
@@ -102,6 +104,8 @@ function createGauge(settings: GaugeConfiguration<string>): Read[] {
     ...settings,
     collect() {
       this.reset();
+      // One without labels is at zero then: an unknown value would look like zero.
+      if (settings.labelNames?.length === 0) this.remove();
       for (const [labels, value] of readers.flatMap((read) => [...read()])) this.set({ ...labels }, value);
     },
   });

@@ -69,7 +69,8 @@ export async function runProcess(
 export function reportFailure(logger: Logger, thrown: unknown): number {
   const error = toFleetGcError(thrown);
   const unforeseen = error.code === 'INTERNAL' ? { err: error.cause ?? error } : {};
-  logger.fatal({ code: error.code, ...unforeseen }, error.message);
+  const lines = error.lines.length > 1 ? { lines: error.lines } : {};
+  logger.fatal({ code: error.code, ...lines, ...unforeseen }, error.message);
   return error.exitCode;
 }
 

@@ -1,6 +1,7 @@
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { EventLog } from '../event-log/port.ts';
 import { type Consumer, startConsumer } from '../pipeline/consume.ts';
+import { NO_MARKS } from '../pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
 import type { Trust } from '../trust/trust.ts';
 import type { DecisionChain } from './decision-chain.ts';
@@ -50,6 +51,8 @@ export async function startDecisionService<Kind extends SubjectKind>(
     publisher: decisions,
     deadLetters: createDeadLetters({ publisher: others, group, metrics, logger, now: monotonicNow }),
     logger,
+    // The log counts deaths in what the group commits.
+    marks: NO_MARKS,
     metrics,
     now,
     monotonicNow,

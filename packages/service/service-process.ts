@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type EventLogOptions, openEventLog } from '../event-log/open.ts';
 import type { EventLog } from '../event-log/port.ts';
 import type { PolicySource } from '../policy/policies.ts';
-import { type Check, type HttpServer, serveHttp } from '../process/http.ts';
+import { type Check, type ProbeServer, serveHttp } from '../process/http.ts';
 import { addProcessMetrics, type Build, createMetrics, type Metrics } from '../process/metrics.ts';
 import type { Address } from '../process/options/options.ts';
 import type { Sources } from '../process/system-sources.ts';
@@ -166,5 +166,5 @@ function healthProblem(log: EventLog): string | null {
   return connected ? null : (problem ?? 'not connected');
 }
 
-const reportAddress = (logger: Logger, { address }: HttpServer): void =>
+const reportAddress = (logger: Logger, { address }: ProbeServer): void =>
   logger.info({ host: address.host, port: address.port }, 'serving health and metrics');

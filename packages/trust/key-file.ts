@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { writeNewFile } from '../files/open-file.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { readPrivateFile } from '../process/options/private-file.ts';
+import { systemProblem } from '../process/system-problem.ts';
 import { readSigningKey, type SigningKey } from './key-pair.ts';
 
 /** A PKCS #8 text of an Ed25519 key has 119 bytes; what is before and behind it may be a comment. */
@@ -17,7 +18,7 @@ export function readKeyFile(path: string): SigningKey {
 /** Writes a new private key for its user alone, and never over another one. Throws `KEY_UNUSABLE`. */
 export function writeKeyFile(path: string, privateKeyPem: string): void {
   try {
-    writeFileSync(path, privateKeyPem, { flag: 'wx', mode: 0o600, flush: true });
+    writeNewFile(path, privateKeyPem);
   } catch (error) {
     throw unusable(path, unwritableReason(path, error), error);
   }
@@ -28,8 +29,7 @@ function unwritableReason(path: string, error: unknown): string {
   const folder = dirname(path);
   if (code === 'EEXIST') return 'it is there already, and no key is overwritten';
   if (code === 'ENOENT') return `there is no folder ${folder}; "mkdir -m 700 -p ${folder}" makes it`;
-  if (code === 'EACCES') return `this user may not write to ${folder}; give a file in another folder`;
-  return toFleetGcError(error).message;
+  return systemProblem(error, path) ?? toFleetGcError(error).message;
 }
 
 const unusable = (path: string, why: string, cause?: unknown): FleetGcError =>

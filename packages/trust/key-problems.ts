@@ -22,7 +22,7 @@ export function keyProblems({ ring, unreadable }: StoredKeys, checking: Checking
     ...NEEDED.filter(
       (role) => !ring.keys().some((key) => key.role === role && isGood(key, checking.nowMs)),
     ).map((role) => `no key of role ${role} is valid now`),
-    ...ring.keys().flatMap((key) => endProblem(key, checking) ?? []),
+    ...ring.keys().flatMap((key) => endProblem(ring, key, checking) ?? []),
     ...unreadable.map(
       ({ offset, key, why }) =>
         `gc.keys, offset ${offset} (key ${JSON.stringify(key)}) is no statement of a root of this fleet: ${why}`,
@@ -33,11 +33,19 @@ export function keyProblems({ ring, unreadable }: StoredKeys, checking: Checking
 const isGood = ({ revocation, notAfterMs }: CertifiedKey, nowMs: number): boolean =>
   revocation === null && nowMs < notAfterMs;
 
-/** Of a key that ended already somebody has heard, or nobody needs it. */
-function endProblem(key: CertifiedKey, { nowMs, soonMs }: Checking): string | null {
-  if (!isGood(key, nowMs) || key.notAfterMs - nowMs > soonMs) return null;
-  return `${keyText(key)}, role ${key.role}, ends at ${timeText(key.notAfterMs)}; certify it anew before`;
+/** A key that has ended is no problem once another of its role, for the same clusters and nodes, is valid. */
+function endProblem(ring: KeyRing, key: CertifiedKey, { nowMs, soonMs }: Checking): string | null {
+  if (key.revocation !== null || key.notAfterMs - nowMs > soonMs) return null;
+  const named = `${keyText(key)}, role ${key.role},`;
+  if (nowMs < key.notAfterMs)
+    return `${named} expires at ${timeText(key.notAfterMs)}; certify it again before then`;
+  if (ring.keys().some((other) => isGood(other, nowMs) && reachOf(other) === reachOf(key))) return null;
+  return `${named} expired at ${timeText(key.notAfterMs)}: its signatures no longer count. Certify it again, or revoke it if it is not in use`;
 }
+
+/** What a key is for: its role, and where it counts. */
+const reachOf = ({ role, clusters, nodes }: CertifiedKey): string =>
+  JSON.stringify([role, [...clusters].toSorted(), [...nodes].toSorted()]);
 
 /** Why nobody would believe what this key signs. */
 export function ownKeyProblems(
@@ -52,7 +60,7 @@ export function ownKeyProblems(
       ? []
       : [`no root vouches for ${key.keyId}: nobody believes what it signs`];
   if (nowMs >= certified.notAfterMs)
-    return [`${keyText(certified)} has ended at ${timeText(certified.notAfterMs)}`];
+    return [`${keyText(certified)} expired at ${timeText(certified.notAfterMs)}`];
   return role === null || role === certified.role
     ? []
     : [`${keyText(certified)} may sign as ${certified.role}, not as ${role}`];

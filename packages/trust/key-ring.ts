@@ -9,7 +9,6 @@ import {
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import type { LogRecord } from '../event-log/port.ts';
 import { printableLine } from '../text/printable.ts';
-import { readJson } from '../text/read-json.ts';
 import { keyIdOf } from './key-pair.ts';
 import { claimedSignature, isOfTheFuture, type Signature, VerifiedSignatures } from './signature.ts';
 import { keyIn, nameOfSaid, revokedName, rootOfSaid, StatementGenerations } from './statement-generations.ts';
@@ -73,16 +72,21 @@ export class KeyRing {
    */
   latestStatementMs = 0;
 
+  /**
+   * The earliest moment that any statement proves: when its root made it, or when the log took it if that is earlier. So a statement
+   * that is written again later proves no later beginning. `null` where there is none.
+   */
+  earliestStatementMs: number | null = null;
+
   /** Takes a record of `gc.keys`. */
   add(record: LogRecord): Added {
     if (this.#taken.has(record)) return { kind: 'repeated' };
     const proved = this.#prove(record);
     if (typeof proved === 'string') return { kind: 'refused', why: proved };
     const { statement } = proved;
-    this.latestStatementMs = Math.max(
-      this.latestStatementMs,
-      Math.min(statement.issuedAtMs, record.timestampMs),
-    );
+    const madeAtMs = Math.min(statement.issuedAtMs, record.timestampMs);
+    this.latestStatementMs = Math.max(this.latestStatementMs, madeAtMs);
+    this.earliestStatementMs = Math.min(this.earliestStatementMs ?? madeAtMs, madeAtMs);
     if (statement.type === 'fleetgc.key-revocation') this.#takeBack({ ...proved, statement }, record);
     else this.#certify({ ...proved, statement });
     this.#taken.add(record);
@@ -174,7 +178,7 @@ export class KeyRing {
   #read(record: LogRecord, { keyId: by }: Signature, generation: number): Proved<KeyStatement> | string {
     const { data: statement, error } = StatementText.safeParse(record.value?.toString('utf8'));
     if (statement === undefined)
-      return `it is no statement about a key (${error ? z.prettifyError(error) : ''})`;
+      return `it is no statement about a key (${error ? z.prettifyError(error).replaceAll('\n', ' ') : ''})`;
     if (record.key !== statement.keyId) return 'its record key is not the id of the key that it is about';
     if (statement.type === 'fleetgc.key-certificate' && keyIdOf(statement.publicKey) !== statement.keyId)
       return 'the id of the key does not follow from its public key';
@@ -237,7 +241,7 @@ const StatementText = z
   .string()
   .transform((text, context) => {
     try {
-      return readJson(text) as unknown;
+      return JSON.parse(text) as unknown;
     } catch {
       context.addIssue({ code: 'custom', message: 'not JSON' });
       return z.NEVER;

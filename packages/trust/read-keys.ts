@@ -14,6 +14,8 @@ export interface UnreadableStatement {
 export interface StoredKeys {
   readonly ring: KeyRing;
   readonly unreadable: readonly UnreadableStatement[];
+  /** Whether the topic has all of its records from its first offset on, so that no earlier statement is missing. */
+  readonly isWhole: boolean;
 }
 
 /** Whoever may write there can write any number of them, and with any keys. */
@@ -28,15 +30,19 @@ export async function readKeys(
 ): Promise<StoredKeys> {
   const ring = new KeyRing(roots);
   const unreadable: UnreadableStatement[] = [];
+  let next = 0n;
+  let isWhole = true;
   const request = { topic: TOPICS.keys.name, from: 'earliest', to: 'end' } as const;
   for await (const event of log.read(request, signal)) {
     if (event.kind !== 'record') continue;
     const { offset, key } = event.record;
+    isWhole &&= offset === next;
+    next = offset + 1n;
     const added = ring.add(event.record);
     if (added.kind === 'refused' && unreadable.length < MOST_TOLD)
       unreadable.push({ offset: String(offset), key: key && shortened(key), why: added.why });
   }
-  return { ring, unreadable };
+  return { ring, unreadable, isWhole };
 }
 
 const shortened = (key: string): string =>

@@ -5,6 +5,7 @@ import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import { unreadableReason } from '../process/options/named-file.ts';
 import { exceededYamlBound } from '../process/options/yaml-bounds.ts';
+import { printableJson } from '../text/printable.ts';
 import { keyIdOf } from './key-pair.ts';
 
 /** Sixteen roots take 3 KiB. */
@@ -58,7 +59,8 @@ export const trustRootsText = ({ fleet, roots }: TrustRoots): string =>
     `fleet: ${fleet}`,
     'roots:',
     ...roots.flatMap(({ name, publicKey }) => [
-      `  - name: ${JSON.stringify(name)}`,
+      `  - name: ${printableJson(JSON.stringify(name))}`,
       `    publicKey: ${JSON.stringify(publicKey)}`,
     ]),
+    '',
   ].join('\n');

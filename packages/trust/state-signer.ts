@@ -30,6 +30,38 @@ export const UNSIGNED_STATE: StateSigner = {
   counts: () => true,
 };
 
+interface WithoutKey {
+  /** Record keys of `gc.policies` whose last record claims a signature. */
+  readonly signed: readonly string[];
+  /** What the reader can do instead, in a sentence. */
+  readonly instead: string;
+}
+
+/**
+ * Writes without a signature where nothing on `gc.policies` has one. Beside signed records it throws `KEY_UNUSABLE`: parts with
+ * `--trust required` do not trust an unsigned record, wherever it stands, and remove nothing on any node while it is there.
+ */
+export const unsignedBeside = ({ signed, instead }: WithoutKey): StateSigner =>
+  signed.length === 0
+    ? UNSIGNED_STATE
+    : {
+        ...UNSIGNED_STATE,
+        sign: ({ state }) => {
+          throw new FleetGcError(
+            'KEY_UNUSABLE',
+            `cannot write ${JSON.stringify(state.key)} without a signature: ${besideText(signed, state.key)}, and every node and service with --trust required would remove nothing at all while an unsigned record is there. Nothing was written. ${instead}`,
+          );
+        },
+      };
+
+const besideText = (signed: readonly string[], key: string | null): string =>
+  key !== null && signed.includes(key)
+    ? 'what it replaces on gc.policies is signed'
+    : `this fleet signs its policies and pauses (${signed
+        .slice(0, 3)
+        .map((each) => JSON.stringify(each))
+        .join(', ')}${signed.length > 3 ? ', …' : ''})`;
+
 interface Signing {
   readonly fleet: string;
   readonly key: SigningKey;

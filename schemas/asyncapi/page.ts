@@ -32,7 +32,7 @@ const sizeText = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` 
 const EVERY_DECIDER = 'every decision service';
 
 function listed(parties: readonly PartyId[]): string {
-  if (parties.length === 0) return 'nobody else';
+  if (parties.length === 0) return 'no other part';
   const all = DECIDERS.every((decider) => parties.includes(decider));
   const isDecider = (party: PartyId): boolean => DECIDERS.some((decider) => decider === party);
   return [

@@ -41,6 +41,6 @@ export const SERVERS = {
   plaintext: {
     ...ADDRESS,
     protocol: 'kafka',
-    description: 'Kafka without TLS, where nobody else can listen. Logins are possible.',
+    description: 'Kafka without TLS, on a network that is not shared. Logins are possible.',
   },
 } as const;

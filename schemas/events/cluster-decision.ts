@@ -26,6 +26,8 @@ export const ClusterDecisionOutcome = z.enum([
   /** The policy does not give this collector to FleetGC. */
   'not-ours',
   'paused',
+  /** More elementary steps would be needed than a decision may take: everything is kept. */
+  'too-costly',
 ]);
 export type ClusterDecisionOutcome = z.infer<typeof ClusterDecisionOutcome>;
 

@@ -5,6 +5,9 @@ import { ObjectUid } from './identity.ts';
 export const ORPHAN = 'orphan';
 export const FOREGROUND = 'foregroundDeletion';
 
+/** Stands at the end of an object's owner references for those that were not read; no object has it. */
+export const UNKNOWN_OWNERS_UID = '-';
+
 /** What is longer in an object is kept without a look at it. */
 const MAX_NAME_LENGTH = 320;
 const MAX_VERSION_LENGTH = 128;

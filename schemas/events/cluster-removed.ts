@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { ClusterInstant, ClusterObject, ObjectText } from './cluster-objects.ts';
+import { ClusterObject, ObjectText } from './cluster-objects.ts';
+import { executorHeader } from './cluster-result.ts';
 import { EventId } from './event-id.ts';
-import { ClusterIdentity, ObjectUid } from './identity.ts';
+import { ObjectUid } from './identity.ts';
 
 /**
  * A manifest as the text of a record, where each quotation mark takes two bytes: etcd takes objects of 1.5 MiB. With all that stands
@@ -28,12 +29,7 @@ export type ManifestLeftOut = z.infer<typeof ManifestLeftOut>;
  */
 export const ClusterRemoved = z.object({
   type: z.literal('fleetgc.cluster.removed'),
-  version: z.literal(1),
-  id: EventId,
-  ...ClusterIdentity.shape,
-  /** When the executor last heard from the API server; `null` where it never did. */
-  at: ClusterInstant.nullable(),
-  commandId: EventId,
+  ...executorHeader,
   decisionId: EventId,
   /** In the state that is deleted, and no other one. */
   object: ClusterObject,

@@ -55,7 +55,7 @@ export const ClusterFailure = z.enum([
   'conflict',
   'api-server-error',
   'unreachable',
-  /** The policy wants the object saved on the event log before it goes, and it could not be saved. */
+  /** What has to be on the event log before the object is changed could not be written there: the intent, the object itself under `undo: manifest`, or earlier results. */
   'not-saved',
   /** A fault of the executor itself. */
   'executor-failed',
@@ -68,13 +68,29 @@ export type ClusterFailure = z.infer<typeof ClusterFailure>;
 export const ExecutorHold = z.object({ rule: z.string().max(20), facts: z.record(z.string(), Fact) });
 export type ExecutorHold = z.infer<typeof ExecutorHold>;
 
+/** What an object was found to be whose executor had announced it, and ended before its result was on the event log. */
+export const FoundLater = z.enum([
+  /** It is not there any more. Who removed it is unknown. */
+  'gone',
+  /** It is in another state. Who changed it is unknown. */
+  'changed',
+  /** It is in the state in which the command names it. */
+  'unchanged',
+  /** The API server does not tell. */
+  'unreadable',
+]);
+export type FoundLater = z.infer<typeof FoundLater>;
+
+/** Only where a later executor settles what another one announced: what it saw. What came of the object itself is unknown. */
+const settled = { found: FoundLater.optional() };
+
 /** What came of one object. `not-found` is success: somebody was quicker. */
 export const ClusterObjectOutcome = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('removed') }),
   /** It is being deleted, and finalizers or its own grace hold it. */
   z.object({ outcome: z.literal('accepted') }),
   z.object({ outcome: z.literal('patched') }),
-  z.object({ outcome: z.literal('not-found') }),
+  z.object({ outcome: z.literal('not-found'), message: Message.optional(), ...settled }),
   /** The API server did all but the deed, and had nothing against it. */
   z.object({ outcome: z.literal('rehearsed') }),
   z.object({
@@ -82,10 +98,15 @@ export const ClusterObjectOutcome = z.discriminatedUnion('outcome', [
     reason: ClusterObjectRefusal,
     message: Message,
     hold: ExecutorHold.optional(),
+    ...settled,
   }),
-  z.object({ outcome: z.literal('failed'), reason: ClusterFailure, message: Message }),
+  z.object({ outcome: z.literal('failed'), reason: ClusterFailure, message: Message, ...settled }),
 ]);
 export type ClusterObjectOutcome = z.infer<typeof ClusterObjectOutcome>;
+
+/** What a later executor saw of an object that another one announced and did not report; `null` for a result of its own. */
+export const foundLater = (outcome: ClusterObjectOutcome): FoundLater | null =>
+  'found' in outcome ? (outcome.found ?? null) : null;
 
 /** What an owner of an object was found to be right before something was done. */
 export const OwnerFound = z.enum(['absent', 'waiting', 'orphaning', 'there']);
@@ -98,28 +119,36 @@ export type NodeFound = z.infer<typeof NodeFound>;
 /** Of so many owners of an object it is told what they were found to be. */
 export const MAX_OWNERS_TOLD = 10;
 
-const header = {
+/** Of all that an executor of a cluster tells about a command. */
+export const executorHeader = {
   version: z.literal(1),
   id: EventId,
   ...ClusterIdentity.shape,
   /** When the executor last heard from the API server; `null` where it never did. */
   at: ClusterInstant.nullable(),
   commandId: EventId,
-};
+} as const;
+
+/** An object of a command, in the state in which the command names it, and what is to be done with it. */
+export const orderedObject = {
+  object: ClusterObject,
+  rule: z.string(),
+  action: z.enum(ClusterAction.options.map((option) => option.shape.action.value)),
+  /** The rule of the policy by which it is to be removed, where one is. */
+  ownRule: OwnRuleName.optional(),
+} as const;
 
 /** Fact: what came of objects of one command; a command has as many of these as it takes. */
 export const ClusterObjectResults = z.object({
   type: z.literal('fleetgc.cluster.object-results'),
-  ...header,
+  ...executorHeader,
   decisionId: EventId,
+  /** Names the process that did it, as its intent does. Releases that wrote no intents did not give it. */
+  executor: EventId.optional(),
   objects: z
     .array(
       z.object({
-        object: ClusterObject,
-        rule: z.string(),
-        action: z.enum(ClusterAction.options.map((option) => option.shape.action.value)),
-        /** The rule of the policy by which it was to go, where one was. */
-        ownRule: OwnRuleName.optional(),
+        ...orderedObject,
         /** How often it was tried, and how many requests that took. */
         attempts: z.int().nonnegative(),
         requests: z.int().nonnegative(),
@@ -138,9 +167,11 @@ export type ClusterObjectResults = z.infer<typeof ClusterObjectResults>;
 /** Fact: what came of a command, after the results of its objects. */
 export const ClusterCommandResult = z.object({
   type: z.literal('fleetgc.cluster.command-result'),
-  ...header,
+  ...executorHeader,
   /** `null` where what came was no command and named none. */
   decisionId: EventId.nullable(),
+  /** As in `object-results`. */
+  executor: EventId.optional(),
   result: z.discriminatedUnion('outcome', [
     z.object({
       outcome: z.literal('done'),

@@ -35,9 +35,9 @@ export const DeadLetter = z.object({
   key: z.string().nullable(),
   value: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
-  /** Size of a value that was too large to be repeated here; it lies at the position only. Else 0. */
+  /** Size of a value that is not repeated here (too large, or the eleventh in a minute); it lies at the position only. Else 0. */
   omittedBytes: z.int().nonnegative(),
-  /** Further messages of the same key that were only counted since the last dead letter (10 a minute are kept). */
+  /** Messages of the same key before this one that this dead letter stands for too (10 a minute are kept whole). */
   suppressedBefore: z.int().nonnegative(),
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;

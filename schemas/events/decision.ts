@@ -35,6 +35,8 @@ export const DecisionOutcome = z.enum([
   'paused',
   /** Facts are missing or impossible; see `notBelieved`. */
   'not-believed',
+  /** More elementary steps would be needed than a decision may take: everything is kept. */
+  'too-costly',
   /** The node accepts no command version that this service writes. */
   'no-common-version',
   /** Nothing was decided: a newer inventory of the node was there already; see `overtakenBy`. */

@@ -8,10 +8,13 @@ import { Instant } from './time.ts';
 export const Bucket = z.tuple([z.int(), Uint64, Uint64, Uint64]);
 export type Bucket = z.infer<typeof Bucket>;
 
+/** Of one list; an agent writes fewer than 200. Each threshold of a policy is held against each of them. */
+export const MAX_BUCKETS = 1_000;
+
 /** Oldest first: minutes for the last two hours, then tens of seconds for the last ten minutes. */
 export const ResourceHistory = z.object({
-  availableBytes: z.array(Bucket),
-  inodesFree: z.array(Bucket),
+  availableBytes: z.array(Bucket).max(MAX_BUCKETS),
+  inodesFree: z.array(Bucket).max(MAX_BUCKETS),
 });
 
 /** Fact: how full a node's filesystems are now and were recently. Small and frequent. */

@@ -161,9 +161,9 @@ export const CompleteInventory = z.object({
    */
   clockSteadySinceMs: z.int().nonnegative().nullable().default(null),
   /** Containers without any usable image reference: while there is one, no image may go. */
-  containersWithoutImage: z.array(z.string()),
+  containersWithoutImage: z.array(z.string()).max(MAX_INVENTORY_OBJECTS),
   /** Containers that died since the last inventory, when that is the trigger (G23); else empty. */
-  diedContainerIds: z.array(z.string()),
+  diedContainerIds: z.array(z.string()).max(MAX_INVENTORY_OBJECTS),
   /** Whether the image that new sandboxes need is known or reported as pinned (M9). */
   sandboxImageKnown: z.boolean(),
   /** False while a configured kubelet has not told yet which images its pods want (C10, M5). */
@@ -173,16 +173,16 @@ export const CompleteInventory = z.object({
    * been used unseen (E2). `null` where nobody told it.
    */
   imagesWatchedSinceMs: z.int().nonnegative().nullable().default(null),
-  images: z.array(InventoryImage),
+  images: z.array(InventoryImage).max(MAX_INVENTORY_OBJECTS),
   /** Each once, however many images have it; `null` when the runtime does not tell, or they do not fit in (M7, M40). */
   layers: z.array(InventoryLayer).nullable().default(null),
-  containers: z.array(InventoryContainer),
-  sandboxes: z.array(InventorySandbox),
-  pods: z.array(InventoryPod),
+  containers: z.array(InventoryContainer).max(MAX_INVENTORY_OBJECTS),
+  sandboxes: z.array(InventorySandbox).max(MAX_INVENTORY_OBJECTS),
+  pods: z.array(InventoryPod).max(MAX_INVENTORY_OBJECTS),
   /** Sorted by name; `null` when the directory could not be read, so that nothing of it goes (I1). */
-  podLogDirectories: z.array(InventoryPodLogDirectory).nullable().default(null),
+  podLogDirectories: z.array(InventoryPodLogDirectory).max(MAX_INVENTORY_OBJECTS).nullable().default(null),
   /** Sorted by name; `null` when the directory could not be read. */
-  logSymlinks: z.array(InventoryLogSymlink).nullable().default(null),
+  logSymlinks: z.array(InventoryLogSymlink).max(MAX_INVENTORY_OBJECTS).nullable().default(null),
 });
 export type CompleteInventory = z.infer<typeof CompleteInventory>;
 

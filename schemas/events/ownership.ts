@@ -6,6 +6,8 @@ import { ClusterIdentity, ObjectUid } from './identity.ts';
 export const MAX_CANDIDATES = 500;
 /** References of an object beyond which it is no candidate, and is told as one that nobody judges. */
 export const MAX_CANDIDATE_REFERENCES = 200;
+/** So many objects at once whose missing owners have namesakes look like a backup that was restored (cluster S16). */
+export const LEAST_RESTORED = 10;
 /** No object has more; what was cut away is told by a sign in its place. */
 export const MAX_CANDIDATE_FINALIZERS = 101;
 const MAX_KINDS = 5_000;
@@ -56,6 +58,8 @@ export const OwnershipReference = z.object({
   resolved: ServedKind.nullable(),
   /** Of an owner that was seen and is gone; `orphaned`: it went so that its dependents stay (cluster S6). */
   gone: z.object({ how: GoneHow, orphaned: z.boolean() }).nullable(),
+  /** Of an owner that was never seen: the uid of another object that bears its name. Not there where none does (cluster S16). */
+  namesakeUid: ObjectUid.optional(),
 });
 export type OwnershipReference = z.infer<typeof OwnershipReference>;
 
@@ -68,7 +72,15 @@ export const Cascade = z.object({
   /** Of all missing owners of this kind. */
   ofKind: z.int().nonnegative(),
   /** The owner with which this one went or goes, if it is part of a larger cascade. */
-  within: z.object({ uid: ObjectUid, kind: CascadeText }).nullable(),
+  within: z
+    .object({
+      uid: ObjectUid,
+      kind: CascadeText,
+      /** Empty for one that lies in none; `null` for one that was never seen. */
+      namespace: ObjectText.nullable(),
+      name: ObjectText,
+    })
+    .nullable(),
 });
 export type Cascade = z.infer<typeof Cascade>;
 
@@ -92,6 +104,8 @@ export const OwnershipCandidate = z.object({
   }),
   /** Those in which the object goes: one for each owner that is missing or waits. */
   cascades: z.array(Cascade).max(MAX_CANDIDATE_REFERENCES),
+  /** Objects of the cluster, this one among them, whose missing owners have namesakes. Not there where its own have none (cluster S16). */
+  withNamesakes: z.int().positive().optional(),
 });
 export type OwnershipCandidate = z.infer<typeof OwnershipCandidate>;
 

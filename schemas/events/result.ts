@@ -109,6 +109,18 @@ export const ObjectOutcome = z.discriminatedUnion('outcome', [
 export type ObjectOutcome = z.infer<typeof ObjectOutcome>;
 export type Removed = Extract<ObjectOutcome, { readonly outcome: 'removed' }>;
 
+/**
+ * Fact: an executor whose journal is kept in memory is about to remove an object. The event log acknowledges it before the removal, so that
+ * one that ends before its result leaves a trace. Where the journal is on disk, that is the trace.
+ */
+export const RemovalIntent = z.object({
+  type: z.literal('fleetgc.node.removal-intent'),
+  ...header,
+  object: z.object({ kind: ObjectKind, id: z.string().min(1) }),
+  rule: z.string(),
+});
+export type RemovalIntent = z.infer<typeof RemovalIntent>;
+
 /** Fact: what became of one object of a command. */
 export const ObjectResult = z.object({
   type: z.literal('fleetgc.node.object-result'),

@@ -4,6 +4,7 @@ import { PolicyTopicRecord } from '../policy/policy.ts';
 import { PolicySetRecord } from '../policy/policy-set.ts';
 import { Census } from './census.ts';
 import { ClusterCommand } from './cluster-command.ts';
+import { ClusterCommandIntent } from './cluster-intent.ts';
 import { ClusterRemoved } from './cluster-removed.ts';
 import { ClusterCommandResult, ClusterObjectResults } from './cluster-result.ts';
 import { Command } from './command.ts';
@@ -17,7 +18,14 @@ import { Inventory } from './inventory.ts';
 import { Observe } from './observe.ts';
 import { Ownership } from './ownership.ts';
 import { Pods } from './pods.ts';
-import { CommandResult, ObjectResult, PassFailed, PressureUnrelieved, ReclaimContinues } from './result.ts';
+import {
+  CommandResult,
+  ObjectResult,
+  PassFailed,
+  PressureUnrelieved,
+  ReclaimContinues,
+  RemovalIntent,
+} from './result.ts';
 import {
   CANDIDATES_OF_A_CLUSTER,
   HISTORY_OF_DISKS,
@@ -92,7 +100,7 @@ export const TOPICS = {
     name: 'gc.node.results',
     retentionMs: 14 * DAY_MS,
     bounds: ONE_RESULT,
-    schemas: [ObjectResult, CommandResult, PassFailed, ReclaimContinues, PressureUnrelieved],
+    schemas: [ObjectResult, RemovalIntent, CommandResult, PassFailed, ReclaimContinues, PressureUnrelieved],
   }),
   decisions: topic({
     ...about('node'),
@@ -141,7 +149,7 @@ export const TOPICS = {
     name: 'gc.cluster.results',
     retentionMs: 14 * DAY_MS,
     bounds: CANDIDATES_OF_A_CLUSTER,
-    schemas: [ClusterObjectResults, ClusterCommandResult],
+    schemas: [ClusterCommandIntent, ClusterObjectResults, ClusterCommandResult],
   }),
   clusterDecisions: topic({
     ...about('cluster'),

@@ -12,7 +12,7 @@ export const TOPICS_OF_CLUSTERS = {
         by: ['cluster-agent'],
       },
     },
-    readBy: ['graph-gc', 'cluster-agent'],
+    readBy: ['graph-gc', 'cluster-agent', 'notifier'],
   },
   clusterPods: {
     kind: 'fact',
@@ -23,7 +23,7 @@ export const TOPICS_OF_CLUSTERS = {
         by: ['cluster-agent'],
       },
     },
-    readBy: ['pod-gc'],
+    readBy: ['pod-gc', 'notifier'],
   },
   clusterExpiry: {
     kind: 'fact',
@@ -34,7 +34,7 @@ export const TOPICS_OF_CLUSTERS = {
         by: ['cluster-agent'],
       },
     },
-    readBy: ['expiry-gc'],
+    readBy: ['expiry-gc', 'notifier'],
   },
   clusterCommands: {
     kind: 'order',
@@ -60,8 +60,12 @@ export const TOPICS_OF_CLUSTERS = {
   },
   clusterResults: {
     kind: 'fact',
-    says: 'What came of commands in clusters.',
+    says: 'What executors begin in clusters, and what came of it.',
     sent: {
+      'fleetgc.cluster.command-intent.v1': {
+        says: 'What an executor may change from now on for a command, before it changes anything.',
+        by: ['cluster-executor'],
+      },
       'fleetgc.cluster.object-results.v1': {
         says: 'What came of objects of a command, with the reason.',
         by: ['cluster-executor'],
@@ -82,7 +86,7 @@ export const TOPICS_OF_CLUSTERS = {
         by: CLUSTER_DECIDERS,
       },
     },
-    readBy: ['notifier'],
+    readBy: [],
   },
   clusterCensus: {
     kind: 'fact',

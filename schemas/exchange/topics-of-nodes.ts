@@ -52,6 +52,10 @@ export const TOPICS_OF_NODES = {
     says: 'What came of commands on nodes.',
     sent: {
       'fleetgc.node.object-result.v1': { says: 'What became of one object.', by: ['node-executor'] },
+      'fleetgc.node.removal-intent.v1': {
+        says: 'An object is about to be removed, and the journal cannot be written.',
+        by: ['node-executor'],
+      },
       'fleetgc.node.command-result.v1': {
         says: 'What became of a command, with the space before and after.',
         by: ['node-executor'],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ClusterName } from '../events/identity.ts';
-import { Globs } from '../policy/glob.ts';
+import { NodeGlobs, weightOfGlobs } from '../policy/glob.ts';
 import { duration, list, missingOr, section, text, wholeNumber } from '../policy/written-values.ts';
 import { NoticeKind } from './notice.ts';
 
@@ -89,10 +89,10 @@ const Rule = section({
     .min(1, { error: 'must name at least one kind' })
     .optional()
     .describe('Which notices. Without it, all.'),
-  clusters: Globs.min(1, { error: 'must not be empty; leave it out for all clusters' })
+  clusters: NodeGlobs.min(1, { error: 'must not be empty; leave it out for all clusters' })
     .optional()
     .describe('Clusters that notices are about. What is about none is then left out.'),
-  nodes: Globs.min(1, { error: 'must not be empty; leave it out for all nodes' })
+  nodes: NodeGlobs.min(1, { error: 'must not be empty; leave it out for all nodes' })
     .optional()
     .describe('Names of nodes that notices are about. What is about none is then left out.'),
   to: list(ReceiverName).min(1, { error: 'must name at least one receiver' }).describe('Names of receivers.'),
@@ -104,6 +104,22 @@ const Rule = section({
 });
 export type NoticeRule = z.infer<typeof Rule>;
 
+/**
+ * Of all patterns of a file, for each receiver that they lead to: a notice is held against all of them. The longest name of a node
+ * then takes no more steps than the choice of a policy may.
+ */
+export const MAX_WEIGHT_OF_NOTICE_GLOBS = 4_096;
+
+const TOO_HEAVY = `the patterns of all rules together cost too much: at most ${MAX_WEIGHT_OF_NOTICE_GLOBS} characters and wildcards may follow their first wildcards, counted for each receiver of a rule; write the beginnings of names, or fewer patterns, rules or receivers`;
+
+/** What all patterns cost that a notice may be held against (`weightOfGlob`). */
+export const weightOfRules = (rules: readonly Pick<NoticeRule, 'clusters' | 'nodes' | 'to'>[]): number =>
+  rules.reduce(
+    (sum, { clusters = [], nodes = [], to }) =>
+      sum + new Set(to).size * (weightOfGlobs(clusters) + weightOfGlobs(nodes)),
+    0,
+  );
+
 /** The file that says who is told what. */
 export const NoticeRules = section({
   receivers: list(NoticeReceiver)
@@ -111,6 +127,7 @@ export const NoticeRules = section({
     .max(MAX_RECEIVERS, { error: `has more than ${MAX_RECEIVERS} receivers` }),
   rules: list(Rule)
     .min(1, { error: 'must have at least one rule' })
-    .max(MAX_RULES, { error: `has more than ${MAX_RULES} rules` }),
+    .max(MAX_RULES, { error: `has more than ${MAX_RULES} rules` })
+    .refine((rules) => weightOfRules(rules) <= MAX_WEIGHT_OF_NOTICE_GLOBS, { error: TOO_HEAVY }),
 });
 export type NoticeRules = z.infer<typeof NoticeRules>;

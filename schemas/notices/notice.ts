@@ -50,6 +50,13 @@ export const NOTICE_KINDS = {
     isJoined: true,
     words: 'A reclaim ended above its target',
   },
+  'too-costly': {
+    topics: ['decisions', 'clusterOwnership', 'clusterPods', 'clusterExpiry'],
+    severity: 'warning',
+    isNodeEvent: false,
+    isJoined: true,
+    words: 'A decision would take too many steps, so everything is kept on a node or in a cluster',
+  },
   distrusted: {
     topics: ['results', 'clusterResults'],
     severity: 'warning',
@@ -128,7 +135,7 @@ export const NOTICE_KINDS = {
     words: 'Removals of objects of a Kubernetes cluster failed',
   },
   held: {
-    topics: ['clusterDecisions', 'clusterResults'],
+    topics: ['clusterOwnership', 'clusterPods', 'clusterExpiry', 'clusterResults'],
     severity: 'warning',
     isNodeEvent: false,
     isJoined: true,

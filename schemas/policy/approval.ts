@@ -6,7 +6,7 @@ import { type ClusterIdentity, ClusterName, ObjectUid } from '../events/identity
 
 /** No approval holds longer: what was put back after that approves nothing any more. */
 export const MAX_APPROVAL_MS = 30 * 86_400_000;
-/** Objects of a held kind that one approval names. */
+/** Objects, owners or nodes that one approval names. */
 export const MAX_APPROVED_OBJECTS = 1_000;
 const MAX_TEXT_LENGTH = 1_000;
 
@@ -19,25 +19,37 @@ const KindText = whole(z.string().min(1).max(700));
 export const WrittenText = whole(z.string().max(MAX_TEXT_LENGTH));
 const Width = z.int().positive();
 
+/** An object as people saw it: all of it has to be so when something is removed (cluster S7). */
+export const ApprovedObject = z.strictObject({
+  uid: whole(ObjectUid),
+  /** Empty for an object that lies in none. */
+  namespace: whole(ObjectText),
+  name: whole(ObjectText),
+});
+export type ApprovedObject = z.infer<typeof ApprovedObject>;
+const ApprovedObjects = z.array(ApprovedObject).min(1).max(MAX_APPROVED_OBJECTS);
+
 /** What an approval lets go, as people saw it. What is wider by now, or was not there then, stays held (cluster S7). */
 export const Approved = z.discriminatedUnion('kind', [
   /** What goes with this owner, as long as that is not more than so many objects. */
   z.strictObject({
     kind: z.literal('owner'),
-    uid: whole(ObjectUid),
     ownerKind: KindText,
-    /** Empty for an owner that lies in none. */
-    namespace: whole(ObjectText),
-    name: whole(ObjectText),
+    ...ApprovedObject.shape,
     objects: Width,
   }),
-  /** What goes with all missing owners of this kind. */
-  z.strictObject({ kind: z.literal('owner-kind'), ownerKind: KindText, objects: Width }),
+  /** What goes with these missing owners of this kind, as long as no more goes with all missing owners of the kind. */
+  z.strictObject({
+    kind: z.literal('owner-kind'),
+    ownerKind: KindText,
+    owners: ApprovedObjects,
+    objects: Width,
+  }),
   /** These objects of a kind that is held (cluster S2). */
   z.strictObject({
     kind: z.literal('held-kind'),
     heldKind: KindText,
-    uids: z.array(whole(ObjectUid)).min(1).max(MAX_APPROVED_OBJECTS),
+    named: ApprovedObjects,
   }),
   /** What a rule of the policy takes of a kind, as long as the time of no more of its objects is over (cluster S11). */
   z.strictObject({
@@ -50,8 +62,15 @@ export const Approved = z.discriminatedUnion('kind', [
     /** Epoch milliseconds, by the API server's clock: what was not over by then nobody has looked at. */
     overByMs: z.int().nonnegative(),
   }),
-  /** Pods whose nodes are missing, as long as there are no more of them (cluster S1). */
-  z.strictObject({ kind: z.literal('pods-of-missing-nodes'), objects: Width }),
+  /** Pods of these missing nodes, as long as no more pods are on missing nodes (cluster S1). */
+  z.strictObject({
+    kind: z.literal('pods-of-missing-nodes'),
+    nodes: z
+      .array(whole(ObjectText.min(1)))
+      .min(1)
+      .max(MAX_APPROVED_OBJECTS),
+    objects: Width,
+  }),
 ]);
 export type Approved = z.infer<typeof Approved>;
 /** What can be approved, in the words of `fleetgc approve --as`. */

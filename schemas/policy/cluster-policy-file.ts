@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
-import { type ClusterPolicy, Collector } from './cluster-policy.ts';
+import {
+  type ClusterPolicy,
+  Collector,
+  MAX_POLICY_NAMES,
+  namesIn,
+  TOO_MANY_NAMES,
+} from './cluster-policy.ts';
 import { CLUSTER_POLICY_DEFAULTS, DEFAULT_LIMITS, HELD_KINDS } from './cluster-policy-defaults.ts';
 import { kindsWritten, objectsWritten } from './cluster-policy-values.ts';
 import { OwnRuleFields, OwnRulesFile, ownRuleOf } from './own-rule-file.ts';
@@ -110,7 +116,9 @@ export const CLUSTER_POLICY_SETTINGS: Readonly<Record<string, readonly string[]>
 };
 
 /** One policy for clusters as people write it; parsed, it is a `ClusterPolicy`. */
-export const ClusterPolicyFile = Fields.transform(
+export const ClusterPolicyFile = Fields.refine((written) => namesIn(written) <= MAX_POLICY_NAMES, {
+  error: TOO_MANY_NAMES,
+}).transform(
   ({ kind: _, selector, commandLifetime, rules, undo, undoExcept, ...policy }): ClusterPolicy => ({
     ...policy,
     selector: { clusters: selector.clusters ?? [] },

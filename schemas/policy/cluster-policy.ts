@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../events/cluster-command.ts';
 import { ClusterName } from '../events/identity.ts';
+import { MAX_LIST_ENTRIES } from './image-pattern.ts';
 import { MAX_RULES, OwnRule } from './own-rule.ts';
 
 /** The collectors of the control plane that a policy can give to FleetGC, by their names in kube-controller-manager. */
@@ -16,7 +17,7 @@ export type Collector = z.infer<typeof Collector>;
 const Names = z.array(z.string().min(1).max(320)).max(1_000);
 
 /** Which clusters a policy is for. An empty list matches every cluster. */
-export const ClusterSelector = z.strictObject({ clusters: z.array(ClusterName) });
+export const ClusterSelector = z.strictObject({ clusters: z.array(ClusterName).max(MAX_LIST_ENTRIES) });
 export type ClusterSelector = z.infer<typeof ClusterSelector>;
 
 /** A policy for clusters as it stands on the log: every default filled in. */
@@ -57,12 +58,33 @@ export const ClusterPolicy = z.strictObject({
 });
 export type ClusterPolicy = z.infer<typeof ClusterPolicy>;
 
+/** Each object of a fact is held against each of them: with the 500 objects of a fact this is less than a decision may take. */
+export const MAX_POLICY_NAMES = 5_000;
+export const TOO_MANY_NAMES = `heldKinds, keep, undoExcept and rules must have at most ${MAX_POLICY_NAMES} names together`;
+
+/** Names in the lists of a policy that each object is held against. */
+export const namesIn = ({
+  heldKinds,
+  keep,
+  undoExcept = [],
+  rules = [],
+}: Pick<ClusterPolicy, 'heldKinds' | 'keep' | 'undoExcept' | 'rules'>): number =>
+  heldKinds.length +
+  keep.namespaces.length +
+  keep.kinds.length +
+  undoExcept.length +
+  rules.reduce(
+    (sum, { kinds, namespaces, labels = {} }) =>
+      sum + kinds.length + namespaces.length + Object.keys(labels).length,
+    0,
+  );
+
 /** State: one policy for clusters, keyed by `cluster/` and its name. */
 export const ClusterPolicyRecord = z.strictObject({
   type: z.literal('fleetgc.cluster-policy'),
   version: z.literal(1),
   id: z.string().min(1),
-  policy: ClusterPolicy,
+  policy: ClusterPolicy.refine((policy) => namesIn(policy) <= MAX_POLICY_NAMES, { error: TOO_MANY_NAMES }),
   /** Counts the contents that were applied under this name, from 1, as far as the topic knew when it was applied. */
   policyVersion: z.int().positive(),
   /** SHA-256 of the canonical JSON of `policy`. */

@@ -1,5 +1,29 @@
 import { z } from 'zod';
-import { Globs, globMatcher } from './glob.ts';
+import { GlobList, GlobMatching, ImageGlobs } from './glob.ts';
+import { MAX_DECISION_STEPS, Steps } from './steps.ts';
+
+/** Of one policy. */
+export const MAX_KEPT_DIGESTS = 10_000;
+export const MAX_LIST_ENTRIES = 1_000;
+/** Of an entry that is compared as a whole, and of the name of a label. */
+export const MAX_ENTRY_LENGTH = 512;
+export const MAX_LABEL_VALUE_LENGTH = 4_096;
+
+/** A recorded schema takes longer ones, so that it stays compatible. */
+const atMost = (most: number) =>
+  z.string().refine(({ length }) => length <= most, {
+    error: `must have at most ${most} characters`,
+  });
+
+/** An entry that is compared as a whole. */
+export const Entry = atMost(MAX_ENTRY_LENGTH).min(1);
+/** Labels that are asked for. */
+export const WantedLabels = z
+  .record(Entry, atMost(MAX_LABEL_VALUE_LENGTH))
+  .refine((labels) => hasFewEntries(labels));
+
+export const hasFewEntries = (map: Readonly<Record<string, string>>): boolean =>
+  Object.keys(map).length <= MAX_LIST_ENTRIES;
 
 /**
  * Images that are never removed. An image is kept when any pattern matches any of its names (`repo:tag`, `repo`,
@@ -7,14 +31,16 @@ import { Globs, globMatcher } from './glob.ts';
  */
 export const KeepRules = z.strictObject({
   /** Globs as in `registry.example/base/*`; `*` does not cross a slash, `**` does. */
-  patterns: Globs,
+  patterns: ImageGlobs,
   /** Whole, with or without `sha256:`: some runtimes write ids without it. */
-  digests: z.array(
-    z.string().regex(/^(sha256:)?[0-9a-f]{64}$/, {
-      error: 'must be 64 hexadecimal digits, with or without sha256:',
-    }),
-  ),
-  labels: z.record(z.string().min(1), z.string()),
+  digests: z
+    .array(
+      z.string().regex(/^(sha256:)?[0-9a-f]{64}$/, {
+        error: 'must be 64 hexadecimal digits, with or without sha256:',
+      }),
+    )
+    .max(MAX_KEPT_DIGESTS),
+  labels: WantedLabels,
 });
 export type KeepRules = z.infer<typeof KeepRules>;
 
@@ -34,41 +60,91 @@ export interface NamedImage {
   readonly labels: Readonly<Record<string, string>> | null;
 }
 
-/** Compiles the rules once; the returned function gives the rule that keeps the image, or `undefined`. */
-export function keepMatcher(rules: KeepRules): (image: NamedImage) => string | undefined {
-  const patterns = rules.patterns.map((pattern) => ({ pattern, matches: globMatcher(pattern) }));
-  const digests = new Map(rules.digests.map((digest) => [withoutAlgorithm(digest), digest]));
-  const labels = Object.entries(rules.labels);
-  return (image) => {
-    // Most policies have neither patterns nor digests, and making the names costs more than the rest of the rules.
-    const names = patterns.length === 0 ? [] : namesOf(image);
-    const imageDigests = digests.size === 0 ? [] : digestsOf(image);
-    return (
-      patterns.find(({ matches }) => names.some((name) => matches(name)))?.pattern ??
-      imageDigests.map((digest) => digests.get(digest)).find((digest) => digest !== undefined) ??
-      labelText(labels.find(([key, value]) => image.labels === null || image.labels[key] === value))
-    );
+/** Keep rules that are held against the images of one node, each of its names once. */
+export interface KeepMatcher {
+  /** The rule that keeps the image, as written, or `undefined`. */
+  readonly keptBy: (image: NamedImage) => string | undefined;
+  /** The rules that keep none of these images, as written: they may be misspelt. */
+  readonly withoutMatch: (images: readonly NamedImage[]) => readonly string[];
+}
+
+/** Throws `TooCostly` where the names of the images take more steps than there are. */
+export function keepMatcher(
+  { patterns, digests, labels }: KeepRules,
+  steps = new Steps(MAX_DECISION_STEPS),
+): KeepMatcher {
+  const names = new GlobMatching(GlobList.of(patterns), steps);
+  const written = new Map(digests.map((digest) => [withoutAlgorithm(digest), digest]));
+  const wanted = Object.entries(labels);
+  /** Of an image whose labels are not known any may be among them. */
+  const hasLabel = (image: NamedImage, [key, value]: readonly [string, string]): boolean => {
+    if (image.labels === null) return true;
+    steps.take(STEPS_OF_LABEL);
+    return Object.hasOwn(image.labels, key) && image.labels[key] === value;
+  };
+  // Most policies have neither patterns nor digests, and making the names costs more than the rest of the rules.
+  const made = new Map<NamedImage, readonly string[]>();
+  const namesToAsk = (image: NamedImage): readonly string[] => {
+    if (patterns.length === 0) return [];
+    const before = made.get(image);
+    if (before !== undefined) return before;
+    const found = namesOf(image, steps);
+    made.set(image, found);
+    return found;
+  };
+  const digestsToAsk = (image: NamedImage): readonly string[] => {
+    if (digests.length === 0) return [];
+    steps.take(STEPS_OF_NAME * (1 + image.repoDigests.length));
+    return digestsOf(image);
+  };
+  return {
+    keptBy: (image) => {
+      const pattern = least(namesToAsk(image).flatMap((name) => names.first(name) ?? []));
+      if (pattern !== undefined) return patterns[pattern];
+      const digest = digestsToAsk(image).find((one) => written.has(one));
+      if (digest !== undefined) return written.get(digest);
+      return wanted.find((label) => hasLabel(image, label))?.join('=');
+    },
+    withoutMatch: (images) => {
+      const met = new Set(images.flatMap(namesToAsk).flatMap((name) => names.all(name)));
+      const matched = new Set([...met].map((place) => patterns[place]));
+      const listed = new Set(images.flatMap(digestsToAsk));
+      steps.take(
+        STEPS_OF_RULE * (patterns.length + digests.length + wanted.length) +
+          wanted.reduce((sum, [key, value]) => sum + key.length + value.length, 0),
+      );
+      return [
+        ...patterns.filter((pattern) => !matched.has(pattern)),
+        ...digests.filter((digest) => !listed.has(withoutAlgorithm(digest))),
+        ...wanted
+          .filter((label) => !images.some((image) => hasLabel(image, label)))
+          .map((label) => label.join('=')),
+      ];
+    },
   };
 }
 
-/** The rules that keep none of these images, as written: they may be misspelt. */
-export function rulesWithoutMatch(
-  { patterns, digests, labels }: KeepRules,
-  images: readonly NamedImage[],
-): string[] {
-  const names = patterns.length === 0 ? [] : [...new Set(images.flatMap(namesOf))];
-  const listedDigests = new Set(digests.length === 0 ? [] : images.flatMap(digestsOf));
-  return [
-    ...patterns.filter((pattern) => {
-      const matches = globMatcher(pattern);
-      return !names.some((name) => matches(name));
-    }),
-    ...digests.filter((digest) => !listedDigests.has(withoutAlgorithm(digest))),
-    ...Object.entries(labels)
-      .filter(([key, value]) => !images.some((image) => image.labels === null || image.labels[key] === value))
-      .map((label) => label.join('=')),
-  ];
-}
+const least = (places: readonly number[]): number | undefined =>
+  places.reduce<number | undefined>(
+    (first, place) => (first === undefined ? place : Math.min(first, place)),
+    undefined,
+  );
+
+/** No registry takes a longer name: 255 characters of repository, 128 of tag, and a digest. */
+export const MAX_IMAGE_NAME_LENGTH = 512;
+/** Hardly any image has a tenth of it. */
+export const MAX_IMAGE_NAMES = 1_000;
+
+/** Whether no registry and no runtime gives an image such names: then they are not looked at, and it is kept (P9). */
+export const hasUnreadableNames = ({
+  repoTags,
+  repoDigests,
+}: Pick<NamedImage, 'repoTags' | 'repoDigests'>): boolean =>
+  repoTags.length + repoDigests.length > MAX_IMAGE_NAMES ||
+  repoTags.some(isTooLong) ||
+  repoDigests.some(isTooLong);
+
+const isTooLong = (name: string): boolean => name.length > MAX_IMAGE_NAME_LENGTH;
 
 /**
  * Why an image cannot be pulled again, or `undefined` when it can: only a digest under the name of a registry says
@@ -76,8 +152,14 @@ export function rulesWithoutMatch(
  */
 export function unpullableBecause({ repoDigests }: Pick<NamedImage, 'repoDigests'>): string | undefined {
   if (repoDigests.length === 0) return 'it has no repository digest';
-  return repoDigests.some(namesRegistry) ? undefined : 'its name has no registry';
+  if (repoDigests.some(namesRegistry)) return undefined;
+  return repoDigests.every(isPlaceholder)
+    ? 'its repository digest is a placeholder of the runtime'
+    : 'its name has no registry';
 }
+
+/** `<none>@sha256:…` or `<none>@<none>`: the runtime knows no repository, or no digest, though a tag may name a registry. */
+const isPlaceholder = (name: string): boolean => name.includes('<none>');
 
 /** Asked of every image of every inventory; a regular expression takes three times as long. */
 function namesRegistry(name: string): boolean {
@@ -96,14 +178,28 @@ export function tagsByRepository({ repoTags, repoDigests }: NamedImage): Map<str
   const tags = new Map<string, string[]>(repoDigests.map((name) => [withoutDigest(name), []]));
   for (const name of repoTags) {
     const repository = withoutTag(name);
-    tags.set(repository, [...(tags.get(repository) ?? []), name.slice(repository.length + 1)]);
+    const known = tags.get(repository);
+    const tag = name.slice(repository.length + 1);
+    if (known === undefined) tags.set(repository, [tag]);
+    else known.push(tag);
   }
   return tags;
 }
 
-function namesOf({ repoTags, repoDigests }: NamedImage): string[] {
-  const repositories = [...repoTags.map(withoutTag), ...repoDigests.map(withoutDigest)];
-  return [...repoTags, ...repoDigests, ...repositories].flatMap((name) => [name, ...shortForms(name)]);
+/** To look for a label, to take a name apart, or to say of a rule that nothing met it takes as long as so many comparisons of characters. */
+const STEPS_OF_LABEL = 16;
+const STEPS_OF_NAME = 40;
+const STEPS_OF_RULE = 200;
+/** So many characters of a name are hashed in one step. */
+const CHARACTERS_A_STEP = 2;
+
+function namesOf({ repoTags, repoDigests }: NamedImage, steps: Steps): string[] {
+  const written = [...repoTags, ...repoDigests];
+  steps.take(STEPS_OF_NAME * written.length);
+  const repositories = new Set([...repoTags.map(withoutTag), ...repoDigests.map(withoutDigest)]);
+  const forms = [...written, ...repositories].flatMap((name) => [name, ...shortForms(name)]);
+  for (const { length } of forms) steps.take(STEPS_OF_NAME + Math.ceil(length / CHARACTERS_A_STEP));
+  return forms;
 }
 
 export function withoutDigest(name: string): string {
@@ -129,5 +225,3 @@ const digestsOf = ({ id, repoDigests }: NamedImage): string[] =>
 
 const withoutAlgorithm = (digest: string): string =>
   digest.startsWith('sha256:') ? digest.slice('sha256:'.length) : digest;
-
-const labelText = (label: readonly [string, string] | undefined): string | undefined => label?.join('=');

@@ -13,7 +13,7 @@ import { POLICY_DEFAULTS } from './policy-defaults.ts';
 import { duration, missingOr, notNegative, percent, truth } from './written-values.ts';
 
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
-const KIND = 'KubeletConfiguration';
+export const KUBELET_KIND = 'KubeletConfiguration';
 
 const exactly = (value: string) =>
   z.literal(value, { error: missingOr(`is missing: it must be ${value}`, `must be ${value}`) });
@@ -39,7 +39,7 @@ const FeatureGates = z.looseObject(
 const Fields = z.looseObject(
   {
     apiVersion: exactly(API_VERSION),
-    kind: exactly(KIND),
+    kind: exactly(KUBELET_KIND),
     imageGCHighThresholdPercent: optionalPercent,
     imageGCLowThresholdPercent: optionalPercent,
     imageMinimumGCAge: duration.prefault(POLICY_DEFAULTS.imageMinimumGCAge),

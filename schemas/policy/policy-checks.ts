@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { brokenTexts, HALF_A_CHARACTER } from '../events/broken-texts.ts';
 import { EvictionSignal, LONGEST_GRACE_PERIOD_MS } from './eviction.ts';
+import { charactersOf, MAX_GLOB_CHARACTERS } from './glob.ts';
 import { DEFAULT_IMAGE_MINIMUM_AGE_MS, DEFAULT_THRESHOLDS } from './policy-defaults.ts';
 
 /** A problem between settings, at the one that is most likely to be mended. */
@@ -145,6 +146,21 @@ function isWritten(settings: unknown, setting: string): boolean {
 
 export const wholeCharacters: CrossCheck = (settings) =>
   brokenTexts(settings).map(({ path }) => ({ path, message: HALF_A_CHARACTER }));
+
+const Patterns = z.object({
+  selector: z.object({ nodeNames: z.array(z.string()).default([]) }).catch({ nodeNames: [] }),
+  keep: z.object({ images: z.array(z.string()).default([]) }).catch({ images: [] }),
+});
+
+/** All patterns of a policy together are read by whoever decides. */
+export const patternsWithinBudget: CrossCheck = (settings) => {
+  const { data } = Patterns.safeParse(settings);
+  if (!data) return [];
+  const characters = charactersOf(data.selector.nodeNames) + charactersOf(data.keep.images);
+  if (characters <= MAX_GLOB_CHARACTERS) return [];
+  const message = `and selector.nodeNames must have at most ${MAX_GLOB_CHARACTERS} characters together`;
+  return [{ path: ['keep', 'images'], message }];
+};
 
 /** For `superRefine`: adds the problems of all checks, whatever else is wrong with the settings. */
 export const addProblems = (

@@ -12,6 +12,7 @@ import {
   ON_ANY_MAP,
   onlyInKubeletProfile,
   onlyWhatAKubeletHas,
+  patternsWithinBudget,
   sizesInOrder,
   thresholdsInOrder,
   wholeCharacters,
@@ -142,6 +143,7 @@ export const POLICY_SETTINGS: Readonly<Record<string, readonly string[]>> = {
 
 const CHECKS: readonly CrossCheck[] = [
   wholeCharacters,
+  patternsWithinBudget,
   thresholdsInOrder,
   gracePeriods,
   sizesInOrder,

@@ -6,28 +6,31 @@ import { compareText } from '../events/text-order.ts';
 import { ApprovalRecord, WrittenText } from './approval.ts';
 import { ClusterPolicyRecord } from './cluster-policy.ts';
 import { EvictionThreshold } from './eviction.ts';
-import { Globs } from './glob.ts';
-import { NamedKeep } from './image-pattern.ts';
+import { charactersOf, MAX_GLOB_CHARACTERS, NodeGlobs } from './glob.ts';
+import { Entry, MAX_LIST_ENTRIES, NamedKeep, WantedLabels } from './image-pattern.ts';
 
 /** Which nodes a policy is for. Every given condition must hold; an empty list or record matches every node. */
 export const NodeSelector = z.strictObject({
-  clusters: z.array(z.string().min(1)),
+  clusters: z.array(Entry).max(MAX_LIST_ENTRIES),
   /** Globs over the node name. */
-  nodeNames: Globs,
+  nodeNames: NodeGlobs,
   /** Values of the node's label `fleetgc.io/pool`; one that is equal is enough. */
-  pools: z.array(z.string().min(1)),
-  nodeLabels: z.record(z.string().min(1), z.string()),
+  pools: z.array(Entry).max(MAX_LIST_ENTRIES),
+  nodeLabels: WantedLabels,
 });
 export type NodeSelector = z.infer<typeof NodeSelector>;
 
 /** What stays, whatever the disk usage. Commands carry the rules about names alone. */
 export const PolicyKeep = NamedKeep.extend({
   /** Containers, sandboxes and logs of pods in these namespaces stay, and with them the images they use. */
-  namespaces: z.array(z.string().min(1)),
+  namespaces: z.array(Entry).max(MAX_LIST_ENTRIES),
   /** The newest so many images of each repository; 0 is off. */
   lastVersions: z.int().nonnegative(),
 });
 export type PolicyKeep = z.infer<typeof PolicyKeep>;
+
+/** A hard and a soft one for each signal, and room for signals to come. */
+const MAX_THRESHOLDS = 32;
 
 const Percent = z.int().min(0).max(100);
 
@@ -54,7 +57,7 @@ export const Policy = z.strictObject({
   /** 0 means that no image goes by age alone (B4). */
   imageMaximumGCAgeMs: z.int().nonnegative(),
   /** Hard ones first, each kind in the order of `EvictionSignal`. */
-  evictionThresholds: z.array(EvictionThreshold),
+  evictionThresholds: z.array(EvictionThreshold).max(MAX_THRESHOLDS),
   /** Whether a threshold of these that is met removes anything (M16). */
   forcedGC: z.boolean(),
   minimumContainerTTLMs: z.int().nonnegative(),
@@ -71,6 +74,12 @@ export const Policy = z.strictObject({
   commandLifetimeMs: z.int().min(1_000).max(600_000),
 });
 export type Policy = z.infer<typeof Policy>;
+
+/** Whether the patterns of a policy together cost no more than a decision can afford. */
+export const isWithinBudget = ({ selector, keep }: Pick<Policy, 'selector' | 'keep'>): boolean =>
+  charactersOf(selector.nodeNames) + charactersOf(keep.patterns) <= MAX_GLOB_CHARACTERS;
+
+export const OVER_BUDGET = `the patterns of selector.nodeNames and keep.images must have at most ${MAX_GLOB_CHARACTERS} characters together`;
 
 /** No policy can have this name, since names start with a letter or digit. */
 const PAUSE_EVERYWHERE_KEY = '!pause';
@@ -124,7 +133,7 @@ export const PolicyRecord = z.strictObject({
   type: z.literal('fleetgc.policy'),
   version: z.literal(1),
   id: z.string().min(1),
-  policy: Policy,
+  policy: Policy.refine(isWithinBudget, { error: OVER_BUDGET }),
   /** Counts the contents that were applied under this name, from 1, as far as the topic knew when it was applied. */
   policyVersion: z.int().positive(),
   /** SHA-256 of the canonical JSON of `policy`. */
@@ -168,6 +177,8 @@ export const subjectOfPolicy = (record: PolicyRecordOf<SubjectKind>): SubjectKin
 export const policyKey = (record: PolicyRecordOf<SubjectKind>): string =>
   keyOfPolicyNamed(subjectOfPolicy(record), record.policy.name);
 
+const BAD_REASON = `${HALF_A_CHARACTER}, or it is too long`;
+
 /**
  * State, keyed by `pauseKey`: outranks every policy on what it selects, of whatever kind, until `fleetgc resume` deletes
  * it.
@@ -177,7 +188,7 @@ export const PauseRecord = z.strictObject({
   version: z.literal(1),
   id: z.string().min(1),
   selector: NodeSelector,
-  reason: z.string().refine((text) => text.isWellFormed(), { error: HALF_A_CHARACTER }),
+  reason: z.string().refine((text) => WrittenText.safeParse(text).success, { error: BAD_REASON }),
   /** As whoever paused calls themselves; what proves it is the signature. */
   by: WrittenText.optional(),
 });

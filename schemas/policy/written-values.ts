@@ -27,8 +27,18 @@ export const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
 export const wholeNumber = (error: string) =>
   z.number({ error }).refine(Number.isSafeInteger, { error }).meta({ type: 'integer' });
 
+const PERCENT_ERROR = 'must be a whole number from 0 to 100, without a percent sign';
+
 /** B5, B6 */
-export const percent = wholeNumber('must be a whole number from 0 to 100, without a percent sign')
+export const percent = z
+  .number({
+    error: ({ input }) =>
+      typeof input === 'string' && /^\s*[0-9]+\s*$/.test(input)
+        ? `must be a whole number from 0 to 100, without quotes: ${input.trim()}`
+        : PERCENT_ERROR,
+  })
+  .refine(Number.isSafeInteger, { error: PERCENT_ERROR })
+  .meta({ type: 'integer' })
   .min(0, { error: 'must be at least 0' })
   .max(100, { error: 'must be at most 100' });
 

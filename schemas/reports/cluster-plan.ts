@@ -69,5 +69,7 @@ export const ClusterPlan = z.strictObject({
   rules: z.array(RulePlan),
   unreadKinds: z.array(UnreadKind),
   failedGroups: z.array(ObjectText),
+  /** Kinds of this cluster on which the role that `cluster rbac` prints has no right unless it is asked for. */
+  leftOutKinds: z.array(ObjectText),
 });
 export type ClusterPlan = z.infer<typeof ClusterPlan>;

@@ -7,7 +7,7 @@ const EpochMs = z.int().nonnegative();
 
 /** What a person should look at, of one cluster. */
 export const ClusterWarning = z.object({
-  kind: z.enum(['silent', 'held', 'unanswered', 'unread-kinds', 'stuck-finalizers']),
+  kind: z.enum(['silent', 'held', 'too-costly', 'unanswered', 'unread-kinds', 'stuck-finalizers']),
   /** For people; may be reworded. */
   message: z.string(),
 });

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { ClusterAction } from '../events/cluster-command.ts';
 import { ClusterDecisionOutcome } from '../events/cluster-decision.ts';
-import { ClusterCommandRefusal, ClusterFailure, ClusterObjectRefusal } from '../events/cluster-result.ts';
+import {
+  ClusterCommandRefusal,
+  ClusterFailure,
+  ClusterObjectRefusal,
+  FoundLater,
+} from '../events/cluster-result.ts';
 import { ClusterDeciderName } from '../events/deciders.ts';
 import { ClusterName } from '../events/identity.ts';
 import { Approved } from '../policy/approval.ts';
@@ -92,6 +97,8 @@ export const ClustersReport = z.object({
   unnamed: Count,
   refused: stayed(ClusterObjectRefusal),
   failed: stayed(ClusterFailure),
+  /** What an executor announced and never reported, by what a later one found. */
+  unreported: z.array(z.object({ ...ofKind, found: FoundLater, objects: Count })),
   /** Commands that were refused whole; none of their objects is counted elsewhere. */
   refusedCommands: z.array(
     z.object({ cluster: ClusterName, reason: ClusterCommandRefusal, commands: Count }),

@@ -33,11 +33,12 @@ export const DASHBOARD_ACTIONS = {
   pause: z.strictObject({ ...asked, selector: PausedSelector, reason: NeededReason }),
   /** As `fleetgc resume`; `null`: every pause. */
   resume: z.strictObject({ ...asked, selector: NodeSelector.nullable(), reason: Reason }),
-  /** As `fleetgc approve`: no more objects than somebody saw. */
+  /** As `fleetgc approve`: no more objects than somebody saw, and no others. */
   approve: z.strictObject({
     ...asked,
     ...heldThing,
     objects: z.int().positive(),
+    shown: z.string().regex(/^[0-9a-f]{16}$/),
     forMs: z.int().min(SHORTEST_MS).max(MAX_APPROVAL_MS),
     reason: NeededReason,
   }),

@@ -100,7 +100,14 @@ export const DashboardClusterOutcomes = z.object({
 export type DashboardClusterOutcomes = z.infer<typeof DashboardClusterOutcomes>;
 
 /** What is approved, in words and as an action names it. */
-const ApprovedWords = z.object({ text: z.string(), name: z.string(), as: ApprovedKind, objects: Count });
+const ApprovedWords = z.object({
+  text: z.string(),
+  name: z.string(),
+  as: ApprovedKind,
+  objects: Count,
+  /** Stands for what is shown, as `fleetgc approve --shown` takes it. */
+  shown: z.string(),
+});
 
 /** What `fleetgc held --cluster NAME -o json` prints, and the policy whose limits hold there; `null`: none selects it. */
 export const DashboardHeld = z.object({

@@ -24,6 +24,8 @@ export const DashboardImages = z.object({
   /** Nodes whose images are summed up, and how many of them tell of no layers: there an image counts with its listed size. */
   nodes: Count,
   nodesWithoutLayers: Count,
+  /** Nodes of the fleet whose images are not known now, such as those that are silent: no sum has them. */
+  nodesNotCounted: Count,
   /** Of all images of these nodes. */
   sums: z.object({ ...HeldSums, images: Count, repositories: Count }),
   /** Those that were asked for. */

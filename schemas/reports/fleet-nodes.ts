@@ -16,6 +16,7 @@ export const FleetNodeWarning = z.object({
     'above-threshold',
     'above-threshold-dry-run',
     'held',
+    'too-costly',
   ]),
   /** For people; may be reworded. */
   message: z.string(),

@@ -12,8 +12,11 @@ import { PolicyFile } from '../policy/policy-file.ts';
 
 const BY_SIGNAL = EvictionSignal.options.map((signal) => `eviction:${signal}` as const);
 
-/** What a plan is asked about: one pass as a kubelet makes them, a forced one, or what an eviction signal forces. */
-export const PlanTrigger = z.enum(['periodic', 'forced', ...BY_SIGNAL]);
+/**
+ * What a plan is asked about: one pass as a kubelet makes them, a forced one, or what an eviction signal forces. `all`: the periodic pass
+ * and each eviction signal for which the policy has a threshold.
+ */
+export const PlanTrigger = z.enum(['all', 'periodic', 'forced', ...BY_SIGNAL]);
 export type PlanTrigger = z.infer<typeof PlanTrigger>;
 
 /** An object of the inventory, with the rule that decided it, in words and with the facts it used. */
@@ -24,12 +27,31 @@ export const PlannedObject = z.strictObject({
   name: z.string(),
   /** As listed; `null` for what is no image. */
   sizeBytes: z.int().nonnegative().nullable(),
+  /** What its removal frees once all before it are gone; `null` for what is no image, or is kept. They add up to `estimatedBytes`. */
+  freedBytes: Uint64.nullable(),
   /** Number of the rule (docs/reference/rules.md). */
   rule: z.string(),
   because: z.string(),
   facts: z.record(z.string(), Fact),
 });
 export type PlannedObject = z.infer<typeof PlannedObject>;
+
+const PlanTarget = z.strictObject({ ...ReclaimTarget.shape, available: Uint64 });
+
+/** What one trigger would do alone. */
+const TriggeredPlan = z.strictObject({
+  trigger: PlanTrigger.exclude(['all']),
+  /** For people: what decided that much or that little is removed. */
+  reason: z.string(),
+  actions: z.array(ReclaimAction),
+  /** What the removal of images aims for; `null` where there is no such aim. */
+  target: PlanTarget.nullable(),
+  /** Whether the target is reached once all of it is removed; `null`: there is none, or sizes do not tell (inodes). */
+  isReached: z.boolean().nullable(),
+  removals: z.int().nonnegative(),
+  estimatedBytes: Uint64,
+});
+export type TriggeredPlan = z.infer<typeof TriggeredPlan>;
 
 const Remark = z.strictObject({ rule: z.string(), message: z.string() });
 
@@ -54,8 +76,10 @@ export const Plan = z.strictObject({
   reason: z.string(),
   /** What is gone through, in order. */
   actions: z.array(ReclaimAction),
-  /** What the removal of images aims for; `null` where there is no such aim. */
-  target: z.strictObject({ ...ReclaimTarget.shape, available: Uint64 }).nullable(),
+  /** What the removal of images aims for; `null` where there is no such aim, or several triggers have one each. */
+  target: PlanTarget.nullable(),
+  /** What each trigger would do alone; of one trigger it is the same as above. */
+  triggers: z.array(TriggeredPlan),
   /** In the order in which they would go. */
   remove: z.array(PlannedObject),
   /** In the order of the inventory: containers, sandboxes, pod log directories, log symlinks, images. */

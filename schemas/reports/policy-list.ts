@@ -38,6 +38,13 @@ export const ShownPolicy = z.discriminatedUnion('type', [
 ]);
 export type ShownPolicy = z.infer<typeof ShownPolicy>;
 
+/**
+ * Whose word it is what is held in a cluster. `signed`: a key of role `cluster` that speaks for it signed each fact. `unsigned`: none
+ * did, so whoever may write facts of clusters could have written it. `not-checked`: nobody named the roots.
+ */
+export const HeldProof = z.enum(['signed', 'unsigned', 'not-checked']);
+export type HeldProof = z.infer<typeof HeldProof>;
+
 /** What `fleetgc held -o json` prints. */
 export const HeldList = z.object({
   type: z.literal('fleetgc.held'),
@@ -47,6 +54,9 @@ export const HeldList = z.object({
       ...ClusterIdentity.shape,
       /** When its agent was heard last, by the log's clock. */
       heardAtMs: EpochMs,
+      /** The facts take more steps than a decision may: nothing of it goes, and no hold of it is listed. */
+      tooCostly: z.boolean(),
+      proof: HeldProof,
       holds: z.array(
         z.object({
           /** Number of the rule (docs/reference/cluster-rules.md), e.g. `S1`. */

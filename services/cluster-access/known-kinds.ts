@@ -14,14 +14,8 @@ export interface KindRights {
 }
 export type KnownKinds = readonly KindRights[];
 
-/** Stands for all kinds, those of tomorrow among them. */
-export const EVERY_KIND: KindRights = {
-  group: '*',
-  kind: '*',
-  resource: '*',
-  isCollectable: true,
-  isReadable: true,
-};
+/** Discovery tells parts of objects beside them, such as `nodes/proxy`: nobody gets a right on one here. */
+const isWhole = (resource: string): boolean => /^[a-z0-9.-]+$/.test(resource);
 
 /** Every kind that an API server serves, by group and resource. */
 export function discoveredKinds(groups: readonly DiscoveredGroup[]): KnownKinds {
@@ -30,6 +24,7 @@ export function discoveredKinds(groups: readonly DiscoveredGroup[]): KnownKinds 
   for (const { versions } of groups)
     for (const { resources } of versions)
       for (const { group, kind, resource, verbs } of resources) {
+        if (!isWhole(resource)) continue;
         const key = watchKey({ group, resource });
         const isReadable = (kinds.get(key)?.isReadable ?? false) || verbs.includes('get');
         kinds.set(key, { group, kind, resource, isCollectable: collectable.has(key), isReadable });

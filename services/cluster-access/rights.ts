@@ -1,6 +1,6 @@
 import { kindName } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterPolicy, Collector } from '../../schemas/policy/cluster-policy.ts';
-import { EVERY_KIND, type KindRights, type KnownKinds } from './known-kinds.ts';
+import type { KindRights, KnownKinds } from './known-kinds.ts';
 
 /** Who gets rights: the half that reads, the half that removes, or both in one process. */
 export const PARTS = ['run', 'agent', 'executor'] as const;
@@ -119,28 +119,25 @@ const POD_STATUS: NamedKind = { ...PODS, resource: 'pods/status' };
 
 type NamedKind = Pick<KindRights, 'group' | 'kind' | 'resource'>;
 
-/** One kind alone, also where it is not known what is served. */
+/** One kind alone. */
 function deletingOf(named: NamedKind): Grants {
   return ({ kinds, policy, without }) => {
-    const isServed = kinds.some(
-      (kind) => kind === EVERY_KIND || (kind.group === named.group && kind.resource === named.resource),
-    );
+    const isServed = kinds.some((kind) => kind.group === named.group && kind.resource === named.resource);
     const mayBeDeleted = isServed && !without.has(kindName(named)) && mayGo(named, policy);
     return mayBeDeleted ? [grant(named, 'delete')] : [];
   };
 }
 
-/** Where it is not known what is served, nobody knows either what the resource of a kind is called. */
 const byRules: Grants = (wanted) => {
   const named = new Set((wanted.policy.rules ?? []).flatMap(({ kinds }) => kinds));
-  return kindsOf(wanted, (kind) => named.size > 0 && (kind === EVERY_KIND || named.has(kindName(kind))))
+  return kindsOf(wanted, (kind) => named.has(kindName(kind)))
     .filter((kind) => mayGo(kind, wanted.policy))
     .map((kind) => grant(kind, 'delete'));
 };
 
 /** What is held or kept by its kind is never deleted, so nobody needs the right (cluster S2, S5). */
 function mayGo(kind: NamedKind, { profile, heldKinds, keep }: RightsPolicy): boolean {
-  if (profile === 'kubernetes' || kind === EVERY_KIND) return true;
+  if (profile === 'kubernetes') return true;
   return !heldKinds.includes(kindName(kind)) && !keep.kinds.includes(kindName(kind));
 }
 

@@ -24,7 +24,7 @@ export function addAgentMetrics(metrics: Metrics, { agent, clock, nowMs }: Obser
   );
   metrics.gauge(
     'cluster_agent_unsynced_kinds',
-    'Of them, kinds that cannot be read at the moment, from which nothing is concluded.',
+    'Of them, kinds that cannot be read at the moment, but for those that the printed role leaves out.',
     [],
     () => readings(agent.figures?.unsyncedKinds ?? null),
   );

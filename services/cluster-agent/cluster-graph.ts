@@ -1,14 +1,17 @@
-import type { ObjectMetadata } from '../../packages/kube-api/metadata.ts';
+import { isBuiltIn } from '../../packages/kube-api/built-in-kinds.ts';
+import { type ObjectMetadata, UNREADABLE_REFERENCE } from '../../packages/kube-api/metadata.ts';
 import { candidacyOf, neighbours } from '../../packages/owner-graph/candidacy.ts';
 import type { CascadeWidth } from '../../packages/owner-graph/cascade-widths.ts';
-import type { GraphObject } from '../../packages/owner-graph/graph-object.ts';
+import { type GraphObject, isDeletingWith } from '../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
-import { OwnerIndex } from '../../packages/owner-graph/owner-index.ts';
+import { Namesakes } from '../../packages/owner-graph/namesakes.ts';
+import { furtherOf, OwnerIndex } from '../../packages/owner-graph/owner-index.ts';
 import {
   type StatedReference,
   type Surroundings,
   statedReferences,
 } from '../../packages/owner-graph/reference-states.ts';
+import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import type { OwnershipCandidate } from '../../schemas/events/ownership.ts';
 import { candidateFacts } from './candidates/candidate-facts.ts';
 import { type Batch, CandidateTracker } from './candidates/candidate-tracker.ts';
@@ -36,6 +39,12 @@ export interface ClusterGraphOptions {
   readonly onWentBack: (kind: ResourceKind) => void;
 }
 
+/** References of all objects beyond ten of each; one takes about half a kilobyte (cluster A1). */
+const MAX_FURTHER_REFERENCES = 200_000;
+
+/** After its definition was deleted a kind counts as withdrawn only after so long: upgrades of operators delete definitions and apply them again (cluster S17). */
+const WITHDRAWN_AFTER_MS = 60_000;
+
 /** Nothing is published before every kind is settled, or so long (cluster I10). */
 const MAX_SYNC_MS = 30_000;
 
@@ -49,18 +58,21 @@ export class ClusterGraph implements ReflectorSink {
   readonly #definitions = new Definitions();
   readonly #firstSeen = new FirstSeen();
   readonly #keptNamespaces = new KeptNamespaces();
+  readonly #namesakes: Namesakes;
   readonly #listings = new Listings(this.index, this.#definitions);
   readonly #tracker: CandidateTracker;
   readonly #surroundings: Surroundings = {
     graph: this.index,
     kinds: { find: (apiVersion, kind) => this.kinds.find(apiVersion, kind) },
     isSettled: (uid) => this.#firstSeen.isSettled(uid),
+    isWithdrawn: (kind) => this.#isWithdrawn(kind),
   };
 
   constructor(options: ClusterGraphOptions) {
     this.#options = options;
     this.#startedMs = options.nowMs();
     this.missing = new MissingOwners(this.index, this.#definitions);
+    this.#namesakes = new Namesakes(this.index, options.nowMs);
     this.kinds = new KindRegistry({
       nowMs: options.nowMs,
       isDefined: (kind) => this.#definitions.isDefined(kind),
@@ -93,6 +105,14 @@ export class ClusterGraph implements ReflectorSink {
     return this.#tracker.published;
   }
 
+  /**
+   * Whether objects of the kind lie where all of the cluster does, so that an older state of one is one of the cluster (cluster S3). What
+   * another server says, behind an aggregated API, concerns that server alone.
+   */
+  tellsOfRestore(kind: ResourceKind): boolean {
+    return isBuiltIn(kind) || this.#definitions.uidOf(kind) !== null;
+  }
+
   /** The object as it is now; `null` for one that is no candidate, or not there. */
   candidate(uid: string): OwnershipCandidate | null {
     const object = this.index.get(uid);
@@ -102,6 +122,7 @@ export class ClusterGraph implements ReflectorSink {
     return candidateFacts(candidacy, {
       widths: this.missing.widths,
       graph: this.index,
+      namesakes: this.#namesakes,
       isKeptNamespace: (namespace) => this.isKeptNamespace(namespace),
     });
   }
@@ -111,7 +132,28 @@ export class ClusterGraph implements ReflectorSink {
     const object = this.index.get(uid);
     const candidacy = object === undefined ? null : candidacyOf(object, this.#surroundings);
     if (candidacy !== null) this.missing.note(candidacy);
+    this.#namesakes.note(
+      { uid },
+      candidacy?.references.some((each) => this.#namesakes.of(candidacy.object, each) !== undefined) ?? false,
+    );
     return candidacy !== null;
+  }
+
+  /** Whether an owner was seen to be deleted whose kind was withdrawn since; false for all that is not sure (cluster S17). */
+  isGoneWithItsKind(uid: string): boolean {
+    const gone = this.index.gone.get(uid);
+    return gone?.how === 'kind-going' && gone.isDeletionSeen && this.#isWithdrawn(gone.kind);
+  }
+
+  /**
+   * The watch told that the definition of the kind was deleted, no other one came since, and all that the API server serves was told
+   * and lacks the kind. Another definition would be known: definitions are listed and watched (cluster S17).
+   */
+  #isWithdrawn(kind: ResourceKind): boolean {
+    const deletedAtMs = this.#definitions.deletedAtMs(kind);
+    if (deletedAtMs === null || this.#options.nowMs() - deletedAtMs < WITHDRAWN_AFTER_MS) return false;
+    const definitions = this.kinds.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition');
+    return definitions.state === 'watched' && definitions.synced && this.kinds.isUnserved(kind);
   }
 
   /** How much goes with a missing owner of this kind (cluster S1). */
@@ -127,8 +169,17 @@ export class ClusterGraph implements ReflectorSink {
   /** What is to be published now. */
   take(): Batch {
     for (const uid of this.#firstSeen.takeSettled(this.#options.nowMs())) this.#tracker.touch(uid);
+    if (this.index.takeUnknownOwnersChanged()) this.#touchWaiting();
     this.missing.widths.tidy();
+    this.#namesakes.tidy();
     return this.#tracker.take();
+  }
+
+  /** Owners that wait for objects of which not all owners are known, or did. */
+  #touchWaiting(): void {
+    for (const object of this.index.objects())
+      if (isDeletingWith(object, FOREGROUND) || isDeletingWith(object, ORPHAN))
+        this.#tracker.touch(object.uid);
   }
 
   /** What is known of kinds has changed, or may have by time alone. */
@@ -151,7 +202,7 @@ export class ClusterGraph implements ReflectorSink {
     const left = this.index.withdraw(kind);
     this.missing.noteWithdrawn(left);
     for (const object of left) {
-      this.#forget(object);
+      this.#forget(object, null);
       this.#touch(object);
     }
     this.lookAtAll();
@@ -170,7 +221,7 @@ export class ClusterGraph implements ReflectorSink {
   endList(kind: ResourceKind, isWatched: boolean): void {
     this.#listings.end(kind, (gone) => {
       for (const object of gone) {
-        this.#forget(object);
+        this.#forget(object, null);
         this.#touch(object);
       }
       if (this.#definitions.isGoing(kind)) this.#noteGoingKinds();
@@ -193,7 +244,7 @@ export class ClusterGraph implements ReflectorSink {
     const how = this.#definitions.isGoing(kind) ? 'kind-going' : 'watched';
     const last = this.index.remove(object.uid, kind, how);
     if (last === null) return;
-    this.#forget(last);
+    this.#forget(last, this.#options.nowMs());
     for (const uid of before) this.#tracker.touch(uid);
     this.#options.onWork();
   }
@@ -207,9 +258,11 @@ export class ClusterGraph implements ReflectorSink {
     this.#options.onWentBack(kind);
   }
 
-  #put(object: GraphObject, into: (object: GraphObject) => readonly string[]): void {
+  #put(read: GraphObject, into: (object: GraphObject) => readonly string[]): void {
+    const object = this.#withinRoom(read);
     const known = this.index.get(object.uid);
-    if (isOfThePast(object, this.index, this.missing.remembered)) this.#options.onWentBack(object.kind);
+    if (this.tellsOfRestore(object.kind) && isOfThePast(object, this.index, this.missing.remembered))
+      this.#options.onWentBack(object.kind);
     if (known === undefined) this.#firstSeen.note(object.uid, this.#options.nowMs());
     const isNews = known === undefined || isNewsTo(known, object);
     const left = into(object);
@@ -218,6 +271,16 @@ export class ClusterGraph implements ReflectorSink {
     this.#touch(object);
     if (isNamespace(object)) this.#noteNamespace(object);
     if (Definitions.isDefining(object)) this.#definitionChanged(this.#definitions.put(object));
+  }
+
+  /** Whoever may create objects could name millions of owners: beyond the room that all share an object is kept without a look at what it lists. */
+  #withinRoom(object: GraphObject): GraphObject {
+    const further = furtherOf(object);
+    const known = this.index.get(object.uid);
+    const others = this.index.furtherReferences - (known === undefined ? 0 : furtherOf(known));
+    return further === 0 || others + further <= MAX_FURTHER_REFERENCES
+      ? object
+      : { ...object, references: [UNREADABLE_REFERENCE] };
   }
 
   #definitionChanged(isKindGoing: boolean): void {
@@ -235,9 +298,10 @@ export class ClusterGraph implements ReflectorSink {
     if (this.#keptNamespaces.put(namespace)) this.#tracker.touchAll();
   }
 
-  #forget(object: GraphObject): void {
+  /** `deletedAtMs`: when the watch told of its deletion; `null` where it only left. */
+  #forget(object: GraphObject, deletedAtMs: number | null): void {
     this.#firstSeen.forget(object.uid);
-    if (Definitions.isDefining(object)) this.#definitionChanged(this.#definitions.gone(object));
+    if (Definitions.isDefining(object)) this.#definitionChanged(this.#definitions.gone(object, deletedAtMs));
     if (isNamespace(object)) this.#keptNamespaces.gone(object);
   }
 

@@ -9,6 +9,8 @@ export interface KnownGraph {
   object(uid: string): GraphObject | undefined;
   /** As it would be published now; `null` for an object that is no candidate. */
   candidate(uid: string): OwnershipCandidate | null;
+  /** Whether an owner was seen to be deleted whose kind was withdrawn since; false for all that is not sure (cluster S17). */
+  isGoneWithItsKind(uid: string): boolean;
   /** The cluster was restored to an older state a short time ago (cluster S3). */
   readonly wentBack: boolean;
   readonly pods: KnownPods;
@@ -31,6 +33,7 @@ export interface KnownExpiry {
 export interface AgentFigures {
   readonly objects: number;
   readonly kinds: number;
+  /** Without those that the printed role leaves out. */
   readonly unsyncedKinds: number;
   readonly candidates: number;
   /** `null` while nothing may be concluded from pods and nodes. */

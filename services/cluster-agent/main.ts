@@ -3,6 +3,7 @@ import { clusterOutput, type Output } from '../../packages/decision/handler.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import type { Publisher } from '../../packages/pipeline/publisher.ts';
+import { publishingReadable } from '../../packages/pipeline/readable-facts.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
@@ -33,9 +34,10 @@ export interface ClusterAgentDeps {
 /** An agent whose facts go to the event log. It follows its cluster while its `run` does. */
 export function createClusterAgent(deps: ClusterAgentDeps): ClusterAgent {
   const { cluster, connection, publisher, policies, log, trust, sources, metrics, logger } = deps;
+  const publish = publishingReadable(publisher, metrics);
   const agent = new ClusterAgent(cluster, {
     connection,
-    publish: (fact) => publisher.publish([outputOf(fact)]),
+    publish: (fact) => publish([outputOf(fact)]),
     policy: () => policyInForce(policies, cluster),
     earlierFacts: (clusterInstance, signal) =>
       readEarlierFacts({ identity: { cluster, clusterInstance }, log, trust }, signal),

@@ -144,7 +144,11 @@ function goneOwner(
   if (state === 'orphaning') return orphaning(resolved, at);
   if (gone === null) return 'not-told';
   if (!KEEPING.includes(gone.how) && !gone.orphaned) return 'keeps-nothing';
-  return goneObject({ kind: resolved, ...at }, gone.how, { orphaned: gone.orphaned, within: null });
+  return goneObject({ kind: resolved, ...at }, gone.how, {
+    orphaned: gone.orphaned,
+    within: null,
+    isDeletionSeen: false,
+  });
 }
 
 const orphaning = (
@@ -157,4 +161,5 @@ const orphaning = (
   how: 'watched',
   orphaned: true,
   within: null,
+  isDeletionSeen: false,
 });

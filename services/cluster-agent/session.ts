@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { splitUnread } from '../../packages/decision/left-out-kinds.ts';
 import { type Discovery, discover } from '../../packages/kube-api/discovery.ts';
 import type { ResourceKind } from '../../packages/owner-graph/kinds.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
@@ -87,7 +88,9 @@ export class Session {
     const sink = everySink([this.#graph, ...this.#expiry.sinks, this.#pods.pods, this.#pods.nodes]);
     const labelsAsked = (kind: ResourceKind) => this.#expiry.labelsAsked(kind);
     const newestBefore = (kind: ResourceKind) => start.earlierFacts.newest.get(kindName(kind)) ?? '';
-    const reading = { connection, sink, sleep, random, inTurn, labelsAsked, newestBefore, onWatchEnded };
+    const tellsOfRestore = (kind: ResourceKind) => this.#graph.tellsOfRestore(kind);
+    const asking = { connection, sleep, random, inTurn };
+    const reading = { ...asking, sink, labelsAsked, newestBefore, tellsOfRestore, onWatchEnded };
     this.#reflectors = new Reflectors(reading, (error) => {
       this.#failure = error;
       this.#over.abort();
@@ -104,6 +107,7 @@ export class Session {
     return {
       object: (uid) => this.#graph.index.toldByOneKind(uid),
       candidate: (uid) => this.#graph.candidate(uid),
+      isGoneWithItsKind: (uid) => this.#graph.isGoneWithItsKind(uid),
       wentBack: this.#wentBackLately,
       pods: this.#pods,
       expiry: this.#expiry.book,
@@ -115,7 +119,9 @@ export class Session {
     return {
       objects: index.size,
       kinds: kinds.watched.length,
-      unsyncedKinds: kinds.unsynced.length,
+      unsyncedKinds: splitUnread(
+        kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({ group, kind, reason })),
+      ).expected.length,
       candidates: publishedCandidates,
       pods: this.#pods.totals(),
       unpublishedForMs: this.#unpublished.oldestMs,

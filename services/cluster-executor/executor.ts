@@ -21,12 +21,15 @@ import { type CommandRefused, commandRefusal } from './checks/command-checks.ts'
 import { KindCatalog } from './checks/kind-catalog.ts';
 import { sharedReads } from './checks/live-reads.ts';
 import { OrphanedOwners } from './checks/orphaned-owners.ts';
-import { removalsBefore } from './checks/removals-before.ts';
+import { noteSettled, removalsBefore } from './checks/removals-before.ts';
 import { SameInstance } from './checks/same-instance.ts';
 import { failed, later, type Stop, toldOf } from './checks/stop.ts';
+import { Announcements } from './intents/announcements.ts';
+import type { OpenIntent } from './intents/open-intents.ts';
+import { IntentSettlement } from './intents/settlement.ts';
 import { addStopMetrics, addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
-import { Order } from './order.ts';
-import { pacedConnection, requestBucket, workersFor } from './paced-connection.ts';
+import { Order, type ReceivedCommand } from './order.ts';
+import { type PacedConnection, pacedConnection, requestBucket, workersFor } from './paced-connection.ts';
 import { CommandReports } from './results/command-reports.ts';
 import { Outbox, type Outgoing } from './results/outbox.ts';
 import type { RecentResults } from './results/recent-results.ts';
@@ -34,6 +37,8 @@ import type { RecentResults } from './results/recent-results.ts';
 export interface ClusterExecutorDeps
   extends Pick<Attempting, 'index' | 'localHold' | 'policy' | 'objectionTo' | 'nowMs' | 'save'> {
   readonly identity: ClusterIdentity;
+  /** Names this process in its intents and results. */
+  readonly executor: string;
   readonly connection: ApiConnection;
   /** Its own results of the past hour. */
   readonly recent: RecentResults;
@@ -55,8 +60,8 @@ const AFTER_DEPENDENTS_MS = 20;
 const TELL_EVERY_MS = 1_000;
 
 /**
- * Carries out what is ordered about one cluster. It keeps nothing on a disk: orders are read again after a restart, and what was done
- * before is known from its results, and by the API server, which does nothing twice to one state of an object.
+ * Carries out what is ordered about one cluster. It keeps nothing on a disk: orders are read again after a restart. What was done before
+ * is known from its intents and results on the log, and by the API server, which does nothing twice to one state of an object.
  */
 export class ClusterExecutor {
   readonly instance: SameInstance;
@@ -69,6 +74,9 @@ export class ClusterExecutor {
   readonly #policies: ReadablePolicies;
   readonly #outbox: Outbox;
   readonly #reports: CommandReports;
+  readonly #settlement: IntentSettlement;
+  /** Commands that wait until what was announced for them earlier is looked at. */
+  readonly #held = new Set<string>();
   readonly #parts: Attempting;
   readonly #bucket: TokenBucket;
   readonly #stopping = new AbortController();
@@ -84,14 +92,32 @@ export class ClusterExecutor {
     this.#policies = new ReadablePolicies(deps);
     this.#outbox = new Outbox(deps);
     this.#reports = new CommandReports(
-      { identity, at: () => this.at(), outbox: this.#outbox, metrics: this.#metrics, logger },
+      {
+        identity,
+        executor: deps.executor,
+        at: () => this.at(),
+        outbox: this.#outbox,
+        metrics: this.#metrics,
+        logger,
+      },
       recent.answered,
     );
+    const reads = sharedReads({ kinds: new KindCatalog(nowMs), instance: this.instance }, nowMs);
+    const removals = removalsBefore(deps);
+    this.#settlement = new IntentSettlement(recent.open, {
+      ...deps,
+      paced: () => this.#paced(),
+      reads,
+      reports: this.#reports,
+      onSettled: (settled) => noteSettled(removals, settled, nowMs()),
+    });
     this.#parts = {
       ...deps,
       at: () => this.at(),
-      reads: sharedReads({ kinds: new KindCatalog(nowMs), instance: this.instance }, nowMs),
-      removals: removalsBefore(deps),
+      reads,
+      announcements: new Announcements({ ...deps, at: () => this.at() }),
+      unrecorded: () => this.#outbox.objection(),
+      removals,
       orphaned: new OrphanedOwners(recent.orphaned, { nowMs, logger }),
       doneBefore: new DoneBefore(),
     };
@@ -99,6 +125,8 @@ export class ClusterExecutor {
     addWaitingMetrics(deps.metrics, {
       orders: () => this.#orders.size,
       results: () => this.#outbox.size,
+      announced: () => this.#settlement.size,
+      announcedUnseen: () => this.#settlement.unseen,
     });
   }
 
@@ -125,6 +153,7 @@ export class ClusterExecutor {
     const telling = new AbortController();
     const publishing = this.#outbox.run(telling.signal);
     const ticking = runEvery(TELL_EVERY_MS, () => this.#tick(), { sleep, signal: telling.signal });
+    const settling = this.#settlement.run(this.#stopping.signal);
     const working = workOff(this.#queue, {
       workers: workersFor(requestsPerSecond),
       work: ({ value }) => this.#work(value),
@@ -133,11 +162,11 @@ export class ClusterExecutor {
       signal: this.#stopping.signal,
     });
     try {
-      await Promise.race([working, ticking, publishing]);
+      await Promise.race([working, ticking, publishing, settling]);
     } finally {
       // Also when one of them failed, what is in hand is finished and told.
       this.#stopping.abort();
-      await Promise.allSettled([working]);
+      await Promise.allSettled([working, settling]);
       this.#reports.flush();
       telling.abort();
       await this.#outbox.last(publishing);
@@ -145,13 +174,13 @@ export class ClusterExecutor {
   }
 
   #receive({ event: command, trace, signedBy }: Input<ClusterCommand>): void {
-    const { identity, nowMs, recent } = this.#deps;
+    const { identity, nowMs } = this.#deps;
     // Other clusters share the partition.
     if (command.cluster !== identity.cluster) return;
     // Also of what is refused now: in an earlier life it may have been carried out.
     if (this.#deps.index === null)
       for (const { object, act } of command.items) this.#parts.orphaned.ordered(object.uid, act);
-    if (this.#reports.knows(command.id)) return;
+    if (this.#reports.knows(command.id) || this.#held.has(command.id)) return;
     this.#outbox.requireRoom();
     const received = {
       command,
@@ -159,16 +188,48 @@ export class ClusterExecutor {
       signedBy: signedBy ?? null,
       receivedAtMs: nowMs(),
     };
-    const refusal = this.#refusalOf(command);
-    if (refusal !== null) {
-      this.#reports.refuse(received, refusal);
+    const looked = this.#settlement.looked(command.id);
+    if (looked === null) {
+      this.#take(received);
       return;
     }
-    const earlier = recent.objects.get(command.id);
-    const left = command.items.filter(({ object }) => !earlier?.has(object.uid));
-    const outcomes = command.items.flatMap(({ object }) => earlier?.get(object.uid) ?? []);
-    this.#reports.begin(received, outcomes);
-    for (const item of left) this.#enqueue(new Order(received, item));
+    this.#held.add(command.id);
+    void looked.then(() => {
+      this.#held.delete(command.id);
+      this.#take(received);
+    });
+  }
+
+  /** Nothing that was announced for it is open, but for what is unchanged. */
+  #take(given: Omit<ReceivedCommand, 'intended'>): void {
+    const { command } = given;
+    if (this.#reports.knows(command.id)) return;
+    const refusal = this.#refusalOf(command);
+    if (refusal !== null) {
+      this.#reports.refuse(given, refusal);
+      return;
+    }
+    const earlier = new Map([
+      ...(this.#deps.recent.objects.get(command.id) ?? []),
+      ...this.#settlement.outcomes(command.id),
+    ]);
+    const leftOut = this.#settlement.leftOut(command.id);
+    const intended = command.items.filter(
+      ({ object }) => !earlier.has(object.uid) && !leftOut.has(object.uid),
+    );
+    const outcomes = command.items.flatMap(({ object }) => earlier.get(object.uid) ?? []);
+    const received = { ...given, intended };
+    this.#reports.begin(
+      received,
+      outcomes,
+      [...leftOut].filter((uid) => !earlier.has(uid)),
+    );
+    for (const item of intended) this.#enqueue(new Order(received, item));
+  }
+
+  /** Intents of longer ago than the past hour, which are looked for while the executor works. */
+  settle(open: readonly OpenIntent[]): void {
+    for (const intent of open) if (!this.#reports.knows(intent.commandId)) this.#settlement.add(intent);
   }
 
   /** Why nothing of the command is done. */
@@ -218,9 +279,8 @@ export class ClusterExecutor {
   }
 
   async #attempt(order: Order): Promise<Stop> {
-    const { connection, nowMs, sleep, logger } = this.#deps;
-    const pacing = { bucket: this.#bucket, nowMs, sleep, signal: this.#stopping.signal };
-    const paced = pacedConnection(connection, pacing);
+    const { logger } = this.#deps;
+    const paced = this.#paced();
     try {
       return await new Attempt(order, paced.connection, this.#parts).run();
     } catch (thrown) {
@@ -234,13 +294,25 @@ export class ClusterExecutor {
     }
   }
 
+  #paced(): PacedConnection {
+    const { connection, nowMs, sleep } = this.#deps;
+    return pacedConnection(connection, {
+      bucket: this.#bucket,
+      nowMs,
+      sleep,
+      signal: this.#stopping.signal,
+    });
+  }
+
   #settle(order: Order, outcome: ClusterObjectOutcome): void {
     if (order.isSettled) return;
     order.isSettled = true;
     this.#firstTries.end(order);
     if (this.#orders.get(order.uid) === order) this.#orders.delete(order.uid);
     if (outcome.outcome === 'patched') this.#parts.orphaned.wasLetGo(order.uid, order.item.act);
-    this.#reports.settle(order, toldOf(order, outcome));
+    const told = toldOf(order, outcome);
+    this.#settlement.told(order.command.id, order.uid, told);
+    this.#reports.settle(order, told);
   }
 
   #tick(): void {

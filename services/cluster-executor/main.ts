@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { clusterOutput } from '../../packages/decision/handler.ts';
+import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
@@ -10,6 +11,7 @@ import type { Publisher } from '../../packages/pipeline/publisher.ts';
 import { type RetryBackoff, retried } from '../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
+import { untilAborted } from '../../packages/process/loops.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import { newTrace, nextHop } from '../../packages/process/trace.ts';
@@ -22,7 +24,7 @@ import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { LocalHold } from './checks/local-hold.ts';
 import { ClusterExecutor } from './executor.ts';
 import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
-import { earliestNow, readRecentResults } from './read-recent-results.ts';
+import { earliestNow, readOpenIntents, readRecentResults } from './read-recent-results.ts';
 import { refuseRejected } from './rejections.ts';
 import type { Outgoing } from './results/outbox.ts';
 import type { RecentResults } from './results/recent-results.ts';
@@ -73,6 +75,7 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
   const recent = await journalOf(deps, signal);
   const executor = new ClusterExecutor({
     identity,
+    executor: sources.newId(),
     connection: deps.connection,
     index: deps.index,
     localHold: localHoldOf(deps),
@@ -108,8 +111,9 @@ export async function runClusterExecutor(deps: RunClusterExecutor, signal: Abort
   using ending = new LinkedController(signal);
   const running = executor.run(ending.signal);
   const watching = executor.instance.watch(deps.connection, sources.wait, ending.signal);
+  const earlier = earlierIntents(deps, executor, ending.signal);
   try {
-    await Promise.race([consumer.finished, running, watching]);
+    await Promise.race([consumer.finished, running, watching, earlier]);
   } finally {
     // Also when the consumer failed, what is in hand is finished.
     ending.abort();
@@ -142,6 +146,35 @@ const journalOf = (
     },
     signal,
   );
+
+/** What was announced before the past hour harms nobody in the meantime: its commands are over. */
+async function earlierIntents(
+  { identity, log, trust, sources, logger }: RunClusterExecutor,
+  executor: Pick<ClusterExecutor, 'settle'>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const open = await retried(
+      () => readOpenIntents({ identity, log, trust }, signal),
+      {
+        backoff: JOURNAL_BACKOFF,
+        sleep: sources.wait,
+        random: sources.random,
+        onFailure: (error) => logger.warn({ err: error }, 'earlier intents cannot be read yet'),
+      },
+      signal,
+    );
+    executor.settle(open);
+  } catch (thrown) {
+    // What is left open is told by "audit verify".
+    if (!signal.aborted)
+      logger.error(
+        { err: toFleetGcError(thrown) },
+        'intents of more than an hour ago cannot be read, and are not settled',
+      );
+  }
+  await untilAborted(signal);
+}
 
 async function publish(
   publisher: Publisher,
@@ -196,6 +229,8 @@ function policyInForce(
   switch (selection.kind) {
     case 'paused':
       return { kind: 'paused', reason: selection.pause.reason };
+    case 'too-costly':
+      return { kind: 'unreadable', message: OWN_RULES.P10 };
     case 'none':
       return selection;
     case 'policy':

@@ -40,17 +40,33 @@ export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
 export interface Waiting {
   readonly orders: () => number;
   readonly results: () => number;
+  /** Objects that an earlier executor announced, and of which nothing is reported. */
+  readonly announced: () => number;
+  /** Of them, those of which the API server does not tell. */
+  readonly announcedUnseen: () => number;
 }
 
-export function addWaitingMetrics(metrics: Metrics, { orders, results }: Waiting): void {
+export function addWaitingMetrics(metrics: Metrics, waiting: Waiting): void {
   metrics.gauge('cluster_executor_objects_waiting', 'Objects of commands that are not done.', [], () => [
-    [{}, orders()],
+    [{}, waiting.orders()],
   ]);
   metrics.gauge(
     'cluster_executor_results_unpublished',
     'Results that the event log has not acknowledged.',
     [],
-    () => [[{}, results()]],
+    () => [[{}, waiting.results()]],
+  );
+  metrics.gauge(
+    'cluster_executor_announced_open',
+    'Objects that an earlier executor announced, and of which nothing is reported yet.',
+    [],
+    () => [[{}, waiting.announced()]],
+  );
+  metrics.gauge(
+    'cluster_executor_announced_unseen',
+    'Of them, those of which the API server does not tell although it answers.',
+    [],
+    () => [[{}, waiting.announcedUnseen()]],
   );
 }
 

@@ -19,6 +19,8 @@ export interface ReceivedCommand {
   readonly signedBy: string | null;
   /** By a clock that only grows. */
   readonly receivedAtMs: number;
+  /** What this executor is to do of it: of the rest results tell already. */
+  readonly intended: readonly ClusterCommandItem[];
 }
 
 /** One object of a command, with what was tried so far. */

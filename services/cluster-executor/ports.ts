@@ -11,6 +11,8 @@ export interface ClusterIndex {
   object(uid: string): GraphObject | undefined;
   /** What calls for something, as the graph knows it now; `null` where nothing does. */
   candidate(uid: string): OwnershipCandidate | null;
+  /** Whether an owner was seen to be deleted whose kind was withdrawn since; false for all that is not sure (cluster S17). */
+  isGoneWithItsKind(uid: string): boolean;
   /** The cluster was restored to an older state a short time ago (cluster S3). */
   readonly wentBack: boolean;
   readonly pods: PodIndex;

@@ -8,6 +8,7 @@ import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { type ClusterIdentity, SUBJECTS } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
+import { type OpenIntent, OpenIntents } from './intents/open-intents.ts';
 import type { ResultEvent } from './results/outbox.ts';
 import { type RecentResults, recentResults } from './results/recent-results.ts';
 
@@ -36,11 +37,32 @@ export async function readRecentResults(
   { identity, log, trust, nowMs }: ReadingResults,
   signal: AbortSignal,
 ): Promise<RecentResults> {
+  const events: ResultEvent[] = [];
+  for await (const event of resultsFrom({ identity, log, trust, fromMs: nowMs - HOUR_MS }, signal))
+    events.push(event);
+  return recentResults(events);
+}
+
+/** What was announced at any time that the log remembers, and of which no result tells. Reads all that the log has of its results. */
+export async function readOpenIntents(
+  reading: Omit<ReadingResults, 'nowMs'>,
+  signal: AbortSignal,
+): Promise<readonly OpenIntent[]> {
+  const intents = new OpenIntents();
+  for await (const event of resultsFrom({ ...reading, fromMs: null }, signal)) intents.take(event);
+  return intents.open();
+}
+
+type Reading = Omit<ReadingResults, 'nowMs'> & { readonly fromMs: number | null };
+
+async function* resultsFrom(
+  { identity, log, trust, fromMs }: Reading,
+  signal: AbortSignal,
+): AsyncGenerator<ResultEvent, void> {
   const key = SUBJECTS.cluster.keyOf(identity);
   const partition = partitionOf(TOPICS.clusterResults.name, key);
   const parse = parseBelieved(trust);
-  const range = { fromMs: nowMs - HOUR_MS, toMs: null };
-  const events: ResultEvent[] = [];
+  const range = { fromMs, toMs: null };
   for await (const { record } of readPartition(
     log,
     { topics: ['clusterResults'], partition, range },
@@ -48,7 +70,6 @@ export async function readRecentResults(
   )) {
     if (record.key !== key) continue;
     const parsed = parse('clusterResults', record);
-    if (parsed.ok && parsed.event.clusterInstance === identity.clusterInstance) events.push(parsed.event);
+    if (parsed.ok && parsed.event.clusterInstance === identity.clusterInstance) yield parsed.event;
   }
-  return recentResults(events);
 }

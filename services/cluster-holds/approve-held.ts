@@ -7,29 +7,43 @@ import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { timeText } from '../../packages/text/time-text.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { type ApprovalRecord, approvedName } from '../../schemas/policy/approval.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
+import type { HeldProof } from '../../schemas/reports/policy-list.ts';
 import { type ApprovalRequest, approvedText, heldByName } from './approving.ts';
 import { widthOf } from './holds.ts';
 import { readHolds } from './read-holds.ts';
 
 interface Approving {
   readonly request: ApprovalRequest;
+  /** Those that are active, with their approvals. */
+  readonly policies: PolicySetOf<'cluster'>;
+  /** Whose signatures count; `null` where nobody checks them. */
+  readonly roots: TrustRoots | null;
   readonly forMs: number;
   readonly doing: Doing;
   /** Epoch milliseconds. */
   readonly nowMs: number;
 }
 
+/** An approval, and whose word it is what it approves. */
+interface FoundApproval {
+  readonly approval: ApprovalRecord;
+  readonly proof: HeldProof;
+}
+
 /** The approval of what is held by that name now; nothing is written. Throws `NOT_FOUND`, `AMBIGUOUS` and `HOLD_GREW`. */
 export async function approvalOfHeld(
   log: Pick<EventLog, 'read'>,
-  { request, forMs, doing, nowMs }: Approving,
+  { request, policies, roots, forMs, doing, nowMs }: Approving,
   signal: AbortSignal,
-): Promise<ApprovalRecord> {
+): Promise<FoundApproval> {
   const { cluster } = request;
-  const [found] = await readHolds(log, { cluster, fromMs: nowMs - DAY_MS }, signal);
+  const reading = { cluster, fromMs: nowMs - DAY_MS, policies, roots, nowMs };
+  const [found] = await readHolds(log, reading, signal);
   const what = heldByName(found, request);
-  return approvalOf({
+  const approval = approvalOf({
     cluster,
     clusterInstance: found?.clusterInstance ?? '',
     what,
@@ -37,6 +51,7 @@ export async function approvalOfHeld(
     ...doing,
     nowMs,
   });
+  return { approval, proof: found?.proof ?? 'not-checked' };
 }
 
 /** Puts it into force, and lets go of those of its cluster that ended long ago. Throws as `writeStates`. */

@@ -1,6 +1,12 @@
 import { z } from 'zod';
+import { kindName } from '../../schemas/events/cluster-objects.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
-import { type Approved, approvedName, MAX_APPROVED_OBJECTS } from '../../schemas/policy/approval.ts';
+import {
+  type Approved,
+  type ApprovedObject,
+  approvedName,
+  MAX_APPROVED_OBJECTS,
+} from '../../schemas/policy/approval.ts';
 import type { CandidateTopic, HeldObject } from './held-objects.ts';
 
 /** What is held for one reason. */
@@ -10,19 +16,22 @@ export interface Hold {
   readonly what: Approved | null;
   /** Objects that are held now. More may go with them. */
   readonly objects: number;
-  /** In words, from the decision. */
+  /** In words. */
   readonly why: string;
   readonly sinceMs: number;
 }
 
-const OwnerFacts = z.object({
+const Owner = z.object({
   ownerUid: z.string(),
   ownerKind: z.string(),
   ownerName: z.string(),
   ownerNamespace: z.string(),
-  objects: z.number(),
 });
-const KindFacts = z.object({ ownerKind: z.string(), ofKind: z.number() });
+/** Of what goes with one owner. */
+const OwnerFacts = Owner.extend({ objects: z.number() });
+/** Of what goes with all missing owners of a kind. */
+const KindFacts = Owner.extend({ ofKind: z.number() });
+const NodeFacts = z.object({ nodeName: z.string(), ofKind: z.number() });
 const RuleFacts = z.object({
   ownRule: z.string(),
   ruleSha256: z.string(),
@@ -31,7 +40,6 @@ const RuleFacts = z.object({
   over: z.number(),
   objects: z.number(),
 });
-const HeldKindFacts = z.object({ kind: z.string() });
 const Why = z.object({ why: z.string() });
 
 interface Reason {
@@ -42,12 +50,16 @@ interface Reason {
 /** Held objects together by what would let them go. */
 export function holdsOf(held: readonly HeldObject[]): readonly Hold[] {
   const groups = Map.groupBy(ofKinds(held.map(withReason)), ({ object, reason }) =>
-    JSON.stringify([object.verdict.rule, reason.what?.kind, reason.what && approvedName(reason.what)]),
+    JSON.stringify([object.verdict.rule, reason.what?.kind, reason.what && groupName(reason.what)]),
   );
   return [...groups.values()]
     .map(holdOf)
     .toSorted((a, b) => compareText(a.rule, b.rule) || b.objects - a.objects);
 }
+
+/** Two owners that are told under one uid are two: an approval is of one of them. */
+export const groupName = (what: Approved): string =>
+  what.kind === 'owner' ? shownText(what.ownerKind, what) : approvedName(what);
 
 interface Reasoned {
   readonly object: HeldObject;
@@ -58,23 +70,37 @@ const withReason = (object: HeldObject): Reasoned => ({ object, reason: reasonOf
 
 type ReasonOf = (object: HeldObject) => Reason | null;
 
-const ofHeldKind: ReasonOf = ({ uid, verdict: { facts } }) => {
-  const heldKind = HeldKindFacts.safeParse(facts).data?.kind;
-  return heldKind === undefined
-    ? null
-    : { why: 'of a kind that is held', what: { kind: 'held-kind', heldKind, uids: [uid] } };
+const ofHeldKind: ReasonOf = ({ object }) => {
+  const { uid, namespace, name } = object;
+  return {
+    why: 'of a kind that is held',
+    what: { kind: 'held-kind', heldKind: kindName(object), named: [{ uid, namespace, name }] },
+  };
 };
 
 const doubtful: ReasonOf = ({ verdict: { facts } }) => {
   const owner = OwnerFacts.safeParse(facts).data;
-  return { why: Why.safeParse(facts).data?.why ?? '', what: owner === undefined ? null : ofOwner(owner) };
+  const { why = '' } = Why.safeParse(facts).data ?? {};
+  return {
+    why: why === WITH_ITS_DEFINITION ? `${why}${LEFT_BY_ITS_KIND}` : why,
+    what: owner === undefined ? null : ofOwner(owner),
+  };
 };
 
+/** As graph-gc says it. */
+const WITH_ITS_DEFINITION = 'the owner went while its definition was being deleted';
+/** An executor apart from the agent did not see the owner go, and nobody can be asked for it (cluster S17). */
+const LEFT_BY_ITS_KIND =
+  ' (while its kind is not served, "fleetgc cluster run" removes what is approved, and "fleetgc cluster executor" keeps it)';
+
 const ofMissingNodes: ReasonOf = ({ verdict: { facts } }) => {
-  const objects = KindFacts.safeParse(facts).data?.ofKind;
-  return objects === undefined
-    ? null
-    : { why: `more than ${facts.limit} pods`, what: { kind: 'pods-of-missing-nodes', objects } };
+  const told = NodeFacts.safeParse(facts).data;
+  if (told === undefined) return null;
+  const { nodeName, ofKind: objects } = told;
+  return {
+    why: `more than ${facts.limit} pods`,
+    what: { kind: 'pods-of-missing-nodes', nodes: [nodeName], objects },
+  };
 };
 
 const byRule: ReasonOf = ({ verdict: { facts } }) => {
@@ -93,6 +119,7 @@ const REASONS: Readonly<Record<CandidateTopic, Readonly<Record<string, ReasonOf>
     S1: (object) => wideOwner(object) ?? wideKind(object),
     S2: ofHeldKind,
     S3: doubtful,
+    S16: doubtful,
   },
   clusterPods: { S1: ofMissingNodes, S2: ofHeldKind, S3: doubtful },
   clusterExpiry: { S2: ofHeldKind, S11: byRule },
@@ -117,67 +144,102 @@ function reasonOf(object: HeldObject): Reason {
   return (Object.hasOwn(reasons, rule) ? reasons[rule]?.(object) : null) ?? UNKNOWN;
 }
 
+const shownOwner = ({ ownerUid, ownerNamespace, ownerName }: z.infer<typeof Owner>): ApprovedObject => ({
+  uid: ownerUid,
+  namespace: ownerNamespace,
+  name: ownerName,
+});
+
 const ofOwner = (facts: z.infer<typeof OwnerFacts>): Approved => ({
   kind: 'owner',
-  uid: facts.ownerUid,
   ownerKind: facts.ownerKind,
-  namespace: facts.ownerNamespace,
-  name: facts.ownerName,
+  ...shownOwner(facts),
   objects: facts.objects,
 });
 
-const ofOwners = ({ ownerKind, ofKind }: z.infer<typeof KindFacts>): Approved => ({
+const ofOwners = (facts: z.infer<typeof KindFacts>): Approved => ({
   kind: 'owner-kind',
-  ownerKind,
-  objects: ofKind,
+  ownerKind: facts.ownerKind,
+  owners: [shownOwner(facts)],
+  objects: facts.ofKind,
 });
 
-/** Several doubtful owners of one kind went together, and are approved together (cluster S3). */
+const isDoubted = ({ verdict: { rule } }: HeldObject): boolean => rule === 'S3' || rule === 'S16';
+
+/** Several doubtful owners of one kind went together, and are approved together (cluster S3, S16). */
 function ofKinds(all: readonly Reasoned[]): readonly Reasoned[] {
-  const doubted = all.filter(({ object, reason }) => object.verdict.rule === 'S3' && reason.what !== null);
-  const owners = Map.groupBy(doubted, ({ reason: { what } }) =>
+  const doubted = all.filter(({ object, reason }) => isDoubted(object) && reason.what !== null);
+  const byKind = Map.groupBy(doubted, ({ reason: { what } }) =>
     what?.kind === 'owner' ? what.ownerKind : '',
   );
+  const ownersOf = new Map([...byKind].map(([kind, of]) => [kind, new Set(of.map(nameOf)).size]));
   return all.map((one) => {
     const { object, reason } = one;
     const ofKind = KindFacts.safeParse(object.verdict.facts).data;
-    if (object.verdict.rule !== 'S3' || reason.what === null || ofKind === undefined) return one;
-    const uids = new Set(
-      owners.get(ofKind.ownerKind)?.map(({ reason: { what } }) => what && approvedName(what)),
-    );
-    return uids.size < 2 ? one : { object, reason: { why: reason.why, what: ofOwners(ofKind) } };
+    if (!isDoubted(object) || reason.what === null || ofKind === undefined) return one;
+    const owners = ownersOf.get(ofKind.ownerKind) ?? 0;
+    return owners < 2 ? one : { object, reason: { why: reason.why, what: ofOwners(ofKind) } };
   });
 }
+
+const nameOf = ({ reason: { what } }: Reasoned): string | null => what && groupName(what);
 
 function holdOf(group: readonly Reasoned[]): Hold {
   const [first] = group;
   return {
     rule: first?.object.verdict.rule ?? '',
     why: first?.reason.why ?? '',
-    what: group
-      .toSorted((a, b) => a.object.lastMs - b.object.lastMs)
-      .map(({ reason }) => reason.what)
-      .reduce(together, null),
-    objects: new Set(group.map(({ object }) => object.uid)).size,
-    sinceMs: Math.min(...group.map(({ object }) => object.sinceMs)),
+    what: allOf(
+      group.toSorted((a, b) => a.object.lastMs - b.object.lastMs).flatMap(({ reason }) => reason.what ?? []),
+    ),
+    objects: new Set(group.map(({ object: { object } }) => object.uid)).size,
+    sinceMs: group.reduce((first, { object }) => Math.min(first, object.sinceMs), Number.POSITIVE_INFINITY),
   };
 }
 
-/** All of them, those that were told last at the end: each object, what was told last of all at once, or the widest. */
-function together(one: Approved | null, other: Approved | null): Approved | null {
-  if (one === null || other === null) return one ?? other;
-  if (one.kind === 'held-kind' || other.kind === 'held-kind') return ofObjects(one, other);
-  if (one.kind === 'rule' && other.kind === 'rule' && one.ruleSha256 === other.ruleSha256)
-    return { ...other, overByMs: Math.max(one.overByMs, other.overByMs) };
-  if (other.kind === 'rule') return other;
-  return other.kind === 'pods-of-missing-nodes' || other.objects > one.objects ? other : one;
+/** All of them, those that were told last at the end: each object, owner and node, with what was told last of all at once, or the widest. */
+function allOf(whats: readonly Approved[]): Approved | null {
+  const last = whats.at(-1);
+  switch (last?.kind) {
+    case undefined:
+      return null;
+    case 'held-kind': {
+      const named = whats.flatMap((each) => (each.kind === last.kind ? each.named : []));
+      return { ...last, named: firstOf(named, keyOf) };
+    }
+    case 'owner-kind': {
+      const owners = whats.flatMap((each) => (each.kind === last.kind ? each.owners : []));
+      return { ...last, owners: firstOf(owners, keyOf), objects: widest(whats) };
+    }
+    case 'pods-of-missing-nodes': {
+      const nodes = whats.flatMap((each) => (each.kind === last.kind ? each.nodes : []));
+      return { ...last, nodes: firstOf(nodes, (name) => name) };
+    }
+    case 'rule': {
+      const overByMs = whats.flatMap((each) =>
+        each.kind === last.kind && each.ruleSha256 === last.ruleSha256 ? each.overByMs : [],
+      );
+      return { ...last, overByMs: overByMs.reduce((a, b) => Math.max(a, b), last.overByMs) };
+    }
+    case 'owner':
+      return { ...last, objects: widest(whats) };
+  }
 }
 
-function ofObjects(one: Approved, other: Approved): Approved {
-  if (one.kind !== 'held-kind' || other.kind !== 'held-kind') return one;
-  return { ...one, uids: [...new Set([...one.uids, ...other.uids])].slice(0, MAX_APPROVED_OBJECTS) };
-}
+const widest = (whats: readonly Approved[]): number =>
+  whats.reduce((most, what) => Math.max(most, widthOf(what)), 0);
+
+export const keyOf = ({ uid, namespace, name }: ApprovedObject): string =>
+  JSON.stringify([uid, namespace, name]);
+
+/** Each once, as many as one approval names; those that are left stay held. */
+const firstOf = <Item>(items: readonly Item[], key: (item: Item) => string): Item[] =>
+  [...new Map(items.map((item) => [key(item), item])).values()].slice(0, MAX_APPROVED_OBJECTS);
 
 /** How many objects its approval lets go. */
 export const widthOf = (what: Approved): number =>
-  what.kind === 'held-kind' ? what.uids.length : what.objects;
+  what.kind === 'held-kind' ? what.named.length : what.objects;
+
+/** `apps/Deployment default/web (1f2e…)` */
+export const shownText = (kind: string, { uid, namespace, name }: ApprovedObject): string =>
+  `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${uid})`;

@@ -73,6 +73,7 @@ const HOLDING = [
   'held',
   'waiting',
   'orphaning',
+  'elsewhere',
 ] as const satisfies readonly ReferenceState[];
 
 const ownerOf = ({ reference: { kind, name } }: StatedReference): string => `${kind} ${name}`;
@@ -84,4 +85,8 @@ const HELD: Readonly<Record<(typeof HOLDING)[number], (stated: StatedReference) 
   held: (stated) => `its owner ${ownerOf(stated)} is there (D10)`,
   waiting: (stated) => `its owner ${ownerOf(stated)} is still there`,
   orphaning: (stated) => `its owner ${ownerOf(stated)} is still there`,
+  elsewhere: (stated) =>
+    stated.gone === null
+      ? `the uid of its owner ${ownerOf(stated)} is that of another object (S4)`
+      : `the uid of its owner ${ownerOf(stated)} was that of another object, which is known until the agent restarts (S4)`,
 };

@@ -1,4 +1,5 @@
 import { clusterAnswer } from '../../packages/decision/cluster-answer.ts';
+import { leftOutOf } from '../../packages/decision/left-out-kinds.ts';
 import type { ClusterVerdict } from '../../schemas/events/cluster-decision.ts';
 import { kindName } from '../../schemas/events/cluster-objects.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
@@ -125,6 +126,7 @@ export function clusterPlan({ look, clusterInstance, record }: Asking): ClusterP
       .map((collector) => ({ collector, ...PLANNERS[collector]({ look, graph, policy: record.policy }) })),
     rules,
     ...unread(graph),
+    leftOutKinds: [...leftOutOf(look.lists.map(({ kind }) => kind))],
   };
 }
 

@@ -51,12 +51,20 @@ const WORDS: Readonly<Record<ClusterRule | PodRule | ExpiryRule, string | Words>
   S12: { done: 'it is as old as a rule says', kept: 'it is younger than a rule says' },
   S13: 'it does not say when its age began',
   S6: 'its owner went without its dependents',
+  S16: 'an owner of that name lives with another uid, as after a restore from a backup',
 };
 
 const isRule = (rule: string): rule is keyof typeof WORDS => Object.hasOwn(WORDS, rule);
 
-export function ruleWords({ rule, action }: Pick<ClusterVerdict, 'rule' | 'action'>): string {
+/** `facts`: of the verdict, where they are known. */
+export function ruleWords({
+  rule,
+  action,
+  facts,
+}: Pick<ClusterVerdict, 'rule' | 'action'> & Partial<Pick<ClusterVerdict, 'facts'>>): string {
   if (!isRule(rule)) return `rule ${rule}`;
+  if (facts?.namesakeUid !== undefined && rule !== 'S16' && action !== 'keep')
+    return 'an owner of that name lives with another uid';
   const words = WORDS[rule];
   if (typeof words === 'string') return words;
   return action === 'keep' || action === 'hold' ? words.kept : words.done;

@@ -1,24 +1,28 @@
 import pMap from 'p-map';
 import { partitionOf } from '../../packages/event-log/partition.ts';
 import type { EventLog } from '../../packages/event-log/port.ts';
-import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { readPartition, type TimeRange } from '../../packages/pipeline/read-log.ts';
 import { HOUR_MS } from '../../packages/process/durations.ts';
-import type { Census } from '../../schemas/events/census.ts';
 import { SUBJECTS } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import { recordedTrust } from '../cluster-holds/recorded-trust.ts';
+import { type ToldCensus, ToldCensuses } from '../cluster-holds/told-censuses.ts';
 
 export interface AskedCensuses {
   readonly log: Pick<EventLog, 'read'>;
   /** `null` for all clusters. */
   readonly cluster: string | null;
+  /** Whose signatures count; `null` if signatures are not verified. */
+  readonly roots: TrustRoots | null;
   /** By the clock of the log, epoch milliseconds. */
   readonly nowMs: number;
 }
 
 export interface LastCensuses {
-  readonly censuses: readonly Census[];
+  /** By the names of the clusters. */
+  readonly censuses: readonly ToldCensus[];
   readonly unreadable: number;
 }
 
@@ -32,24 +36,20 @@ export async function lastCensuses(asked: AskedCensuses, signal: AbortSignal): P
 }
 
 async function readCensuses(
-  { log, cluster }: AskedCensuses,
+  { log, cluster, roots }: AskedCensuses,
   range: TimeRange,
   signal: AbortSignal,
 ): Promise<LastCensuses> {
-  const last = new Map<string, Census>();
-  let unreadable = 0;
+  const last = new ToldCensuses(await recordedTrust(roots, log, signal));
   const read = async (partition: number): Promise<void> => {
     const reading = { topics: ['clusterCensus'], partition, range } as const;
-    for await (const { record } of readPartition(log, reading, signal)) {
-      const parsed = parseRecord('clusterCensus', record);
-      if (!parsed.ok) unreadable++;
-      else if (cluster === null || parsed.event.cluster === cluster)
-        last.set(parsed.event.cluster, parsed.event);
-    }
+    for await (const { record } of readPartition(log, reading, signal)) last.take(record);
   };
   await pMap(partitionsOf(cluster), read, { concurrency: PARTITIONS_AT_ONCE });
-  const censuses = [...last.values()].toSorted((a, b) => compareText(a.cluster, b.cluster));
-  return { censuses, unreadable };
+  const censuses = [...last.told().values()]
+    .filter(({ census }) => cluster === null || census.cluster === cluster)
+    .toSorted((a, b) => compareText(a.census.cluster, b.census.cluster));
+  return { censuses, unreadable: last.unreadable };
 }
 
 const { name, partitions } = TOPICS.clusterCensus;

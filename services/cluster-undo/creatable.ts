@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { apiVersionOf } from '../../packages/owner-graph/kinds.ts';
 import { exceededBound } from '../../packages/pipeline/parse/json-bounds.ts';
-import { readJson } from '../../packages/text/read-json.ts';
 import { type ClusterObject, FOREGROUND, kindName, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import { MANIFEST_BOUNDS } from '../../schemas/events/cluster-removed.ts';
 
@@ -28,7 +27,7 @@ export function creatableManifest(object: ClusterObject, text: string): Creatabl
 
 function jsonOf(text: string): unknown {
   try {
-    return readJson(text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

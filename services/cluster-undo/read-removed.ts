@@ -6,7 +6,11 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { isRemoval } from '../../schemas/events/cluster-command.ts';
 import type { ClusterObject } from '../../schemas/events/cluster-objects.ts';
 import type { ClusterRemoved } from '../../schemas/events/cluster-removed.ts';
-import type { ClusterObjectResults } from '../../schemas/events/cluster-result.ts';
+import {
+  type ClusterObjectResults,
+  type FoundLater,
+  foundLater,
+} from '../../schemas/events/cluster-result.ts';
 import { SUBJECTS } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 
@@ -146,10 +150,19 @@ const hasGone = ({ result: { outcome } }: Told): boolean => outcome === 'removed
 
 /** What is refused after an attempt before, or for a later command, may have gone by an attempt of which no answer came. */
 function fateBy({ result, attempts }: Told): Fate {
+  const found = foundLater(result);
+  if (found !== null) return FATE_OF_UNREPORTED[found];
   if (result.outcome === 'failed') return 'open';
   if (result.outcome !== 'refused') return 'went';
   return result.reason === 'superseded' || attempts > 1 ? 'open' : 'stayed';
 }
+
+const FATE_OF_UNREPORTED: Readonly<Record<FoundLater, Fate>> = {
+  gone: 'went',
+  changed: 'open',
+  unchanged: 'stayed',
+  unreadable: 'open',
+};
 
 const charactersOf = (removed: ClusterRemoved | undefined): number =>
   removed?.saved.as === 'manifest' ? removed.saved.manifest.length : 0;

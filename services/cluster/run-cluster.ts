@@ -1,5 +1,6 @@
 import type { StateFiles } from '../../packages/machine/state-directory.ts';
-import { NO_MARKS, openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
+import { watchStateSpace } from '../../packages/machine/state-space.ts';
+import { openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { clusterSource, createPublisher, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
@@ -26,10 +27,7 @@ interface UnderPolicies {
 /** What only the removing half needs. */
 interface Removing extends UnderPolicies {
   readonly removing: RemovingOptions;
-}
-
-interface RemovingAlone extends Removing {
-  /** What the process keeps over its restarts. */
+  /** The directory of what the process keeps over its restarts. */
   readonly state: Pick<StateFiles, 'path'>;
 }
 
@@ -37,9 +35,10 @@ interface RemovingAlone extends Removing {
 export async function runCluster(run: ClusterRun, removing: Removing): Promise<void> {
   const publisher = publisherOf(run);
   const agent = agentOf(run, removing, publisher);
-  const executor = executorDeps(run, removing, { publisher, index: agent, marks: NO_MARKS });
+  const executor = executorDeps(run, removing, { publisher, index: agent });
   const executing = (stop: AbortSignal): Promise<void> => runClusterExecutor(executor, stop);
-  await runTogether([(stop) => agent.run(stop), executing], run.signal);
+  const watching = watchStateSpace(removing.state.path, run.process);
+  await runTogether([(stop) => agent.run(stop), executing, watching], run.signal);
 }
 
 /** One of several replicas, or the only one. */
@@ -61,16 +60,13 @@ export async function runAgentOnly(run: ClusterRun, taking: InTurn & UnderPolici
 }
 
 /** The removing half alone: it judges by what the API server says right then, since it has no graph. */
-export async function runExecutorOnly(run: ClusterRun, removing: RemovingAlone & InTurn): Promise<void> {
+export async function runExecutorOnly(run: ClusterRun, removing: Removing & InTurn): Promise<void> {
   reportCluster(run);
-  const { process, cluster } = run;
-  const marks = openCrashMarks(
-    removing.state.path,
-    `in-hand-${executorGroup(cluster.identity)}`,
-    process.logger,
-  );
-  const deps = executorDeps(run, removing, { publisher: publisherOf(run), index: null, marks });
-  await inTurn(removing, (signal) => runClusterExecutor(deps, signal), run.signal);
+  const deps = executorDeps(run, removing, { publisher: publisherOf(run), index: null });
+  const working = (stop: AbortSignal): Promise<void> =>
+    inTurn(removing, (signal) => runClusterExecutor(deps, signal), stop);
+  // One that stands by keeps the same files.
+  await runTogether([working, watchStateSpace(removing.state.path, run.process)], run.signal);
 }
 
 const reportCluster = ({ process, cluster: { identity, server } }: ClusterRun): void =>
@@ -104,8 +100,8 @@ function agentOf(
 
 function executorDeps(
   { process, cluster: { identity, connection } }: ClusterRun,
-  { policies, removing }: Removing,
-  { publisher, ...beside }: Pick<RunClusterExecutor, 'publisher' | 'index' | 'marks'>,
+  { policies, removing, state }: Removing,
+  { publisher, ...beside }: Pick<RunClusterExecutor, 'publisher' | 'index'>,
 ): RunClusterExecutor {
   const { log, trust, metrics, logger, sources } = process;
   const group = executorGroup(identity);
@@ -120,6 +116,7 @@ function executorDeps(
     trust,
     publisher,
     deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: sources.monotonicNow }),
+    marks: openCrashMarks(state.path, `in-hand-${group}`, logger),
     sources,
     logger,
     metrics,

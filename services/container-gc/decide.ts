@@ -1,11 +1,13 @@
 import { type Conclusion, commandOutcome } from '../../packages/decision/conclusion.ts';
 import { statusDoubts } from '../../packages/decision/inventory-checks.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
+import { takeForObjects, tooCostlyConclusion, withinSteps } from '../../packages/decision/step-budget.ts';
 import { missed, type Wanted, wantedNow } from '../../packages/decision/thresholds/wanted-reclaim.ts';
 import type { ContainerRemoval } from '../../schemas/events/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/events/inventory.ts';
 import { atNextAction, type Reclaim } from '../../schemas/events/reclaim.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
+import { MAX_DECISION_STEPS, Steps } from '../../schemas/policy/steps.ts';
 import { doubts, runningTwice } from './rules/doubts.ts';
 import { unmatchedNamespaces } from './rules/namespaces.ts';
 import { type ContainerPlan, type Pass, planPass } from './rules/plan.ts';
@@ -29,12 +31,25 @@ export interface ContainerConclusion extends Conclusion {
  * that is at its images: there image-gc acts, and two commands at once would supersede each other's facts. A reclaim that
  * the policy in force does not want any more is none (J9, M16).
  */
-export function decide(inventory: Inventory, policy: Policy): ContainerConclusion {
+export function decide(
+  inventory: Inventory,
+  policy: Policy,
+  budget = new Steps(MAX_DECISION_STEPS),
+): ContainerConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
+  return withinSteps(
+    (steps) => decideComplete(inventory, policy, steps),
+    () => tooCostly(inventory),
+    budget,
+  );
+}
+
+function decideComplete(inventory: CompleteInventory, policy: Policy, steps: Steps): ContainerConclusion {
+  takeForObjects(inventory, steps);
   const wanted = inventory.reclaim && wantedNow(inventory.reclaim, inventory.filesystems, policy);
-  if (wanted === null) return decidePass(inventory, policy, false);
+  if (wanted === null) return decidePass(inventory, policy, false, steps);
   const reclaim = wanted.unwanted === null ? wanted.reclaim : null;
-  const conclusion = decidePass({ ...inventory, reclaim }, policy, wanted.isPressed);
+  const conclusion = decidePass({ ...inventory, reclaim }, policy, wanted.isPressed, steps);
   const because = becauseOf(wanted);
   return because === null ? conclusion : { ...conclusion, reason: `${because}; ${conclusion.reason}` };
 }
@@ -43,7 +58,12 @@ const becauseOf = ({ shrunk, unwanted }: Wanted): string | null =>
   unwanted === null ? shrunk : `${unwanted.reason}, so the reclaim ends here`;
 
 /** `isPressed`: also of pods that have only ended, which a reclaim for image usage does not touch (G2, J5). */
-function decidePass(inventory: CompleteInventory, policy: Policy, isPressed: boolean): ContainerConclusion {
+function decidePass(
+  inventory: CompleteInventory,
+  policy: Policy,
+  isPressed: boolean,
+  steps: Steps,
+): ContainerConclusion {
   const pass: Pass = {
     inventory,
     policy,
@@ -51,7 +71,7 @@ function decidePass(inventory: CompleteInventory, policy: Policy, isPressed: boo
     waits: inventory.reclaim?.step === 'images',
     isForCommand: true,
   };
-  const plan = planPass(pass);
+  const plan = planPass(pass, steps);
   const gone = gonePods(pass);
   const itemOf =
     (kind: 'container' | 'sandbox') =>
@@ -113,6 +133,12 @@ function nothing({ reclaim, filesystems }: CompleteInventory): Answer {
     unrelievedAt,
   };
 }
+
+const tooCostly = (inventory: CompleteInventory): ContainerConclusion => ({
+  ...STAYS,
+  ...tooCostlyConclusion(inventory, 'container-removal'),
+  items: [],
+});
 
 const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ContainerConclusion => ({
   ...STAYS,

@@ -22,6 +22,7 @@ export async function runCriProxy(settings: CriProxySettings, signal: AbortSigna
     socket,
     endpoint: runtimeEndpoint,
     onDenied: deniedCalls(logger),
+    onRefused: refusedConnections(logger),
   });
   logger.info(
     { version: build.version, socket: socket.path, runtimeEndpoint },
@@ -47,5 +48,17 @@ function deniedCalls(logger: Logger): (path: string) => void {
     if (told.has(call) || told.size >= MOST_TOLD) return;
     told.add(call);
     logger.warn({ call }, 'denied a call that is no reading call; the same one is not told again');
+  };
+}
+
+/** Told once: who opens so many goes on with it. */
+function refusedConnections(logger: Logger): () => void {
+  let isTold = false;
+  return () => {
+    if (isTold) return;
+    isTold = true;
+    logger.warn(
+      'refused a connection: as many as this socket takes are open. An agent has two; check which other processes of its group use the socket. Further ones are not told',
+    );
   };
 }

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { lockFile } from '../../packages/files/file-lock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
+import { type Check, type ProbeServer, serveHttp } from '../../packages/process/http.ts';
+import { addProcessMetrics, createMetrics } from '../../packages/process/metrics.ts';
 import type { Address } from '../../packages/process/options/options.ts';
 import type { WorkerSource } from '../audit/events/open-source.ts';
 import {
@@ -13,12 +15,13 @@ import {
   requireSignIn,
 } from './access/access.ts';
 import { type ActingPort, ActionDesk } from './actions/desk.ts';
+import { AnswerRoom } from './api/answer-room.ts';
 import { LogReaders } from './api/log-readers.ts';
 import { NewsRoom } from './api/news.ts';
 import { isOlderThanItsSources, readPageFiles } from './api/page-files.ts';
 import { PersonBound } from './api/person-bound.ts';
 import { POLICY_QUESTIONS } from './api/policy-requests.ts';
-import { listen } from './api/serve.ts';
+import { listen, serve } from './api/serve.ts';
 import { keepFollowing } from './projection/keep-following.ts';
 import { Projection, type ProjectionSettings } from './projection/projection.ts';
 import { PeopleHistory } from './readers/history.ts';
@@ -28,6 +31,8 @@ import type { Wording } from './wording.ts';
 
 export interface DashboardSettings {
   readonly access: AccessSettings;
+  /** Where `/livez`, `/readyz` and `/metrics` are; `null`: nowhere. An address of their own, so that nobody who looks takes their connections. */
+  readonly probeAddress: Address | null;
   readonly projection: ProjectionSettings;
   /** Where the page was built to; `null`: where `npm run build` puts it. */
   readonly pageDirectory: string | null;
@@ -39,7 +44,7 @@ export interface DashboardSettings {
   readonly wording: Wording;
   readonly logger: Logger;
   /** Told once it is served. */
-  readonly onServing?: (address: Address) => void;
+  readonly onServing?: (address: Address, probes: Address | null) => void;
 }
 
 /** Follows the log and serves the page until `signal` aborts. */
@@ -58,7 +63,7 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   const { now, wait } = settings.projection.sources;
   await using simulations = new Simulations({ newId: randomUUID, now, logger });
   using news = new NewsRoom(projection, simulations);
-  await using listening = await listen(accessSettings.address);
+  await using listening = await listen(accessSettings);
   const { address } = listening;
   const access = new Access({ ...accessSettings, address }, now());
   const history = new PeopleHistory({
@@ -85,16 +90,43 @@ export async function runDashboard(settings: DashboardSettings, signal: AbortSig
   const { simulationSource } = settings;
   const policyQuestions = new PersonBound(POLICY_QUESTIONS);
   const simulating = { simulations, simulationSource, policyQuestions };
-  const asked = { projection, news, logReaders, searches, readings, history, desk, ...simulating };
-  listening.serve({ access, files, version, logger, now, ...asked });
+  const answerRoom = new AnswerRoom();
+  const asked = {
+    projection,
+    news,
+    answerRoom,
+    logReaders,
+    searches,
+    readings,
+    history,
+    desk,
+    ...simulating,
+  };
+  serve(listening, { access, files, version, logger, now, ...asked });
   logger.info({ host: address.host, port: address.port }, 'serving the page');
   for (const warning of accessWarnings(accessSettings)) logger.warn(warning);
   if (access.isOpen)
     logger.info(
       'nobody has to sign in: the page is for this machine alone, until --token-file or --trusted-proxy is given',
     );
-  onServing?.(address);
+  await using probes =
+    settings.probeAddress && (await serveProbes(settings.probeAddress, projection, version));
+  if (probes) logger.info({ ...probes.address }, 'serving health and metrics');
+  onServing?.(address, probes?.address ?? null);
   await keepFollowing(projection, { logger, wait }, signal);
+}
+
+function serveProbes(address: Address, projection: Projection, version: string): Promise<ProbeServer> {
+  const metrics = createMetrics();
+  addProcessMetrics(metrics, { service: 'dashboard', version });
+  const checks: readonly Check[] = [
+    { name: 'event log', problem: () => projection.progress().problem },
+    {
+      name: 'projection',
+      problem: () => (projection.progress().isCaughtUp ? null : 'the newest records are not read yet'),
+    },
+  ];
+  return serveHttp({ address, addressOption: '--probe-address', metrics, checks: () => checks });
 }
 
 const inUse =

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { readJson } from '../../packages/text/read-json.ts';
 import type { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import { originalValue } from './letters.ts';
 
@@ -23,7 +22,7 @@ export function letterContent(letter: DeadLetter): LetterContent {
 
 function readableJson(text: string): string {
   try {
-    return JSON.stringify(readJson(text), null, 2);
+    return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
     return text;
   }

@@ -1,3 +1,4 @@
+import { sha256Hex } from '../../packages/canonical/ids.ts';
 import { TOPIC_NAMES, topicSpec } from '../../packages/event-log/partition.ts';
 import type { EventLog, LogRecord, OutgoingRecord, ReadFrom } from '../../packages/event-log/port.ts';
 import { topicIdOf } from '../../packages/pipeline/parse/event-schemas.ts';
@@ -5,6 +6,7 @@ import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { DeadLetter, DeadLetterRedrive } from '../../schemas/events/dead-letter.ts';
 import { isOffsetText } from '../../schemas/events/offset-text.ts';
+import { compareText } from '../../schemas/events/text-order.ts';
 import { TOPICS, type TopicId, type TopicName } from '../../schemas/events/topics.ts';
 
 /** The record key as text; null where the message had none. */
@@ -86,7 +88,10 @@ const isPosition = ({ partition, offset }: DeadLetter, topic: TopicName): boolea
 
 /** A dead letter as it lies on the log. */
 export interface StoredLetter {
+  /** Where only summaries were asked for, without value and headers. */
   readonly letter: DeadLetter;
+  /** Size of the value of its message. */
+  readonly valueBytes: number;
   /** Epoch milliseconds, by the log's clock: when a consumer gave the message up. */
   readonly diedAtMs: number;
   /** When its message was put back; null when it was not. */
@@ -94,19 +99,21 @@ export interface StoredLetter {
 }
 
 export interface StoredLetters {
-  /** Oldest first. */
+  /** Oldest first. Several with one id: at most one of them is genuine. */
   readonly letters: readonly StoredLetter[];
   /** Records of the topic that are no dead letters. */
   readonly unreadable: number;
 }
 
-/** Of which letters something is kept, and how much they may hold together. */
+/** Of which letters something is kept, and what of them. */
 interface Wanted {
   readonly has: (id: string) => boolean;
+  /** How much they may hold together. */
   readonly mostBytes: number;
+  readonly keeps: 'whole' | 'summary';
 }
 
-const ALL: Wanted = { has: () => true, mostBytes: Number.POSITIVE_INFINITY };
+const ALL: Wanted = { has: () => true, mostBytes: Number.POSITIVE_INFINITY, keeps: 'whole' };
 /** Somebody waits for them, in a process that does other things as well. */
 const MOST_NAMED_BYTES = 64 * 1024 * 1024;
 
@@ -118,10 +125,29 @@ export async function readLettersNamed(
   mostBytes = MOST_NAMED_BYTES,
 ): Promise<readonly StoredLetter[]> {
   const named = new Set(ids);
-  const wanted = { has: (id: string) => named.has(id), mostBytes };
+  const wanted: Wanted = { has: (id) => named.has(id), mostBytes, keeps: 'whole' };
   const { letters } = await readStoredLetters(log, 'earliest', signal, wanted);
-  return [...named].map((id) => findLetter(letters, id));
+  const byId = Map.groupBy(letters, ({ letter }) => letter.id);
+  return [...named].flatMap((id) => byId.get(id) ?? findLetters([], id));
 }
+
+/** Those whose ids begin with one of these; of the others nothing is kept. */
+export const readLettersBeginning = (
+  log: Pick<EventLog, 'read'>,
+  beginnings: readonly string[],
+  signal: AbortSignal,
+): Promise<StoredLetters> =>
+  readStoredLetters(log, 'earliest', signal, {
+    ...ALL,
+    has: (id) => beginnings.some((beginning) => id.startsWith(beginning)),
+  });
+
+/** All of them, without what their messages held: there may be very many, of 4 MiB each. */
+export const readLetterSummaries = (
+  log: Pick<EventLog, 'read'>,
+  from: ReadFrom,
+  signal: AbortSignal,
+): Promise<StoredLetters> => readStoredLetters(log, from, signal, { ...ALL, keeps: 'summary' });
 
 /** Reads the topic to its end, without a group. */
 export async function readStoredLetters(
@@ -136,10 +162,13 @@ export async function readStoredLetters(
   return found.stored();
 }
 
+type Died = Omit<StoredLetter, 'redrivenAtMs'>;
+
 /** What the topic tells of letters, whatever comes first: a letter, or the note that its message was put back. */
 class FoundLetters {
   readonly #wanted: Wanted;
-  readonly #died = new Map<string, Omit<StoredLetter, 'redrivenAtMs'>>();
+  /** By id and the position of the message, and then by its content: an account that may write dead letters can reuse an id. */
+  readonly #died = new Map<string, Map<string, Died>>();
   readonly #redrivenAtMs = new Map<string, number>();
   #unreadable = 0;
   #bytes = 0;
@@ -157,10 +186,12 @@ class FoundLetters {
   }
 
   stored(): StoredLetters {
-    const letters = [...this.#died.values()].map((stored) => ({
-      ...stored,
-      redrivenAtMs: this.#redrivenAtMs.get(stored.letter.id) ?? null,
-    }));
+    const letters = [...this.#died.values()].flatMap((ofPlace) =>
+      [...ofPlace.values()].map((died) => ({
+        ...died,
+        redrivenAtMs: this.#redrivenAtMs.get(died.letter.id) ?? null,
+      })),
+    );
     return { letters: letters.toSorted(byTime), unreadable: this.#unreadable };
   }
 
@@ -169,15 +200,27 @@ class FoundLetters {
   }
 
   #addLetter(letter: DeadLetter, diedAtMs: number): void {
-    const { has, mostBytes } = this.#wanted;
-    if (!has(letter.id)) return;
-    this.#bytes += heldBytes(letter) - heldBytes(this.#died.get(letter.id)?.letter);
+    const { has, mostBytes, keeps } = this.#wanted;
+    const { id, topic, partition, offset, key, value } = letter;
+    if (!has(id)) return;
+    const place = JSON.stringify([id, topic, partition, offset, key]);
+    const ofPlace = this.#died.get(place) ?? new Map<string, Died>();
+    // A message that came twice may have been kept without its value once.
+    if (value === null && ofPlace.size > 0 && !ofPlace.has(WITHOUT_VALUE)) return;
+    if (value !== null) ofPlace.delete(WITHOUT_VALUE);
+    const content = value === null ? WITHOUT_VALUE : contentOf(letter);
+    if (!ofPlace.has(content)) this.#bytes += value?.length ?? 0;
     if (this.#bytes > mostBytes) throw tooLarge(mostBytes);
-    this.#died.set(letter.id, { letter, diedAtMs });
+    const valueBytes = originalValue(letter)?.length ?? letter.omittedBytes;
+    const kept = keeps === 'whole' ? letter : { ...letter, value: null, headers: {} };
+    this.#died.set(place, ofPlace.set(content, { letter: kept, valueBytes, diedAtMs }));
   }
 }
 
-const heldBytes = (letter: DeadLetter | undefined): number => letter?.value?.length ?? 0;
+const WITHOUT_VALUE = '';
+
+const contentOf = ({ value, headers }: DeadLetter): string =>
+  sha256Hex(JSON.stringify([value, Object.entries(headers).toSorted()]));
 
 const tooLarge = (mostBytes: number): FleetGcError =>
   new FleetGcError(
@@ -186,7 +229,7 @@ const tooLarge = (mostBytes: number): FleetGcError =>
   );
 
 const byTime = (a: StoredLetter, b: StoredLetter): number =>
-  a.diedAtMs - b.diedAtMs || (a.letter.id < b.letter.id ? -1 : 1);
+  a.diedAtMs - b.diedAtMs || compareText(a.letter.id, b.letter.id);
 
 /** Conditions on dead letters; all that are given must hold. */
 export interface LetterFilter {
@@ -212,16 +255,13 @@ export const filterLetters = (
       (redriven || redrivenAtMs === null),
   );
 
-/** The dead letter with this id, or the only one whose id begins so. Throws `NOT_FOUND`. */
-export function findLetter(letters: readonly StoredLetter[], id: string): StoredLetter {
-  const exact = letters.find(({ letter }) => letter.id === id);
-  const beginning = letters.filter(({ letter }) => letter.id.startsWith(id));
-  const [only, ...others] = exact ? [exact] : beginning;
-  if (only === undefined) throw new FleetGcError('NOT_FOUND', `there is no dead letter ${id}`);
-  if (others.length > 0)
-    throw new FleetGcError(
-      'NOT_FOUND',
-      `${others.length + 1} dead letters begin with ${id}; write more of it`,
-    );
-  return only;
+/** Those with this id, or with the only one that begins so: several if forged ones reuse the id. Throws `NOT_FOUND`. */
+export function findLetters(letters: readonly StoredLetter[], id: string): readonly StoredLetter[] {
+  const exact = letters.filter(({ letter }) => letter.id === id);
+  const found = exact.length > 0 ? exact : letters.filter(({ letter }) => letter.id.startsWith(id));
+  const ids = new Set(found.map(({ letter }) => letter.id));
+  if (ids.size === 0) throw new FleetGcError('NOT_FOUND', `there is no dead letter ${id}`);
+  if (ids.size > 1)
+    throw new FleetGcError('NOT_FOUND', `${ids.size} dead letters begin with ${id}; write more of it`);
+  return found;
 }

@@ -5,6 +5,5 @@ import { DECIDER, decide } from './decide.ts';
 /** Decides on each fact about objects whose time has come: the record, and the command where there is something to do. */
 export const expiryGcHandler = clusterHandler<Expiry>({
   decider: DECIDER,
-  judgedIn: ({ candidates }) => candidates.length,
   decide,
 });

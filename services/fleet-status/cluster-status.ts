@@ -1,5 +1,7 @@
+import { splitUnread } from '../../packages/decision/left-out-kinds.ts';
 import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/cluster-watch.ts';
 import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { leastOf } from '../../packages/process/least-and-most.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { approvalsInForce } from '../../schemas/policy/approval.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
@@ -26,12 +28,12 @@ export function clusterStatus(
     objects: census?.totals.objects ?? null,
     ...selectionOf(cluster, stored),
     held: holds.reduce((sum, { objects }) => sum + objects, 0),
-    heldSinceMs: holds.length === 0 ? null : Math.min(...holds.map(({ sinceMs }) => sinceMs)),
+    heldSinceMs: holds.length === 0 ? null : leastOf(holds.map(({ sinceMs }) => sinceMs)),
     approvals: approvalsInForce([...(stored?.approvals.values() ?? [])], reporting, nowMs).length,
     unanswered: unanswered.commands,
     unansweredSinceMs: unanswered.sinceMs,
   };
-  return { ...status, warnings: warningsOf(status, census) };
+  return { ...status, warnings: warningsOf(status, { census, held }) };
 }
 
 function selectionOf(
@@ -59,14 +61,19 @@ type Known = Omit<ClusterStatus, 'warnings'>;
 
 function warningsOf(
   { isSilent, held, unanswered }: Known,
-  census: ReportingCluster['census'],
+  { census, held: reported }: Pick<ReportingCluster, 'census' | 'held'>,
 ): ClusterWarning[] {
   const { unsyncedKinds = [], failedGroups = [], stuckFinalizers } = census?.findings ?? {};
-  const unread = unsyncedKinds.length + failedGroups.length;
+  const unread = splitUnread(unsyncedKinds).expected.length + failedGroups.length;
   const stuck = stuckFinalizers?.count ?? 0;
   return [
     ...warning('silent', isSilent, 'its agent is not heard any more: does it run, and reach the log?'),
     ...warning('held', held > 0, `${counted(held, 'object is', 'objects are')} held: see fleetgc held`),
+    ...warning(
+      'too-costly',
+      reported?.tooCostly ?? false,
+      'a decision would take too many steps, so everything is kept: give its policy fewer names',
+    ),
     ...warning(
       'unanswered',
       unanswered > 0,

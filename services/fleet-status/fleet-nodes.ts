@@ -1,5 +1,13 @@
 import { believeUsage, usagePercent } from '../../packages/decision/thresholds/filesystem-usage.ts';
 import {
+  isLasting,
+  type NodePressure,
+  pressureOf,
+  pressureWarning,
+  selectedFor,
+  UNRELIEVED_FOR_MS,
+} from '../../packages/fleet-watch/node-pressure.ts';
+import {
   anomaliesOf,
   anomalyText,
   clustersNamedBy,
@@ -7,51 +15,66 @@ import {
   strayText,
 } from '../../packages/fleet-watch/node-track.ts';
 import { type StrayCluster, strayClusters } from '../../packages/fleet-watch/stray-clusters.ts';
-import { MINUTE_MS } from '../../packages/process/durations.ts';
 import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import type { FilesystemName } from '../../schemas/events/filesystem.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { compareText } from '../../schemas/events/text-order.ts';
-import type { PolicyRecord, PolicySet } from '../../schemas/policy/policy.ts';
+import type { PolicySet } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import type { FleetNode, FleetNodes, FleetNodeWarning } from '../../schemas/reports/fleet-nodes.ts';
-import { lastingPressure } from './lasting-pressure.ts';
-import type { ReportingNode, ReportingNodes } from './reporting-nodes.ts';
+import { type ReportingNode, type ReportingNodesNeeds, readReportingNodes } from './reporting-nodes.ts';
+import { readUnrelieved } from './unrelieved-nodes.ts';
 
 /** What one node's newest statistics say under the policies, whoever else is there and whatever the time is. */
 export interface KnownNode extends Omit<FleetNode, 'isSilent' | 'warnings'> {
-  readonly warnings: {
-    readonly anomalies: readonly FleetNodeWarning[];
-    /** Of a node that is heard. */
-    readonly pressure: readonly FleetNodeWarning[];
-  };
+  readonly anomalies: readonly FleetNodeWarning[];
+  /** What counts of a node that is heard; `null` where it met no threshold lately. */
+  readonly pressure: NodePressure | null;
 }
 
+/** When a reclaim last ended above its target, by `<cluster>/<node>`: epoch milliseconds by the log's clock. */
+export type UnrelievedNodes = ReadonlyMap<string, number>;
+
 /** What is known of each node, in the order of their names. */
-export const fleetNodes = (
-  { nodes, unreadable }: ReportingNodes,
+export async function readFleetNodes(
+  needs: ReportingNodesNeeds,
   policies: PolicySet,
-  nowMs: number,
-): FleetNodes => ({
-  ...fleetOf(
-    [...nodes.values()].map((node) => knownNode(node, policies)),
-    policies,
-    nowMs,
-  ),
-  unreadable,
-});
+  signal: AbortSignal,
+): Promise<FleetNodes> {
+  const { log, nowMs } = needs;
+  const { nodes, unreadable } = await readReportingNodes(needs, signal);
+  const known = [...nodes.values()].map((node) => knownNode(node, policies));
+  const pressed = new Set(
+    known.filter(({ pressure }) => pressure !== null).map((node) => nodes.get(nodeKey(node))?.partition ?? 0),
+  );
+  const unrelieved = await readUnrelieved(log, { partitions: [...pressed], nowMs }, signal);
+  return { ...fleetOf(known, { policies, nowMs, unrelieved }), unreadable };
+}
+
+/** What is known beside the nodes. */
+export interface Known {
+  readonly policies: PolicySet;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+  readonly unrelieved: UnrelievedNodes;
+}
 
 /** The same of nodes of which that is known already. */
 export function fleetOf(
   known: readonly KnownNode[],
-  policies: PolicySet,
-  nowMs: number,
+  { policies, nowMs, unrelieved }: Known,
 ): Omit<FleetNodes, 'unreadable'> {
   const readAtMs = known.reduce((latestMs, { heardMs }) => Math.max(latestMs, heardMs), nowMs);
   const strays = straysOf(known, policies);
   const nodes = known
     .toSorted((a, b) => compareText(nodeKey(a), nodeKey(b)))
-    .map((node) => fleetNode(node, { stray: strays.get(node.cluster), readAtMs }));
+    .map((node) =>
+      fleetNode(node, {
+        stray: strays.get(node.cluster),
+        readAtMs,
+        unrelievedAtMs: unrelieved.get(nodeKey(node)) ?? null,
+      }),
+    );
   return { type: 'fleetgc.nodes', version: 1, readAtMs, nodes };
 }
 
@@ -83,25 +106,34 @@ export function knownNode(
     policy: policyOf(stats, policies),
     pausedBecause: paused.kind === 'paused' ? paused.pause.reason : null,
     versions: { fleetgc: fleetgcVersion ?? null },
-    warnings: {
-      anomalies: anomaliesOf(track, heardMs).map((anomaly) => ({
-        kind: anomaly.kind,
-        message: anomalyText(anomaly),
-      })),
-      pressure: pressureWarnings(stats, policies),
-    },
+    anomalies: anomaliesOf(track, heardMs).map((anomaly) => ({
+      kind: anomaly.kind,
+      message: anomalyText(anomaly),
+    })),
+    pressure: pressureOf(stats, policies),
   };
 }
 
 interface Surroundings {
   readonly stray: StrayCluster | undefined;
   readonly readAtMs: number;
+  readonly unrelievedAtMs: number | null;
 }
 
-function fleetNode(known: KnownNode, { stray, readAtMs }: Surroundings): FleetNode {
-  const { cluster, node, nodeInstance, bootId, heardMs, filesystems, ...rest } = known;
-  const isSilent = readAtMs - heardMs > SILENT_AFTER_MS;
-  const warnings = warningsOf(known, { stray, isSilent });
+function fleetNode(known: KnownNode, around: Surroundings): FleetNode {
+  const {
+    cluster,
+    node,
+    nodeInstance,
+    bootId,
+    heardMs,
+    filesystems,
+    anomalies: _,
+    pressure: __,
+    ...rest
+  } = known;
+  const isSilent = around.readAtMs - heardMs > SILENT_AFTER_MS;
+  const warnings = warningsOf(known, around, isSilent);
   return { cluster, node, nodeInstance, bootId, heardMs, isSilent, filesystems, ...rest, warnings };
 }
 
@@ -114,12 +146,6 @@ function policyOf(stats: DiskStats, policies: PolicySet): FleetNode['policy'] {
   if (record === null) return null;
   const { policy, policyVersion } = record;
   return { name: policy.name, policyVersion, mode: policy.mode };
-}
-
-/** Paused or not. */
-function selectedFor(stats: DiskStats, policies: PolicySet): PolicyRecord | null {
-  const selection = selectPolicy({ ...policies, pauses: [] }, stats);
-  return selection.kind === 'policy' ? selection.record : null;
 }
 
 function useOf({ filesystems }: DiskStats, name: FilesystemName): FleetNode['filesystems']['imagefs'] {
@@ -142,29 +168,27 @@ const NO_READING: FleetNodeWarning = {
   message: 'the filesystem of its images cannot be read, so nothing goes there',
 };
 
-const warningsOf = (
-  { warnings: { anomalies, pressure }, filesystems }: KnownNode,
-  { stray, isSilent }: { readonly stray: StrayCluster | undefined; readonly isSilent: boolean },
-): FleetNodeWarning[] => [
-  ...anomalies,
-  ...(stray ? [{ kind: 'stray-cluster', message: strayText(stray) } as const] : []),
-  ...(isSilent ? [SILENT] : pressure),
-  ...(filesystems.imagefs === null ? [NO_READING] : []),
-];
+function warningsOf(known: KnownNode, around: Surroundings, isSilent: boolean): FleetNodeWarning[] {
+  const { anomalies, filesystems } = known;
+  const { stray } = around;
+  return [
+    ...anomalies,
+    ...(stray ? [{ kind: 'stray-cluster', message: strayText(stray) } as const] : []),
+    ...(isSilent ? [SILENT] : pressureWarnings(known, around)),
+    ...(filesystems.imagefs === null ? [NO_READING] : []),
+  ];
+}
 
-function pressureWarnings(stats: DiskStats, policies: PolicySet): FleetNodeWarning[] {
-  const record = selectedFor(stats, policies);
-  const lasting = record && lastingPressure(stats, record.policy);
-  if (record === null || lasting === null) return [];
-  const { name, mode } = record.policy;
-  const met = `its ${lasting.filesystem} has met a threshold of policy ${name} for ${Math.floor(lasting.forMs / MINUTE_MS)} minutes or more`;
-  if (mode === 'dry-run')
-    return [
-      { kind: 'above-threshold-dry-run', message: `${met}, and the policy says dry-run: nothing is removed` },
-    ];
-  const paused = selectPolicy(policies, stats).kind === 'paused';
-  const why = paused
-    ? 'a pause holds for it'
-    : `fleetgc audit explain node/${nodeKey(stats)} tells what holds the space`;
-  return [{ kind: 'above-threshold', message: `${met}: ${why}` }];
+/** A reclaim that missed its target is told at once, and the readings tell it once it has lasted. */
+function pressureWarnings(
+  known: KnownNode,
+  { readAtMs, unrelievedAtMs }: Surroundings,
+): readonly FleetNodeWarning[] {
+  const { pressure } = known;
+  if (pressure === null) return [];
+  const wasMissed =
+    pressure.unrelievedMs !== null &&
+    unrelievedAtMs !== null &&
+    readAtMs - unrelievedAtMs <= UNRELIEVED_FOR_MS;
+  return wasMissed || isLasting(pressure) ? [pressureWarning(pressure, known, wasMissed)] : [];
 }

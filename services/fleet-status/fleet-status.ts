@@ -2,6 +2,7 @@ import type { EventLog, TopicDifference } from '../../packages/event-log/port.ts
 import { differenceSentences } from '../../packages/event-log/topic-differences.ts';
 import { setsOfEntries } from '../../packages/policy/policy-reading.ts';
 import { readPoliciesBy, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { unsignedProblem } from '../../packages/policy/unsigned-records.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import type { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
@@ -13,14 +14,14 @@ import { isPolicyFor, type PolicyRecordOf, type PolicySet } from '../../schemas/
 import { selects } from '../../schemas/policy/policy-selection.ts';
 import type { FleetNodes } from '../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../schemas/reports/fleet-status.ts';
-import { readStoredLetters, type StoredLetters } from '../dead-letters/letters.ts';
+import { readLetterSummaries, type StoredLetters } from '../dead-letters/letters.ts';
 import { clusterStatus } from './cluster-status.ts';
-import { fleetNodes, nodesUnder } from './fleet-nodes.ts';
+import { nodesUnder, readFleetNodes } from './fleet-nodes.ts';
 import { type DatedProgress, groupOf, readGroups, SERVICES_FOR } from './group-progress.ts';
 import { readHeldNodes } from './held-nodes.ts';
 import { type ReportingCluster, readReportingClusters } from './reporting-clusters.ts';
-import { readReportingNodes } from './reporting-nodes.ts';
 import { statusProblems } from './status-problems.ts';
+import { readTooCostlyNodes } from './too-costly-nodes.ts';
 
 interface StatusNeeds {
   readonly log: EventLog;
@@ -48,6 +49,8 @@ interface StatusFacts {
   readonly nodes: FleetNodes | null;
   /** Why, by `<cluster>/<node>`. */
   readonly held: ReadonlyMap<string, string> | null;
+  /** Deciders, by `<cluster>/<node>`. */
+  readonly tooCostly: Awaited<ReturnType<typeof readTooCostlyNodes>> | null;
   readonly clusters: readonly ReportingCluster[] | null;
 }
 
@@ -58,7 +61,7 @@ export async function readStatus(needs: StatusNeeds, signal: AbortSignal): Promi
   const { log, kind } = needs;
   const [servers, differences] = [await log.servers(), await log.checkTopics()];
   const unreadable = new Set(
-    differences.filter((difference) => difference.kind !== 'config').map(({ topic }) => topic),
+    differences.filter(({ kind }) => kind === 'missing' || kind === 'partitions').map(({ topic }) => topic),
   );
   // Before what they are done with: whoever is told as done with a message of a node has its node told too.
   const all = await readGroups(log, { services: ALL_SERVICES, unreadable }, signal).catch(whyUnknown);
@@ -88,12 +91,14 @@ function whyUnknown(thrown: unknown): string {
   return error.message;
 }
 
-type ReadTopics = Pick<StatusFacts, 'readAtMs' | 'stored' | 'letters' | 'nodes' | 'held' | 'clusters'>;
+type ReadTopics = Pick<
+  StatusFacts,
+  'readAtMs' | 'stored' | 'letters' | 'nodes' | 'held' | 'tooCostly' | 'clusters'
+>;
 
 const CLUSTER_TOPICS = [
   'clusterCensus',
   'clusterOwnership',
-  'clusterDecisions',
   'clusterCommands',
   'clusterResults',
 ] as const satisfies TopicId[];
@@ -109,14 +114,19 @@ async function readTopics(
     unreadable.has(TOPICS[topic].name) ? null : await read();
   const stored = await ifReadable('policies', () => readPoliciesBy(roots, log, signal));
   const letters = await ifReadable('deadLetters', () =>
-    readStoredLetters(log, { timestampMs: nowMs - DAY_MS }, signal),
+    readLetterSummaries(log, { timestampMs: nowMs - DAY_MS }, signal),
   );
   const nodes = await ifReadable('diskStats', () => readNodes(needs, stored, signal));
   const held = await ifReadable('results', () => readHeldNodes(log, nowMs, signal));
+  const tooCostly = await ifReadable('decisions', () => readTooCostlyNodes(log, nowMs, signal));
   const clusters = CLUSTER_TOPICS.some((topic) => unreadable.has(TOPICS[topic].name))
     ? null
-    : await readReportingClusters(log, nowMs, signal);
-  return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes, held, clusters };
+    : await readReportingClusters(
+        log,
+        { nowMs, roots, policies: (stored?.sets ?? setsOfEntries([])).cluster },
+        signal,
+      );
+  return { readAtMs: nodes?.readAtMs ?? nowMs, stored, letters, nodes, held, tooCostly, clusters };
 }
 
 /** Without policies nobody knows which clusters are meant. */
@@ -126,8 +136,7 @@ async function readNodes(
   signal: AbortSignal,
 ): Promise<FleetNodes> {
   const policies = (stored?.sets ?? setsOfEntries([])).node;
-  const found =
-    needs.nodes?.(policies) ?? fleetNodes(await readReportingNodes(needs, signal), policies, needs.nowMs);
+  const found = needs.nodes?.(policies) ?? (await readFleetNodes(needs, policies, signal));
   if (stored !== null) return found;
   const nodes = found.nodes.map((node) => ({
     ...node,
@@ -137,7 +146,8 @@ async function readNodes(
 }
 
 function statusOf(facts: StatusFacts): FleetStatus {
-  const { kind, servers, differences, groups, stored, letters, nodes, held, clusters, readAtMs } = facts;
+  const { kind, servers, differences, groups, stored, letters, nodes, held, tooCostly, clusters, readAtMs } =
+    facts;
   const status = {
     type: 'fleetgc.status',
     version: 1,
@@ -160,9 +170,23 @@ function statusOf(facts: StatusFacts): FleetStatus {
         node.warnings.map((warning) => ({ subject: nodeKey(node), ...warning })),
       ),
       ...[...(held ?? [])].map(([subject, message]) => ({ subject, kind: 'held', message }) as const),
+      ...[...(tooCostly ?? [])].map(
+        ([subject, deciders]) =>
+          ({
+            subject,
+            kind: 'too-costly',
+            message: `the last decision of ${[...deciders].join(' and ')} would have taken too many steps, so everything is kept`,
+          }) as const,
+      ),
     ],
   } as const satisfies Omit<FleetStatus, 'problems'>;
-  return { ...status, problems: statusProblems(status, typeof groups === 'string' ? groups : null) };
+  return {
+    ...status,
+    problems: statusProblems(status, {
+      groups: typeof groups === 'string' ? groups : null,
+      signatures: stored && unsignedProblem(stored.signatures),
+    }),
+  };
 }
 
 function newestFactMs({ nodes, clusters }: Pick<StatusFacts, 'nodes' | 'clusters'>): number | null {

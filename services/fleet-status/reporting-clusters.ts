@@ -3,9 +3,14 @@ import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
 import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
 import { readPartition, type TimeRange } from '../../packages/pipeline/read-log.ts';
 import { HOUR_MS, MINUTE_MS } from '../../packages/process/durations.ts';
+import { leastOf } from '../../packages/process/least-and-most.ts';
 import type { Census } from '../../schemas/events/census.ts';
 import { SUBJECTS } from '../../schemas/events/identity.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { type HeldCluster, readHolds } from '../cluster-holds/read-holds.ts';
+import { recordedTrust } from '../cluster-holds/recorded-trust.ts';
+import { type ToldCensus, ToldCensuses } from '../cluster-holds/told-censuses.ts';
 
 /** What the log tells of a cluster lately. */
 export interface ReportingCluster {
@@ -20,20 +25,29 @@ export interface ReportingCluster {
 
 /** Agents tell each candidate, and how their cluster stands, within ten minutes. */
 const TOLD_WITHIN_MS = 30 * MINUTE_MS;
-/** Of those that are silent for longer, spans of the day before tell: each has a census of every agent that ran. */
-const SPANS_BEFORE_MS = [3, 6, 12, 24].map((hours) => hours * HOUR_MS);
+/** Of those that are silent for longer, spans of the day before tell: each has a census of every agent that ran. The oldest first. */
+const SPANS_BEFORE_MS = [24, 12, 6, 3].map((hours) => hours * HOUR_MS);
 const PARTITIONS_AT_ONCE = 8;
 const PARTITIONS = Array.from({ length: SUBJECTS.cluster.partitions }, (_, partition) => partition);
+
+/** How what is held is judged. */
+interface Judging {
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+  readonly policies: PolicySetOf<'cluster'>;
+  /** Whose signatures count; `null` where nobody checks them. */
+  readonly roots: TrustRoots | null;
+}
 
 /** Clusters that were heard in the last day, by their names. */
 export async function readReportingClusters(
   log: Pick<EventLog, 'read'>,
-  nowMs: number,
+  { nowMs, policies, roots }: Judging,
   signal: AbortSignal,
 ): Promise<readonly ReportingCluster[]> {
   const fromMs = nowMs - TOLD_WITHIN_MS;
-  const censuses = await readCensuses(log, nowMs, signal);
-  const holds = await readHolds(log, { cluster: null, fromMs }, signal);
+  const censuses = await readCensuses(log, { nowMs, roots }, signal);
+  const holds = await readHolds(log, { cluster: null, fromMs, policies, roots, nowMs }, signal);
   const unanswered = await readUnanswered(log, { fromMs, nowMs }, signal);
   const heldOf = new Map(holds.map((held) => [held.cluster, held]));
   const names = [...new Set([...censuses.keys(), ...heldOf.keys()])].toSorted();
@@ -51,22 +65,25 @@ export async function readReportingClusters(
       heardMs,
       census,
       held,
-      unanswered: { commands: open.length, sinceMs: open.length === 0 ? null : Math.min(...open) },
+      unanswered: { commands: open.length, sinceMs: open.length === 0 ? null : leastOf(open) },
     };
   });
 }
 
-interface ToldCensus {
-  readonly census: Census;
-  readonly heardMs: number;
-}
-
-async function readCensuses(
+/** Names of the clusters that told of themselves in the last day. */
+export const readClusterNames = async (
   log: Pick<EventLog, 'read'>,
   nowMs: number,
   signal: AbortSignal,
+): Promise<readonly string[]> =>
+  [...(await readCensuses(log, { nowMs, roots: null }, signal)).keys()].toSorted();
+
+async function readCensuses(
+  log: Pick<EventLog, 'read'>,
+  { nowMs, roots }: Pick<Judging, 'nowMs' | 'roots'>,
+  signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ToldCensus>> {
-  const last = new Map<string, ToldCensus>();
+  const last = new ToldCensuses(await recordedTrust(roots, log, signal));
   const ranges: readonly TimeRange[] = [
     ...SPANS_BEFORE_MS.map((agoMs) => ({ fromMs: nowMs - agoMs, toMs: nowMs - agoMs + TOLD_WITHIN_MS })),
     { fromMs: nowMs - HOUR_MS, toMs: null },
@@ -78,18 +95,10 @@ async function readCensuses(
         { topics: ['clusterCensus'], partition, range },
         signal,
       ))
-        noteCensus(last, record);
+        last.take(record);
   };
   await pMap(PARTITIONS, look, { concurrency: PARTITIONS_AT_ONCE });
-  return last;
-}
-
-function noteCensus(last: Map<string, ToldCensus>, record: LogRecord): void {
-  const parsed = parseRecord('clusterCensus', record);
-  if (!parsed.ok) return;
-  const { cluster } = parsed.event;
-  const heardMs = Math.max(record.timestampMs, last.get(cluster)?.heardMs ?? 0);
-  last.set(cluster, { census: parsed.event, heardMs });
+  return last.told();
 }
 
 /** When commands were given whose time is over, and that have no result of their own, by cluster. */

@@ -30,11 +30,19 @@ const isOfClusters = ({ nodes, clusters }: Pick<Known, 'nodes' | 'clusters'>): b
 /** What a problem is looked for in; what is unknown there is told with the topic that is the cause. */
 type Known = Omit<FleetStatus, 'problems'>;
 
+interface Unknown {
+  /** Why the progress of the services is unknown; `null` where it is known. */
+  readonly groups: string | null;
+  /** What of the policies that are shown the fleet would not trust; `null` where that is nothing. */
+  readonly signatures: string | null;
+}
+
 /** What a tired person has to know, the worst first. */
-export function statusProblems(status: Known, groupsUnknown: string | null): string[] {
+export function statusProblems(status: Known, { groups, signatures }: Unknown): string[] {
   return [
     ...status.log.topicProblems,
-    ...(groupsUnknown === null ? [] : [`Nobody knows how far the services are: ${groupsUnknown}`]),
+    ...(groups === null ? [] : [`The progress of the services is unknown: ${groups}`]),
+    ...(signatures === null ? [] : [`${signatures}.`]),
     ...standsStill(status),
     ...ofServices(status),
     ...ofPolicies(status),
@@ -75,7 +83,7 @@ function ofServices(status: Known): readonly string[] {
     ...services.flatMap((service) => waiting(service, readAtMs)),
     ...(nodes === null || nodes.heard === 0 ? [] : services.filter(hasDoneNothing)).map(
       ({ name }) =>
-        `${name} runs, and has not finished any message yet: unless it has just started, its /readyz and its logger output say why.`,
+        `${name} runs, and has not finished any message yet: unless it has just started, check its /readyz and its logs.`,
     ),
   ];
 }
@@ -87,7 +95,7 @@ function waiting({ name, members, waitingSinceMs }: Service, readAtMs: number): 
   const forMs = waitingSinceMs === null ? 0 : readAtMs - waitingSinceMs;
   if (members === 0 || forMs < LONG_WAIT_MS) return [];
   return [
-    `${name} is not done with a message that came ${Math.floor(forMs / MINUTE_MS)} minutes ago: it stands still or is too slow; its /readyz and its logger output say why.`,
+    `${name} is not done with a message that came ${Math.floor(forMs / MINUTE_MS)} minutes ago: it stands still or is too slow; check its /readyz and its logs.`,
   ];
 }
 
@@ -142,6 +150,10 @@ function ofLetters({ deadLetters }: Known): readonly string[] {
   ];
 }
 
+/** Decisions carry no signature, and a pattern that is taken out protects no more: so first a look at them. */
+const CHEAPER =
+  'If fleetgc audit explain node/<cluster>/<node> confirms it, give its policy fewer patterns, or divide it into policies for fewer nodes.';
+
 /** Told of all nodes at once, where there may be many when there is one; `null`: each is told by itself. */
 const TOGETHER: Readonly<Record<Warning['kind'], ((nodes: readonly string[]) => string) | null>> = {
   clock: null,
@@ -151,15 +163,17 @@ const TOGETHER: Readonly<Record<Warning['kind'], ((nodes: readonly string[]) => 
   silent: (nodes) => `${counted(nodes.length, 'node is', 'nodes are')} not heard any more: ${named(nodes)}.`,
   held: (nodes) =>
     `${counted(nodes.length, 'node')} refused the last command of the last 15 minutes as held: ${named(nodes, 'fleetgc status -o json')}. The node's own file says hold or cannot be understood, or the node cannot read the policies; fleetgc audit explain node/<cluster>/<node> says which.`,
+  'too-costly': (nodes) =>
+    `Decisions about ${counted(nodes.length, 'node')} were too costly in the last minutes, so everything is kept there: ${named(nodes, 'fleetgc status -o json')}. ${CHEAPER}`,
   'above-threshold': (nodes) =>
-    `${haveMet(nodes)}: ${named(nodes)}. fleetgc audit explain node/<cluster>/<node> tells what holds the space.`,
+    `${areFull(nodes)}: ${named(nodes)}. fleetgc audit explain node/<cluster>/<node> tells what holds the space.`,
   'above-threshold-dry-run': (nodes) =>
-    `${haveMet(nodes)}, and the policy says dry-run, so nothing is removed there: ${named(nodes)}.`,
+    `${areFull(nodes)}, and the policy says dry-run, so nothing is removed there: ${named(nodes)}.`,
 };
 type Warning = FleetStatus['warnings'][number];
 
-const haveMet = (nodes: readonly string[]): string =>
-  `${counted(nodes.length, 'node has', 'nodes have')} met a threshold of the policy for 15 minutes or more`;
+const areFull = (nodes: readonly string[]): string =>
+  `${counted(nodes.length, 'node is', 'nodes are')} above a threshold of the policy and not relieved, or meet one again and again`;
 
 function ofNodes({ nodes, policies, warnings }: Known): readonly string[] {
   const byKind = Map.groupBy(warnings, ({ kind }) => kind);
@@ -190,6 +204,8 @@ const CLUSTERS_TOGETHER: Readonly<
     `${counted(count, 'cluster is', 'clusters are')} not heard any more: ${clusters}. Nothing is collected there; does the agent run, and reach the log?`,
   held: (clusters, count) =>
     `Objects are held in ${counted(count, 'cluster')}: ${clusters}. fleetgc held tells why, and how to let them go.`,
+  'too-costly': (clusters, count) =>
+    `Decisions about ${counted(count, 'cluster')} are too costly under the active policies, so everything is kept there: ${clusters}. Give the policy fewer names in heldKinds, keep and rules.`,
   unanswered: (clusters, count) =>
     `Commands of the last half hour have no answer in ${counted(count, 'cluster')}: ${clusters}. Does the executor run there, and reach the log?`,
   'unread-kinds': (clusters, count) =>

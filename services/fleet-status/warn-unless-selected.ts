@@ -14,27 +14,41 @@ export async function warnUnlessSelected(
   { log, logger }: Pick<ReportingNodesNeeds, 'log'> & { readonly logger: Pick<Logger, 'warn'> },
   signal: AbortSignal,
 ): Promise<void> {
-  if (await selectsNone(selector, { log, nowMs: Date.now() }, signal))
-    logger.warn(selectsNobodyText(selector));
+  const known = await knownUnlessSelected(selector, { log, nowMs: Date.now() }, signal);
+  if (known.length > 0) logger.warn(selectsNobodyText(selector, known));
 }
 
-export const selectsNobodyText = (selector: NodeSelector): string =>
-  `No node that was heard in the last day is meant by ${selectorText(selector)}: are the names right?`;
+/** `known`: all nodes that there are, as `<cluster>/<node>`. */
+export const selectsNobodyText = (selector: NodeSelector, known: readonly string[]): string =>
+  `No node that was heard in the last day is meant by ${selectorText(selector)}: are the names right? ${knownNamesText('node', known)}`;
 
-/** Ends at the first node that is selected, and after 5 s; never rejects, since what was asked for is done already. */
-async function selectsNone(
+/**
+ * The nodes that were heard, where none of them is selected. Ends at the first node that is selected, and after 5 s; never rejects,
+ * since what was asked for is done already.
+ */
+async function knownUnlessSelected(
   selector: NodeSelector,
   needs: Omit<ReportingNodesNeeds, 'onProgress' | 'onNode'>,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<readonly string[]> {
   using bounded = new LinkedController(signal, AbortSignal.timeout(LONGEST_MS));
   const onNode: ReportingNodesNeeds['onNode'] = (stats) => {
     if (selects(selector, stats)) bounded.abort();
   };
   try {
     const { nodes } = await readReportingNodes({ ...needs, onProgress: () => {}, onNode }, bounded.signal);
-    return !bounded.signal.aborted && nodes.size > 0;
+    return bounded.signal.aborted ? [] : [...nodes.keys()];
   } catch {
-    return false;
+    return [];
   }
+}
+
+/** So many names are listed. */
+const MOST_NAMES = 5;
+
+/** Which nodes or clusters there are, to find the one that was meant. */
+export function knownNamesText(noun: 'node' | 'cluster', names: readonly string[]): string {
+  const told = names.toSorted().slice(0, MOST_NAMES);
+  const more = names.length - told.length;
+  return `Known ${noun}s: ${told.join(', ')}${more === 0 ? '' : `, and ${more} more`}.`;
 }

@@ -34,22 +34,33 @@ function* namedIn(list: unknown): Iterable<readonly [name: string, value: unknow
     if (typeof header === 'object' && header !== null) yield* Object.entries(header);
 }
 
-/** Writers may date their records as they like. */
-const NO_TIME_MS = -1;
-const Timestamp = z.number().transform((ms) => (Number.isSafeInteger(ms) ? ms : NO_TIME_MS));
+/** EventBridge Pipes gives numbers as decimal text too; the bounds are those of the number. */
+const DECIMAL_TEXT = /^-?(0|[1-9][0-9]{0,18})$/;
+const numeric = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess(
+    (given) => (typeof given === 'string' && DECIMAL_TEXT.test(given) ? Number(given) : given),
+    schema,
+  );
 
 /** A record as AWS Lambda and EventBridge Pipes give it. */
 const KafkaRecord = z.object({
   topic: z.enum(TOPIC_NAMES),
-  partition: z.int().nonnegative(),
-  offset: z.int().nonnegative(),
-  timestamp: Timestamp,
+  partition: numeric(z.int().nonnegative()),
+  offset: numeric(z.int().nonnegative()),
+  timestamp: numeric(z.number()),
   timestampType: z.string(),
   key: z.base64().nullish(),
   value: z.base64().nullish(),
   headers: HeaderList,
 });
 type KafkaRecord = z.infer<typeof KafkaRecord>;
+
+/** What a function takes, and when it was called. */
+interface Reading {
+  readonly topics: readonly TopicId[];
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
 
 /** Most records of one call that are looked at; it is what Lambda gives at most. */
 export const MOST_KAFKA_RECORDS = 10_000;
@@ -69,7 +80,7 @@ export interface PartitionRecords {
 /** Or what is wrong with it, in a sentence. */
 export function readLambdaEvent(
   event: unknown,
-  taken: readonly TopicId[],
+  { topics: taken, nowMs }: Reading,
 ): readonly PartitionRecords[] | string {
   const { data, error } = parsedBy(LambdaEvent, event);
   if (error !== null) return `it is no event of a Kafka event source of AWS Lambda: ${faultOf(error)}`;
@@ -82,7 +93,7 @@ export function readLambdaEvent(
   const records = partitions.flatMap((each) => each.records);
   return (
     objection(records, taken) ??
-    partitions.map(({ name, records }) => ({ name, records: records.map(toRecord) }))
+    partitions.map(({ name, records }) => ({ name, records: records.map((one) => toRecord(one, nowMs)) }))
   );
 }
 
@@ -95,7 +106,7 @@ interface NoRecords {
 /** What EventBridge Pipes sends: a record, or a list of them. */
 export function readPipesRecords(
   value: unknown,
-  taken: readonly TopicId[],
+  { topics: taken, nowMs }: Reading,
 ): readonly LogRecord[] | NoRecords {
   const { data, error } = parsedBy(KafkaRecords, Array.isArray(value) ? value : [value]);
   if (error)
@@ -104,7 +115,7 @@ export function readPipesRecords(
       detail: `it is no CloudEvent, and no record of Kafka as EventBridge Pipes sends it: ${faultOf(error)}`,
     };
   const other = objection(data, taken);
-  return other === null ? data.map(toRecord) : { kind: 'not-taken', detail: other };
+  return other === null ? data.map((one) => toRecord(one, nowMs)) : { kind: 'not-taken', detail: other };
 }
 
 function objection(records: readonly KafkaRecord[], taken: readonly TopicId[]): string | null {
@@ -129,13 +140,16 @@ type Parsed<Value> =
   | { readonly data: Value; readonly error: null }
   | { readonly data: null; readonly error: z.ZodError };
 
-/** The log says when it took a record only where it does so itself; else its writer says it. */
-const toRecord = (given: KafkaRecord): LogRecord => ({
+/**
+ * Who calls may say anything of when the log took a record, also that it did so before a key was revoked. So the record
+ * counts as one that its writer dated, at the time of the call.
+ */
+const toRecord = (given: KafkaRecord, nowMs: number): LogRecord => ({
   topic: given.topic,
   partition: given.partition,
   offset: BigInt(given.offset),
-  timestampMs: given.timestamp,
-  ...(given.timestampType !== 'LOG_APPEND_TIME' && { isDatedByWriter: true }),
+  timestampMs: nowMs,
+  isDatedByWriter: true,
   key: given.key == null ? null : Buffer.from(given.key, 'base64').toString('utf8'),
   value: given.value == null ? null : Buffer.from(given.value, 'base64'),
   headers: headersOf(given.headers ?? []),

@@ -62,6 +62,9 @@ const ownerFacts = (confirmation: Confirmation | undefined): ClusterVerdict['fac
         ownerName: confirmation.owner.name,
         ownerUid: confirmation.owner.uid,
         ownerIs: confirmation.is,
+        ...(confirmation.owner.namesakeUid !== undefined && {
+          namesakeUid: confirmation.owner.namesakeUid,
+        }),
       };
 
 function itemOf(

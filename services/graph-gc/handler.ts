@@ -5,6 +5,5 @@ import { DECIDER, decide } from './decide.ts';
 /** Decides on each fact about a cluster's owners: the record, and the command where there is something to do. */
 export const graphGcHandler = clusterHandler<Ownership>({
   decider: DECIDER,
-  judgedIn: ({ candidates }) => candidates.length,
   decide,
 });

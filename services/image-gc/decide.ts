@@ -1,10 +1,12 @@
 import { type Conclusion, commandOutcome, reportedBytes } from '../../packages/decision/conclusion.ts';
 import { statusDoubts } from '../../packages/decision/inventory-checks.ts';
 import { OWN_RULES } from '../../packages/decision/own-rules.ts';
+import { takeForObjects, tooCostlyConclusion, withinSteps } from '../../packages/decision/step-budget.ts';
 import type { Holder, ImageRemoval } from '../../schemas/events/command.ts';
 import type { CompleteInventory, Inventory } from '../../schemas/events/inventory.ts';
 import { isForced, type Reclaim } from '../../schemas/events/reclaim.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
+import { MAX_DECISION_STEPS, Steps } from '../../schemas/policy/steps.ts';
 import { type ImageGcMode, type ImagePlan, planImageCommand } from './plan-images.ts';
 import type { Removal } from './rules/candidates.ts';
 import { imageDoubts } from './rules/doubts.ts';
@@ -27,15 +29,28 @@ export interface ImageConclusion extends Conclusion {
  * Which images of a node go: in a reclaim at its step `images` those that make room; those that were unused for too long
  * without a reclaim, and in one that never comes to images. Every image is answered for, whatever the outcome.
  */
-export function decide(inventory: Inventory, policy: Policy): ImageConclusion {
+export function decide(
+  inventory: Inventory,
+  policy: Policy,
+  budget = new Steps(MAX_DECISION_STEPS),
+): ImageConclusion {
   if (inventory.status !== 'complete') return notComplete(inventory);
-  const plan = planImageCommand(inventory, policy, modeOf(inventory.reclaim));
+  return withinSteps(
+    (steps) => decideComplete(inventory, policy, steps),
+    () => tooCostly(inventory),
+    budget,
+  );
+}
+
+function decideComplete(inventory: CompleteInventory, policy: Policy, steps: Steps): ImageConclusion {
+  takeForObjects(inventory, steps);
+  const plan = planImageCommand(inventory, policy, modeOf(inventory.reclaim), steps);
   const limited = withinCommand(plan.removals, inventory.images.length);
   const { pass, eligibility, spared } = plan;
   const reported = {
     reclaim: pass.reclaim,
     notBelieved: [...pass.notBelieved, ...imageDoubts(inventory, policy, eligibility)],
-    notes: keepNotes(inventory, policy.keep),
+    notes: keepNotes(inventory, policy.keep, eligibility.matcher),
     verdicts: verdicts({
       removals: limited.commanded,
       spared: [...spared, ...limited.later],
@@ -61,6 +76,11 @@ const notComplete = (inventory: Exclude<Inventory, CompleteInventory>): ImageCon
   notBelieved: statusDoubts(inventory),
   verdicts: [],
   reclaim: inventory.reclaim,
+});
+
+const tooCostly = (inventory: CompleteInventory): ImageConclusion => ({
+  ...NO_REMOVAL,
+  ...tooCostlyConclusion(inventory, 'image-removal'),
 });
 
 type Answer = Pick<

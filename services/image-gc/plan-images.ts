@@ -1,5 +1,6 @@
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
+import { MAX_DECISION_STEPS, Steps } from '../../schemas/policy/steps.ts';
 import { agePass } from './rules/age-pass.ts';
 import { type Eligibility, eligibilityOf, without } from './rules/candidates.ts';
 import { freeing } from './rules/contents.ts';
@@ -22,37 +23,47 @@ export interface ImagePlan extends Selection {
 /**
  * Plans for one inventory under one policy, each removal assumed to succeed. `usage` and `forced` aim for the target of the
  * inventory's reclaim; without a reclaim the policy's own thresholds decide, and `forced` aims for the low threshold, or in
- * the kubelet's profile for nothing: every eligible image goes (J22).
+ * the kubelet's profile for nothing: every eligible image goes (J22). Throws `TooCostly` beyond the steps that it may take.
  */
-export const planImages = (inventory: CompleteInventory, policy: Policy, mode: ImageGcMode): ImagePlan =>
+export const planImages = (
+  inventory: CompleteInventory,
+  policy: Policy,
+  mode: ImageGcMode,
+  steps = new Steps(MAX_DECISION_STEPS),
+): ImagePlan =>
   mode === 'periodic'
-    ? planPass({ ...inventory, reclaim: null }, policy)
-    : planOfMode(inventory, policy, { mode, isForCommand: false });
+    ? planPass({ ...inventory, reclaim: null }, policy, steps)
+    : planOfMode(inventory, policy, { mode, isForCommand: false, steps });
 
 /** As `planImages`, for a node that is to do it: what failed lately is left out, so that it costs no other its place (M17). */
-export const planImageCommand = (inventory: CompleteInventory, policy: Policy, mode: PassMode): ImagePlan =>
-  planOfMode(inventory, policy, { mode, isForCommand: true });
+export const planImageCommand = (
+  inventory: CompleteInventory,
+  policy: Policy,
+  mode: PassMode,
+  steps = new Steps(MAX_DECISION_STEPS),
+): ImagePlan => planOfMode(inventory, policy, { mode, isForCommand: true, steps });
 
 type PassMode = Exclude<ImageGcMode, 'periodic'>;
 
 function planOfMode(
   inventory: CompleteInventory,
   policy: Policy,
-  { mode, isForCommand }: { readonly mode: PassMode; readonly isForCommand: boolean },
+  { mode, ...purpose }: { readonly mode: PassMode; readonly isForCommand: boolean; readonly steps: Steps },
 ): ImagePlan {
+  const { isForCommand } = purpose;
   return mode === 'age'
-    ? planned(eligibilityOf(inventory, policy, { step: 'age', isForCommand }), agePass(inventory, policy))
+    ? planned(eligibilityOf(inventory, policy, { step: 'age', ...purpose }), agePass(inventory, policy))
     : planned(
-        eligibilityOf(inventory, policy, { step: 'space', isForCommand }),
+        eligibilityOf(inventory, policy, { step: 'space', ...purpose }),
         spacePass(inventory, policy, { mode, isForCommand }),
       );
 }
 
 /** Without a maximum age none goes by age (E1), which is known without looking at all of them again. */
-function planPass(inventory: CompleteInventory, policy: Policy): ImagePlan {
-  const byAge = policy.imageMaximumGCAgeMs === 0 ? [] : planImages(inventory, policy, 'age').removals;
+function planPass(inventory: CompleteInventory, policy: Policy, steps: Steps): ImagePlan {
+  const byAge = policy.imageMaximumGCAgeMs === 0 ? [] : planImages(inventory, policy, 'age', steps).removals;
   const gone = byAge.map(({ position }) => position);
-  const eligibility = eligibilityOf(inventory, policy, { step: 'space', isForCommand: false });
+  const eligibility = eligibilityOf(inventory, policy, { step: 'space', isForCommand: false, steps });
   const byUsage = planned(
     without(eligibility, new Set(gone)),
     spacePass(inventory, policy, { mode: 'usage', isForCommand: false }),

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Handler } from '../../packages/decision/handler.ts';
+import { OWN_RULES } from '../../packages/decision/own-rules.ts';
 import { type OwnReadings, whyNotMetLately } from '../../packages/decision/thresholds/met-lately.ts';
 import type { NodeClock } from '../../packages/machine/clock.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
@@ -94,6 +95,8 @@ export function whyUnjustified({ reclaim }: Pick<Observe, 'reclaim'>, by: Justif
   switch (selection.kind) {
     case 'paused':
       return { refusal: 'paused', why: `fleetgc pause is in force: ${selection.pause.reason}` };
+    case 'too-costly':
+      return { refusal: 'policies-unreadable', why: OWN_RULES.P10 };
     case 'none':
       return { refusal: 'no-policy', why: 'no policy selects this node' };
     case 'policy': {

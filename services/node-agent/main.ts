@@ -8,7 +8,7 @@ interface NodeAgentProcess {
   readonly agent: NodeAgentDeps;
   readonly consuming: Pick<
     ConsumerSettings,
-    'log' | 'trust' | 'publisher' | 'deadLetters' | 'now' | 'monotonicNow'
+    'log' | 'trust' | 'publisher' | 'deadLetters' | 'marks' | 'now' | 'monotonicNow'
   >;
 }
 

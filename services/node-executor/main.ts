@@ -1,5 +1,6 @@
 import type { EventLog } from '../../packages/event-log/port.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
+import type { CrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import type { DeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
@@ -23,6 +24,8 @@ interface NodeExecutorDeps extends ExecutorDeps {
   readonly log: EventLog;
   readonly trust: Trust;
   readonly deadLetters: DeadLetters;
+  /** Count which processes ended over a message. */
+  readonly marks: CrashMarks;
   /** Told of the consumer once it runs, for readiness. */
   readonly onStarted: (consumer: Consumer) => void;
 }
@@ -41,6 +44,7 @@ export async function runNodeExecutor(deps: NodeExecutorDeps, signal: AbortSigna
     publisher,
     deadLetters,
     logger,
+    marks: deps.marks,
     metrics,
     now: () => node.clock.now().wallTimeMs,
     monotonicNow: () => node.clock.now().sinceBootMs,

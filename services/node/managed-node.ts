@@ -21,8 +21,11 @@ export interface ManagedNode {
   readonly imageLayers: boolean;
   readonly clock: NodeClock;
   readonly state: StateDirectory;
-  /** Measures the filesystems that the runtime names. */
-  readonly filesystems: (runtime: Pick<RuntimeReader, 'imageFilesystems'>) => FilesystemReader;
+  /** Measures the filesystems that the runtime names. `onUnmeasured` takes what cannot be, whenever it changes. */
+  readonly filesystems: (
+    runtime: Pick<RuntimeReader, 'imageFilesystems'>,
+    onUnmeasured?: (problems: readonly string[]) => void,
+  ) => FilesystemReader;
   readonly podLogs: PodLogRoots;
   readonly pods: KubeletPods;
   readonly podSources: readonly KubeletSource[];

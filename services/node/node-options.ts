@@ -12,6 +12,7 @@ import {
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';
 import type { ExecutorOptions } from '../node-executor/node-files.ts';
 
+export const USUAL_RUNTIME_ENDPOINT = 'unix:///run/containerd/containerd.sock';
 const Endpoint = Text.refine(isEndpoint, { error: 'must be unix:///path/to/socket or an absolute path' });
 
 /** Who this node is and where things are on it; for every verb that runs on a node. */
@@ -31,7 +32,7 @@ export const nodeOptions = {
   nodeLabelsFile: withMeta(FilePath.optional(), {
     description: 'File with more labels, one name=value a line.',
   }),
-  runtimeEndpoint: withMeta(Endpoint.prefault('unix:///run/containerd/containerd.sock'), {
+  runtimeEndpoint: withMeta(Endpoint.prefault(USUAL_RUNTIME_ENDPOINT), {
     placeholder: 'ENDPOINT',
     description: "The container runtime's CRI socket.",
   }),

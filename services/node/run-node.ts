@@ -1,10 +1,13 @@
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../packages/cri/client.ts';
 import { withOtherUses } from '../../packages/cri/containerd/other-uses.ts';
 import { type ContainerdReader, connectContainerd } from '../../packages/cri/containerd/reader.ts';
+import { isImportingSocket } from '../../packages/cri/socket-path.ts';
+import { watchStateSpace } from '../../packages/machine/state-space.ts';
 import { type ConsumerSettings, startConsumer } from '../../packages/pipeline/consume.ts';
 import { openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource, type Publisher } from '../../packages/pipeline/publisher.ts';
+import { publishingReadable } from '../../packages/pipeline/readable-facts.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { pause } from '../../packages/process/backoff.ts';
 import { runEvery, runTogether } from '../../packages/process/loops.ts';
@@ -49,7 +52,8 @@ export async function runNode({ process, node, signal }: NodeRun, removing: Remo
   process.addCheck({ name: 'node-agent', problem: agent.problem });
   process.addCheck({ name: 'node', problem: () => consumer.problem() });
   const consuming = (stop: AbortSignal): Promise<void> => consumeUntil(stop, [consumer]);
-  await runTogether([agent.run, executor.run, watchLocalFile(process, deps.files), consuming], signal);
+  const watching = [watchLocalFile(process, deps.files), watchStateSpace(node.state.path, process)];
+  await runTogether([agent.run, executor.run, ...watching, consuming], signal);
 }
 
 /** The reading half alone. */
@@ -61,9 +65,13 @@ export async function runAgentOnly(
   const parts = nodeParts(process, node, resources);
   reportNode(parts);
   const consuming = nodeConsuming(parts, `fleetgc-agent-${node.identity.nodeInstance}`);
-  const { problem, finished } = runNodeAgent({ agent: agentDeps(parts, policies), consuming }, signal);
-  process.addCheck({ name: 'node-agent', problem });
-  await finished;
+  const agent = { agent: agentDeps(parts, policies), consuming };
+  const running = async (stop: AbortSignal): Promise<void> => {
+    const { problem, finished } = runNodeAgent(agent, stop);
+    process.addCheck({ name: 'node-agent', problem });
+    await finished;
+  };
+  await runTogether([running, watchStateSpace(node.state.path, process)], signal);
 }
 
 const DETECT_EVERY_MS = 10_000;
@@ -87,7 +95,8 @@ export async function runExecutorOnly({ process, node, signal }: NodeRun, removi
   const detecting = (stop: AbortSignal): Promise<void> =>
     runEvery(DETECT_EVERY_MS, facts.detect, { sleep: process.sources.wait, signal: stop });
   const executing = (stop: AbortSignal): Promise<void> => runNodeExecutor(deps, stop);
-  await runTogether([executing, watchLocalFile(process, deps.files), detecting], signal);
+  const watching = [watchLocalFile(process, deps.files), watchStateSpace(node.state.path, process)];
+  await runTogether([executing, ...watching, detecting], signal);
 }
 
 const LOCAL_FILE_EVERY_MS = 10_000;
@@ -160,13 +169,22 @@ function agentDeps(
     nodeLabels,
     policies: policies.current.node,
     runtime,
-    contents: loggedContentReading({ containerd, clock, logger }),
-    filesystems: node.filesystems(runtime),
+    contents: loggedContentReading({
+      containerd,
+      importsLookPulled: isImportingSocket(node.runtimeEndpoint),
+      clock,
+      logger,
+    }),
+    filesystems: node.filesystems(runtime, (problems) => {
+      if (problems.length === 0) logger.info('all filesystems can be measured again');
+      for (const problem of problems)
+        logger.warn({ problem }, 'what needs the free space of this filesystem waits');
+    }),
     podLogs: podLogReader(node.podLogs),
     pods: pods.source,
     podSources,
     state,
-    publisher,
+    publisher: { publish: publishingReadable(publisher, metrics) },
     tracer,
     clock,
     sleep: sources.wait,

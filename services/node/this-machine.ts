@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { hostname } from 'node:os';
+import type { Logger } from 'pino';
 import { linuxClock } from '../../packages/machine/clock.ts';
 import { createStatfsReader } from '../../packages/machine/filesystem.ts';
 import { readMachineId } from '../../packages/machine/machine-id.ts';
@@ -22,6 +23,7 @@ import { JOURNAL_BYTES, JOURNAL_FILE } from '../node-executor/journal/journal.ts
 import { LOCAL_MARK_BYTES, LOCAL_MARK_FILE } from '../node-executor/local/follow-local-rules.ts';
 import { type ManagedNode, openKubeletPods } from './managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from './node-options.ts';
+import { otherRemovers, removerText } from './other-removers.ts';
 
 type MachineOptions = Pick<
   NodeOptions,
@@ -52,16 +54,32 @@ export function thisMachine(options: MachineOptions): ThisMachine {
     nodeLabels: { ...labelsFromFile(options), ...options.nodeLabels },
     runtimeEndpoint: options.runtimeEndpoint,
     clock: linuxClock(),
-    filesystems: ({ imageFilesystems }) =>
-      createStatfsReader({ hostRoot: '/', nodefs, imageFilesystems, nowMs: systemSources.monotonicNow }),
+    filesystems: ({ imageFilesystems }, onUnmeasured) =>
+      createStatfsReader({
+        hostRoot: '/',
+        nodefs,
+        imageFilesystems,
+        nowMs: systemSources.monotonicNow,
+        ...(onUnmeasured && { onUnmeasured }),
+      }),
     podLogs: { podLogsDir: options.podLogsDir, containerLogsDir: options.containerLogsDir },
   };
 }
 
 function nodefsOf({ nodefsPath }: Pick<NodeOptions, 'nodefsPath'>): string {
-  if (nodefsPath === undefined) return existsSync(KUBELET_DIRECTORY) ? KUBELET_DIRECTORY : '/';
+  if (nodefsPath === undefined) return existsSync(KUBELET_DIRECTORY) ? KUBELET_DIRECTORY : wholeRoot();
   if (existsSync(nodefsPath)) return nodefsPath;
   throw configError([`--nodefs-path: there is no ${nodefsPath}`]);
+}
+
+const TMPFS = 0x01021994;
+
+/** A root that lies in memory, as that of a process that is shut in, says nothing of a disk of this node. */
+function wholeRoot(): string {
+  if (statfsSync('/').type !== TMPFS) return '/';
+  throw configError([
+    '--nodefs-path is missing: / lies in memory here, so name a directory on the filesystem whose space counts',
+  ]);
 }
 
 function clusterOf({ cluster, log }: Pick<NodeOptions, 'cluster'> & { readonly log: string }): string {
@@ -114,11 +132,13 @@ type ThisNodeOptions = NodeOptions &
 export function openThisNode(
   options: ThisNodeOptions,
   roles: readonly StateRole[],
+  logger: Logger,
 ): ManagedNode & Disposable {
   using resources = new DisposableStack();
   const { name, ...machine } = thisMachine(options);
   const state = openStateDirectory(options.stateDirectory, readMachineId(options.machineIdFile));
   resources.use(lockState(options.stateDirectory, roles));
+  if (roles.includes('executor')) reportOthers(options, logger);
   for (const role of roles) makeStateFiles(options.stateDirectory, STATE_FILES[role]);
   const pods = resources.use(openKubeletPods(options));
   const opened = resources.move();
@@ -131,6 +151,15 @@ export function openThisNode(
     imageLayers: options.imageLayers,
     [Symbol.dispose]: () => opened.dispose(),
   };
+}
+
+/** Two executors on one runtime are safe, since each looks before it removes; but neither knows what the other removed and why. */
+function reportOthers(options: ThisNodeOptions, logger: Logger): void {
+  for (const { pid, command, stateDirectory } of otherRemovers(options))
+    logger.warn(
+      { pid, command, stateDirectory },
+      `Another process removes through this container runtime: ${removerText({ pid, command, stateDirectory })}. Stop one of the two: neither knows what the other removed.`,
+    );
 }
 
 /** Where one machine is the whole fleet, its cluster needs no name. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { DeathCount, LogRecord, SliceHandler } from '../../packages/event-log/port.ts';
 import type { ConsumerMetrics } from '../../packages/pipeline/consumer-metrics.ts';
 import { isDeadly } from '../../packages/pipeline/dead-letters/crash-marks.ts';
+import { mayBeTooCostly } from '../../packages/pipeline/node-decisions.ts';
 import { topicIdOf } from '../../packages/pipeline/parse/event-schemas.ts';
 import { type ParseRecord, parseBelieved } from '../../packages/pipeline/parse/parse-believed.ts';
 import { toFleetGcError } from '../../packages/process/errors.ts';
@@ -11,9 +12,10 @@ import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { eventType } from '../../schemas/events/envelope.ts';
 import type { FleetEvent, TopicId } from '../../schemas/events/topics.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { noticesOf } from './decide.ts';
 import type { ToldOnce } from './memory.ts';
-import type { Notice } from './notice.ts';
+import type { Known, Notice } from './notice.ts';
 import type { Replays } from './replays.ts';
 import type { Watches } from './watches.ts';
 
@@ -22,16 +24,18 @@ export interface HandlerNeeds {
   readonly told: ToldOnce;
   readonly watches: Watches;
   readonly replays: Pick<Replays, 'has'>;
+  /** Those that are active; `null` where nobody follows them. Throws `POLICIES_UNREADABLE`. */
+  readonly policies: (() => PolicySetOf<'cluster'>) | null;
   readonly offer: (notices: readonly Notice[], signal: AbortSignal) => Promise<void>;
   readonly counts: Pick<ConsumerMetrics, 'handled' | 'read' | 'done'>;
   readonly logger: Pick<Logger, 'error'>;
   readonly sources: Pick<Sources, 'now' | 'monotonicNow'>;
 }
 
-/** Decisions are large, and hardly one of them is told: of others no more than the header is looked at. */
-const ONLY: { readonly [Id in TopicId]?: string } = {
-  decisions: eventType({ type: 'fleetgc.node.pressure-unrelieved', version: 1 }),
-};
+/** Decisions are large, and hardly one of them is told: the others are not parsed. */
+const isTold = (topic: TopicId, record: LogRecord): boolean =>
+  topic !== 'decisions' || record.headers.ce_type === UNRELIEVED || mayBeTooCostly(record);
+const UNRELIEVED = eventType({ type: 'fleetgc.node.pressure-unrelieved', version: 1 });
 
 /** Of messages that cannot be judged; the metric counts all of them. */
 const MOST_LINES_A_MINUTE = 6;
@@ -58,7 +62,7 @@ export function noticesHandler(needs: HandlerNeeds): SliceHandler {
         await yieldToEventLoop();
       }
     } finally {
-      inHand.end();
+      await inHand.end();
     }
     return read;
   };
@@ -97,9 +101,7 @@ function readOne(record: LogRecord, reading: Reading): Read {
   if (record.unreadable !== undefined) return { ...read, outcome: 'unreadable-batch', notices: [] };
   if (isDeadly(deaths.deaths)) return { ...read, outcome: 'process-died', notices: [] };
   needs.watches.read(topic, record);
-  const only = ONLY[topic];
-  if (only !== undefined && record.headers.ce_type !== only)
-    return { ...read, outcome: 'processed', notices: [] };
+  if (!isTold(topic, record)) return { ...read, outcome: 'processed', notices: [] };
   const beginMs = sources.monotonicNow();
   const judged = judge(record, reading);
   counts.handled(topic, sources.monotonicNow() - beginMs);
@@ -112,7 +114,14 @@ function judge(record: LogRecord, { needs, parse, mayLog }: Reading): Pick<Read,
   try {
     const parsed = parse(topic, record);
     return parsed.ok
-      ? { outcome: 'processed', notices: ofEvent(parsed.event, record, needs.watches) }
+      ? {
+          outcome: 'processed',
+          notices: ofEvent(parsed.event, record, {
+            watches: needs.watches,
+            policies: activePolicies(needs),
+            isSigned: parsed.signedBy !== undefined,
+          }),
+        }
       : { outcome: parsed.rejection.cause, notices: [] };
   } catch (error) {
     if (toFleetGcError(error).retry) throw error;
@@ -132,10 +141,21 @@ const logFailure = (
     'what a message tells could not be found out; nobody is told of it, and the next ones are read',
   );
 
-const ofEvent = (event: FleetEvent, record: LogRecord, watches: Watches): readonly Notice[] => [
-  ...watches.heard(event, record),
-  ...noticesOf(event, record.timestampMs),
-];
+const ofEvent = (
+  event: FleetEvent,
+  record: LogRecord,
+  { watches, ...known }: Known & { readonly watches: Watches },
+): readonly Notice[] => [...watches.heard(event, record), ...noticesOf(event, record.timestampMs, known)];
+
+/** `null` where they cannot be read: agents report what is held again within ten minutes, and other notices go on. */
+function activePolicies({ policies }: Pick<HandlerNeeds, 'policies'>): PolicySetOf<'cluster'> | null {
+  try {
+    return policies?.() ?? null;
+  } catch (thrown) {
+    if (toFleetGcError(thrown).code === 'POLICIES_UNREADABLE') return null;
+    throw thrown;
+  }
+}
 
 /** Of one slice each id and each key once. */
 function firstOfEach(notices: readonly Notice[]): readonly Notice[] {

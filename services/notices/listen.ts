@@ -7,10 +7,12 @@ import { parseBelieved } from '../../packages/pipeline/parse/parse-believed.ts';
 import { firstRecord, readPartition } from '../../packages/pipeline/read-log.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import type { Metrics } from '../../packages/process/metrics.ts';
+import { sparingly } from '../../packages/process/sparingly.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import type { Trust } from '../../packages/trust/trust.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { type NoticeKind, topicsOf } from '../../schemas/notices/notice.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import type { Lane } from './delivery/lane.ts';
 import { noticesHandler } from './handler.ts';
 import { ToldOnce } from './memory.ts';
@@ -22,6 +24,8 @@ import { HEARD_ON, Watches } from './watches.ts';
 export interface ListenNeeds {
   readonly log: EventLog;
   readonly trust: Trust;
+  /** Those that are active; `null` where nobody follows them. Throws `POLICIES_UNREADABLE`. */
+  readonly policies: (() => PolicySetOf<'cluster'>) | null;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly sources: Pick<Sources, 'now' | 'monotonicNow' | 'wait'>;
@@ -47,12 +51,15 @@ const LOOK_EVERY_MS = 20_000;
 /** Who fell silent before this process began is found so far back. */
 const LOOK_BACK_MS = { diskStats: 10 * MINUTE_MS, clusterCensus: 25 * MINUTE_MS };
 
+const UNWATCHED =
+  'more nodes or clusters report than are watched: no notice is sent when the latest ones fall silent';
+
 /** The consumer group of a receiver: each is as far as it is, whatever becomes of the others. */
 export const groupOf = (receiver: string): string => `${NOTIFIER_GROUP_PREFIX}${receiver}`;
 
 /** Begins at the end of the log the first time, and where it was left from then on. */
 export async function listen(
-  { log, trust, metrics, logger, sources }: ListenNeeds,
+  { log, trust, policies, metrics, logger, sources }: ListenNeeds,
   { receiver, kinds, lane }: Listened,
 ): Promise<Listener> {
   const watches = new Watches();
@@ -62,6 +69,7 @@ export async function listen(
     trust,
     told: new ToldOnce(),
     watches,
+    policies,
     replays: new Replays(log, trust),
     counts,
     logger,
@@ -91,9 +99,12 @@ export async function listen(
     watchSilence: async (signal) => {
       if (!HEARD_ON.some((topic) => topics.includes(TOPICS[topic].name))) return;
       const hasSince = hasSinceOf(log, logger, signal);
+      const mayLog = sparingly(1, sources.monotonicNow);
       while (!signal.aborted) {
         await lookBack(subscription.state().assigned, signal);
         const silent = await watches.look(subscription.state(), sources.now(), hasSince);
+        const reports = watches.takeUnwatched();
+        if (reports > 0 && mayLog(UNWATCHED)) logger.warn({ receiver, reports }, UNWATCHED);
         // Nobody waits for it here: a receiver that hangs would hide who falls silent meanwhile.
         void lane.offer(silent, signal);
         await sources.wait(LOOK_EVERY_MS, signal);
@@ -115,7 +126,7 @@ const hasSinceOf =
     }
   };
 
-type LookBackNeeds = Omit<ListenNeeds, 'metrics'>;
+type LookBackNeeds = Omit<ListenNeeds, 'metrics' | 'policies'>;
 
 /** Reads the last minutes of each partition that is new here, so that it is known who was there before. */
 function lookBackOf(

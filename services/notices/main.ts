@@ -7,6 +7,7 @@ import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { NOTICE_KINDS } from '../../schemas/notices/notice.ts';
 import type { NoticeReceiver, NoticeRules } from '../../schemas/notices/notice-rules.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { Lane, type Receiver } from './delivery/lane.ts';
 import { type Listener, listen } from './listen.ts';
 import { type MatchingRule, rulesTo } from './matching.ts';
@@ -16,6 +17,8 @@ import { slackReceiver, webhookReceiver } from './receivers/webhook.ts';
 
 export interface NoticesSettings {
   readonly process: Pick<ServiceProcess, 'log' | 'trust' | 'metrics' | 'logger' | 'sources' | 'addCheck'>;
+  /** Those that are active; `null` where no rule is about what is held. Throws `POLICIES_UNREADABLE`. */
+  readonly policies: (() => PolicySetOf<'cluster'>) | null;
   readonly receivers: readonly OpenReceiver[];
 }
 
@@ -69,13 +72,13 @@ function narrowed(rules: readonly MatchingRule[], given: NoticeReceiver): readon
   return rules.map((rule) => ({
     ...rule,
     kinds: rule.kinds.filter((kind) => NOTICE_KINDS[kind].isNodeEvent),
-    matches: (notice) => rule.matches(notice) && becomesEvent(notice, given.cluster),
+    matches: (notice, steps) => rule.matches(notice, steps) && becomesEvent(notice, given.cluster),
   }));
 }
 
 /** Tells what the log has until `signal` aborts. */
 export async function runNotices(
-  { process, receivers }: NoticesSettings,
+  { process, policies, receivers }: NoticesSettings,
   signal: AbortSignal,
 ): Promise<void> {
   const { logger, metrics, sources } = process;
@@ -94,7 +97,7 @@ export async function runNotices(
       sources,
     });
     const kinds = [...new Set(rules.flatMap((rule) => rule.kinds))];
-    const listener = stack.use(await listen(process, { receiver: name, kinds, lane }));
+    const listener = stack.use(await listen({ ...process, policies }, { receiver: name, kinds, lane }));
     // Who cannot be reached makes nobody unready: the others go on.
     process.addCheck({
       name: `receiver ${name}`,

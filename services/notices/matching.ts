@@ -1,6 +1,7 @@
 import { NOTICE_KIND_NAMES, type NoticeKind } from '../../schemas/notices/notice.ts';
 import type { NoticeRule, NoticeRules } from '../../schemas/notices/notice-rules.ts';
-import { globMatcher } from '../../schemas/policy/glob.ts';
+import { GlobList } from '../../schemas/policy/glob.ts';
+import { MAX_SELECTION_STEPS, Steps } from '../../schemas/policy/steps.ts';
 import type { Notice } from './notice.ts';
 
 /** Which notices a rule lets through. */
@@ -8,7 +9,7 @@ export interface MatchingRule {
   readonly name: string;
   readonly kinds: readonly NoticeKind[];
   readonly mostPerMinute: number;
-  readonly matches: (notice: Notice) => boolean;
+  readonly matches: (notice: Notice, steps: Steps) => boolean;
 }
 
 /** The rules that lead to a receiver, in the order of the file. */
@@ -29,16 +30,23 @@ function matchingRule({
     name,
     kinds,
     mostPerMinute: atMostPerMinute,
-    matches: ({ kind, cluster, node }) => wanted.has(kind) && ofCluster(cluster) && ofNode(node),
+    matches: ({ kind, cluster, node }, steps) =>
+      wanted.has(kind) && ofCluster(cluster, steps) && ofNode(node, steps),
   };
 }
 
-function anyOf(globs: readonly string[] | undefined): (name: string | null) => boolean {
+function anyOf(globs: readonly string[] | undefined): (name: string | null, steps: Steps) => boolean {
   if (globs === undefined) return () => true;
-  const matchers = globs.map(globMatcher);
-  return (name) => name !== null && matchers.some((matches) => matches(name));
+  const list = GlobList.of(globs);
+  return (name, steps) => name !== null && list.matches(name, steps);
 }
 
-/** The first rule that wants it, so that a receiver hears of nothing twice. */
-export const ruleFor = (rules: readonly MatchingRule[], notice: Notice): MatchingRule | undefined =>
-  rules.find(({ matches }) => matches(notice));
+/**
+ * The first rule that wants it, so that a receiver hears of nothing twice. A file whose rules could take more steps for all receivers
+ * together is refused when it is read.
+ */
+export const ruleFor = (
+  rules: readonly MatchingRule[],
+  notice: Notice,
+  steps = new Steps(MAX_SELECTION_STEPS),
+): MatchingRule | undefined => rules.find(({ matches }) => matches(notice, steps));

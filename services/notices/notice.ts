@@ -6,6 +6,7 @@ import {
   type NoticeKind,
   type ToldNotice,
 } from '../../schemas/notices/notice.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 
 /** Reasons of the Events on a Node, those of failures by the kubelet's own names. */
 export type EventReason =
@@ -31,6 +32,14 @@ export interface Told {
   readonly atMs: number;
 }
 
+/** What is known beside the event. */
+export interface Known {
+  /** Those that are active; `null` where nobody follows them, or they cannot be read. */
+  readonly policies: PolicySetOf<'cluster'> | null;
+  /** A key signed the event that may. */
+  readonly isSigned: boolean;
+}
+
 /** Whom it is about. */
 interface About {
   readonly cluster: string | null;
@@ -47,6 +56,9 @@ export const aboutCluster = ({ cluster }: { readonly cluster: string }): About =
 /** `<cluster>/<node>` or `<cluster>`; `null` for what is about neither. */
 export const subjectOf = ({ cluster, node }: About): string | null =>
   cluster !== null && node !== null ? `${cluster}/${node}` : cluster;
+
+/** No signature was checked, or there was none. */
+export const NOT_PROVED = '. No signature proves this';
 
 interface Saying {
   readonly about: About;

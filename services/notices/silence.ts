@@ -55,6 +55,7 @@ export class Silence {
   readonly #row: SilenceRow;
   readonly #topic: SilenceTopic;
   readonly #known = new Map<string, Heard>();
+  #unwatched = 0;
 
   constructor(topic: SilenceTopic) {
     this.#topic = topic;
@@ -66,7 +67,10 @@ export class Silence {
     const { cluster, node, atMs } = sighting;
     const key = subjectOf({ cluster, node }) ?? '';
     const before = this.#known.get(key);
-    if (before === undefined && this.#known.size >= this.#row.mostNames) return [];
+    if (before === undefined && this.#known.size >= this.#row.mostNames) {
+      this.#unwatched += 1;
+      return [];
+    }
     if (before !== undefined && before.atMs >= atMs) return [];
     this.#known.set(key, { ...sighting, isToldSilent: false });
     if (before?.isToldSilent !== true) return [];
@@ -82,6 +86,13 @@ export class Silence {
         },
       ),
     ];
+  }
+
+  /** Reports since this was asked last of those for whom there is no room: no notice is sent when they fall silent. */
+  takeUnwatched(): number {
+    const unwatched = this.#unwatched;
+    this.#unwatched = 0;
+    return unwatched;
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { LogRecord, SubscriptionState } from '../../packages/event-log/port.ts';
 import { SILENT_AFTER_MS } from '../../packages/fleet-watch/node-track.ts';
-import { serviceSource } from '../../packages/pipeline/publisher.ts';
+import { deciderOf } from '../../packages/pipeline/node-decisions.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { DeciderName } from '../../schemas/events/object-kinds.ts';
@@ -11,9 +11,6 @@ import { ABOUT_NOBODY, type Notice, notice } from './notice.ts';
 export const UNDECIDED_AFTER_MS = 20 * MINUTE_MS;
 
 const DECIDERS = DeciderName.options;
-const SOURCES: ReadonlyMap<string, DeciderName> = new Map(
-  DECIDERS.map((decider) => [serviceSource(decider), decider]),
-);
 
 /** Of one partition, in which lies all that is about the same nodes. Times are those of the log, in epoch milliseconds. */
 interface Partition {
@@ -45,7 +42,7 @@ export class Undecided {
     partition,
     timestampMs,
   }: Pick<LogRecord, 'headers' | 'partition' | 'timestampMs'>): void {
-    const decider = SOURCES.get(headers.ce_source ?? '');
+    const decider = deciderOf({ headers });
     if (decider === undefined) return;
     const known = this.#of(partition);
     this.#partitions.set(partition, {

@@ -34,6 +34,11 @@ export class Watches {
     if (topic === 'decisions') this.#undecided.decided(record);
   }
 
+  /** Reports since this was asked last of nodes and clusters that are too many to watch. */
+  takeUnwatched(): number {
+    return this.#nodes.takeUnwatched() + this.#clusters.takeUnwatched();
+  }
+
   /** `nowMs` is in epoch milliseconds. */
   async look(state: SubscriptionState, nowMs: number, hasSince: HasSince): Promise<readonly Notice[]> {
     const seen = [

@@ -1,3 +1,4 @@
+import { printableJson } from '../../packages/text/printable.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PlanFailure, PlanLine } from '../../schemas/reports/plan.ts';
 import { planFor } from './plan.ts';
@@ -50,7 +51,7 @@ const failure = (line: number, causes: readonly string[]): PlanFailure => ({
   error: { line, causes: [...causes] },
 });
 
-const jsonLine = (value: PlanLine): string => `${JSON.stringify(value)}\n`;
+const jsonLine = (value: PlanLine): string => `${printableJson(JSON.stringify(value))}\n`;
 
 const LINE_FEED = 0x0a;
 

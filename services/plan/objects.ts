@@ -11,6 +11,8 @@ export interface PassVerdicts {
   readonly verdicts: readonly Verdict[];
   /** Positions of what goes, in the order in which it goes; of a kind that is left out, the order of its list. */
   readonly order: Partial<Readonly<Record<ObjectKind, readonly number[]>>>;
+  /** What the removal of an image frees once all before it are gone, by its position. */
+  readonly freedByImage: ReadonlyMap<number, bigint>;
   /** Positions of images that stay since too little is known of the node as a whole. */
   readonly doubtedImages: ReadonlySet<number>;
 }
@@ -18,21 +20,39 @@ export interface PassVerdicts {
 /** Every object of the inventory once, by kind in the order of a pass: what goes in its order, and what stays. */
 export function plannedObjects(
   inventory: CompleteInventory,
-  { verdicts, order, doubtedImages }: PassVerdicts,
+  { verdicts, order, doubtedImages, freedByImage }: PassVerdicts,
 ): { remove: PlannedObject[]; keep: PlannedObject[] } {
-  const listed = new Map(objectsIn(inventory).map((object) => [keyOf(object), object]));
+  const listed = new Map(withDistinctNames(objectsIn(inventory)).map((object) => [keyOf(object), object]));
+  const freed = new Map(
+    [...freedByImage].map(([position, bytes]) => [keyOf({ kind: 'image', position }), String(bytes)]),
+  );
   const toObject = (verdict: Verdict): PlannedObject => {
     const { kind, position, rule, facts } = verdict;
     const { id = '', name = '' } = listed.get(keyOf(verdict)) ?? {};
     const isDoubted = kind === 'image' && doubtedImages.has(position);
     const sizeBytes = sizeOf(inventory, verdict);
-    return { kind, id, name, sizeBytes, rule, because: isDoubted ? DOUBTED : textOf(verdict), facts };
+    const freedBytes = freed.get(keyOf(verdict)) ?? null;
+    const because = isDoubted ? DOUBTED : textOf(verdict);
+    return { kind, id, name, sizeBytes, freedBytes, rule, because, facts };
   };
   return {
     remove: ObjectKind.options.flatMap((kind) => removed(verdicts, kind, order[kind])).map(toObject),
     keep: verdicts.filter(({ action }) => action === 'keep').map(toObject),
   };
 }
+
+/** A pod that was created again under its name has containers of the same names: their ids tell them apart. */
+function withDistinctNames(objects: readonly ListedObject[]): readonly ListedObject[] {
+  const sameName = ({ kind, name }: ListedObject): string => `${kind} ${name}`;
+  const counts = Map.groupBy(objects, sameName);
+  return objects.map((object) =>
+    counts.get(sameName(object))?.length === 1 || object.id === object.name
+      ? object
+      : { ...object, name: `${object.name} (${shortId(object.id)})` },
+  );
+}
+
+const shortId = (id: string): string => id.replace(/^sha256:/, '').slice(0, 13);
 
 const keyOf = ({ kind, position }: Pick<ListedObject, 'kind' | 'position'>): string => `${kind} ${position}`;
 

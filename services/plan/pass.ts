@@ -1,12 +1,15 @@
 import { type Doubt, type Kept, keepAll, type Note } from '../../packages/decision/conclusion.ts';
+import { takeForObjects } from '../../packages/decision/step-budget.ts';
 import type { CompleteInventory, ImageUser, InventoryImage } from '../../schemas/events/inventory.ts';
 import { kindsOf } from '../../schemas/events/object-kinds.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
+import type { Steps } from '../../schemas/policy/steps.ts';
 import type { Plan } from '../../schemas/reports/plan.ts';
 import { doubts, runningTwice } from '../container-gc/rules/doubts.ts';
 import { unmatchedNamespaces } from '../container-gc/rules/namespaces.ts';
 import { type ContainerPlan, planPass } from '../container-gc/rules/plan.ts';
 import { type ImagePlan, planImages } from '../image-gc/plan-images.ts';
+import type { Contents } from '../image-gc/rules/contents.ts';
 import { imageDoubts } from '../image-gc/rules/doubts.ts';
 import { keepNotes } from '../image-gc/rules/keep-list.ts';
 import type { ImagePass } from '../image-gc/rules/pass.ts';
@@ -16,6 +19,8 @@ import type { Order } from './trigger.ts';
 
 /** What one pass over a node comes to. */
 export interface Passed extends Pick<Plan, 'target' | 'reason'> {
+  /** What the images of the inventory consist of; `null` where no image was judged. */
+  readonly contents: Contents | null;
   readonly judged: PassVerdicts;
   readonly actions: Order['actions'];
   /** What the images that go free, as a decision counts it (M7, D14). */
@@ -25,16 +30,23 @@ export interface Passed extends Pick<Plan, 'target' | 'reason'> {
 }
 
 /** Goes through the actions of an order; images are decided on what containers leave. */
-export function passThrough(inventory: CompleteInventory, policy: Policy, order: Order): Passed {
+export function passThrough(
+  inventory: CompleteInventory,
+  policy: Policy,
+  order: Order,
+  steps: Steps,
+): Passed {
+  takeForObjects(inventory, steps);
   const asked = { ...inventory, reclaim: order.reclaim };
-  const containers = order.actions.includes('containers') ? containerPlan(asked, policy, order) : null;
+  const containers = order.actions.includes('containers') ? containerPlan(asked, policy, order, steps) : null;
   const left = containers === null ? asked : afterContainers(asked, containers);
-  const images = order.actions.includes('images') ? planImages(left, policy, order.imageMode) : null;
+  const images = order.actions.includes('images') ? planImages(left, policy, order.imageMode, steps) : null;
   const reported = [order.reason, ...(images === null ? [] : imageReasons(images))];
   return {
     judged: passVerdicts(inventory, containers, images),
     actions: order.actions,
     reason: reported.filter((text) => text !== '').join('; '),
+    contents: images?.eligibility.contents ?? null,
     target: images && targetOf(images.pass),
     estimatedBytes: (images?.removals ?? []).reduce((sum, removal) => sum + removal.estimatedBytes, 0n),
     notBelieved: [
@@ -45,7 +57,7 @@ export function passThrough(inventory: CompleteInventory, policy: Policy, order:
     ],
     notes: [
       ...(containers === null ? [] : [...runningTwice(inventory), ...unmatchedNamespaces(inventory, policy)]),
-      ...(images === null ? [] : keepNotes(inventory, policy.keep)),
+      ...(images === null ? [] : keepNotes(inventory, policy.keep, images.eligibility.matcher)),
     ],
   };
 }
@@ -54,7 +66,9 @@ const containerPlan = (
   inventory: CompleteInventory,
   policy: Policy,
   { evictNonDeletedPods }: Order,
-): ContainerPlan => planPass({ inventory, policy, evictNonDeletedPods, waits: false, isForCommand: false });
+  steps: Steps,
+): ContainerPlan =>
+  planPass({ inventory, policy, evictNonDeletedPods, waits: false, isForCommand: false }, steps);
 
 /** Of what the order does not go through. */
 const NOT_ASKED: Kept = { rule: 'J5', facts: {} };
@@ -73,6 +87,7 @@ const passVerdicts = (
     sandbox: positions(containers?.sandboxes ?? []),
     image: images?.removals.map(({ position }) => position) ?? [],
   },
+  freedByImage: new Map(images?.removals.map(({ position, estimatedBytes }) => [position, estimatedBytes])),
   doubtedImages: new Set(images === null ? [] : doubted(images)),
 });
 

@@ -1,5 +1,7 @@
 import type { Doubt } from '../../packages/decision/conclusion.ts';
 import type { KeptRule } from '../../packages/decision/rule-text.ts';
+import { thresholdsInForce } from '../../packages/decision/thresholds/eviction-signals.ts';
+import { layoutOf } from '../../packages/decision/thresholds/layout.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import type { Reclaim, ReclaimAction } from '../../schemas/events/reclaim.ts';
 import { EvictionSignal } from '../../schemas/policy/eviction.ts';
@@ -21,6 +23,8 @@ export interface Order {
   /** Why, as the beginning of a sentence; empty where there is nothing to say. */
   readonly reason: string;
 }
+
+export type SingleTrigger = Exclude<PlanTrigger, 'all'>;
 
 export type Ordered =
   | Order
@@ -44,12 +48,23 @@ const PERIODIC: Order = {
 const FORCED: Order = { ...PERIODIC, evictNonDeletedPods: true, imageMode: 'forced' };
 
 /** What a trigger makes of this node under this policy. The disks decide nothing here but the layout (J5). */
-export function ordered(trigger: PlanTrigger, inventory: CompleteInventory, policy: Policy): Ordered {
+export function ordered(trigger: SingleTrigger, inventory: CompleteInventory, policy: Policy): Ordered {
   const signal = SIGNALS.get(trigger);
   if (signal !== undefined) return bySignal(signal, inventory, policy);
   if (trigger === 'periodic') return PERIODIC;
   return policy.forcedGC ? FORCED : { kind: 'nothing', rule: 'M16', reason: FORCED_GC_OFF, notBelieved: [] };
 }
+
+/** All that may remove something from the node under this policy: what happens by itself, and each eviction signal with a threshold. */
+export function triggersFor({ filesystems }: CompleteInventory, policy: Policy): readonly SingleTrigger[] {
+  const layout = layoutOf(filesystems);
+  const thresholds =
+    layout === null ? policy.evictionThresholds : thresholdsInForce(policy.evictionThresholds, layout);
+  const signals = new Set(policy.forcedGC ? thresholds.map(({ signal }) => signal) : []);
+  return ['periodic', ...EvictionSignal.options.filter((signal) => signals.has(signal)).map(bySignalName)];
+}
+
+const bySignalName = (signal: EvictionSignal): SingleTrigger => `eviction:${signal}`;
 
 const SIGNALS: ReadonlyMap<string, EvictionSignal> = new Map(
   EvictionSignal.options.map((signal) => [`eviction:${signal}`, signal]),

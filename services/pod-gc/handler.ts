@@ -5,6 +5,5 @@ import { DECIDER, decide } from './decide.ts';
 /** Decides on each fact about a cluster's pods: the record, and the command where there is something to do. */
 export const podGcHandler = clusterHandler<Pods>({
   decider: DECIDER,
-  judgedIn: ({ candidates }) => candidates.length,
   decide,
 });

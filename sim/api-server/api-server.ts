@@ -1,7 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Sleep } from '../../packages/process/backoff.ts';
-import { FleetGcError } from '../../packages/process/errors.ts';
-import { http } from '../../packages/process/node-http.ts';
+import { type HttpBounds, NO_PROXIES, openHttpServer } from '../../packages/process/http-server.ts';
 import { type Answer, refusal } from './answers.ts';
 import type { SimulatedCluster } from './cluster.ts';
 import { type ApiCall, ApiRequests } from './requests.ts';
@@ -30,8 +29,18 @@ interface ApiServerOptions {
 }
 
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
-/** Longer than clients keep a connection that nobody uses: one that ends as it is used again loses a request. */
-const KEEP_ALIVE_MS = 180_000;
+const BOUNDS: HttpBounds = {
+  // All of it comes from this machine: an agent has a connection for each kind that it watches.
+  mostConnections: 2_000,
+  mostOfAnAddress: 2_000,
+  headersTimeoutMs: 60_000,
+  requestTimeoutMs: 60_000,
+  // A watch may have nothing to tell for long.
+  idleTimeoutMs: 24 * 60 * 60 * 1000,
+  // Longer than clients keep a connection that nobody uses: one that ends as it is used again loses a request.
+  keepAliveMs: 180_000,
+  mostHeaderBytes: 16 * 1024,
+};
 /** A reader that is so far behind has to list again. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const LOOPBACK = '127.0.0.1';
@@ -40,18 +49,24 @@ const LOOPBACK = '127.0.0.1';
 export async function startApiServer(options: ApiServerOptions): Promise<SimulatedApiServer> {
   const requests = new ApiRequests(options.cluster);
   const closing = new AbortController();
-  const server = http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
-  server.on('request', (request, response) => {
+  const server = await openHttpServer({
+    address: { host: LOOPBACK, port: 0 },
+    advice: 'free a port of this machine',
+    bounds: BOUNDS,
+    tls: null,
+    proxies: NO_PROXIES,
+    onRefused: () => undefined,
+  });
+  server.serve((request, response) => {
     void serve(request, response, { ...options, requests, closing: closing.signal }).catch(() =>
       response.destroy(),
     );
   });
-  const port = await listen(server);
   return {
-    url: `http://${LOOPBACK}:${port}`,
+    url: `http://${LOOPBACK}:${server.address.port}`,
     [Symbol.asyncDispose]: () => {
       closing.abort();
-      return close(server);
+      return server.close(0);
     },
   };
 }
@@ -119,22 +134,4 @@ async function stream(
   await watch(request, { store, write, wait }, stop.signal);
   closing.removeEventListener('abort', end);
   response.end();
-}
-
-function listen(server: Server): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  server.once('error', reject);
-  server.listen({ host: LOOPBACK, port: 0 }, () => {
-    const bound = server.address();
-    if (typeof bound === 'object' && bound !== null) resolve(bound.port);
-    else reject(new FleetGcError('INTERNAL', 'the simulated API server has no port'));
-  });
-  return promise;
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

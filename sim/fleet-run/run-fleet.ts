@@ -1,4 +1,5 @@
 import { type Consumer, startConsumer } from '../../packages/pipeline/consume.ts';
+import { NO_MARKS } from '../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, serviceSource } from '../../packages/pipeline/publisher.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
@@ -118,6 +119,7 @@ async function consumeOrders(
     publisher,
     deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
     logger,
+    marks: NO_MARKS,
     metrics,
     now,
     monotonicNow,

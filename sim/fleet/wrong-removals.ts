@@ -1,4 +1,4 @@
-import { keepMatcher, unpullableBecause } from '../../schemas/policy/image-pattern.ts';
+import { keepMatcher, type NamedImage, unpullableBecause } from '../../schemas/policy/image-pattern.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import type { FleetNode } from './fleet-node.ts';
 import { type FleetPod, logDirectoryName } from './fleet-pod.ts';
@@ -71,8 +71,9 @@ function protectionOf(id: string, { node, nowMs, policy }: Moment): readonly Wro
   ];
 }
 
-const isKept = (image: Parameters<ReturnType<typeof keepMatcher>>[0], { keep }: Policy): boolean =>
-  keepMatcher(keep)(image) !== undefined || (keep.unpullable && unpullableBecause(image) !== undefined);
+const isKept = (image: NamedImage, { keep }: Policy): boolean =>
+  keepMatcher(keep).keptBy(image) !== undefined ||
+  (keep.unpullable && unpullableBecause(image) !== undefined);
 
 function ofContainer(id: string, { node, nowMs, policy }: Moment): readonly Wrong[] {
   const container = containersOf(node).find((one) => one.id === id);

@@ -9,6 +9,9 @@ import type { SimulatedRuntime } from './runtime.ts';
 const SNAPSHOTTER = 'overlayfs';
 /** Of manifests and configurations, which take next to nothing. */
 const SMALL = '1000';
+const PULL_LABEL = { 'containerd.io/distribution.source.registry.example': 'app' };
+/** Of every blob: a pull creates none before what refers to it. */
+const CREATED_AT = { seconds: '1767225600', nanos: 0 };
 
 type Blob = Awaited<ReturnType<ContainerdHandlers['listContent']>>['info'][number];
 
@@ -66,13 +69,14 @@ function blobsOf(image: SimulatedImage): Blob[] {
     ['containerd.io/gc.ref.content.config', image.id],
     ...layers.map(({ digest }, index) => [`containerd.io/gc.ref.content.l.${index}`, digest]),
   ];
-  const ofPull = image.isPulled ? { 'containerd.io/distribution.source.registry.example': 'app' } : {};
+  const ofPull = image.isPulled ? PULL_LABEL : {};
+  const ofManifest = image.hasPullLabel === true ? PULL_LABEL : {};
   const blobs = [
-    { digest: manifestOf(image), size: SMALL, labels: Object.fromEntries(references) },
+    { digest: manifestOf(image), size: SMALL, labels: { ...ofManifest, ...Object.fromEntries(references) } },
     { digest: image.id, size: SMALL, labels: { [`containerd.io/gc.ref.snapshot.${SNAPSHOTTER}`]: snapshot } },
     ...layers.map(({ digest, sizeBytes }) => ({ digest, size: String(sizeBytes), labels: {} })),
   ];
-  return blobs.map((blob) => ({ ...blob, labels: { ...ofPull, ...blob.labels } }));
+  return blobs.map((blob) => ({ ...blob, createdAt: CREATED_AT, labels: { ...ofPull, ...blob.labels } }));
 }
 
 const snapshotsOf = (images: readonly SimulatedImage[]): ContentPiece[] =>

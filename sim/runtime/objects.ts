@@ -34,6 +34,8 @@ export interface SimulatedImage {
   readonly labels: Readonly<Record<string, string>>;
   /** Else it was imported. */
   readonly isPulled: boolean;
+  /** Of an imported one: whether its manifest has the label that a pull leaves. */
+  readonly hasPullLabel?: boolean;
   readonly layers?: readonly SimulatedLayer[];
 }
 

@@ -10,7 +10,7 @@ test('a Node.js that is not the one of package-lock.json gets into no image', as
   const folder = temporaryDirectory();
   const into = join(folder, 'image.tar');
   // As if Debian's packages had been fetched before.
-  writeFileSync(join(folder, 'debian-bookworm-arm64.tar'), '');
+  writeFileSync(join(folder, 'debian-trixie-arm64.tar'), '');
   const npm =
     '#!/bin/sh\nwhile [ "$1" != --pack-destination ]; do shift; done\necho other > "$2/other.tgz"\n';
   writeFileSync(join(folder, 'npm'), npm, { mode: 0o755 });

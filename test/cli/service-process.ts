@@ -36,9 +36,22 @@ const onAnyPort = (args: readonly string[]): readonly string[] =>
     : [...args, '--http-address', '127.0.0.1:0'];
 
 /** In a process of its own, as a user starts it. */
-export function spawnVerb(...args: readonly string[]): SpawnedVerb {
-  const child = spawn(PROGRAM, onAnyPort(args), {
-    env: PROGRAM_ENVIRONMENT,
+export const spawnVerb = (...args: readonly string[]): SpawnedVerb => spawned(PROGRAM, onAnyPort(args));
+
+/** Where whatever a process makes without saying its mode is open to all users. */
+export const spawnVerbWithOpenUmask = (
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): SpawnedVerb =>
+  spawned('/bin/sh', ['-c', 'umask 000; exec "$0" "$@"', PROGRAM, ...onAnyPort(args)], environment);
+
+function spawned(
+  command: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): SpawnedVerb {
+  const child = spawn(command, args, {
+    env: { ...PROGRAM_ENVIRONMENT, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -76,6 +89,7 @@ export function startVerb(...args: readonly string[]): StartedVerb {
   const running = runCli(onAnyPort(args), {
     environment: UNSIGNED_FLEET,
     terminalColumns: null,
+    monotonicNow: () => 0,
     control,
     writeOut: async (text) => writer('stdout')(text),
     stderr: { isTerminal: false, write: writer('stderr') },

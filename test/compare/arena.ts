@@ -31,10 +31,10 @@ export async function openArena(): Promise<Arena> {
   return { api, kubeconfig, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+export const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices';
 
-const definitionOf = ({ group, kind, resource, namespaced, versions }: PlayedKind) => ({
+export const definitionOf = ({ group, kind, resource, namespaced, versions }: PlayedKind) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: `${resource}.${group}` },

@@ -11,13 +11,14 @@ import { compareAll } from './campaign.ts';
 import { type CompareOptions, HELP, parseOptions } from './options.ts';
 import { PLANTED } from './planted.ts';
 import { Deeds } from './sides/fleetgc.ts';
-import { SUBJECT_NAMES, SUBJECTS, type SubjectName } from './subjects.ts';
+import { COMPARED_NAMES, type ComparedName, SUBJECTS } from './subjects.ts';
+import { compareWithdrawn } from './withdrawn/compare-withdrawn.ts';
 
 const tell = (text: string): void => void process.stderr.write(`${text}\n`);
 
 async function compared(
   options: CompareOptions,
-  subjects: readonly SubjectName[],
+  subjects: readonly ComparedName[],
   program: string,
   signal: AbortSignal,
 ): Promise<readonly Account[]> {
@@ -25,8 +26,11 @@ async function compared(
   for (const name of subjects) {
     const deeds = new Deeds();
     const isOneEnough = options.planted !== null;
-    const campaign = { subject: SUBJECTS[name], program, deeds, isOneEnough, tell };
-    const found = await compareAll(campaign, options, signal);
+    const campaign = { program, deeds, isOneEnough, tell };
+    const found =
+      name === 'withdrawn'
+        ? await compareWithdrawn(campaign, options, signal)
+        : await compareAll({ ...campaign, subject: SUBJECTS[name] }, options, signal);
     accounts.push(accountOf(name, found, deeds));
   }
   return accounts;
@@ -40,7 +44,7 @@ async function main({ options, bug }: Asked): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopped.abort());
   const directory = mkdtempSync(join(tmpdir(), 'fleetgc-compare-program-'));
   try {
-    const subjects = options.subjects ?? (bug === null ? SUBJECT_NAMES : [bug.subject]);
+    const subjects = options.subjects ?? (bug === null ? COMPARED_NAMES : [bug.subject]);
     const program = await buildCopy(bug, directory);
     const accounts = await compared(options, subjects, program, stopped.signal);
     const text = options.json

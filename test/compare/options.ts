@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { SUBJECT_NAMES, type SubjectName } from './subjects.ts';
+import { COMPARED_NAMES, type ComparedName } from './subjects.ts';
 
 export const HELP = `Usage: npm run compare:kcm [-- OPTIONS]
 
@@ -10,7 +10,7 @@ what is said of pods must be the same. Needs what the container suites of npm te
 Options:
   --seeds N|A-B     plays seeds 1 to N, or A to B (default: 20)
   --seed N          plays this seed alone
-  --only NAME       compares this alone: ${SUBJECT_NAMES.join(', ')}
+  --only NAME       compares this alone: ${COMPARED_NAMES.join(', ')}
   --batch N         so many seeds lie side by side on one API server (default: 10)
   --lanes L         so many API servers run beside each other (default: 1)
   --planted NAME    on a copy of the sources with that bug in it, which is to be found (test/compare/planted.ts);
@@ -25,7 +25,7 @@ seeds ended the same, 1 when one did not, 2 when some could not be played. With 
 export interface CompareOptions {
   readonly seeds: readonly number[];
   /** `null`: all, or that in which a planted bug is to be found. */
-  readonly subjects: readonly SubjectName[] | null;
+  readonly subjects: readonly ComparedName[] | null;
   readonly batch: number;
   readonly lanes: number;
   readonly planted: string | null;
@@ -69,10 +69,10 @@ function seedsIn(text: string): readonly number[] {
   return Array.from({ length: count }, (_, index) => first + index);
 }
 
-function subjectNamed(name: string): SubjectName {
-  const found = SUBJECT_NAMES.find((each) => each === name);
+function subjectNamed(name: string): ComparedName {
+  const found = COMPARED_NAMES.find((each) => each === name);
   if (found !== undefined) return found;
-  throw new Error(`--only is ${name}; it must be one of ${SUBJECT_NAMES.join(', ')}`);
+  throw new Error(`--only is ${name}; it must be one of ${COMPARED_NAMES.join(', ')}`);
 }
 
 function positive(option: string, text: string): number {

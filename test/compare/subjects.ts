@@ -122,5 +122,9 @@ export type SubjectName = keyof typeof SUBJECTS;
 export const SUBJECT_NAMES = Object.keys(SUBJECTS).filter((name): name is SubjectName =>
   Object.hasOwn(SUBJECTS, name),
 );
+
+/** What `npm run compare:kcm` compares: the last one deletes definitions of kinds (`withdrawn/`). */
+export type ComparedName = SubjectName | 'withdrawn';
+export const COMPARED_NAMES: readonly ComparedName[] = [...SUBJECT_NAMES, 'withdrawn'];
 /** Those whose histories are random. */
 export const RANDOM_SUBJECTS = SUBJECT_NAMES.filter((name) => !name.startsWith('listed'));

@@ -73,7 +73,13 @@ test(
     expect(machines.size).toBeGreaterThan(100);
     expect([...machines].filter(([, machine]) => machine !== AARCH64)).toEqual([]);
     // What starts our program, and what Docker's health check starts.
-    for (const program of ['usr/local/bin/node', 'bin/dash', 'bin/readlink', 'usr/bin/find', 'usr/bin/head'])
+    for (const program of [
+      'usr/local/bin/node',
+      'usr/bin/dash',
+      'usr/bin/readlink',
+      'usr/bin/find',
+      'usr/bin/head',
+    ])
       expect([...machines.keys()]).toContain(`./${program}`);
   },
   BOUND_MS,

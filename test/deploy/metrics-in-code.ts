@@ -25,5 +25,8 @@ export function metricsInCode(): readonly MetricInCode[] {
   expect(called.length - literal.length).toBe(1);
   expect(listed).toHaveLength(4);
   const byName = new Map([...literal, ...listed].map((metric) => [`${metric.kind} ${metric.name}`, metric]));
-  return [...byName.values()].map(({ kind, name }) => ({ kind, name: `fleetgc_${name}` }));
+  return [...byName.values()].map(({ kind, name }) => ({
+    kind,
+    name: name.startsWith('process_') ? name : `fleetgc_${name}`,
+  }));
 }

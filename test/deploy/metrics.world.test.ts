@@ -32,7 +32,7 @@ test.each(SERVICES)('promtool has nothing to say against the metrics of %s', asy
 
   const { text } = await running.get('/metrics');
 
-  expect(text).toContain('# TYPE fleetgc_process_cpu_seconds_total counter');
+  expect(text).toContain('# TYPE process_cpu_seconds_total counter');
   expect(await checkMetrics(text)).toBe('');
   expect(untold(text)).toEqual([]);
   expect(text.match(/^fleetgc_/gm)?.length).toBeLessThanOrEqual(mostSeries.get(called) ?? 0);

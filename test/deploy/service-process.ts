@@ -29,7 +29,10 @@ export async function startService(
 ): Promise<ServiceProcess> {
   const address = `127.0.0.1:${await freePort()}`;
   const url = `http://${address}`;
-  const child = spawn(join(REPOSITORY, 'bin/fleetgc'), [...args, '--http-address', address], {
+  // The page has a port of its own, without probes and metrics.
+  const probes = args[0] === 'dashboard' ? `127.0.0.1:${await freePort()}` : address;
+  const addresses = ['--http-address', address, ...(probes === address ? [] : ['--probe-address', probes])];
+  const child = spawn(join(REPOSITORY, 'bin/fleetgc'), [...args, ...addresses], {
     env: { PATH: process.env.PATH ?? '', ...environment },
   });
   const exited = once(child, 'exit');
@@ -37,7 +40,8 @@ export async function startService(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
-  const get = (path: string): Promise<Response> => fetch(`${url}${path}`);
+  const get = (path: string): Promise<Response> => fetch(`http://${probes}${path}`);
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
   const stop = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
@@ -49,7 +53,9 @@ export async function startService(
     return child.exitCode;
   };
   try {
-    await waitUntil(`${args[0]} to be ready`, READY_MS, async () => (await get('/readyz')).ok);
+    const isReady = async (): Promise<boolean> => hasEnded() || (await get('/readyz')).ok;
+    await waitUntil(`${args[0]} to be ready`, READY_MS, isReady);
+    if (hasEnded()) throw new Error('it ended');
   } catch (cause) {
     await stop();
     throw new Error(`${args[0]} did not become ready; it said\n${output}`, { cause });

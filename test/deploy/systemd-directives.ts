@@ -15,7 +15,7 @@ export const KNOWN_DIRECTIVES: Readonly<Record<string, ReadonlySet<string>>> = {
     Restart RestartSec RestartPreventExitStatus RestartForceExitStatus SuccessExitStatus
     TimeoutStartSec TimeoutStopSec TimeoutAbortSec TimeoutSec WatchdogSec NotifyAccess OOMPolicy
     KillMode KillSignal SendSIGKILL FinalKillSignal
-    User Group SupplementaryGroups DynamicUser WorkingDirectory UMask Nice OOMScoreAdjust
+    User Group SupplementaryGroups DynamicUser WorkingDirectory RootDirectory RootDirectoryStartOnly MountAPIVFS UMask Nice OOMScoreAdjust
     Environment EnvironmentFile PassEnvironment UnsetEnvironment LoadCredential
     StandardOutput StandardError SyslogIdentifier LogRateLimitIntervalSec LogRateLimitBurst
     StateDirectory StateDirectoryMode RuntimeDirectory RuntimeDirectoryMode RuntimeDirectoryPreserve

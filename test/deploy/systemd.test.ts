@@ -19,8 +19,7 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
   'fleetgc-notify.service': '',
   'fleetgc-node.service': '',
   'fleetgc-cri-proxy.service': '',
-  // Directories that are closed to all but root.
-  'fleetgc-node-agent.service': 'CAP_DAC_READ_SEARCH',
+  'fleetgc-node-agent.service': '',
   // A state directory that belongs to the agent.
   'fleetgc-node-executor.service': 'CAP_DAC_OVERRIDE',
 };
@@ -129,8 +128,32 @@ test('an agent by itself is not root, cannot reach the socket of the runtime, an
     ` --runtime-endpoint unix://${standard('cri-proxy', 'proxySocket')}`,
   );
   for (const socket of [standard('node', 'runtimeEndpoint').replace('unix://', ''), '/run/crio/crio.sock'])
-    expect(text).toMatch(new RegExp(`^InaccessiblePaths=.*-${dirname(socket)}(?: |$)`, 'm'));
-  expect(text).not.toContain('ReadWritePaths');
+    expect(text).not.toMatch(new RegExp(`^Bind.*${dirname(socket)}(?: |$)`, 'm'));
+});
+
+/** Who holds the runtime's socket is as good as root, and no list of files would keep anything from it (SECURITY.md). */
+const AS_GOOD_AS_ROOT = [
+  'fleetgc-cri-proxy.service',
+  'fleetgc-node-executor.service',
+  'fleetgc-node.service',
+];
+
+test('every unit that is not as good as root is no root, and sees an allow list in an empty root', () => {
+  const roots = units.filter((unit) => setting(unit, 'RootDirectory') === '');
+  expect(roots.toSorted()).toEqual(AS_GOOD_AS_ROOT);
+  for (const unit of units.filter((each) => !roots.includes(each))) {
+    const text = textOf(`deploy/systemd/${unit}`);
+    expect(setting(unit, 'User')).toMatch(/^fleetgc/);
+    expect(setting(unit, 'RootDirectory')).toBe('%t/%p-root');
+    // Nothing of it is all of a machine's state, settings or users, or a socket of a runtime.
+    expect(text).not.toMatch(
+      /^Bind\w*=.*[ =-](\/|\/etc|\/var|\/var\/lib|\/var\/lib\/kubelet|\/run|\/run\/(?:containerd|crio|k3s)|\/root|\/home)(?: |$)/m,
+    );
+    // All that one of them writes is its own state.
+    const state = setting(unit, 'StateDirectory');
+    expect(setting(unit, 'BindPaths')).toBe(state === '' ? '' : `/var/lib/${state}`);
+    expect(text).not.toContain('ReadWritePaths');
+  }
 });
 
 test('the proxy offers its socket to the group of the agent, where only that group gets in', () => {

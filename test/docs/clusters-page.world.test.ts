@@ -117,7 +117,7 @@ kind: Namespace
 metadata:
   name: owned
   ownerReferences:
-    - {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, name: gone, uid: b1e0d0f5-8ac6-4d2f-8a53-6ef4d44aa7ff}
+    - {apiVersion: storage.k8s.io/v1, kind: StorageClass, name: gone, uid: b1e0d0f5-8ac6-4d2f-8a53-6ef4d44aa7ff}
 MANIFEST`;
 
 const ownedConfigMap = (uid: string): string => `kubectl -n shop create -f - <<'MANIFEST'
@@ -198,7 +198,9 @@ async function inItsPlace({ file, types, leavesRunning }: Newcomer): Promise<voi
 async function theHeldOneGoes({ types }: Newcomer, run: LeftRunning): Promise<void> {
   const held = await follow('fleetgc held');
   const [approve = 'the page shows no command that approves'] = /fleetgc approve [^\n]*/.exec(held) ?? [];
-  expect(await types(approve)).toContain('approved: objects of kind Namespace in cluster prod, 1 object');
+  expect(await types(approve)).toContain(
+    'approved: objects of kind Namespace: owned in cluster prod, 1 object',
+  );
   await says(run, 'forbidden');
   await types('kubectl create clusterrole approved --verb=delete --resource=namespaces');
   await types(

@@ -88,7 +88,6 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     'packages/process/options/named-file.ts FILE_CHUNK_BYTES',
     'packages/pipeline/decide.ts NO_BYTES',
     'packages/process/trace-ids.ts POOL_BYTES',
-    'packages/kube-api/watch.ts MAX_REFUSAL_BYTES',
     'services/audit/archive/store/directory-store.ts SMALL_BYTES',
     'services/audit/archive/read-archive.ts MOST_INLINE_BYTES',
     'services/audit/names/name-lines.ts LEAST_ROOM_BYTES',

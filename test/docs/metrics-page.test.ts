@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { consumerMetrics } from '../../packages/pipeline/consumer-metrics.ts';
 import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../packages/pipeline/publisher.ts';
+import { publishingReadable } from '../../packages/pipeline/readable-facts.ts';
 import { createMetrics } from '../../packages/process/metrics.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { decisionMetrics } from '../../packages/service/decision-metrics.ts';
@@ -34,6 +35,7 @@ async function valuesInCode(): Promise<ReadonlyMap<string, readonly string[]>> {
   createExecutorMetrics(metrics);
   clusterExecutorMetrics(metrics);
   agentMetrics(metrics);
+  publishingReadable({ ids: countedIds(), records: () => [], send: async () => undefined }, metrics);
   tellWatchEnds(metrics, SILENT);
   laneMetrics(metrics, 'pager');
   new ControllerMetrics({ metrics, sources: { ...systemSources } });
@@ -177,15 +179,24 @@ test('the fleet makes as many series as its processes', () => {
   const one = shared - PARTITIONS + 1;
   const replica = seriesOf('Each replica of an agent or executor of a cluster');
   const deciders = AnyDeciderName.options.length;
+  const state = seriesOf('Each process with a state directory');
+  const agent = seriesOf('Each agent');
   const ofProcess: Readonly<Record<string, number>> = {
-    node: every + consumer + 2 * one + seriesOf('The agent of a node') + seriesOf('The executor of a node'),
+    node:
+      every +
+      state +
+      agent +
+      consumer +
+      2 * one +
+      seriesOf('The agent of a node') +
+      seriesOf('The executor of a node'),
     decide:
       every +
       deciders * (consumer + seriesOf('Each decision service')) +
       (deciders + 2) * shared +
       seriesOf('Decision services by name'),
-    'cluster agent': every + replica + seriesOf('The agent of a cluster'),
-    'cluster executor': every + replica + consumer + one + seriesOf('The executor of a cluster'),
+    'cluster agent': every + agent + replica + seriesOf('The agent of a cluster'),
+    'cluster executor': every + state + replica + consumer + one + seriesOf('The executor of a cluster'),
     'audit archive': every + seriesOf('The archiver'),
   };
   const number = (text = ''): number => Number(text.replaceAll(',', ''));

@@ -22,7 +22,7 @@ test('the name of a metric tells its kind and its unit, as Prometheus wants it',
     [],
   );
   const unusual =
-    /^(?!fleetgc_[a-z]+(_[a-z]+)*$)|_(count|sum|bucket|info_total)$|_(ms|milliseconds|minutes|kb|kib|mb|mib|megabytes|percent)(_|$)/;
+    /^(?!(?:fleetgc|process)_[a-z]+(_[a-z]+)*$)|_(count|sum|bucket|info_total)$|_(ms|milliseconds|minutes|kb|kib|mb|mib|megabytes|percent)(_|$)/;
   expect(metrics.filter(({ name }) => unusual.test(name))).toEqual([]);
 });
 

@@ -41,7 +41,7 @@ test('an answer to a wrong line is one', () => {
 });
 
 test('a signal that stands for all of them is one', () => {
-  const [, , named = ''] = tableRows(page, 'trigger').map(([name = '']) => name);
+  const [, , , named = ''] = tableRows(page, 'trigger').map(([name = '']) => name);
   const [, signal] = /`eviction:([a-zA-Z.]+)`/.exec(named) ?? [];
   expect(EvictionSignal.options).toContain(signal);
 });

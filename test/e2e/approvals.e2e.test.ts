@@ -6,7 +6,7 @@ import { approvalOf } from '../../packages/policy/approvals.ts';
 import { HOUR_MS } from '../../packages/process/durations.ts';
 import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import { type Approved, approvalKey } from '../../schemas/policy/approval.ts';
+import { type Approved, type ApprovedObject, approvalKey } from '../../schemas/policy/approval.ts';
 import { clusterCommand } from '../fixtures/cluster.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { expectNone, textsOf } from '../secrets/told.ts';
@@ -47,9 +47,12 @@ beforeAll(async () => {
   for (const part of parts) await part.ready();
   const owner = await fleet.configMaps.make('owner');
   ownerUid = owner.uid;
-  const uids: string[] = [];
-  for (const name of NAMES) uids.push((await fleet.configMaps.make(name, [owner])).uid);
-  objects = { kind: 'held-kind', heldKind: 'ConfigMap', uids };
+  const named: ApprovedObject[] = [];
+  for (const name of NAMES) {
+    const { uid } = await fleet.configMaps.make(name, [owner]);
+    named.push({ uid, namespace: 'default', name });
+  }
+  objects = { kind: 'held-kind', heldKind: 'ConfigMap', named };
   await fleet.configMaps.remove('owner');
 }, BOUND_MS);
 afterAll(() => fleet?.[Symbol.asyncDispose]());

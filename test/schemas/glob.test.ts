@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Globs, globMatcher, MAX_GLOB_LENGTH, MAX_GLOB_WILDCARDS } from '../../schemas/policy/glob.ts';
+import { GlobList, ImageGlobs, MAX_GLOB_LENGTH, MAX_GLOB_WILDCARDS } from '../../schemas/policy/glob.ts';
+import { MAX_DECISION_STEPS, Steps } from '../../schemas/policy/steps.ts';
 import { matchElsewhere } from './support/match-elsewhere.ts';
+
+const matcherOf = (pattern: string) => (name: string) =>
+  GlobList.of([pattern]).matches(name, new Steps(MAX_DECISION_STEPS));
 
 describe('a pattern matches whole names:', () => {
   test.each([
@@ -20,7 +24,7 @@ describe('a pattern matches whole names:', () => {
     { pattern: '*a*b', yes: ['ab', 'xaxbxb'], no: ['xaxbx', 'a/b'] },
     { pattern: '(', yes: ['('], no: [] },
   ])('$pattern', ({ pattern, yes, no }) => {
-    const matches = globMatcher(pattern);
+    const matches = matcherOf(pattern);
     expect([yes.filter(matches), no.filter(matches)]).toEqual([yes, []]);
   });
 });
@@ -51,7 +55,7 @@ test('a pattern matches what the same regular expression does', () => {
   const name = fc.stringMatching(/^[ab./]{0,8}$/);
   fc.assert(
     fc.property(pattern, fc.array(name, { minLength: 10, maxLength: 10 }), (written, names) => {
-      const matches = globMatcher(written);
+      const matches = matcherOf(written);
       expect(names.filter(matches)).toEqual(names.filter((text) => byExpression(written).test(text)));
     }),
   );
@@ -65,13 +69,13 @@ describe('no name makes a pattern slow:', () => {
     { pattern: `${'**/a'.repeat(MAX_GLOB_WILDCARDS)}`, name: `${'a/'.repeat(100_000)}ba` },
     { pattern: `${'*a**'.repeat(MAX_GLOB_WILDCARDS / 2)}`, name: `${'b'.repeat(100_000)}a/b` },
   ])('$pattern', async ({ pattern, name }) => {
-    expect(Globs.safeParse([pattern]).success).toBe(true);
+    expect(ImageGlobs.safeParse([pattern]).success).toBe(true);
     expect(await matchElsewhere(pattern, name)).toBeTypeOf('boolean');
   });
 });
 
 test('a pattern has bounds: its length and its wildcards', () => {
-  const accepts = (pattern: string): boolean => Globs.safeParse([pattern]).success;
+  const accepts = (pattern: string): boolean => ImageGlobs.safeParse([pattern]).success;
   expect(accepts('a'.repeat(MAX_GLOB_LENGTH))).toBe(true);
   expect(accepts('a'.repeat(MAX_GLOB_LENGTH + 1))).toBe(false);
   expect(accepts('*a'.repeat(MAX_GLOB_WILDCARDS))).toBe(true);

@@ -3,7 +3,6 @@ import {
   type KeepRules,
   keepMatcher,
   type NamedImage,
-  rulesWithoutMatch,
   tagsByRepository,
   unpullableBecause,
 } from '../../schemas/policy/image-pattern.ts';
@@ -86,7 +85,7 @@ describe('[M11] an image is kept', () => {
     { name: 'by a label', rules: { labels: { keep: 'yes' } }, image: { labels: { keep: 'yes' } } },
     { name: 'by a label that nobody knows', rules: { labels: { keep: 'yes' } }, image: { labels: null } },
   ])('$name', ({ rules: given, image: subject }) => {
-    expect(keepMatcher(rules(given))(image(subject))).toBeDefined();
+    expect(keepMatcher(rules(given)).keptBy(image(subject))).toBeDefined();
   });
 
   test.each<{ name: string; rules: Partial<KeepRules>; image: Partial<NamedImage> }>([
@@ -103,12 +102,12 @@ describe('[M11] an image is kept', () => {
       image: { labels: { keep: 'no' } },
     },
   ])('but not $name', ({ rules: given, image: subject }) => {
-    expect(keepMatcher(rules(given))(image(subject))).toBeUndefined();
+    expect(keepMatcher(rules(given)).keptBy(image(subject))).toBeUndefined();
   });
 });
 
 test('the answer names the rule that kept the image, labels as key=value', () => {
-  const matches = keepMatcher(rules({ patterns: ['x/*'], labels: { keep: 'yes' } }));
+  const matches = keepMatcher(rules({ patterns: ['x/*'], labels: { keep: 'yes' } })).keptBy;
   expect(matches(image({ repoTags: ['x/app:1'] }))).toBe('x/*');
   expect(matches(image({ labels: { keep: 'yes' } }))).toBe('keep=yes');
 });
@@ -123,9 +122,9 @@ test('[M11] rules that keep none of the images are told as written, in their ord
     image({ repoTags: ['x/app:1'], repoDigests: [`x/app@${DIGEST}`] }),
     image({ labels: { keep: 'yes' } }),
   ];
-  expect(rulesWithoutMatch(given, images)).toEqual(['y/*', `sha256:${'b'.repeat(64)}`, 'other=no']);
-  expect(rulesWithoutMatch(given, [])).toHaveLength(6);
-  expect(rulesWithoutMatch(rules({ labels: { any: 'x' } }), [image({ labels: null })])).toEqual([]);
+  expect(keepMatcher(given).withoutMatch(images)).toEqual(['y/*', `sha256:${'b'.repeat(64)}`, 'other=no']);
+  expect(keepMatcher(given).withoutMatch([])).toHaveLength(6);
+  expect(keepMatcher(rules({ labels: { any: 'x' } })).withoutMatch([image({ labels: null })])).toEqual([]);
 });
 
 test.each([
@@ -138,6 +137,14 @@ test.each([
 ])('[M11] whether an image of the name $name can be pulled again: $why', ({ name, why }) => {
   expect(unpullableBecause({ repoDigests: [`${name}@${DIGEST}`] })).toBe(why);
 });
+
+test.each([`<none>@${DIGEST}`, '<none>@<none>', '<none>'])(
+  '[M11] %s is told as a placeholder, and not as a name without a registry',
+  (name) => {
+    const placeholder = 'its repository digest is a placeholder of the runtime';
+    expect(unpullableBecause({ repoDigests: [name] })).toBe(placeholder);
+  },
+);
 
 test('[M11] what has no digest cannot be pulled again', () => {
   expect(unpullableBecause({ repoDigests: [] })).toBe('it has no repository digest');

@@ -282,6 +282,14 @@ test.each<{ name: string; settings: object; says: string[] }>([
     says: [`imageGCHighThresholdPercent ${THRESHOLD}`, `imageGCLowThresholdPercent ${THRESHOLD}`],
   },
   {
+    name: 'a percentage in quotes, which are the fault',
+    settings: { imageGCHighThresholdPercent: '85', imageGCLowThresholdPercent: ' 79 ' },
+    says: [
+      'imageGCHighThresholdPercent must be a whole number from 0 to 100, without quotes: 85',
+      'imageGCLowThresholdPercent must be a whole number from 0 to 100, without quotes: 79',
+    ],
+  },
+  {
     name: '[B13] a negative minimum age of containers',
     settings: { minimumContainerTTLDuration: '-1s', minimumCreatedContainerAge: '-1ms' },
     says: [

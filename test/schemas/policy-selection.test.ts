@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type NodeSelector, type Policy, type PolicySet, pauseKey } from '../../schemas/policy/policy.ts';
 import { selectPolicy, selects } from '../../schemas/policy/policy-selection.ts';
@@ -82,4 +84,15 @@ test('a pause has a key for each selector, whatever the order of its parts, so t
   expect(pauseKey(EVERY_NODE)).toBe('!pause');
   expect(pauseKey(one)).toBe(pauseKey(same));
   expect(new Set([EVERY_NODE, one, names, clusters, pools].map(pauseKey)).size).toBe(5);
+});
+
+test('what is remembered of names takes little memory, however many selectors and nodes there are', () => {
+  const selection = join(import.meta.dirname, '../../schemas/policy/policy-selection.ts');
+  const asked = `import { selects } from ${JSON.stringify(selection)};
+    const selectors = Array.from({ length: 300 }, (_, index) => ({ clusters: [], pools: [], nodeLabels: {}, nodeNames: ['n' + index + '-*'] }));
+    for (let node = 0; node < 3_000; node += 1)
+      for (const selector of selectors) selects(selector, { cluster: 'c', node: 'n1-' + node, nodeLabels: {} });
+    console.log('done');`;
+  const options = ['--no-warnings', '--max-old-space-size=40', '--input-type=module', '-e', asked];
+  expect(execFileSync(process.execPath, options, { encoding: 'utf8', stdio: 'pipe' })).toBe('done\n');
 });

@@ -20,7 +20,7 @@ import { MAX_POD_CANDIDATES } from '../../schemas/events/pods.ts';
 import { MAX_CAUSE_TEXT_LENGTH, type ReclaimCause } from '../../schemas/events/reclaim.ts';
 import { MAX_BOOT_ID_LENGTH } from '../../schemas/events/time.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import { MAX_GLOB_LENGTH, MAX_GLOBS } from '../../schemas/policy/glob.ts';
+import { MAX_GLOB_CHARACTERS, MAX_GLOBS } from '../../schemas/policy/glob.ts';
 import type { PolicySetRecord } from '../../schemas/policy/policy-set.ts';
 import { fullCensus } from '../fixtures/census.ts';
 import {
@@ -70,7 +70,8 @@ const verdict = (_: unknown, position: number): Omit<Verdict, 'kind'> => ({
   facts: Object.fromEntries(many(8, (fact) => [`fact${fact}`, DIGEST])),
 });
 
-const globs = many(MAX_GLOBS, () => text(MAX_GLOB_LENGTH));
+/** All patterns of a policy together have a bound of their own. */
+const globs = many(MAX_GLOBS, () => text(MAX_GLOB_CHARACTERS / MAX_GLOBS / 2));
 const selector = { ...EVERY_NODE, nodeNames: globs };
 const keep = keepList({ patterns: globs, namespaces: many(1_000, () => 'n'.repeat(63)) });
 

@@ -332,7 +332,7 @@ describe('who may look at the dashboard is known by a token that nobody is told'
       () => /"port":(\d+),"msg":"serving the page"/.exec(running.output.stderr)?.[1] ?? null,
     );
     const answers = await Promise.all(
-      ['/', '/api/session', '/readyz', '/elsewhere'].map(async (path) => {
+      ['/', '/api/session', '/elsewhere'].map(async (path) => {
         const headers = { authorization: `Bearer ${token.value}` };
         const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
         return JSON.stringify([...response.headers]) + (await response.text());

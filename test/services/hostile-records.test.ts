@@ -45,6 +45,7 @@ test.each(TOPIC_IDS)(
   async (topic) => {
     const offered: Notice[] = [];
     const handle = noticesHandler({
+      policies: null,
       trust: TRUST_OFF,
       told: new ToldOnce(),
       watches: new Watches(),

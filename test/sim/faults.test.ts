@@ -1,13 +1,20 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectRemover } from '../../packages/cri/client.ts';
 import type { SimulatedNode } from '../../sim/node/simulated-node.ts';
+import { patiently } from '../support/patience.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
+/** gRPC compares its deadline with the wall clock. */
+const PATIENT_MS = patiently(30_000);
 const POD = { name: 'web', namespace: 'default', containers: { app: 'nginx:1', side: 'envoy:1' } };
 
 function runtimeOf(node: SimulatedNode) {
-  const runtime = connectRemover(node.endpoint, { readMs: 2_000, removeImageMs: 2_000, removeMs: 2_000 });
+  const runtime = connectRemover(node.endpoint, {
+    readMs: PATIENT_MS,
+    removeImageMs: PATIENT_MS,
+    removeMs: PATIENT_MS,
+  });
   onTestFinished(() => runtime[Symbol.dispose]());
   return runtime;
 }

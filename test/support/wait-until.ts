@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { patiently } from './patience.ts';
+import { patience } from './patience.ts';
 
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
@@ -15,14 +15,13 @@ export async function waitUntil<T>(
   usualMs: number,
   probe: () => Promise<T | null | false> | T | null | false,
 ): Promise<T> {
-  const boundMs = patiently(usualMs);
-  const deadline = performance.now() + boundMs;
+  const wait = patience(usualMs);
   for (;;) {
     const askedAt = performance.now();
     const outcome = await attempt(probe);
     if (outcome.value !== null && outcome.value !== false) return outcome.value;
-    if (performance.now() > deadline) {
-      throw new Error(`waited ${boundMs} ms for: ${what}`, { cause: outcome.error });
+    if (wait.isOver()) {
+      throw new Error(`waited ${wait.waitedMs.toFixed(0)} ms for: ${what}`, { cause: outcome.error });
     }
     await sleep(pauseAfter(performance.now() - askedAt));
   }

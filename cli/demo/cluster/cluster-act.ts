@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { writeNewFile } from '../../../packages/files/open-file.ts';
 import {
   readClusterPolicyFiles,
   type WrittenClusterPolicy,
@@ -20,7 +20,7 @@ import { SimulatedCluster } from '../../../sim/api-server/cluster.ts';
 import { Deeds } from '../../../sim/api-server/deeds.ts';
 import { SERVED } from '../../../sim/api-server/kinds.ts';
 import { playScenes, Settled } from './play-scenes.ts';
-import { furnish, SCENES, type Scene, TENANT, TENANT_OBJECTS, tenant } from './scenes.ts';
+import { furnish, SCENES, type Scene, TENANT } from './scenes.ts';
 import { type ClusterNews, watchCluster } from './watch-cluster.ts';
 
 export const DEMO_CLUSTER = 'demo';
@@ -56,17 +56,11 @@ export interface ClusterAct {
   readonly tell: (news: ClusterNews) => void;
 }
 
-/** What is held when the act is over. */
-export interface Held {
-  readonly ownerUid: string;
-  readonly objects: number;
-}
-
 /**
  * A simulated cluster, and what `fleetgc cluster run` runs for ownership: until all scenes are played, or the signal aborts. Throws
  * `TIMEOUT`.
  */
-export async function playClusterAct(act: ClusterAct, signal: AbortSignal): Promise<Held> {
+export async function playClusterAct(act: ClusterAct, signal: AbortSignal): Promise<void> {
   const { process, policies, announce, tell } = act;
   const { sources, log } = process;
   const served = new SimulatedCluster({
@@ -76,11 +70,10 @@ export async function playClusterAct(act: ClusterAct, signal: AbortSignal): Prom
   });
   const deeds = new Deeds(served);
   furnish(deeds);
-  const held = { ownerUid: deeds.uidOf(tenant), objects: TENANT_OBJECTS };
   const token = randomUUID();
   await using server = await startApiServer({ cluster: served, token, wait: sources.wait });
   const kubeconfig = join(act.directory, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigText(server.url, token), { mode: 0o600 });
+  writeNewFile(kubeconfig, kubeconfigText(server.url, token));
   using cluster = await openCluster(
     { cluster: DEMO_CLUSTER, kubeconfig },
     { environment: {}, sources, signal },
@@ -95,7 +88,11 @@ export async function playClusterAct(act: ClusterAct, signal: AbortSignal): Prom
     [
       (stop) => watchCluster({ log, fromMs: sources.now() }, onNews, stop),
       (stop) => runDeciders(['graph-gc'], { process, policies, signal: stop }),
-      (stop) => runCluster({ process, cluster, signal: stop }, { policies, removing }),
+      (stop) =>
+        runCluster(
+          { process, cluster, signal: stop },
+          { policies, removing, state: { path: act.directory } },
+        ),
       async (stop) => {
         await playScenes(SCENES, { deeds, settled, announce, sources }, stop);
         ending.abort();
@@ -103,7 +100,6 @@ export async function playClusterAct(act: ClusterAct, signal: AbortSignal): Prom
     ],
     ending.signal,
   );
-  return held;
 }
 
 const kubeconfigText = (server: string, token: string): string =>

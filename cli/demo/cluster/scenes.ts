@@ -36,7 +36,7 @@ const IMAGE = 'registry.example/shop/web:1.4.2';
 const HASHES = { web: '5d9c7b8f6d', api: '7c4b5f9d88', jobs: '6f8d9c7b54' } as const;
 type Workload = keyof typeof HASHES;
 /** More than the policy lets go with one owner. */
-export const TENANT_OBJECTS = 30;
+const TENANT_OBJECTS = 30;
 
 const inShop = (kind: ApiKind, name: string): Owner => ({ kind, name: { namespace: SHOP, name } });
 const deployment = (name: Workload): Owner => inShop(DEPLOYMENT, name);
@@ -89,7 +89,7 @@ export const SCENES: readonly Scene[] = [
     command: `kubectl delete deployment api -n ${SHOP} --cascade=foreground`,
     why: [
       'The Deployment waits for its dependents, with a finalizer.',
-      'They go first, and FleetGC takes the finalizer away when nobody is left (D17).',
+      'They go first, and FleetGC removes the finalizer when none are left (D17).',
     ],
     act: (deeds) => deeds.delete(deployment('api'), 'Foreground'),
     ends: [...pods('api').map((each) => end('delete', each)), end('finish', deployment('api'))],
@@ -107,7 +107,7 @@ export const SCENES: readonly Scene[] = [
     command: `kubectl delete tenant acme -n ${SHOP}`,
     why: [
       `${TENANT_OBJECTS} objects would go with it, more than the policy lets go with one owner.`,
-      'It may have been a mistake, so they are held until somebody approves it (S1).',
+      'It may have been a mistake, so they are held until the deletion is approved (S1).',
     ],
     act: (deeds) => deeds.delete(tenant, 'Background'),
     ends: tenantObjects.map((each) => end('hold', each)),

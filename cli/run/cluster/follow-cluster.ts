@@ -4,6 +4,7 @@ import { firstRecord } from '../../../packages/pipeline/read-log.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
+import { jsonLine } from '../../framework/printable-documents.ts';
 import { eventsOf } from '../follow.ts';
 import { newsOfCensus } from './census-news.ts';
 import { commandLine, decisionLines, type Judged, resultLines } from './cluster-lines.ts';
@@ -54,7 +55,7 @@ export async function followClusterAsJson(
 ): Promise<void> {
   const topics = ['clusterDecisions', 'clusterResults'] as const;
   const follow = async (topic: (typeof topics)[number]): Promise<void> => {
-    for await (const event of eventsOf(log, { topic, fromMs }, signal)) print(JSON.stringify(event));
+    for await (const event of eventsOf(log, { topic, fromMs }, signal)) print(jsonLine(event));
   };
   await Promise.all(topics.map(follow));
 }
@@ -82,6 +83,7 @@ export async function candidatesOf(
 }
 
 function linesOfResult(result: EventOf<'clusterResults'>): readonly string[] {
+  if (result.type === 'fleetgc.cluster.command-intent') return [];
   if (result.type === 'fleetgc.cluster.object-results') return resultLines(result);
   const line = commandLine(result);
   return line === null ? [] : [line];

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { differencesSince } from '../../../packages/event-log/heard-of.ts';
 import { requireSame } from '../../../packages/event-log/topic-differences.ts';
 import type { WrittenClusterPolicy } from '../../../packages/policy/file/read-policy-file.ts';
@@ -11,7 +12,7 @@ import type { RemovingOptions } from '../../../services/cluster/cluster-options.
 import type { OpenCluster } from '../../../services/cluster/open-cluster.ts';
 import { runCluster } from '../../../services/cluster/run-cluster.ts';
 import { runDeciders } from '../../../services/deciders/run-deciders.ts';
-import { unsignedWriter } from '../../framework/policy-writer.ts';
+import { openUnsignedWriter } from '../../framework/policy-writer.ts';
 import { clockText } from '../clock-text.ts';
 import { holdingChanges, holdingNow } from '../holding.ts';
 import { settlePolicies } from '../settle-policies.ts';
@@ -54,7 +55,11 @@ export async function runClusterPipeline(pipeline: ClusterPipeline, signal: Abor
       (stop) =>
         json ? untilAborted(stop) : runEvery(LOOK_EVERY_MS, changes, { sleep: sources.wait, signal: stop }),
       (stop) => runDeciders(ClusterDeciderName.options, { process, policies, signal: stop }),
-      (stop) => runCluster({ process, cluster, signal: stop }, { policies, removing }),
+      (stop) =>
+        runCluster(
+          { process, cluster, signal: stop },
+          { policies, removing, state: { path: dirname(logPath) } },
+        ),
     ],
     signal,
   );
@@ -65,7 +70,7 @@ async function prepare(pipeline: ClusterPipeline, signal: AbortSignal): Promise<
   const { log } = process;
   requireSame(await differencesSince(log, { created: await log.createTopics() }));
   const { deleted } = await settlePolicies(
-    { ...unsignedWriter(log), log },
+    { ...(await openUnsignedWriter(log, signal)), log },
     written.map(toClusterPolicyRecord),
     signal,
   );

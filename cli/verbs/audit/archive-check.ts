@@ -6,7 +6,8 @@ import { type ArchiveFindings, checkArchive } from '../../../services/audit/arch
 import { formatResult, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { archivePlace, s3Options } from '../../options/archive-place.ts';
-import { checkingProgress, findingsLines, findingsNdjson } from '../../views/audit/archive/archive-lines.ts';
+import { findingsLines, findingsNdjson } from '../../views/audit/archive/archive-lines.ts';
+import { checkingProgress } from '../../views/audit/reading-progress.ts';
 
 const Head = z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' });
 
@@ -32,8 +33,8 @@ export const verb = defineVerb({
     }),
     ...partedOutputOptions('a finding'),
   }),
-  run: async ({ archive, head = null, output, ...s3 }, { logger, signal, write }) => {
-    const onProgress = checkingProgress((line) => logger.info(line), Date.now);
+  run: async ({ archive, head = null, output, ...s3 }, { progress, signal, write }) => {
+    const onProgress = checkingProgress(progress);
     const findings = await checkArchive(
       { place: archivePlace(archive, s3), expectedHead: head, onProgress },
       signal,
@@ -41,7 +42,7 @@ export const verb = defineVerb({
     await write(
       output === 'ndjson'
         ? findingsNdjson(findings)
-        : `${formatResult(output, { value: findings, lines: findingsLines(findings) })}\n`,
+        : formatResult(output, { value: findings, lines: findingsLines(findings) }),
     );
     requireUntouched(findings);
   },

@@ -11,6 +11,7 @@ import type { ArchiveRun } from '../../../services/audit/archive/archive-to.ts';
 import { loadArchiveCode } from '../../framework/load-archive-code.ts';
 import { openServiceOn } from '../../framework/open-service.ts';
 import { formatResult, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
+import { jsonLine } from '../../framework/printable-documents.ts';
 import { openTaskEventLog, requireEventLogFile } from '../../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { archivePlace, type S3Options, s3WritingOptions } from '../../options/archive-place.ts';
@@ -89,15 +90,15 @@ interface ArchiveOptions extends EventLogChoice, ArchiveSigning, S3Options {
 }
 
 async function runOnce({ to, output, ...options }: ArchiveOptions, context: VerbContext) {
-  const { logger, signal, print } = context;
+  const { progress, signal, write } = context;
   const place = archivePlace(to, options);
   const { archiveTo } = await loadArchiveCode(() => import('../../../services/audit/archive/archive-to.ts'));
   await using log = await openTaskEventLog({ options, context });
-  const onProgress = readingProgress((line) => logger.info(line), Date.now);
+  const onProgress = readingProgress(progress);
   const signer = await archiveSigner(options, { log, now: Date.now, ids: randomTraceIds }, signal);
   const run = await archiveTo({ log, place, now: Date.now, newId: randomUUID, onProgress, signer }, signal);
   // Whoever was stopped before anything was archived does not know whether there was anything.
-  if (!signal.aborted || run.records > 0) print(runText(run, output));
+  if (!signal.aborted || run.records > 0) await write(runText(run, output));
   if (signal.aborted)
     throw new FleetGcError(
       'INTERRUPTED',
@@ -107,7 +108,7 @@ async function runOnce({ to, output, ...options }: ArchiveOptions, context: Verb
   requireSigned(run);
 }
 
-async function runFollowing(options: ArchiveOptions, { logger, signal, print }: VerbContext) {
+async function runFollowing(options: ArchiveOptions, { logger, signal, write }: VerbContext) {
   const { to, every: everyMs, output, httpAddress } = options;
   const place = archivePlace(to, options);
   const { followLog } = await loadArchiveCode(() => import('../../../services/audit/archive/follow-log.ts'));
@@ -119,7 +120,7 @@ async function runFollowing(options: ArchiveOptions, { logger, signal, print }: 
   await using process = await openServiceOn(needs);
   const onRun = (run: ArchiveRun): void => {
     logger.info({ records: run.records, files: run.files, head: run.head }, 'archived');
-    if (run.records + run.lost.length > 0) print(runText(run, output));
+    if (run.records + run.lost.length > 0) void write(runText(run, output));
   };
   const { traceIds: ids, now } = process.sources;
   const signer = await archiveSigner(options, { log: process.log, now, ids }, signal);
@@ -128,7 +129,7 @@ async function runFollowing(options: ArchiveOptions, { logger, signal, print }: 
 
 const runText = (run: ArchiveRun, output: ArchiveOptions['output']): string =>
   output === 'ndjson'
-    ? JSON.stringify(runValue(run))
+    ? `${jsonLine(runValue(run))}\n`
     : formatResult(output, { value: runValue(run), lines: runLines(run) });
 
 /** Throws `KEY_UNUSABLE`: what is archived is there, and nobody vouches for it. */

@@ -9,6 +9,7 @@ import { counted } from '../../../packages/text/counted.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { placeOf, placeText } from '../../../services/audit/events/log-position.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
+import { jsonLine } from '../../framework/printable-documents.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import { rangeOptions, timeRange } from '../../options/time-options.ts';
@@ -57,7 +58,7 @@ class EventPrinter {
   /** What nobody would read is told of, and left out. */
   async print(record: LogRecord): Promise<void> {
     const { logger, write } = this.#context;
-    const text = JSON.stringify(structuredEvent(record));
+    const text = jsonLine(structuredEvent(record));
     if (Buffer.byteLength(text) <= MAX_EVENT_BYTES) return await write(`${text}\n`);
     this.#leftOut += 1;
     logger.warn(`${placeText(placeOf(record))} is larger than any record that FleetGC reads`);

@@ -93,7 +93,7 @@ interface Asked {
 async function explainOnNodes(
   { log, name, times, output }: Asked,
   node: string | null,
-  { signal, logger, write }: VerbContext,
+  { signal, logger, progress, write }: VerbContext,
 ): Promise<void> {
   const explanation = await explain(
     { name, node, ...times },
@@ -102,14 +102,14 @@ async function explainOnNodes(
       signal,
       ...('index' in log && { index: log.index }),
       onIndexMissing: () => logger.info(READS_ALL),
-      onProgress: readingProgress((line) => logger.info(line), Date.now),
+      onProgress: readingProgress(progress),
     },
   );
   warnOfUnread(explanation, logger);
   const text =
     output === 'ndjson'
       ? explanationNdjson(explanation)
-      : `${formatResult(output, { value: explanation, lines: explanationLines(explanation) })}\n`;
+      : formatResult(output, { value: explanation, lines: explanationLines(explanation) });
   if (output !== 'table' || explanation.status !== 'not-found') await write(text);
   requireOne(explanation, node);
 }
@@ -117,9 +117,9 @@ async function explainOnNodes(
 async function explainObject(
   { log, name, times, output }: Asked,
   cluster: string | null,
-  { signal, logger, write }: VerbContext,
+  { signal, logger, progress, write }: VerbContext,
 ): Promise<void> {
-  const onProgress = readingProgress((line) => logger.info(line), Date.now);
+  const onProgress = readingProgress(progress);
   // Of an archive only the records of that cluster are taken out of its files.
   const read = cluster !== null && 'index' in log ? log.index.ofNodes([cluster]) : log;
   const needs = { log: read, words: ruleWords, signal, onProgress };
@@ -128,7 +128,7 @@ async function explainObject(
   const text =
     output === 'ndjson'
       ? clusterExplanationNdjson(explanation)
-      : `${formatResult(output, { value: explanation, lines: clusterExplanationLines(explanation) })}\n`;
+      : formatResult(output, { value: explanation, lines: clusterExplanationLines(explanation) });
   if (output !== 'table' || explanation.status !== 'not-found') await write(text);
   requireOneObject(explanation, cluster);
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
-import { printableLine } from '../../../packages/text/printable.ts';
+import { linesText } from '../../../packages/text/lines-text.ts';
 import { loadArchiveCode } from '../../framework/load-archive-code.ts';
 import { formatOption, tableLines } from '../../framework/output.ts';
+import { jsonLine } from '../../framework/printable-documents.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { archivePlace, s3Options } from '../../options/archive-place.ts';
-import { checkingProgress } from '../../views/audit/archive/archive-lines.ts';
+import { checkingProgress } from '../../views/audit/reading-progress.ts';
 
 /** Of a table; there is no end to what a query may give. */
 const MOST_ROWS = 1_000;
@@ -39,18 +40,18 @@ export const verb = defineVerb({
         'Do not compare the files with the manifest first, which reads each of them whole. What comes from s3:// is always compared.',
     }),
   }),
-  run: async ({ sql, archive, output, check, ...s3 }, { logger, signal, print, write }) => {
+  run: async ({ sql, archive, output, check, ...s3 }, { logger, progress, signal, write }) => {
     const { queryArchive } = await loadArchiveCode(
       () => import('../../../services/audit/archive/query-archive.ts'),
     );
-    const onProgress = checkingProgress((line) => logger.info(line), Date.now);
+    const onProgress = checkingProgress(progress);
     const rows = queryArchive({ place: archivePlace(archive, s3), sql, check, onProgress }, signal);
     if (output === 'ndjson') {
-      for await (const row of rows) await write(`${JSON.stringify(row)}\n`);
+      for await (const row of rows) await write(`${jsonLine(row)}\n`);
       return;
     }
     const { first, hasMore } = await firstRows(rows);
-    if (first.length > 0) print(rowsTable(first).join('\n'));
+    if (first.length > 0) await write(linesText(rowsTable(first)));
     if (first.length === 0) logger.info('There are no such rows.');
     if (hasMore) logger.warn(`there are more than ${MOST_ROWS} rows; -o ndjson gives them all`);
   },
@@ -71,5 +72,4 @@ const rowsTable = (rows: readonly Readonly<Record<string, unknown>>[]): readonly
     rows.map((row) => Object.values(row).map(cellText)),
   );
 
-const cellText = (value: unknown): string =>
-  printableLine(typeof value === 'string' ? value : JSON.stringify(value));
+const cellText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -56,12 +56,12 @@ export const verb = defineVerb({
     ...auditLogOptions,
   }),
   run: async ({ period, from, to, output, part, ...options }, context) => {
-    const { logger, signal } = context;
+    const { logger, progress, signal } = context;
     requireOneBeginning({ period, from });
     await using log = await openAuditLog(options, context);
     const nowMs = Date.now();
     const range = await reportedRange({ period, from, to }, { log, nowMs, signal });
-    const onProgress = readingProgress((line) => logger.info(line), Date.now);
+    const onProgress = readingProgress(progress);
     const report = await makeReport({ log, range, nowMs, onProgress }, signal);
     await context.write(`${FORMS[output](report, part).trimEnd()}\n`);
     if (report.read.unreadable > 0)

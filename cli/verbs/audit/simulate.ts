@@ -140,7 +140,7 @@ function requireSelectionFor(
 async function simulateForNodes(
   { log, range, output, policy, against }: Asked,
   { names, regretWindowMs }: { readonly names: readonly string[]; readonly regretWindowMs: number },
-  { signal, logger, write }: VerbContext,
+  { signal, logger, progress, write }: VerbContext,
 ): Promise<void> {
   const comparison = {
     policy: nodePolicies(policy),
@@ -148,7 +148,7 @@ async function simulateForNodes(
     regretWindowMs,
     deciders: await newestDeciders(),
   };
-  const onProgress = readingProgress((line) => logger.info(line), Date.now);
+  const onProgress = readingProgress(progress);
   const isWanted = wantedNodes(names);
   const simulation = await simulate({ log, range, comparison, isWanted, onProgress }, signal);
   const { read, nodes } = simulation;
@@ -159,21 +159,21 @@ async function simulateForNodes(
   await write(
     output === 'ndjson'
       ? simulationNdjson(simulation)
-      : `${formatResult(output, { value: simulation, lines: simulationLines(simulation) })}\n`,
+      : formatResult(output, { value: simulation, lines: simulationLines(simulation) }),
   );
 }
 
 async function simulateForClusters(
   { log, range, output, policy, against }: Asked,
   cluster: string | null,
-  { signal, logger, write }: VerbContext,
+  { signal, logger, progress, write }: VerbContext,
 ): Promise<void> {
   const comparison = {
     policy: clusterPolicies(policy),
     against: against && clusterPolicies(against),
     deciders: await newestClusterDeciders(),
   };
-  const onProgress = readingProgress((line) => logger.info(line), Date.now);
+  const onProgress = readingProgress(progress);
   const simulation = await simulateClusters({ log, range, comparison, cluster, onProgress }, signal);
   const { read, clusters } = simulation;
   if (read.unreadable > 0) logger.warn(`${read.unreadable} records could not be read, and are left out`);
@@ -181,7 +181,7 @@ async function simulateForClusters(
   await write(
     output === 'ndjson'
       ? clusterSimulationNdjson(simulation)
-      : `${formatResult(output, { value: simulation, lines: clusterSimulationLines(simulation) })}\n`,
+      : formatResult(output, { value: simulation, lines: clusterSimulationLines(simulation) }),
   );
 }
 

@@ -94,7 +94,7 @@ export const verb = defineVerb({
     { from, to, trustRoots, trustFacts, headsOf, requireHeads, threads, output, ...options },
     context,
   ) => {
-    const { logger, signal } = context;
+    const { logger, progress, signal } = context;
     const nowMs = Date.now();
     const roots = rootsIn(trustRoots);
     await using log = await openAuditLog(options, context);
@@ -115,7 +115,7 @@ export const verb = defineVerb({
     const inForce = await readPoliciesInForce(log, { nowMs, deletes, written: policies }, signal);
     const here = createVerifier({ log, policies, inForce, findDecider, range, nowMs, deletes, headed });
     const verifiers = [here, ...others.verifiers];
-    const onProgress = readingProgress((line) => logger.info(line), Date.now);
+    const onProgress = readingProgress(progress);
     const again = await verifyLog({ policies, verifiers, onProgress }, signal);
     await using living = await openLiving(headsOf, options, context);
     const signed = { log, living, roots, range, nowMs, facts: trustFacts, areHeadsRequired: requireHeads };
@@ -128,7 +128,7 @@ export const verb = defineVerb({
     const text =
       output === 'ndjson'
         ? verificationNdjson(verification)
-        : `${formatResult(output, { value: verification, lines })}\n`;
+        : formatResult(output, { value: verification, lines });
     if (output !== 'table' || lines.length > 0) await context.write(text);
     requireVerified(verification, { unfinished, kept });
   },
@@ -165,7 +165,8 @@ async function withSignatures(
   { log, living, roots, range, nowMs, facts, areHeadsRequired }: Signed,
   signal: AbortSignal,
 ): Promise<Verification> {
-  if (roots === null) return { range, ...found, signedBy: null, unprovedFacts: null, heads: null };
+  if (roots === null)
+    return { range, ...found, signedBy: null, unprovedFacts: null, beforeSignatures: null, heads: null };
   const signatures = await verifySignatures(log, { roots, range, facts }, signal);
   const lines = 'lines' in log ? log.lines : null;
   const asked = { areRequired: areHeadsRequired, comparedFromMs: comparedFromMs(range, nowMs, lines) };
@@ -177,6 +178,7 @@ async function withSignatures(
     ...mergeFound([ofHeads, found, signatures.found]),
     signedBy: signatures.signedBy,
     unprovedFacts: facts === 'warn' ? signatures.unprovedFacts : null,
+    beforeSignatures: signatures.beforeSignatures,
     heads,
   };
 }

@@ -21,6 +21,7 @@ export const verb = defineVerb({
   help: [
     'The removing half of a cluster: it carries out commands, and only what the policy in force and a look of its own at the API server still allow.',
     'Start two if you like: a Lease of the cluster says which one works, and the other takes over within 20 s.',
+    'Without the owner graph of an agent it keeps two things that fleetgc cluster run removes or releases: what an owner left whose kind is not served any more, and in profile kubernetes owners with the finalizer orphan.',
     'The API server has to be there when it starts. Later it may come and go.',
   ],
   examples: [

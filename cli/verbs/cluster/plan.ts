@@ -4,7 +4,7 @@ import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { lookAtCluster } from '../../../services/cluster-plan/look.ts';
 import { clusterPlan } from '../../../services/cluster-plan/plan.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { outputOptions, printResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/cluster-policy-options.ts';
 import { clusterPlanLines } from '../../views/cluster/plan-lines.ts';
@@ -30,6 +30,6 @@ export const verb = defineVerb({
     );
     const value = clusterPlan({ look, clusterInstance, record });
     const lines = options.output === 'table' ? clusterPlanLines(value) : [];
-    await write(`${formatResult(options.output, { value, lines })}\n`);
+    await printResult({ write }, options.output, { value, lines });
   },
 });

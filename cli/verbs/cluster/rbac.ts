@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { leftOutOf } from '../../../packages/decision/left-out-kinds.ts';
 import { type DiscoveredGroup, discover } from '../../../packages/kube-api/discovery.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Text, TextList, withMeta } from '../../../packages/process/options/options.ts';
@@ -7,11 +8,7 @@ import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
-import {
-  discoveredKinds,
-  EVERY_KIND,
-  type KnownKinds,
-} from '../../../services/cluster-access/known-kinds.ts';
+import { discoveredKinds, type KnownKinds } from '../../../services/cluster-access/known-kinds.ts';
 import { accessManifests } from '../../../services/cluster-access/manifests.ts';
 import { PARTS } from '../../../services/cluster-access/rights.ts';
 import { manifestOptions } from '../../framework/output.ts';
@@ -26,10 +23,9 @@ const RbacOptions = z.object({
     commandLineOnly: true,
     description: 'For whom: cluster run, or one of its halves where they run apart.',
   }),
-  kubeconfig: withMeta(kubeconfig.optional(), {
+  kubeconfig: withMeta(kubeconfig, {
     placeholder: 'FILE|in-cluster',
-    description:
-      'Asks this API server what it serves, and names each kind; without it rights are on all kinds.',
+    description: 'Asks this API server what it serves: the role names each kind, and none by a wildcard.',
   }),
   context,
   ...clusterPolicyOptions,
@@ -37,7 +33,14 @@ const RbacOptions = z.object({
     kind: 'list',
     commandLineOnly: true,
     placeholder: 'KIND,…',
-    description: 'Kinds on which no right is given, such as Secret or apps/ReplicaSet; takes --kubeconfig.',
+    description: 'Kinds on which no right is given, such as ConfigMap or apps/ReplicaSet.',
+  }),
+  with: withMeta(TextList.prefault(''), {
+    kind: 'list',
+    commandLineOnly: true,
+    placeholder: 'KIND,…|all',
+    description:
+      'Kinds that are left out by default and get rights all the same, such as Secret; all for each of them.',
   }),
   namespace: withMeta(Text.prefault('kube-system'), {
     commandLineOnly: true,
@@ -51,28 +54,30 @@ type RbacOptions = z.infer<typeof RbacOptions>;
 export const verb = defineVerb({
   help: [
     'Prints what cluster run needs to work, and no more: a service account, its role and binding, and a ValidatingAdmissionPolicy that lets the account write nothing but owner references, finalizers, and conditions, phase and observed generation of pods. Nothing is changed: kubectl apply -f - puts it into force.',
-    'With --kubeconfig each kind is named, so that kinds that the policy holds or keeps cannot be deleted. A kind that is installed later is then reported with the rule that is missing: print and apply again. Without --kubeconfig the rights are on all kinds.',
+    'The role names each kind, so that kinds that the policy holds or keeps cannot be deleted. A kind that is installed later is reported with the rule that is missing: print and apply again.',
+    'By default the role has no right on Secrets, and none on the groups rbac.authorization.k8s.io, admissionregistration.k8s.io and apiregistration.k8s.io: objects of these kinds, and what they own, are kept. Kubernetes has no right to metadata alone: an account that may list Secrets reads them. --with names the kinds that you want collected all the same.',
     'With a policy in dry-run no right to change anything is given.',
   ],
   examples: [
     'fleetgc cluster rbac --kubeconfig ~/.kube/config --policy clusters.yaml | kubectl apply -f -',
-    'fleetgc cluster rbac --kubeconfig ~/.kube/config --policy clusters.yaml --without Secret',
-    'fleetgc cluster rbac --part agent --output json',
+    'fleetgc cluster rbac --kubeconfig ~/.kube/config --policy clusters.yaml --with Secret',
+    'fleetgc cluster rbac --kubeconfig ~/.kube/config --part agent --output json',
   ],
   options: RbacOptions,
   run: async (options, verbContext) => {
     const { part, namespace, output } = options;
     const { policy } = chosenClusterPolicy(options, verbContext.logger);
-    const without = new Set(options.without);
     const kinds = await kindsFor(options, verbContext);
-    requireKnown(without, kinds, options);
+    const byDefault = leftOutOf(kinds);
+    const asked = new Set(options.with.includes(ALL) ? byDefault : options.with);
+    requireKnown([...asked, ...options.without], kinds);
+    const without = new Set([...options.without, ...leftOutOf(kinds, asked)]);
     const manifests = accessManifests(part, namespace, { kinds, policy, without });
-    await verbContext.write(`${manifestText(output, manifests, remarksOn(policy, kinds))}\n`);
+    await verbContext.write(`${manifestText(output, manifests, remarksOn(policy, without))}\n`);
   },
 });
 
 async function kindsFor(options: RbacOptions, { environment, signal }: VerbContext): Promise<KnownKinds> {
-  if (options.kubeconfig === undefined) return [EVERY_KIND];
   using server = await openApiServer(
     { kubeconfig: options.kubeconfig, context: options.context },
     { environment, sources: systemSources, signal },
@@ -92,15 +97,9 @@ function requireWhole(groups: readonly DiscoveredGroup[]): void {
   );
 }
 
-function requireKnown(without: ReadonlySet<string>, kinds: KnownKinds, options: RbacOptions): void {
-  if (without.size === 0) return;
-  if (options.kubeconfig === undefined)
-    throw new FleetGcError(
-      'USAGE',
-      '--without takes --kubeconfig: a right on all kinds cannot leave one out',
-    );
+function requireKnown(named: readonly string[], kinds: KnownKinds): void {
   const names = new Set(kinds.map(kindName));
-  const unknown = [...without].filter((kind) => !names.has(kind));
+  const unknown = named.filter((kind) => !names.has(kind));
   if (unknown.length > 0)
     throw new FleetGcError(
       'NOT_FOUND',
@@ -108,9 +107,10 @@ function requireKnown(without: ReadonlySet<string>, kinds: KnownKinds, options: 
     );
 }
 
-const remarksOn = ({ name, mode }: ClusterPolicy, kinds: KnownKinds): readonly string[] => [
+/** In place of names, which begin with a capital letter. */
+const ALL = 'all';
+
+const remarksOn = ({ name, mode }: ClusterPolicy, without: ReadonlySet<string>): readonly string[] => [
   `Rights for policy ${name}, mode ${mode}, as fleetgc cluster rbac prints them.`,
-  ...(kinds.includes(EVERY_KIND)
-    ? ['They are on all kinds, also on those that are held: --kubeconfig names each kind.']
-    : []),
+  ...(without.size === 0 ? [] : [`Without any right on: ${[...without].join(', ')}.`]),
 ];

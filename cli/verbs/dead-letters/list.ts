@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
-import { filterLetters, readStoredLetters } from '../../../services/dead-letters/letters.ts';
+import { filterLetters, readLetterSummaries } from '../../../services/dead-letters/letters.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -28,7 +28,7 @@ export const verb = defineVerb({
   run: async ({ topic, cause, group, key, since, all, output, ...options }, context) => {
     const { logger, write, signal } = context;
     await using log = await openTaskEventLog({ options, context });
-    const stored = await readStoredLetters(log, readFrom({ since }, Date.now()), signal);
+    const stored = await readLetterSummaries(log, readFrom({ since }, Date.now()), signal);
     const filter = toLetterFilter({ topic, cause, group, key, since }, all);
     const letters = filterLetters(stored.letters, filter);
     if (stored.unreadable > 0)

@@ -2,7 +2,12 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
-import { filterLetters, findLetter, readStoredLetters } from '../../../services/dead-letters/letters.ts';
+import {
+  filterLetters,
+  findLetters,
+  readLettersBeginning,
+  readStoredLetters,
+} from '../../../services/dead-letters/letters.ts';
 import { type ComparedRedrive, compareChosen, redrive } from '../../../services/dead-letters/redrive.ts';
 import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -52,24 +57,33 @@ export const verb = defineVerb({
       all,
       Object.values(filter).some((value) => value !== undefined),
     );
+    if (!dryRun) context.written.expect();
     await using log = await openTaskEventLog({ options, context });
-    const { letters } = await readStoredLetters(log, readFrom(filter, Date.now()), signal);
+    const { letters } = all
+      ? await readStoredLetters(log, readFrom(filter, Date.now()), signal)
+      : await readLettersBeginning(log, ids, signal);
     const chosen = all
       ? filterLetters(letters, toLetterFilter(filter, again))
-      : ids.map((id) => findLetter(letters, id));
+      : ids.flatMap((id) => findLetters(letters, id));
     const compared = await compareChosen([...new Set(chosen)], { log, again }, signal);
     const { confirmed, refused } = compared;
     reportAside(compared, logger);
     const total = confirmed.length;
     if (dryRun) print(`${messages(total)} would be put back`);
     else {
-      const onProgress = (count: number): void => logger.info(`${count} of ${messages(total)} put back`);
+      const onProgress = (count: number): void =>
+        context.progress.report(() => `${count} of ${messages(total)} put back`);
       const own = { publication: operatorPublication(), doing: doing({ by, reason }, context) };
-      print(`${messages(await redrive(confirmed, { log, ...own, signal, onProgress }))} put back`);
+      const count = await redrive(confirmed, { log, ...own, signal, onProgress });
+      print(`${messages(count)} put back`);
+      if (count < total) throw stoppedEarly(count, total);
     }
     if (refused.length > 0) throw refusal(refused.length);
   },
 });
+
+const stoppedEarly = (count: number, total: number): FleetGcError =>
+  new FleetGcError('INTERRUPTED', `stopped after ${count} of ${messages(total)}`);
 
 const refusal = (count: number): FleetGcError =>
   new FleetGcError(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
-import { findLetter, readStoredLetters } from '../../../services/dead-letters/letters.ts';
+import { findLetters, readLettersBeginning } from '../../../services/dead-letters/letters.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -23,9 +23,17 @@ export const verb = defineVerb({
   }),
   run: async ({ id, output, ...options }, context) => {
     await using log = await openTaskEventLog({ options, context });
-    const { letters } = await readStoredLetters(log, 'earliest', context.signal);
-    const letter = findLetter(letters, id);
-    const names = [letter.letter.id];
-    await printObjects(context, output, { value: letter, lines: letterLines(letter), names });
+    const { letters } = await readLettersBeginning(log, [id], context.signal);
+    const found = findLetters(letters, id);
+    if (found.length > 1)
+      context.logger.warn(
+        `${found.length} dead letters have this id, and at most one of them is true: redrive puts back only what lies at its position`,
+      );
+    const [first] = found;
+    await printObjects(context, output, {
+      value: found.length === 1 ? first : found,
+      lines: found.flatMap((letter, index) => [...(index === 0 ? [] : ['']), ...letterLines(letter)]),
+      names: found.slice(0, 1).map(({ letter }) => letter.id),
+    });
   },
 });

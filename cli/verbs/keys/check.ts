@@ -9,7 +9,7 @@ import { readPrivateKey } from '../../../packages/trust/private-key-source.ts';
 import { readKeys } from '../../../packages/trust/read-keys.ts';
 import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
 import { KeyRole } from '../../../schemas/keys/key-statement.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { outputOptions, printResult } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
@@ -21,7 +21,7 @@ const SOON_MS = 14 * DAY_MS;
 
 export const verb = defineVerb({
   help: [
-    'Checks the file of roots, a private key if one is named, and what gc.keys says: keys that end soon, records that no root made, no key left for a role.',
+    'Checks the file of roots, a private key if one is named, and what gc.keys says: keys that have ended or end soon, records that no root made, no key left for a role.',
     'Exit codes: 0 nothing found, 1 something found, 2 wrong options or files.',
   ],
   examples: [
@@ -50,7 +50,7 @@ export const verb = defineVerb({
     const stored = await readKeys(log, roots, context.signal);
     const problems = keyProblems(stored, { own, nowMs: Date.now(), soonMs: within });
     const lines = problems.length === 0 ? ['no problem found'] : problems.map(printableLine);
-    context.print(formatResult(output, { value: { problems }, lines }));
+    await printResult(context, output, { value: { problems }, lines });
     if (problems.length > 0)
       throw new FleetGcError('KEY_PROBLEM', `${counted(problems.length, 'problem')} found`);
   },

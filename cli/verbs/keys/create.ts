@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { FilePath, Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { readKeyFile, writeKeyFile } from '../../../packages/trust/key-file.ts';
 import { createKeyPair, keyIdOf } from '../../../packages/trust/key-pair.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { outputOptions, printResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 
 export const verb = defineVerb({
@@ -27,11 +27,11 @@ export const verb = defineVerb({
     }),
     ...outputOptions,
   }),
-  run: async ({ file, keepExisting, output }, { print, logger }) => {
+  run: async ({ file, keepExisting, output }, { write, logger }) => {
     const isKept = keepExisting && existsSync(file);
     const publicKey = isKept ? readKeyFile(file).publicKey : createKeyFile(file);
     const value = { keyId: keyIdOf(publicKey), publicKey, privateKeyFile: file };
-    print(formatResult(output, { value, lines: [publicKey] }));
+    await printResult({ write }, output, { value, lines: [publicKey] });
     const where = isKept ? `was in ${file} already` : `is in ${file}`;
     logger.info(`The private key ${where}; it never has to leave this machine. Its id: ${value.keyId}`);
   },

@@ -20,10 +20,10 @@ export const verb = defineVerb({
       description: 'A root: a name for people, and its public key or the file that holds it.',
     }),
   }),
-  run: async ({ fleet, root }, { print }) => {
+  run: async ({ fleet, root }, { write }) => {
     const roots = Object.entries(root).map(([name, given]) => ({ name, publicKey: publicKeyFrom(given) }));
     const { success, data, error } = TrustRoots.safeParse({ fleet, roots });
-    if (!success) throw new FleetGcError('USAGE', z.prettifyError(error));
-    print(trustRootsText(data));
+    if (!success) throw new FleetGcError('USAGE', z.prettifyError(error).split('\n'));
+    await write(trustRootsText(data));
   },
 });

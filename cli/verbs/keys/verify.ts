@@ -10,6 +10,7 @@ import { placeOf } from '../../../services/audit/events/log-position.ts';
 import { RecordJudge } from '../../../services/audit/signed-events/judge-record.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatOption } from '../../framework/output.ts';
+import { jsonLine } from '../../framework/printable-documents.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { auditLogOptions } from '../../options/audit-log-options.ts';
 import { trustRootsOption } from '../../options/key-options.ts';
@@ -46,7 +47,7 @@ export const verb = defineVerb({
     const counts = new EventCounts();
     for await (const event of judgedEvents(file, judge, signal)) {
       counts.count(event);
-      await context.write(`${output === 'ndjson' ? JSON.stringify(event) : judgedEventLine(event)}\n`);
+      await context.write(`${output === 'ndjson' ? jsonLine(event) : judgedEventLine(event)}\n`);
     }
     counts.requireGood();
   },

@@ -5,7 +5,7 @@ import { FilePath, withMeta } from '../../../packages/process/options/options.ts
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { openReceivers } from '../../../services/notices/main.ts';
 import { readRulesFile } from '../../../services/notices/rules-file.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { outputOptions, printResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { rulesLines, rulesValue } from '../../views/notices/rules-lines.ts';
 
@@ -18,13 +18,13 @@ export const verb = defineVerb({
     file: withMeta(FilePath, { positional: true, placeholder: 'FILE', description: 'The rule file.' }),
     ...outputOptions,
   }),
-  run: async ({ file, output }, { environment, logger, print }) => {
+  run: async ({ file, output }, { environment, logger, write }) => {
     const read = readRulesFile(file);
     if (!read.ok) {
       for (const problem of read.problems) logger.error(`${fileText(file)}: ${problem}`);
-      throw new FleetGcError('CONFIG_INVALID', 'with this file nobody would be told anything');
+      throw new FleetGcError('CONFIG_INVALID', 'with this file no notice would be sent');
     }
     using _open = openReceivers(read.rules, { environment, logger, sources: systemSources });
-    print(formatResult(output, { value: rulesValue(read.rules), lines: rulesLines(read.rules) }));
+    await printResult({ write }, output, { value: rulesValue(read.rules), lines: rulesLines(read.rules) });
   },
 });

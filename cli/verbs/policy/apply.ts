@@ -5,13 +5,14 @@ import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts'
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';
+import { warnOfDoubts } from '../../../services/fleet-status/policy-doubts.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { loadAnyPolicyFiles, policyFileOptions, requireValid } from '../../options/policy-files.ts';
-import { readOperatorTrust, signingOptions } from '../../options/trust-options.ts';
+import { readOperatorTrust, writingOptions } from '../../options/trust-options.ts';
 import { changeLines, changeValues } from '../../views/policy/change-text.ts';
 
 export const verb = defineVerb({
@@ -26,7 +27,7 @@ export const verb = defineVerb({
     ...policyFileOptions,
     dryRun: withMeta(Switch.prefault('false'), { description: 'Say what would change, and change nothing.' }),
     ...objectOptions,
-    ...signingOptions,
+    ...writingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ files, dryRun, output, ...log }, context) => {
@@ -34,7 +35,7 @@ export const verb = defineVerb({
     const written = requireValid(loadAnyPolicyFiles(files), logger, 'nothing was applied');
     const trust = await readOperatorTrust(log, signal);
     await using eventLog = await openTaskEventLog({ options: log, context });
-    const writer = await openPolicyWriter(eventLog, trust, context);
+    const writer = await openPolicyWriter(eventLog, trust, context, log);
     const { policies } = await readStoredPolicies(eventLog, signal);
     const unsigned = await unsignedStates(eventLog, writer.signer.counts, signal);
     const uncounted = new Set(unsigned.map(({ key }) => key));
@@ -46,5 +47,10 @@ export const verb = defineVerb({
       names: changes.map(({ record }) => policyKey(record)),
     });
     if (dryRun) logger.info('Dry run: nothing was changed.');
+    const applied = changes.map(({ record }) => ({
+      record,
+      before: policies.get(policyKey(record)) ?? null,
+    }));
+    await warnOfDoubts(applied, { log: eventLog, logger }, signal);
   },
 });

@@ -6,7 +6,7 @@ import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
-import { readOperatorTrust, signingOptions } from '../../options/trust-options.ts';
+import { readOperatorTrust, writingOptions } from '../../options/trust-options.ts';
 
 export const verb = defineVerb({
   help: [
@@ -20,13 +20,13 @@ export const verb = defineVerb({
       placeholder: 'NAME',
       description: 'Names of the policies; cluster/NAME for those for clusters.',
     }),
-    ...signingOptions,
+    ...writingOptions,
     ...eventLogOptions('kafka'),
   }),
   run: async ({ names, ...options }, context) => {
     const trust = await readOperatorTrust(options, context.signal);
     await using log = await openTaskEventLog({ options, context });
-    const writer = await openPolicyWriter(log, trust, context);
+    const writer = await openPolicyWriter(log, trust, context, options);
     const stored = await readStoredPolicies(log, context.signal);
     const deletion = deletionOf(stored, names);
     if (deletion.kind === 'not-stored') {

@@ -1,7 +1,8 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { replaceFile } from '../../../packages/files/open-file.ts';
 import { createPublisher, serviceSource } from '../../../packages/pipeline/publisher.ts';
 import { exportDocument } from '../../../packages/policy/export-document.ts';
+import { unsignedProblem } from '../../../packages/policy/unsigned-records.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { unreadableReason } from '../../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../../packages/process/options/options.ts';
@@ -50,6 +51,8 @@ export const verb = defineVerb({
       ids: systemSources.traceIds,
       signer,
     });
+    const unsigned = unsignedProblem(exported.signatures);
+    if (unsigned !== null) logger.warn(`${unsigned}.`);
     const { node, cluster } = exported.sets;
     await publisher.publish([policySetOutput(node), policySetOutput(cluster)]);
     if (file === '-') await write(exported.text);
@@ -85,14 +88,14 @@ function signingOf(trust: TrustChoice) {
  * that somebody laid there. Throws `STATE_UNWRITABLE`.
  */
 function writeWhole(path: string, text: string): void {
-  const unfinished = `${path}.${systemSources.newId()}.new`;
   try {
-    writeFileSync(unfinished, text, { flag: 'wx', flush: true });
-    renameSync(unfinished, path);
+    replaceFile(path, text, READ_BY_FUNCTIONS);
   } catch (cause) {
-    rmSync(unfinished, { force: true });
     throw new FleetGcError('STATE_UNWRITABLE', `${path} cannot be written: ${unreadableReason(cause)}`, {
       cause,
     });
   }
 }
+
+/** They run as other users, and policies are no secret. */
+const READ_BY_FUNCTIONS = 0o644;

@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { policyFromKubelet, policyYaml } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
+import { yamlOfPolicy } from '../../../packages/policy/file/policy-yaml.ts';
+import { policyFromKubelet } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
 import { reportOf, unknownFields } from '../../../packages/policy/from-kubelet/from-kubelet-report.ts';
 import { type KubeletFile, readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
+import { printable } from '../../../packages/text/printable.ts';
 import { PolicyName } from '../../../schemas/policy/policy-file.ts';
 import { parseDurationMs } from '../../../schemas/policy/quantity.ts';
 import { MAX_INT32 } from '../../../schemas/policy/written-values.ts';
@@ -67,7 +69,7 @@ export const verb = defineVerb({
       minimumContainerTTLDuration: minimumContainerTtlDuration,
     });
     const { reported, warnings } = reportOf(configuration, policy);
-    context.print(policyYaml(policy).trimEnd());
+    await context.write(printable(yamlOfPolicy(policy)));
     for (const line of reported) context.logger.info(line);
     for (const warning of warnings) context.logger.warn(warning);
   },

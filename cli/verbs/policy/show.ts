@@ -7,7 +7,8 @@ import {
   type StoredApproval,
 } from '../../../packages/policy/stored-policies.ts';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
-import { printableLine } from '../../../packages/text/printable.ts';
+import { linesText } from '../../../packages/text/lines-text.ts';
+import { printable } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { isPolicyFor, type PolicyRecordOf, policyKey } from '../../../schemas/policy/policy.ts';
@@ -18,6 +19,7 @@ import { defineVerb } from '../../framework/verb.ts';
 import { eventLogOptions } from '../../options/event-log-options.ts';
 import { readingTrustOptions, readReadingRoots } from '../../options/trust-options.ts';
 import { approvalLine } from '../../views/cluster/approval-line.ts';
+import { warnOfUnreadable } from '../../views/policy/unreadable-policies.ts';
 
 const yamlOf = (record: PolicyRecordOf<SubjectKind>): string =>
   isPolicyFor('cluster', record) ? writtenClusterYaml(record.policy) : writtenYaml(record.policy);
@@ -61,16 +63,19 @@ export const verb = defineVerb({
     await using log = await openTaskEventLog({ options, context });
     const all = await readPoliciesBy(roots, log, context.signal);
     const stored = requireStored(all, name);
+    warnOfUnreadable(all, context.logger);
     const approvals = approvalsUnder(stored, all.approvals.values());
     const text = asWritten ? stored.source : yamlOf(stored);
-    const lines = [
+    const remarks = [
       `# version ${stored.policyVersion}, applied ${timeText(stored.appliedAtMs)}, hash ${stored.hash}`,
-      ...approvals.map((approval) => printableLine(`# ${approvalLine(approval)}`)),
-      text.trimEnd(),
+      ...approvals.map((approval) => `# ${approvalLine(approval)}`),
     ];
+    // A file to apply again: its lines and tabs are what its author wrote.
+    if (output === 'table' || output === 'wide')
+      return await context.write(`${linesText(remarks)}${printable(text.trimEnd())}\n`);
     await printObjects(context, output, {
       value: { ...stored, ...(isPolicyFor('cluster', stored) && { approvals }) },
-      lines,
+      lines: remarks,
       names: [policyKey(stored)],
     });
   },

@@ -8,7 +8,7 @@ import {
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { shortHash } from '../../../packages/text/short-hash.ts';
-import { formatResult, outputOptions, tableLines } from '../../framework/output.ts';
+import { outputOptions, printResult, tableLines } from '../../framework/output.ts';
 import { openPolicyWriter } from '../../framework/policy-writer.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
@@ -59,9 +59,7 @@ export const verb = defineVerb({
     }
     const signed = states.map(({ key, kind, sha256 }) => ({ key, kind, sha256 }));
     if (output !== 'table' || states.length > 0)
-      context.print(
-        formatResult(output, { value: { dryRun, digest, signed }, lines: lines(states, digest) }),
-      );
+      await printResult(context, output, { value: { dryRun, digest, signed }, lines: lines(states, digest) });
     context.logger.info(closing(states.length, dryRun));
   },
 });

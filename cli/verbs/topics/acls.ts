@@ -6,7 +6,7 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
-import { formatResult, outputOptions } from '../../framework/output.ts';
+import { outputOptions, printResult } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';
 import {
   type EventLogChoice,
@@ -57,10 +57,10 @@ export const verb = defineVerb({
     if (!apply) {
       const rules = reported(wanted, () => 'wanted');
       const lines = aclCommands(wanted, options.kafkaBrokers ?? []);
-      return context.print(formatResult(output, { value: accessValue(rules), lines }));
+      return await printResult(context, output, { value: accessValue(rules), lines });
     }
     const rules = await applied(wanted, { options, dryRun, context });
-    context.print(formatResult(output, { value: accessValue(rules), lines: accessLines(rules) }));
+    await printResult(context, output, { value: accessValue(rules), lines: accessLines(rules) });
     if (dryRun) context.logger.info('Dry run: nothing was changed.');
   },
 });

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { differencesSince } from '../../../packages/event-log/heard-of.ts';
 import type { EventLog } from '../../../packages/event-log/port.ts';
 import { requireSame } from '../../../packages/event-log/topic-differences.ts';
+import { pause } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
@@ -43,20 +43,19 @@ export const verb = defineVerb({
   },
 });
 
-/** Tells once what it waits for. */
 async function createInTime(
   log: EventLog,
   deadlineMs: number,
-  { logger, signal }: VerbContext,
+  { progress, signal }: VerbContext,
 ): Promise<readonly TopicName[]> {
-  for (let reported = false; ; reported = true) {
+  for (;;) {
     try {
       return await log.createTopics();
     } catch (thrown) {
       const error = toFleetGcError(thrown);
-      if (!error.retry || performance.now() >= deadlineMs) throw error;
-      if (!reported) logger.info(`${error.message} Waiting for it.`);
-      await sleep(RETRY_MS, undefined, { signal });
+      if (!error.retry || signal.aborted || performance.now() >= deadlineMs) throw error;
+      progress.report(() => `${error.message} Waiting for it`);
+      await pause(RETRY_MS, signal);
     }
   }
 }

@@ -79,6 +79,7 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.node.observe':
         case 'fleetgc.node.command':
         case 'fleetgc.node.command-result':
+        case 'fleetgc.node.removal-intent':
         case 'fleetgc.node.pass-failed':
         case 'fleetgc.node.reclaim-continues':
         case 'fleetgc.archive-head':
@@ -88,6 +89,7 @@ export function createActivityReader(): ActivityReader {
         case 'fleetgc.cluster.expiry':
         case 'fleetgc.cluster.command':
         case 'fleetgc.cluster.removed':
+        case 'fleetgc.cluster.command-intent':
         case 'fleetgc.cluster.object-results':
         case 'fleetgc.cluster.command-result':
         case 'fleetgc.cluster.decision':

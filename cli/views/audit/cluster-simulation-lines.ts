@@ -10,6 +10,7 @@ import {
   type SimulatedCluster,
 } from '../../../schemas/reports/cluster-simulation.ts';
 import { tableLines } from '../../framework/output.ts';
+import { jsonLine } from '../../framework/printable-documents.ts';
 import { nameOf } from '../cluster/object-text.ts';
 
 const MOST_DIFFERENCES = 40;
@@ -101,6 +102,6 @@ export function clusterSimulationNdjson({ differences, ...summary }: ClusterSimu
     ...differences.map((difference) => ({ part: 'difference', ...difference })),
     { part: 'summary', ...summary },
   ]
-    .map((line) => `${JSON.stringify(line)}\n`)
+    .map((line) => `${jsonLine(line)}\n`)
     .join('');
 }

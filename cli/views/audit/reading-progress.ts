@@ -1,22 +1,20 @@
+import type { CheckProgress } from '../../../services/audit/archive/check-archive.ts';
 import type { ReadingProgress } from '../../../services/audit/events/reading.ts';
+import type { Progress } from '../../framework/progress.ts';
 
-const REPORT_EVERY_MS = 5_000;
+/** Reports how far a long reading is, how fast, and how long it will take. */
+export const readingProgress =
+  ({ report, elapsedMs }: Progress): ((progress: ReadingProgress) => void) =>
+  ({ done, of, records }) =>
+    report(() => {
+      const seconds = elapsedMs() / 1_000;
+      const left = done === 0 ? '' : `, about ${Math.ceil((seconds / done) * (of - done))} s left`;
+      const perSecond = seconds === 0 ? '' : `, ${Math.round(records / seconds)} a second`;
+      return `${records} records read${perSecond}; ${Math.floor(done)} of ${of} partitions${left}`;
+    });
 
-/** Tells a long reading now and then: how far it is, how fast, and how long it will take. */
-export function readingProgress(
-  report: (line: string) => void,
-  now: () => number,
-): (progress: ReadingProgress) => void {
-  const startedMs = now();
-  let reportedMs = startedMs;
-  return ({ done, of, records }) => {
-    const nowMs = now();
-    if (nowMs - reportedMs < REPORT_EVERY_MS) return;
-    reportedMs = nowMs;
-    const seconds = (nowMs - startedMs) / 1_000;
-    const left = done === 0 ? '' : `, about ${Math.ceil((seconds / done) * (of - done))} s left`;
-    report(
-      `${records} records read, ${Math.round(records / seconds)} a second; ${Math.floor(done)} of ${of} partitions${left}`,
-    );
-  };
-}
+/** Reports how far a long check of an archive is. */
+export const checkingProgress =
+  ({ report }: Progress): ((progress: CheckProgress) => void) =>
+  ({ done, of }) =>
+    report(() => `${done} of ${of} files checked`);

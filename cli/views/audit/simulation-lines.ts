@@ -11,6 +11,7 @@ import type {
   SimulationSums,
 } from '../../../schemas/reports/audit-simulation.ts';
 import { tableLines } from '../../framework/output.ts';
+import { jsonLine } from '../../framework/printable-documents.ts';
 
 const MOST_NODES = 40;
 const MOST_REGRETS = 20;
@@ -191,5 +192,5 @@ export const simulationNdjson = ({ nodes, regrets, ...whole }: AuditSimulation):
     ...regrets.map((regret) => ({ part: 'regret', ...regret })),
     { part: 'summary', ...whole },
   ]
-    .map((line) => `${JSON.stringify(line)}\n`)
+    .map((line) => `${jsonLine(line)}\n`)
     .join('');

@@ -4,11 +4,19 @@ import { timeText } from '../../../packages/text/time-text.ts';
 import type { Census, CensusFindings, CensusKind, CensusObject } from '../../../schemas/events/census.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ReferenceState } from '../../../schemas/events/ownership.ts';
+import type { ToldCensus } from '../../../services/cluster-holds/told-censuses.ts';
+import { PROOF } from './held-lines.ts';
 import { nameOf } from './object-text.ts';
 import { unreadLines } from './unread-lines.ts';
 
+/** How a cluster stands, and whose word it is. */
+export function toldCensusLines({ census, proof }: ToldCensus): readonly string[] {
+  const [first = '', ...others] = censusLines(census);
+  return [`${first}${PROOF[proof]}`, ...others];
+}
+
 /** How a cluster stands, for people. */
-export const censusLines = ({ cluster, takenAt, totals, kinds = [], findings }: Census): readonly string[] =>
+const censusLines = ({ cluster, takenAt, totals, kinds = [], findings }: Census): readonly string[] =>
   [
     `${cluster} at ${timeText(takenAt.serverMs)}: ${counted(totals.objects, 'object')} of ${counted(totals.kinds, 'kind')}`,
     ...(kinds.length === 0 ? [] : [`Most objects: ${kinds.slice(0, MOST_KINDS).map(kindText).join(', ')}`]),
@@ -34,7 +42,7 @@ function findingLines(findings: CensusFindings): readonly string[] {
       `${textOf(each.object)}: ${each.owner.kind} ${each.owner.name}, ${STATES[each.state]}`,
     ]),
     ...section('Missing owners', missingOwners, (each) => [
-      `${each.ownerKind} ${each.ownerName} (${each.ownerUid}): ${counted(each.objects, 'object')} would go with it`,
+      `${each.ownerKind} ${each.ownerName} (${each.ownerUid}): at most ${counted(each.objects, 'object')} depended on it, those among them that are deleted by now`,
     ]),
   ];
   return lines.length === 0 ? ['Nothing waits, and no reference leads nowhere.'] : lines;

@@ -1,6 +1,7 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
+import type { HeldProof } from '../../../schemas/reports/policy-list.ts';
 import { approvedText } from '../../../services/cluster-holds/approving.ts';
 import { commandFor, type ToldHolds } from '../../../services/cluster-holds/held-list.ts';
 import { type Hold, widthOf } from '../../../services/cluster-holds/holds.ts';
@@ -14,14 +15,24 @@ export const heldLines = (told: ToldHolds): readonly string[] =>
     ...told.approvals.map(approvalLine),
   ].map(printableLine);
 
+/** Whose word it is. */
+export const PROOF: Readonly<Record<HeldProof, string>> = {
+  signed: ', signed by its key',
+  unsigned: ', NOT PROVED: no key of the cluster signed it',
+  'not-checked': ', not proved: signatures are not checked (--trust-roots)',
+};
+
 /** `null` for what no approval ends. */
 type CommandOf = (hold: Hold) => string | null;
 
-const clusterLines = ({ cluster, heardAtMs, holds }: HeldCluster, commandOf: CommandOf): readonly string[] =>
+const clusterLines = (
+  { cluster, heardAtMs, proof, holds }: HeldCluster,
+  commandOf: CommandOf,
+): readonly string[] =>
   holds.length === 0
     ? []
     : [
-        `cluster ${cluster}, heard last at ${timeText(heardAtMs)}`,
+        `cluster ${cluster}, last report at ${timeText(heardAtMs)}${PROOF[proof]}`,
         ...holds.flatMap((hold) => holdLines(hold, commandOf)),
       ];
 

@@ -12,7 +12,7 @@ export function manifestText(
   if (format === 'json') return manifestListText(manifests);
   if (format === 'name') return manifests.map(manifestName).join('\n');
   const documents = manifests.map(manifestDocument);
-  return `${remarks.map((remark) => `# ${remark}\n`).join('')}${documents.join('---\n').trimEnd()}`;
+  return `${remarks.map((remark) => `# ${printableLine(remark)}\n`).join('')}${documents.join('---\n').trimEnd()}`;
 }
 
 /** As `kubectl -o name` prints it, such as `clusterrole.rbac.authorization.k8s.io/fleetgc`. */
@@ -26,8 +26,7 @@ const manifestListText = (manifests: readonly Manifest[]): string =>
   jsonText({ apiVersion: 'v1', kind: 'List', items: manifests });
 
 /** One document, which ends its last line. */
-export const manifestDocument = (manifest: Manifest): string =>
-  yamlText(manifest, (text) => !isPlain(text), { doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER });
+export const manifestDocument = (manifest: Manifest): string => yamlText(manifest, (text) => !isPlain(text));
 
 /**
  * Whether a text needs no quotes. kubectl reads YAML 1.1, in which `no` and `1_000` are no texts, and takes no block whose first line

@@ -23,8 +23,18 @@ export const clusterPlanLines = (plan: ClusterPlan): readonly string[] => {
       ...objectLines(each),
     ]),
     ...unreadLines(plan),
+    ...leftOutLines(plan),
   ].map(printableLine);
 };
+
+/** A reader with more rights than the account that works sees more than would be done. */
+const leftOutLines = ({ leftOutKinds }: ClusterPlan): readonly string[] =>
+  leftOutKinds.length === 0
+    ? []
+    : [
+        '',
+        `The role that "fleetgc cluster rbac" prints has no right on these kinds, so their objects are kept unless --with names them: ${leftOutKinds.join(', ')}`,
+      ];
 
 function objectLines({ objects }: Pick<CollectorPlan, 'objects'>): readonly string[] {
   if (objects.length === 0) return ['Nothing calls for anything.'];
@@ -45,6 +55,7 @@ const OUTCOMES: Readonly<Record<CollectorPlan['outcome'], string>> = {
   'nothing-to-do': 'nothing is to be done',
   'no-policy': 'no policy holds, so everything stays',
   paused: 'a pause holds, so everything stays',
+  'too-costly': 'the decision would take too many steps, so FleetGC would do nothing of this',
 };
 
 const RULE_OUTCOMES: Readonly<Partial<Record<CollectorPlan['outcome'], string>>> = {

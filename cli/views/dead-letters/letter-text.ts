@@ -1,16 +1,16 @@
 import { printable, printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { letterContent } from '../../../services/dead-letters/letter-content.ts';
-import { originalKey, originalValue, type StoredLetter } from '../../../services/dead-letters/letters.ts';
+import { originalKey, type StoredLetter } from '../../../services/dead-letters/letters.ts';
 import { tableLines } from '../../framework/output.ts';
 
 /** Without the content, which may be large; `fleetgc dead-letters show` has it. */
-export function letterSummary({ letter, diedAtMs, redrivenAtMs }: StoredLetter) {
+export function letterSummary({ letter, valueBytes, diedAtMs, redrivenAtMs }: StoredLetter) {
   const { value, headers, key, ...rest } = letter;
   return {
     ...rest,
     key: originalKey(letter),
-    valueBytes: originalValue(letter)?.length ?? letter.omittedBytes,
+    valueBytes,
     diedAt: timeText(diedAtMs),
     redrivenAt: redrivenAtMs === null ? null : timeText(redrivenAtMs),
   };
@@ -38,9 +38,9 @@ export function letterTable(letters: readonly StoredLetter[], isWide: boolean): 
   );
 }
 
-const wideCells = ({ letter, redrivenAtMs }: StoredLetter): readonly string[] => [
+const wideCells = ({ letter, valueBytes, redrivenAtMs }: StoredLetter): readonly string[] => [
   `${letter.partition}@${letter.offset}`,
-  String(originalValue(letter)?.length ?? letter.omittedBytes),
+  String(valueBytes),
   redrivenAtMs === null ? '-' : timeText(redrivenAtMs),
 ];
 

@@ -1,6 +1,6 @@
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { DoctorReport } from '../../../schemas/reports/doctor.ts';
-import { formatResult, type OutputFormat } from '../../framework/output.ts';
+import { type OutputFormat, printResult } from '../../framework/output.ts';
 import type { VerbContext } from '../../framework/verb.ts';
 import { doctorLines } from './doctor-lines.ts';
 
@@ -10,7 +10,7 @@ export async function tellReport(
   output: OutputFormat,
   { write }: Pick<VerbContext, 'write'>,
 ): Promise<void> {
-  await write(`${formatResult(output, { value: report, lines: doctorLines(report) })}\n`);
+  await printResult({ write }, output, { value: report, lines: doctorLines(report) });
   const problems = report.checks.filter(({ outcome }) => outcome === 'problem').map(({ id }) => id);
   if (problems.length > 0)
     throw new FleetGcError('PROBLEM_FOUND', `something is wrong: ${problems.join(', ')}`);

@@ -1,9 +1,10 @@
 import { countedKind } from '../../../packages/decision/inventory-entries.ts';
 import { countedAs } from '../../../packages/decision/rule-text.ts';
+import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import type { Plan, PlannedObject } from '../../../schemas/reports/plan.ts';
+import type { Plan, PlannedObject, TriggeredPlan } from '../../../schemas/reports/plan.ts';
 import { tableLines } from '../../framework/output.ts';
 
 /** A plan for people: what goes, what stays, and what it comes to. Names come from elsewhere and are made harmless. */
@@ -13,15 +14,19 @@ export const planTable = (plan: Plan): readonly string[] =>
     .flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
     .map(printableLine);
 
-function headLines({ inventory, policy, trigger, reason }: Plan): readonly string[] {
+function headLines(plan: Plan): readonly string[] {
+  const { inventory, policy, reason } = plan;
   const { cluster, node, takenAt } = inventory;
   const held =
     policy === null ? 'no policy' : `policy ${policy.name} (${policy.mode}, profile ${policy.profile})`;
   return [
-    `${cluster}/${node} at ${timeText(takenAt.wallTimeMs)}, trigger ${trigger}, ${held}`,
+    `${cluster}/${node} at ${timeText(takenAt.wallTimeMs)}, ${triggerText(plan)}, ${held}`,
     ...(reason === '' ? [] : [`Why: ${withSizes(reason)}.`]),
   ];
 }
+
+const triggerText = ({ trigger, triggers }: Plan): string =>
+  trigger === 'all' ? `all triggers of the policy (${triggers.length})` : `trigger ${trigger}`;
 
 /** The plan has its figures exactly. */
 const withSizes = (reason: string): string =>
@@ -31,26 +36,29 @@ const removeLines = ({ remove }: Plan): readonly string[] =>
   remove.length === 0
     ? []
     : tableLines(
-        ['REMOVE', 'KIND', 'NAME', 'SIZE', 'WHY'],
-        remove.map((object, index) => [String(index + 1), ...cellsOf(object)]),
+        ['REMOVE', 'KIND', 'NAME', 'FREES', 'WHY'],
+        remove.map((object, index) => [String(index + 1), ...cellsOf(object, object.freedBytes)]),
       );
 
 const keepLines = ({ keep }: Plan): readonly string[] =>
-  keep.length === 0 ? [] : tableLines(['KEEP', 'NAME', 'SIZE', 'WHY'], keep.map(cellsOf));
+  keep.length === 0
+    ? []
+    : tableLines(
+        ['KEEP', 'NAME', 'SIZE', 'WHY'],
+        keep.map((object) => cellsOf(object, object.sizeBytes)),
+      );
 
-const cellsOf = ({ kind, name, sizeBytes, because, rule }: PlannedObject): readonly string[] => [
-  kind,
-  name,
-  sizeBytes === null ? '' : sizeText(BigInt(sizeBytes)),
-  `${because} (${rule})`,
-];
+const cellsOf = (
+  { kind, name, because, rule }: PlannedObject,
+  bytes: string | number | null,
+): readonly string[] => [kind, name, bytes === null ? '' : sizeText(BigInt(bytes)), `${because} (${rule})`];
 
 function sumLines(plan: Plan): readonly string[] {
   if (plan.status === 'not-planned') return [];
   const { remove, keep, policy } = plan;
   return [
     `Would be removed: ${countsText(remove)}${freedText(plan)}${agelessText(plan)}.`,
-    ...targetLines(plan),
+    ...triggerLines(plan),
     `Would be kept: ${countsText(keep)}.`,
     ...reasonLines(keep),
     ...(policy?.mode === 'dry-run' && remove.length > 0
@@ -80,11 +88,36 @@ function freedText({ remove, estimatedBytes }: Plan): string {
   return `; the images free about ${sizeText(BigInt(estimatedBytes))}`;
 }
 
-function targetLines({ target }: Plan): readonly string[] {
+/** What each trigger does alone: of several a line each, of one its aim. */
+function triggerLines({ triggers }: Plan): readonly string[] {
+  const [only, ...others] = triggers;
+  if (only === undefined) return [];
+  if (others.length === 0) return aimTexts(only).map((text) => `${text}.`);
+  return [
+    'By trigger:',
+    ...triggers.map((each) => {
+      const { trigger, removals, estimatedBytes, reason } = each;
+      const freed = estimatedBytes === '0' ? '' : `, about ${sizeText(BigInt(estimatedBytes))}`;
+      const what =
+        removals === 0 ? `nothing (${withSizes(reason)})` : `${counted(removals, 'object')}${freed}`;
+      return `  ${trigger}: ${[what, ...aimTexts(each)].join('. ')}.`;
+    }),
+  ];
+}
+
+function aimTexts({ target, isReached, estimatedBytes }: TriggeredPlan): readonly string[] {
   if (target === null) return [];
   const { filesystem, resource, available, atLeast } = target;
   const text = AMOUNT_TEXTS[resource];
-  return [`Aim: at least ${text(atLeast)} free on ${filesystem}, where ${text(available)} are free now.`];
+  const missing = BigInt(atLeast) - BigInt(available) - BigInt(estimatedBytes);
+  return [
+    `Aim: at least ${text(atLeast)} free on ${filesystem}, where ${text(available)} are free now`,
+    ...(isReached === false
+      ? [
+          `The target cannot be reached: once all of this is removed, ${text(String(missing))} are still missing`,
+        ]
+      : []),
+  ];
 }
 
 const AMOUNT_TEXTS: Readonly<Record<NonNullable<Plan['target']>['resource'], (amount: string) => string>> = {

@@ -76,7 +76,7 @@ export const DECISIONS: Dashboard = {
           'By kind of process: the largest.',
           'bytes',
           query(
-            'max by (service) (fleetgc_process_resident_memory_bytes * on (job, instance) group_left (service) fleetgc_build_info)',
+            'max by (service) (process_resident_memory_bytes * on (job, instance) group_left (service) fleetgc_build_info)',
             '{{service}}',
           ),
         ),

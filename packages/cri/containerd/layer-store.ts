@@ -1,13 +1,17 @@
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { ContainerdReader, StoredBlob, StoredImage } from './reader.ts';
 
-/** A blob, what it keeps from being collected, and whether a pull brought it. */
+/** A blob, what it keeps from being collected, and what tells whether a pull brought it. */
 export interface KeptBlob {
   readonly sizeBytes: number;
-  /** By this node, and from whatever registry; an import is none. */
-  readonly isPulled: boolean;
+  /** In nanoseconds since the epoch; `null` when containerd does not say. */
+  readonly createdAtNs: bigint | null;
+  /** Registries and repositories that its labels name as its source: `registry.example/team/app`. */
+  readonly sources: readonly string[];
   /** Digests. */
   readonly content: readonly string[];
+  /** Those of `content` that are layers. */
+  readonly layers: readonly string[];
   readonly snapshots: readonly { readonly snapshotter: string; readonly name: string }[];
 }
 
@@ -53,20 +57,35 @@ export async function readLayerStore(
 
 /** Labels by which containerd's own garbage collector goes from an index to manifests, layers and snapshots. */
 const CONTENT_LABEL = /^containerd\.io\/gc\.ref\.content([./]|$)/;
+const LAYER_LABEL = /^containerd\.io\/gc\.ref\.content\.l\./;
 const SNAPSHOT_LABEL = /^containerd\.io\/gc\.ref\.snapshot\.([^/]+)/;
-/** A pull leaves it, with the registry's name, on every blob that it brings or finds there; so does a push from here. */
-const PULLED_LABEL = 'containerd.io/distribution.source.';
+/**
+ * A pull leaves it, with the registry's name and a list of repositories, on every index, manifest and configuration, and on
+ * the layers that it brings; so does a push from here.
+ */
+const SOURCE_LABEL = 'containerd.io/distribution.source.';
 
-function keptBlob({ sizeBytes, labels }: StoredBlob): KeptBlob {
+function keptBlob({ sizeBytes, createdAtNs, labels }: StoredBlob): KeptBlob {
   // They come in any order.
   const entries = Object.entries(labels).sort(([a], [b]) => compareText(a, b));
   return {
     sizeBytes,
-    isPulled: entries.some(([label]) => label.startsWith(PULLED_LABEL)),
+    createdAtNs,
+    sources: entries.flatMap(([label, repositories]) =>
+      label.startsWith(SOURCE_LABEL) ? sourcesIn(label.slice(SOURCE_LABEL.length), repositories) : [],
+    ),
     content: entries.flatMap(([label, digest]) => (CONTENT_LABEL.test(label) ? [digest] : [])),
+    layers: entries.flatMap(([label, digest]) => (LAYER_LABEL.test(label) ? [digest] : [])),
     snapshots: entries.flatMap(([label, name]) => {
       const snapshotter = SNAPSHOT_LABEL.exec(label)?.[1];
       return snapshotter === undefined ? [] : [{ snapshotter, name }];
     }),
   };
 }
+
+/** An empty registry or repository names no place to pull from. */
+const sourcesIn = (registry: string, repositories: string): readonly string[] =>
+  repositories
+    .split(',')
+    .filter((repository) => registry !== '' && repository !== '')
+    .map((repository) => `${registry}/${repository}`);

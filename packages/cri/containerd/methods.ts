@@ -22,8 +22,19 @@ const ImagesWire = z.object({
   images: z.array(z.object({ name: z.string(), target: z.object({ digest: z.string() }).nullable() })),
 });
 
+const TimestampWire = z
+  .object({ seconds: z.string().regex(/^-?\d+$/), nanos: z.int() })
+  .transform(({ seconds, nanos }) => BigInt(seconds) * 1_000_000_000n + BigInt(nanos));
+
 const ContentWire = z.object({
-  info: z.array(z.object({ digest: z.string(), size: SizeWire, labels: z.record(z.string(), z.string()) })),
+  info: z.array(
+    z.object({
+      digest: z.string(),
+      size: SizeWire,
+      createdAt: TimestampWire.nullable(),
+      labels: z.record(z.string(), z.string()),
+    }),
+  ),
 });
 
 const StatusesWire = z.object({ statuses: z.array(z.object({ ref: z.string(), expected: z.string() })) });

@@ -15,6 +15,8 @@ export interface StoredImage {
 export interface StoredBlob {
   readonly digest: string;
   readonly sizeBytes: number;
+  /** When the content store got it, in nanoseconds since the epoch; `null` when containerd does not say. */
+  readonly createdAtNs: bigint | null;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -94,7 +96,12 @@ export function containerdOver({ call, collect }: Pick<Connection, 'call' | 'col
     blobs: async (timeoutMs) => {
       const answers = await collect(METHODS.listContent, {}, timeoutMs);
       return answers.flatMap(({ info }) =>
-        info.map(({ digest, size, labels }) => ({ digest, sizeBytes: size, labels })),
+        info.map(({ digest, size, createdAt, labels }) => ({
+          digest,
+          sizeBytes: size,
+          createdAtNs: createdAt,
+          labels,
+        })),
       );
     },
     otherContainers: async (timeoutMs) =>

@@ -33,15 +33,21 @@ const statusHeaders = (code: status, sentence: string): OutgoingHttpHeaders => (
   'grpc-message': encodeURI(sentence),
 });
 
+/** What one call may send, and within which time. */
+export interface RequestBounds {
+  readonly mostBytes: number;
+  readonly timeoutMs: number;
+}
+
 /**
- * Passes a call on and its answer back, byte by byte: no message is read or held here, so none has a bound here either. Who
- * sends one waits until the other side has room, and both have bounds of their own. Resolves when the call has ended,
- * to what kept the runtime from answering it, or `null`.
+ * Passes a call on and its answer back, byte by byte: no message is read or held here. A request has a bound, since none of a
+ * reading call is large. An answer has none here: who sends it waits until the other side has room, and an agent has a bound of
+ * its own. Resolves when the call has ended, to what kept the runtime from answering it, or `null`.
  */
 export function passOn(
   call: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
-  runtime: ClientHttp2Session,
+  { runtime, bounds }: { readonly runtime: ClientHttp2Session; readonly bounds: RequestBounds },
 ): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const asked = runtime.request(headersFor(headers));
@@ -57,8 +63,42 @@ export function passOn(
   });
   // Whoever asked is gone or was told: the runtime need not go on.
   call.on('close', () => asked.close(constants.NGHTTP2_CANCEL));
+  boundRequest(call, bounds, (code, sentence) => {
+    call.unpipe(asked);
+    refuse(call, code, sentence);
+    call.close();
+    asked.close(constants.NGHTTP2_CANCEL);
+  });
   call.pipe(asked);
   return promise;
+}
+
+/** Calls `onBeyond` once, when a request is too large or does not end in time. */
+export function boundRequest(
+  call: ServerHttp2Stream,
+  { mostBytes, timeoutMs }: RequestBounds,
+  onBeyond: (code: status, sentence: string) => void,
+): void {
+  const late = setTimeout(
+    () => beyond(status.DEADLINE_EXCEEDED, `The request did not end within ${timeoutMs / 1000} s.`),
+    timeoutMs,
+  );
+  let bytes = 0;
+  const count = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes > mostBytes)
+      beyond(status.RESOURCE_EXHAUSTED, `The request is larger than ${mostBytes} bytes.`);
+  };
+  const stop = (): void => {
+    clearTimeout(late);
+    call.off('data', count);
+  };
+  const beyond = (code: status, sentence: string): void => {
+    stop();
+    onBeyond(code, sentence);
+  };
+  call.on('data', count);
+  call.once('end', stop).once('close', stop);
 }
 
 const headersFor = (headers: IncomingHttpHeaders): OutgoingHttpHeaders => ({

@@ -10,9 +10,10 @@ import {
 } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { status } from '@grpc/grpc-js';
-import { FleetGcError } from '../../process/errors.ts';
+import { FleetGcError, toFleetGcError } from '../../process/errors.ts';
+import { systemProblem } from '../../process/system-problem.ts';
 import { socketPathOf } from '../socket-path.ts';
-import { passOn, refuse } from './passed-call.ts';
+import { boundRequest, passOn, type RequestBounds, refuse } from './passed-call.ts';
 import { READING_PATHS } from './reading-paths.ts';
 
 /** A socket for others, and who may use it. */
@@ -30,6 +31,11 @@ export interface ReadingProxySettings {
   readonly endpoint: string;
   /** Called with the path of each call that is not let through. */
   readonly onDenied: (path: string) => void;
+  /** Called for each connection beyond the most that are open at a time: it is closed at once. */
+  readonly onRefused: () => void;
+  /** How long a call may take to send its request, and how long a connection without a call stays; those of the proxy where not given. */
+  readonly requestTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
 }
 
 export interface ReadingProxy extends AsyncDisposable {
@@ -40,6 +46,16 @@ export interface ReadingProxy extends AsyncDisposable {
 /** An agent has two connections, one for CRI and one for containerd's own API. */
 const MAX_CONNECTIONS = 16;
 const MAX_CALLS_OF_A_CONNECTION = 128;
+/** What Node.js may hold of one connection, in megabytes: of all of them together half of what the unit may have. */
+const MAX_HELD_OF_A_CONNECTION_MB = 4;
+/** Of one call: what a client of gRPC sends has ten names, of some hundred bytes in all. */
+const MAX_HEADERS = 32;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** A reading call asks by an id or a filter, and no more. */
+const MAX_REQUEST_BYTES = 64 * 1024;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** An agent asks every ten seconds. */
+const IDLE_TIMEOUT_MS = 5 * 60_000;
 
 /**
  * Offers a socket on which the calls of `READING_PATHS` reach the runtime, and all others are denied. A socket file that is
@@ -50,19 +66,39 @@ export async function serveReadingProxy(settings: ReadingProxySettings): Promise
   if (settings.socket.path === runtimePath) throw sameSocket(runtimePath);
   const runtime = runtimeSessions(runtimePath);
   const health: { problem: string | null } = { problem: null };
-  const server = createServer({ settings: { maxConcurrentStreams: MAX_CALLS_OF_A_CONNECTION } });
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS } = settings;
+  const bounds: RequestBounds = { mostBytes: MAX_REQUEST_BYTES, timeoutMs: requestTimeoutMs };
+  const server = createServer({
+    maxSessionMemory: MAX_HELD_OF_A_CONNECTION_MB,
+    maxHeaderListPairs: MAX_HEADERS,
+    settings: { maxConcurrentStreams: MAX_CALLS_OF_A_CONNECTION, maxHeaderListSize: MAX_HEADER_BYTES },
+  });
   server.maxConnections = MAX_CONNECTIONS;
+  server.on('drop', () => settings.onRefused());
   const sessions = new Set<Http2Session>();
+  const callsOf = new WeakMap<Http2Session, number>();
+  const count = (session: Http2Session, by: number): void =>
+    void callsOf.set(session, (callsOf.get(session) ?? 0) + by);
   server.on('session', (session) => {
     sessions.add(session);
     session.on('error', () => {});
     session.on('close', () => sessions.delete(session));
+    // A call that waits for events may be quiet for hours.
+    session.setTimeout(idleTimeoutMs);
+    session.on('timeout', () => {
+      if ((callsOf.get(session) ?? 0) === 0) session.close();
+    });
   });
   server.on('stream', (call, headers) => {
     call.on('error', () => {});
+    const { session } = call;
+    if (session !== undefined) {
+      count(session, 1);
+      call.once('close', () => count(session, -1));
+    }
     const path = String(headers[':path']);
-    if (READING_PATHS.has(path)) void pass(call, headers, { settings, runtime, health });
-    else deny(call, path, settings);
+    if (READING_PATHS.has(path)) void pass(call, headers, { settings, bounds, runtime, health });
+    else deny(call, path, { settings, bounds });
   });
   await offer(server, settings.socket);
   return {
@@ -78,8 +114,13 @@ export async function serveReadingProxy(settings: ReadingProxySettings): Promise
 const sameSocket = (path: string): FleetGcError =>
   new FleetGcError('CONFIG_INVALID', `${path} is the runtime's own socket; offer another one`);
 
-function deny(call: ServerHttp2Stream, path: string, { onDenied }: ReadingProxySettings): void {
-  onDenied(path);
+function deny(
+  call: ServerHttp2Stream,
+  path: string,
+  { settings, bounds }: Pick<Passing, 'settings' | 'bounds'>,
+): void {
+  settings.onDenied(path);
+  boundRequest(call, bounds, () => call.close());
   refuse(
     call,
     status.PERMISSION_DENIED,
@@ -89,6 +130,7 @@ function deny(call: ServerHttp2Stream, path: string, { onDenied }: ReadingProxyS
 
 interface Passing {
   readonly settings: ReadingProxySettings;
+  readonly bounds: RequestBounds;
   readonly runtime: RuntimeSessions;
   readonly health: { problem: string | null };
 }
@@ -96,11 +138,11 @@ interface Passing {
 async function pass(
   call: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
-  { settings, runtime, health }: Passing,
+  { settings, bounds, runtime, health }: Passing,
 ): Promise<void> {
   // An agent that went away before its call was seen.
   if (call.session === undefined) return;
-  const problem = await passOn(call, headers, runtime.of(call.session));
+  const problem = await passOn(call, headers, { runtime: runtime.of(call.session), bounds });
   health.problem = problem && `the runtime at ${settings.endpoint} does not answer: ${problem}`;
 }
 
@@ -142,7 +184,7 @@ async function offer(server: Http2Server, { path, mode, groupId }: OfferedSocket
     server.close();
     throw new FleetGcError(
       'CONFIG_INVALID',
-      `cannot offer the socket ${path}: ${cause instanceof Error ? cause.message : cause}; its directory must be there, and this process must be allowed to write to it and to give the socket to that group`,
+      `cannot offer the socket ${path}: ${systemProblem(cause, path) ?? toFleetGcError(cause).message}. Its directory must be there, and this process must be allowed to write to it and to give the socket to that group`,
       { cause },
     );
   }

@@ -2,7 +2,7 @@ import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { thresholdAt, thresholdsInForce, WATCHED, type Watched } from './eviction-signals.ts';
+import { MAX_GAP_MS, thresholdAt, thresholdsInForce, WATCHED, type Watched } from './eviction-signals.ts';
 import {
   believeInodes,
   believeUsage,
@@ -24,8 +24,6 @@ export interface OwnReadings {
 
 /** As far back as readings are kept: a reclaim of many rounds takes long. */
 const LATELY_MS = 120 * 60_000;
-/** Buckets span a minute at most; where two lie further apart nobody looked in between. */
-const MAX_GAP_MS = 60_000;
 
 interface Amounts {
   readonly capacity: bigint;

@@ -54,15 +54,18 @@ const TOPIC_ACCESS: Readonly<Record<TopicId, Access>> = {
   commands: { readers: ['node', ...ONLOOKERS], writers: ['decider'] },
   results: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['node', ...PEOPLE] },
   decisions: { readers: ['notifier', ...ONLOOKERS], writers: ['decider'] },
-  clusterOwnership: { readers: ['cluster', 'decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
-  clusterPods: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
-  clusterExpiry: { readers: ['decider', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
+  clusterOwnership: {
+    readers: ['cluster', 'decider', 'notifier', ...ONLOOKERS],
+    writers: ['cluster', ...PEOPLE],
+  },
+  clusterPods: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
+  clusterExpiry: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['cluster', ...PEOPLE] },
   clusterCommands: { readers: ['cluster', ...ONLOOKERS], writers: ['decider'] },
   // Nobody puts results of clusters and what is reported of them back: nobody reads them who keeps dead letters.
   clusterResults: { readers: ['cluster', 'notifier', ...ONLOOKERS], writers: ['cluster'] },
   // Only people read what objects were.
   clusterRemoved: { readers: ONLOOKERS, writers: ['cluster'] },
-  clusterDecisions: { readers: ['notifier', ...ONLOOKERS], writers: ['decider'] },
+  clusterDecisions: { readers: ONLOOKERS, writers: ['decider'] },
   clusterCensus: { readers: ['decider', 'notifier', ...ONLOOKERS], writers: ['cluster'] },
   policies: {
     readers: ['node', 'cluster', 'decider', 'notifier', 'policy-controller', ...ONLOOKERS],
@@ -89,7 +92,8 @@ const OTHER_RIGHTS: Readonly<Record<Role, Readonly<Record<Resource['type'], read
   operator: { topic: ['Create', 'DescribeConfigs'], group: ['Describe'] },
   dashboard: { topic: ['DescribeConfigs'], group: ['Describe'] },
   'policy-controller': { topic: [], group: [] },
-  archiver: { topic: [], group: [] },
+  // Before it signs heads it asks whether the broker would compress them anew.
+  archiver: { topic: ['DescribeConfigs'], group: [] },
   reader: { topic: ['DescribeConfigs'], group: ['Describe'] },
   notifier: { topic: [], group: [] },
 };

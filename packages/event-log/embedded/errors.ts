@@ -1,4 +1,5 @@
 import { FleetGcError, toFleetGcError } from '../../process/errors.ts';
+import { systemCode, systemProblem } from '../../process/system-problem.ts';
 
 /** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
 const SQLITE = {
@@ -65,14 +66,19 @@ export const noDirectoryError = (path: string, problem: string): FleetGcError =>
     `The directory of the event log ${path} cannot be made: ${problem}. Name another file with --log-path.`,
   );
 
-const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
-
 const unreachable = (path: string, text: string, cause: unknown): FleetGcError =>
   new FleetGcError(
     'LOG_UNREACHABLE',
     `The event log ${path} cannot be opened, read or written (${text}). Check that the directory exists, is writable for this user and its disk is well.`,
     { cause },
   );
+
+/** What the system itself says about a file needs no guess beside it. */
+const unusable = (path: string, problem: string, cause: unknown): FleetGcError =>
+  new FleetGcError('LOG_UNREACHABLE', `The event log ${path} cannot be used: ${problem}.`, { cause });
+
+const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(systemCode(error) ?? '');
+const isOfSqlite = (error: unknown): boolean => sqliteCode(error) !== null;
 
 const fullError = (path: string, cause: unknown): FleetGcError =>
   new FleetGcError(
@@ -85,7 +91,10 @@ const fullError = (path: string, cause: unknown): FleetGcError =>
 export function toEventLogError(path: string, error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;
   const text = error instanceof Error ? error.message : String(error);
-  if (isFull(error)) return fullError(path, error);
+  if (isFull(error) || isDiskFull(error)) return fullError(path, error);
+  const problem = systemProblem(error, path);
+  if (problem !== null) return unusable(path, problem, error);
+  if (systemCode(error) !== null && !isOfSqlite(error)) return unreachable(path, text, error);
   switch (sqliteCode(error)) {
     case SQLITE.BUSY:
     case SQLITE.LOCKED:
@@ -100,6 +109,6 @@ export function toEventLogError(path: string, error: unknown): FleetGcError {
     case SQLITE.CANTOPEN:
       return unreachable(path, text, error);
     default:
-      return isSystemError(error) ? unreachable(path, text, error) : toFleetGcError(error);
+      return toFleetGcError(error);
   }
 }

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { makeDirectories } from '../../files/make-directories.ts';
+import { openDatabaseFile } from '../../files/open-file.ts';
 import { corruptError, noDirectoryError, noEventLogError, replacedError } from './errors.ts';
 
 /** Marks the file as ours ("FGCL"), and the form of its tables and of the events in them. */
@@ -47,6 +48,16 @@ const TABLES = `
   PRAGMA user_version = ${FORMAT};
 `;
 
+/** Processes that ended while their group had the next record of a partition in hand. Logs of before have none. */
+const DEATHS = `
+  CREATE TABLE IF NOT EXISTS deaths (
+    group_name TEXT NOT NULL,
+    partition_id INTEGER NOT NULL,
+    deaths INTEGER NOT NULL,
+    PRIMARY KEY (group_name, partition_id)
+  ) STRICT, WITHOUT ROWID;
+`;
+
 const pragma = (db: DatabaseSync, name: string): number =>
   Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
 
@@ -72,6 +83,7 @@ function ensureTables(db: DatabaseSync, path: string): void {
   try {
     requireOwnFile(db, path);
     if (pragma(db, 'application_id') !== APPLICATION_ID) db.exec(TABLES);
+    db.exec(DEATHS);
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
@@ -86,7 +98,7 @@ function ensureTables(db: DatabaseSync, path: string): void {
 export function openFile(path: string, maxBytes: number): DatabaseSync {
   const problem = makeDirectories(dirname(path));
   if (problem !== null) throw noDirectoryError(path, problem);
-  const db = new DatabaseSync(path, { timeout: 0 });
+  const db = openDatabaseFile(path, 0);
   try {
     requireOwnFile(db, path);
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;`);

@@ -1,6 +1,9 @@
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { fsyncSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { withNewFile, writeAll } from '../../files/open-file.ts';
+import { systemProblem } from '../../process/system-problem.ts';
+import { sizeText } from '../../text/size-text.ts';
 import { isBusy } from './errors.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -9,14 +12,18 @@ const SPACE_BYTES = 8 * MEBIBYTE;
 const RESERVE_BYTES = SPACE_BYTES + MEBIBYTE;
 /** On a disk with less than this nothing is made larger. */
 const ROOM_BYTES = 4 * SPACE_BYTES;
+/** Below this people are told, while everything can still be written. */
+const LOW_BYTES = 8 * ROOM_BYTES;
 
 const reserveOf = (path: string): string => `${path}-reserve`;
 
-/** Whether the disk has room; what is reserved for root counts for root. */
-function hasRoom(path: string): boolean {
+/** What is reserved for root counts for root. Throws a system error. */
+function freeBytesAt(path: string): number {
   const { bsize, bfree, bavail } = statfsSync(dirname(path));
-  return bsize * (process.getuid?.() === 0 ? bfree : bavail) >= ROOM_BYTES;
+  return bsize * (process.getuid?.() === 0 ? bfree : bavail);
 }
+
+const hasRoom = (path: string): boolean => freeBytesAt(path) >= ROOM_BYTES;
 
 /**
  * A file that only takes space, to be given back when the log is opened on a full disk: its journal went when it was closed.
@@ -25,13 +32,11 @@ function hasRoom(path: string): boolean {
 function writeReserve(path: string): void {
   const file = reserveOf(path);
   if (statSync(file, { throwIfNoEntry: false })?.size === RESERVE_BYTES) return;
-  const fd = openSync(file, 'w', 0o600);
-  try {
-    for (let left = RESERVE_BYTES; left > 0; left -= MEBIBYTE) writeSync(fd, Buffer.alloc(MEBIBYTE));
+  rmSync(file, { force: true });
+  withNewFile(file, (fd) => {
+    for (let left = RESERVE_BYTES; left > 0; left -= MEBIBYTE) writeAll(fd, Buffer.alloc(MEBIBYTE));
     fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  });
 }
 
 /** Gives it back; false where there is none. */
@@ -67,8 +72,17 @@ export class SpareSpace {
   readonly #report: Report;
   #limitPages = 0;
   #reported = '';
+  #isLowReported = false;
+  readonly #freeBytes: (path: string) => number;
 
-  constructor(db: DatabaseSync, path: string, maxBytes: number, report: Report) {
+  constructor(
+    db: DatabaseSync,
+    path: string,
+    maxBytes: number,
+    report: Report,
+    freeBytes: (path: string) => number = freeBytesAt,
+  ) {
+    this.#freeBytes = freeBytes;
     this.#db = db;
     this.#path = path;
     this.#mostPages = Math.floor(maxBytes / PAGE_BYTES);
@@ -77,6 +91,7 @@ export class SpareSpace {
 
   /** At the start, and once in a while: sees that there is space, and takes more where the disk has room. Never throws. */
   keep(): void {
+    this.#reportLow();
     try {
       this.#db.exec('DROP TABLE IF EXISTS space');
       if (this.#isShort()) this.#fill();
@@ -88,7 +103,7 @@ export class SpareSpace {
       // A file that never had space grows as it can.
       this.#limit(this.#pages() < SPACE_PAGES ? this.#mostPages : this.#pages());
       this.#say(
-        `The event log ${this.#path} has no space of its own for the moment in which its disk is full (${String(error)}): free 40 MB on it.`,
+        `Could not reserve emergency space for the event log ${this.#path} (${systemProblem(error) ?? String(error)}): free 40 MB on it.`,
       );
     }
   }
@@ -96,6 +111,22 @@ export class SpareSpace {
   /** After a write found no space; says whether it may find some now. Never throws. */
   makeRoom(removeOldest: RemoveOldest): boolean {
     return tryTo(() => this.#growOn()) || this.#removeSome(removeOldest) || this.#useReserve();
+  }
+
+  /** Once, until there is more again. */
+  #reportLow(): void {
+    let free: number;
+    try {
+      free = this.#freeBytes(this.#path);
+    } catch {
+      return;
+    }
+    const isLow = free < LOW_BYTES;
+    if (isLow && !this.#isLowReported)
+      this.#report(
+        `The disk of the event log ${this.#path} has ${sizeText(BigInt(free))} left. Free space on it, or move --state-directory and --log-path: once it is full, the oldest records go to make room for new ones.`,
+      );
+    this.#isLowReported = isLow;
   }
 
   #growOn(): boolean {

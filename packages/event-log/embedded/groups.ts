@@ -36,6 +36,9 @@ export class GroupsTable {
   readonly #records: Pick<RecordsTable, 'oldestOffset'>;
   readonly #committed: StatementSync;
   readonly #commit: StatementSync;
+  readonly #deaths: StatementSync;
+  readonly #putDeaths: StatementSync;
+  readonly #dropDeaths: StatementSync;
   readonly #committedBy: StatementSync;
   readonly #lease: StatementSync;
   readonly #putLease: StatementSync;
@@ -49,6 +52,11 @@ export class GroupsTable {
     this.#commit = db.prepare(
       'INSERT INTO offsets VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset',
     );
+    this.#deaths = db.prepare('SELECT deaths AS n FROM deaths WHERE group_name = ? AND partition_id = ?');
+    this.#putDeaths = db.prepare(
+      'INSERT INTO deaths VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET deaths = excluded.deaths',
+    );
+    this.#dropDeaths = db.prepare('DELETE FROM deaths WHERE group_name = ? AND partition_id = ?');
     this.#committedBy = db.prepare(
       'SELECT p.id, p.topic, p.partition, p.next_offset AS "end", o.next_offset AS committed FROM offsets o JOIN partitions p ON p.id = o.partition_id WHERE o.group_name = ? ORDER BY p.topic, p.partition',
     );
@@ -65,8 +73,21 @@ export class GroupsTable {
     return row === undefined ? null : OffsetRow.parse(row);
   }
 
+  /** What was counted was of the records before. */
   commit(group: string, id: number, nextOffset: number): void {
     this.#commit.run(group, id, nextOffset);
+    this.#dropDeaths.run(group, id);
+  }
+
+  /** Processes that ended while the group had the next record of a partition in hand. */
+  deaths(group: string, id: number): number {
+    const row = this.#deaths.get(group, id);
+    return row === undefined ? 0 : OffsetRow.parse(row);
+  }
+
+  putDeaths(group: string, id: number, deaths: number): void {
+    if (deaths === 0) this.#dropDeaths.run(group, id);
+    else this.#putDeaths.run(group, id, deaths);
   }
 
   /** Takes the lease when it is free. */

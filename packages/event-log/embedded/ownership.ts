@@ -3,6 +3,7 @@ import { type FleetGcError, toFleetGcError } from '../../process/errors.ts';
 import { LinkedController } from '../../process/linked-controller.ts';
 import { MAX_SLICE_BYTES, sliceRecords } from '../limits.ts';
 import { partitionName } from '../partition.ts';
+import { PartitionDeaths } from '../partition-deaths.ts';
 import { type LogRecord, type SliceHandler, type Subscription, UNCOUNTED } from '../port.ts';
 import { settleWork } from '../stopping.ts';
 import { type MemberState, type Serving, type SliceSource, serveSlices } from '../subscription.ts';
@@ -95,24 +96,43 @@ export class Ownership {
   }
 
   #sourceOf(position: Position): SliceSource {
+    const { subscription } = this.#options;
+    const isGroup = subscription.assignment.kind === 'shared';
+    const deaths = new PartitionDeaths(position.deaths, (count) => this.#keepDeaths(position, count));
     return {
       name: partitionName(position),
-      peek: () => this.#peek(position),
-      // Only processes of this machine write this log.
-      deathCount: () => UNCOUNTED,
-      done: (records) => this.#done(position, records),
+      peek: () => this.#peek(position, isGroup ? deaths.atMost(sliceRecords(subscription)) : undefined),
+      // Who reads for a key counts beside its own state.
+      deathCount: () => (isGroup ? deaths.forSlice() : UNCOUNTED),
+      done: async (records) => {
+        await this.#done(position, records);
+        deaths.passed(records.length);
+      },
     };
   }
 
+  /** Who has lost the group, or finds the log locked for long, counts nothing: what comes next says so. */
+  async #keepDeaths({ id }: Position, deaths: number): Promise<void> {
+    const { opened, subscription, member } = this.#options;
+    const { group } = subscription;
+    await opened.database.write(({ groups }) => {
+      groups.requireLease({ group, member });
+      groups.putDeaths(group, id, deaths);
+    });
+  }
+
   /** Offsets that retention or compaction took away are passed over. */
-  async #peek(position: Position): Promise<readonly LogRecord[]> {
+  async #peek(
+    position: Position,
+    maxRecords = sliceRecords(this.#options.subscription),
+  ): Promise<readonly LogRecord[]> {
     if (position.next >= position.end) return [];
-    const { opened, subscription } = this.#options;
+    const { opened } = this.#options;
     const page = {
       ...position,
       from: position.next,
       before: position.end,
-      maxRecords: sliceRecords(subscription),
+      maxRecords,
       maxBytes: MAX_SLICE_BYTES,
     };
     const found = await opened.database.read(({ records }) => records.page(page));

@@ -11,6 +11,8 @@ export interface Position {
   readonly partition: number;
   /** The next offset to hand out. */
   next: number;
+  /** Processes that ended while the group had the next record in hand; none where there is no group. */
+  readonly deaths: number;
   /** The end of the partition as last seen. */
   end: number;
 }
@@ -43,6 +45,7 @@ function topicPositions(
       assignment.kind === 'key'
         ? (records.offsetAtTime(end.id, nowMs - assignment.lookBackMs) ?? end.nextOffset)
         : firstOffset(tables, end, subscription),
+    deaths: assignment.kind === 'key' ? 0 : tables.groups.deaths(subscription.group, end.id),
     end: end.nextOffset,
   }));
 }
@@ -62,6 +65,9 @@ export function writtenPositions(
   nowMs: number,
 ): readonly Position[] {
   const positions = startPositions(tables, subscription, nowMs);
-  for (const { id, next } of positions) tables.groups.commit(subscription.group, id, next);
+  for (const { id, next, deaths } of positions) {
+    tables.groups.commit(subscription.group, id, next);
+    tables.groups.putDeaths(subscription.group, id, deaths);
+  }
   return positions;
 }

@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { z } from 'zod';
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import { readJson } from '../../text/read-json.ts';
 import { recordBytes } from '../limits.ts';
 import { partitionOf } from '../partition.ts';
 import type { LogRecord, OutgoingRecord } from '../port.ts';
@@ -48,7 +47,7 @@ const toRecord = (page: PageRequest, row: z.infer<typeof RecordRow>): LogRecord 
   key: row.key,
   value:
     row.value === null ? null : Buffer.from(row.value.buffer, row.value.byteOffset, row.value.byteLength),
-  headers: Headers.parse(readJson(row.headers)),
+  headers: Headers.parse(JSON.parse(row.headers)),
   timestampMs: row.timestamp_ms,
 });
 

@@ -1,9 +1,10 @@
-import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { ftruncateSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { LogRecord } from '../../event-log/port.ts';
-import { diskProblem } from '../../files/disk-problem.ts';
+import { withOwnFile, withOwnOrNewFile, writeAll } from '../../files/open-file.ts';
+import { systemProblem } from '../../process/system-problem.ts';
 import type { Handled } from '../decide.ts';
 
 /** Which message a process had in hand when it ended, and how many processes ended so. */
@@ -44,7 +45,7 @@ export function openCrashMarks(directory: string, name: string, logger: Logger):
     } catch (error) {
       if (isWorking)
         logger.warn(
-          { problem: diskProblem(error) ?? String(error) },
+          { problem: systemProblem(error) ?? String(error) },
           `${path} cannot be written: should a message end this process, nobody counts it`,
         );
       isWorking = false;
@@ -61,21 +62,17 @@ export function openCrashMarks(directory: string, name: string, logger: Logger):
 /** What is there and cannot be read counts for nothing: it says of no message that it is to blame. */
 function readMark(path: string): Mark | null {
   try {
-    return Mark.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return Mark.parse(JSON.parse(withOwnFile(path, 'read', (file) => readFileSync(file, 'utf8'))));
   } catch {
     return null;
   }
 }
 
-function replace(path: string, text: string): void {
-  const file = openSync(path, 'a+', 0o600);
-  try {
+const replace = (path: string, text: string): void =>
+  withOwnOrNewFile(path, 'read-write', (file) => {
     ftruncateSync(file, 0);
-    if (text !== '') writeSync(file, text);
-  } finally {
-    closeSync(file);
-  }
-}
+    writeAll(file, Buffer.from(text));
+  });
 
 const placeOf = ({ topic, partition, offset, timestampMs }: LogRecord): Omit<Mark, 'deaths'> => ({
   topic,
@@ -106,7 +103,7 @@ export const giveUp = (record: LogRecord, deaths: number): Handled => ({
   failure: {
     record,
     cause: 'process-died',
-    message: `${deaths} processes ended while they had it in hand, so it is passed over`,
+    message: `${deaths} processes ended, or lost their place in the group, while they processed it, so it is skipped`,
   },
   isOvertaken: false,
 });

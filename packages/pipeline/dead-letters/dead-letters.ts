@@ -23,8 +23,9 @@ export interface FailedMessage {
 
 export interface DeadLetters {
   /**
-   * Keeps each message as a dead letter, or counts it when its key has had 10 in this minute. Resolves when those kept
-   * are acknowledged; rejects when they are not, and then nothing counts as kept.
+   * Keeps each message as a dead letter. Of a key that has had 10 in this minute, the last of these messages is kept
+   * without its value, with the number of those before it, so that each is on the log, whenever this process ends.
+   * Resolves when those kept are acknowledged; rejects when they are not, and then nothing counts as kept.
    */
   write(failed: readonly FailedMessage[]): Promise<void>;
 }
@@ -46,42 +47,57 @@ export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
   const kept = metrics.count('dead_letters_total', 'Messages kept as dead letters.', labels);
   const suppressed = metrics.count(
     'dead_letters_suppressed_total',
-    'Messages given up on and only counted, since their key had too many dead letters.',
+    'Messages given up on without a dead letter of their own, since their key had ten in a minute: a later one counts them.',
     labels,
   );
-  const reportAndCount = ({ message, place }: Placed): void => {
-    (place.kept ? kept : suppressed).add({ cause: message.cause });
-    if (place.kept) report(logger, message);
-  };
+  const count = ({ message, letter }: Placed): void =>
+    (letter === null ? suppressed : kept).add({ cause: message.cause });
   return {
     write: async (failed) => {
-      const placed = failed.map((message) => ({
-        message,
-        place: rateLimit.take(message.limitedAs ?? message.record.key ?? '', now()),
-      }));
+      const places = failed.map((message) => rateLimit.take(limitKeyOf(message), now()));
+      const placed = lettersOf(failed, places, group);
       try {
         await publishAll(
-          placed.flatMap((each) => toLetter(each, group) ?? []),
+          placed.flatMap(({ letter }) => letter ?? []),
           publisher,
         );
       } catch (error) {
-        for (const { place } of placed) place.undo();
+        for (const place of places) place.undo();
         throw error;
       }
-      placed.forEach(reportAndCount);
+      placed.forEach(count);
+      for (const [i, message] of failed.entries()) if (places[i]?.kept) report(logger, message);
     },
   };
 }
 
+const limitKeyOf = ({ limitedAs, record }: FailedMessage): string => limitedAs ?? record.key ?? '';
+
 interface Placed {
   readonly message: FailedMessage;
-  readonly place: Place;
+  /** `null`: counted in a letter that follows. */
+  readonly letter: DeadLetter | null;
 }
 
-const toLetter = ({ message, place }: Placed, group: string): DeadLetter | null =>
-  place.kept ? deadLetter(message, group, place.suppressedBefore) : null;
+function lettersOf(
+  failed: readonly FailedMessage[],
+  places: readonly Place[],
+  group: string,
+): readonly Placed[] {
+  const isWhole = (i: number): boolean => places[i]?.kept === true;
+  const waiting = Map.groupBy(
+    failed.filter((_, i) => !isWhole(i)),
+    limitKeyOf,
+  );
+  return failed.map((message, i) => {
+    if (isWhole(i)) return { message, letter: deadLetter(message, group, 0) };
+    const ofKey = waiting.get(limitKeyOf(message)) ?? [];
+    const isLast = message === ofKey.at(-1);
+    return { message, letter: isLast ? withoutValue(deadLetter(message, group, ofKey.length - 1)) : null };
+  });
+}
 
-/** As often as there are dead letters, so a flood does not fill the log either. */
+/** As often as there are whole dead letters, so a flood does not fill the log either. */
 function report(logger: Logger, { record, cause, message, error }: FailedMessage): void {
   const { topic, partition, offset, key } = record;
   const fields = { topic, partition, offset: String(offset), key, cause };
@@ -110,10 +126,14 @@ async function publishOne(letter: DeadLetter, publisher: Publisher): Promise<voi
     await publisher.send(envelope(letter, publisher));
   } catch (error) {
     if (!isTooLarge(error) || letter.value === null) throw error;
-    const omittedBytes = Buffer.byteLength(letter.value, 'base64');
-    await publisher.send(envelope({ ...letter, value: null, omittedBytes }, publisher));
+    await publisher.send(envelope(withoutValue(letter), publisher));
   }
 }
+
+const withoutValue = (letter: DeadLetter): DeadLetter =>
+  letter.value === null
+    ? letter
+    : { ...letter, value: null, omittedBytes: Buffer.byteLength(letter.value, 'base64') };
 
 /** The id follows from the position, so that a repetition can be told from a second failure. */
 function deadLetter(

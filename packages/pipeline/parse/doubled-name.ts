@@ -1,5 +1,4 @@
 import { endOfText, isName } from '../../text/quoted-text.ts';
-import { readJson } from '../../text/read-json.ts';
 import { stepOf } from './json-bounds.ts';
 
 const QUOTE = 0x22;
@@ -24,7 +23,8 @@ export function doubledName(text: string, open: OpenNames): string | null {
     }
     const end = endOfText(text, at + 1);
     // One name can be written in several ways.
-    const name = open.isWatched() && isName(text, end + 1) ? String(readJson(text.slice(at, end + 1))) : null;
+    const name =
+      open.isWatched() && isName(text, end + 1) ? String(JSON.parse(text.slice(at, end + 1))) : null;
     if (name !== null && !open.add(name)) return name;
     at = end;
   }

@@ -5,7 +5,6 @@ import { InventoryHead } from '../../../schemas/events/inventory.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { EventHead } from '../../decision/overtaking.ts';
 import type { LogRecord } from '../../event-log/port.ts';
-import { readJson } from '../../text/read-json.ts';
 import { disagreement } from './parse-record.ts';
 
 /**
@@ -78,7 +77,7 @@ function endOfValue(text: string, from: number): number | undefined {
 /** Whether brackets and commas stand where they may is for the parser to say. */
 function parsed(text: string): unknown {
   try {
-    return readJson(text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

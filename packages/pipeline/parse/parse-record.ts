@@ -7,9 +7,8 @@ import { EnvelopeHeaders, eventType } from '../../../schemas/events/envelope.ts'
 import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 import { topicSpec } from '../../event-log/partition.ts';
 import type { Headers, LogRecord } from '../../event-log/port.ts';
-import { readJson } from '../../text/read-json.ts';
 import { EVENT_SCHEMAS } from './event-schemas.ts';
-import { exceededBound } from './json-bounds.ts';
+import { exceededBound, MAX_MEMBERS, MAX_UNUSUAL_MEMBERS, USUAL_NAMES } from './json-bounds.ts';
 import { keyOf } from './record-key.ts';
 import { plainIssue } from './schema-issues.ts';
 
@@ -71,32 +70,44 @@ export function parseJson(topic: TopicName, value: Buffer | null): ParsedRecord<
       );
 }
 
-const UNITS = { depth: 'levels of brackets', elements: 'elements' } as const;
+const UNITS = {
+  depth: 'levels of brackets',
+  elements: 'elements',
+  members: 'members of one object',
+  names: `members with other names than the first ${USUAL_NAMES}`,
+} as const;
 
 /** The value of a record of this topic as JSON, whatever it says. */
 export function parseAnyJson(topic: TopicName, value: Buffer | null): ParsedRecord<unknown> {
   if (value === null) return reject('not-json', 'the record has no value');
-  const { bounds } = topicSpec(topic);
-  if (value.length > bounds.bytes) {
-    return reject(
-      'too-large',
-      `the value has ${value.length} bytes; on ${topic} at most ${bounds.bytes} are read`,
-    );
-  }
+  const many = tooManyBytes(topic, value.length);
+  if (many !== null) return reject('too-large', many);
   if (!isUtf8(value)) return reject('not-json', 'the value is not UTF-8 text');
   const text = value.toString('utf8');
-  const exceeded = exceededBound(text, bounds);
-  if (exceeded) {
-    return reject(
-      'too-large',
-      `the value has more ${UNITS[exceeded]} than the ${bounds[exceeded]} that are read on ${topic}`,
-    );
-  }
+  const large = tooLargeText(topic, text);
+  if (large !== null) return reject('too-large', large);
   try {
-    return { ok: true, event: readJson(text) };
+    return { ok: true, event: JSON.parse(text) };
   } catch {
     return reject('not-json', 'the value is not JSON');
   }
+}
+
+/** A sentence; `null` for so many bytes as are read on this topic. */
+export function tooManyBytes(topic: TopicName, bytes: number): string | null {
+  const { bounds } = topicSpec(topic);
+  return bytes <= bounds.bytes
+    ? null
+    : `the value has ${bytes} bytes; on ${topic} at most ${bounds.bytes} are read`;
+}
+
+/** The same for what the text holds. */
+export function tooLargeText(topic: TopicName, text: string): string | null {
+  const { bounds } = topicSpec(topic);
+  const exceeded = exceededBound(text, bounds);
+  if (exceeded === null) return null;
+  const most = { ...bounds, members: MAX_MEMBERS, names: MAX_UNUSUAL_MEMBERS }[exceeded];
+  return `the value has more ${UNITS[exceeded]} than the ${most} that are read on ${topic}`;
 }
 
 /** A value as an event of the topic, where it is no record with a key and headers. */

@@ -10,6 +10,8 @@ export interface Problem extends Place {
   /** The setting, as in `keep.digests[0]`; empty when the problem is about the policy as a whole. */
   readonly path: string;
   readonly message: string;
+  /** Lines below the message, of a policy to write in its place. */
+  readonly lines?: readonly string[];
 }
 
 export const problemText = ({ file, line, column, path, message }: Problem): string =>

@@ -8,17 +8,12 @@ import {
 import { clusterOfKubernetesPolicy } from '../../../schemas/policy/kubernetes-policies.ts';
 import { keyOfPolicyNamed, type Policy } from '../../../schemas/policy/policy.ts';
 import { PolicyFile } from '../../../schemas/policy/policy-file.ts';
+import { pastedKubeletAdvice } from '../from-kubelet/pasted-kubelet.ts';
 import { clusterWarningsOn } from './cluster-warnings.ts';
 import { byPlace, type Problem } from './problem.ts';
 import { schemaProblems } from './schema-problems.ts';
 import { warningsOn } from './warnings.ts';
-import { parseYaml, problemAt, type YamlDocument } from './yaml-document.ts';
-
-/** A file that people wrote: its name as they gave it, and its text. */
-export interface PolicyText {
-  readonly file: string;
-  readonly text: string;
-}
+import { type PolicyText, parseYaml, problemAt, type YamlDocument } from './yaml-document.ts';
 
 /** A policy that was read, and the text it was read from. */
 export interface WrittenPolicy {
@@ -168,10 +163,22 @@ function readNodePolicy(
 }
 
 /** What an operator applies never takes the place of what a cluster brings, nor the other way round. */
-const readNodePolicyOfFile: typeof readNodePolicy = (document, override, mostProblems) =>
-  clusterOfKubernetesPolicy(textIn(document.value, 'name') ?? '') === null
+function readNodePolicyOfFile(
+  document: YamlDocument,
+  override: PolicyOverride,
+  mostProblems = ALL,
+): DocumentReading<WrittenPolicy> {
+  const advice = pastedKubeletAdvice(document.placeOf([]).file, document);
+  if (advice !== null)
+    return {
+      policies: [],
+      problems: [...document.problems, { ...problemAt(document, [], advice.message), ...advice }],
+      warnings: [],
+    };
+  return clusterOfKubernetesPolicy(textIn(document.value, 'name') ?? '') === null
     ? readNodePolicy(document, override, mostProblems)
     : nameOfKubernetes(document);
+}
 
 function readClusterPolicy(
   document: YamlDocument,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { CLUSTER_POLICY_SETTINGS } from '../../../schemas/policy/cluster-policy-file.ts';
 import { EVICTION_MAPS, WRITTEN_SIGNALS } from '../../../schemas/policy/eviction-settings.ts';
+import { OTHER_KUBELET_FIELDS } from '../../../schemas/policy/kubelet-configuration-fields.ts';
 import { POLICY_SETTINGS } from '../../../schemas/policy/policy-file.ts';
 import { nearestName } from '../../text/nearest-name.ts';
 import { type Problem, pathText } from './problem.ts';
@@ -51,12 +52,19 @@ function* issueProblems(issue: Issue, document: YamlDocument, names: SettingName
 function unknownSetting(section: string, key: string, names: SettingNames): string {
   const ofAKubelet = section === '' && names === NODE_SETTINGS ? SETTINGS_OF_A_KUBELET.get(key) : undefined;
   if (ofAKubelet !== undefined) return ofAKubelet;
+  const about = section === '' && names === NODE_SETTINGS ? purposeInKubelet(key) : undefined;
+  if (about !== undefined)
+    return `is a setting of the kubelet (${about}) that no policy has; remove it, or give the whole file to "fleetgc policy from-kubelet"`;
   const other = section === '' ? ofOtherKind(key, names) : null;
   if (other !== null) return other;
   const suggestion = nearestIn(section, key, names) ?? inAnotherSection(key, names);
   const noSuch = `there is no such ${isEvictionMap(section) ? 'signal' : 'setting'}`;
   return suggestion === undefined ? noSuch : `${noSuch}; did you mean ${suggestion}?`;
 }
+
+/** What a field of KubeletConfiguration is about that has no part in garbage collection; `undefined` of any other name. */
+const purposeInKubelet = (key: string): string | undefined =>
+  Object.entries(OTHER_KUBELET_FIELDS).find(([, fields]) => fields.includes(key))?.[0];
 
 /** Of a setting that only policies of the other kind have. */
 function ofOtherKind(key: string, names: SettingNames): string | null {

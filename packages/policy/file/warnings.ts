@@ -155,12 +155,19 @@ function droppedDefaults({
   evictionHard,
   mergeDefaultEvictionSettings = false,
 }: Written): readonly Warning[] {
-  if (evictionHard === undefined || mergeDefaultEvictionSettings || Object.keys(evictionHard).length === 0)
-    return [];
+  const message = droppedDefaultsText(evictionHard, mergeDefaultEvictionSettings);
+  return message === null ? [] : [{ path: ['evictionHard'], message }];
+}
+
+/** B14, for people: signals that lose the kubelet's default, since `evictionHard` names others; `null` where none does. */
+export function droppedDefaultsText(
+  evictionHard: Readonly<Record<string, unknown>> | null | undefined,
+  mergesDefaults: boolean,
+): string | null {
+  if (evictionHard == null || mergesDefaults || Object.keys(evictionHard).length === 0) return null;
   const dropped = Object.keys(DEFAULT_EVICTION_HARD).filter((signal) => !(signal in evictionHard));
-  if (dropped.length === 0) return [];
-  const message = `${dropped.join(', ')} ${dropped.length === 1 ? 'has' : 'have'} no threshold now: what evictionHard does not name loses its default; mergeDefaultEvictionSettings: true keeps it`;
-  return [{ path: ['evictionHard'], message }];
+  if (dropped.length === 0) return null;
+  return `${dropped.join(', ')} ${dropped.length === 1 ? 'has' : 'have'} no threshold now: what evictionHard does not name loses its default; mergeDefaultEvictionSettings: true keeps it`;
 }
 
 /** With a target above the whole disk, a reclaim would not end before there is nothing left to remove. */

@@ -1,9 +1,9 @@
-import { stringify } from 'yaml';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { CLUSTER_POLICY_DEFAULTS } from '../../../schemas/policy/cluster-policy-defaults.ts';
 import { CLUSTER_POLICY_KIND, type ClusterPolicyFile } from '../../../schemas/policy/cluster-policy-file.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
 import { durationText } from '../../../schemas/policy/value-text.ts';
+import { yamlOfPolicy } from './policy-yaml.ts';
 
 /** A policy for clusters as one would write it with every default spelt out; reading it again gives the same policy. */
 export const writtenClusterForm = ({
@@ -34,5 +34,4 @@ const writtenRule = ({ afterMs, ...rule }: OwnRule): NonNullable<ClusterPolicyFi
   ...(afterMs !== undefined && { after: durationText(afterMs) }),
 });
 
-export const writtenClusterYaml = (policy: ClusterPolicy): string =>
-  stringify(writtenClusterForm(policy), { lineWidth: 0 });
+export const writtenClusterYaml = (policy: ClusterPolicy): string => yamlOfPolicy(writtenClusterForm(policy));

@@ -1,8 +1,8 @@
-import { stringify } from 'yaml';
 import type { Amount, EvictionSignal, EvictionThreshold } from '../../../schemas/policy/eviction.ts';
 import type { NodeSelector, Policy, PolicyKeep } from '../../../schemas/policy/policy.ts';
 import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 import { durationText, quantityText } from '../../../schemas/policy/value-text.ts';
+import { yamlOfPolicy } from './policy-yaml.ts';
 
 /** A policy as one would write it with every default spelt out; reading it again gives the same policy. */
 export function writtenForm({ selector, keep, ...policy }: Policy): PolicyFile {
@@ -30,7 +30,7 @@ export function writtenForm({ selector, keep, ...policy }: Policy): PolicyFile {
   };
 }
 
-export const writtenYaml = (policy: Policy): string => stringify(writtenForm(policy), { lineWidth: 0 });
+export const writtenYaml = (policy: Policy): string => yamlOfPolicy(writtenForm(policy));
 
 type WrittenPart<Key extends keyof PolicyFile> = Partial<Pick<PolicyFile, Key>>;
 

@@ -14,6 +14,12 @@ import { yamlFaultText } from '../../process/options/named-file.ts';
 import { exceededYamlBound } from '../../process/options/yaml-bounds.ts';
 import { type Place, type Problem, pathText } from './problem.ts';
 
+/** A file that people wrote: its name as they gave it, and its text. */
+export interface PolicyText {
+  readonly file: string;
+  readonly text: string;
+}
+
 /** One document of a YAML file: its value, and where each part of it stands. */
 export interface YamlDocument {
   readonly value: unknown;

@@ -3,6 +3,7 @@ import { SharedSettings } from '../../../schemas/policy/kubelet-configuration.ts
 import { OTHER_KUBELET_FIELDS } from '../../../schemas/policy/kubelet-configuration-fields.ts';
 import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
 import { nearestName } from '../../text/nearest-name.ts';
+import { droppedDefaultsText } from '../file/warnings.ts';
 import type { KubeletFile } from './kubelet-file.ts';
 
 /** What became of each field of a kubelet's configuration, for people. */
@@ -30,8 +31,15 @@ export const reportOf = (configuration: KubeletFile, policy: PolicyFile): FromKu
     ...onTheNode(configuration),
     ...ofOtherPurpose(configuration.fields),
   ],
-  warnings: unknownFields(configuration.fields),
+  warnings: [...unknownFields(configuration.fields), ...droppedThresholds(configuration)],
 });
+
+/** The kubelet does so too, and a threshold of memory alone is often meant to be one more. */
+function droppedThresholds({ settings }: KubeletFile): readonly string[] {
+  const { evictionHard, mergeDefaultEvictionSettings } = settings;
+  const text = droppedDefaultsText(evictionHard, mergeDefaultEvictionSettings ?? false);
+  return text === null ? [] : [`evictionHard: ${text}`];
+}
 
 /** One sentence for each field that no kubelet knows. */
 export const unknownFields = (fields: readonly string[]): readonly string[] =>

@@ -1,4 +1,3 @@
-import { stringify } from 'yaml';
 import { EVICTION_MAPS, isIgnoredSignal } from '../../../schemas/policy/eviction-settings.ts';
 import type { SharedSettings } from '../../../schemas/policy/kubelet-configuration.ts';
 import type { PolicyFile } from '../../../schemas/policy/policy-file.ts';
@@ -25,8 +24,6 @@ export function policyFromKubelet({ settings }: KubeletFile, choices: PolicyChoi
     ...containerSettings(choices),
   };
 }
-
-export const policyYaml = (policy: PolicyFile): string => stringify(policy, { lineWidth: 0 });
 
 const plainSettings = (settings: SharedSettings): Partial<PolicyFile> => ({
   ...given('imageGCHighThresholdPercent', settings.imageGCHighThresholdPercent),

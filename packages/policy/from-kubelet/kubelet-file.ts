@@ -1,9 +1,15 @@
 import { z } from 'zod';
 import { KubeletConfiguration, SharedSettings } from '../../../schemas/policy/kubelet-configuration.ts';
 import { byPlace, type Problem } from '../file/problem.ts';
-import type { PolicyText } from '../file/read-policy-file.ts';
 import { schemaProblems } from '../file/schema-problems.ts';
-import { KUBERNETES_YAML, parseYaml, problemAt, type YamlDocument } from '../file/yaml-document.ts';
+import {
+  KUBERNETES_YAML,
+  type PolicyText,
+  parseYaml,
+  problemAt,
+  type YamlDocument,
+} from '../file/yaml-document.ts';
+import { wrapperAdvice } from './kubelet-wrappers.ts';
 
 /** A kubelet's configuration that its kubelet would accept. */
 export interface KubeletFile {
@@ -31,6 +37,8 @@ export function readKubeletFile({ file, text }: PolicyText): KubeletFileReading 
     problemAt(other, [], 'a kubelet reads one document; put the others elsewhere'),
   );
   if (!document.wellFormed) return refused([...document.problems, ...second]);
+  const wrapped = wrapperAdvice(document.value);
+  if (wrapped !== null) return refused([problemAt(document, [], wrapped)]);
   const { data, error } = KubeletConfiguration.safeParse(document.value);
   const problems = [...document.problems, ...(error ? schemaProblems(error, document) : []), ...second];
   if (!data || problems.length > 0) return refused(problems, fieldsOf(document));

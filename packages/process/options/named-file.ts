@@ -2,6 +2,7 @@ import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import type { YAMLError } from 'yaml';
 import { FleetGcError } from '../errors.ts';
+import { systemCode, systemProblem } from '../system-problem.ts';
 
 // Files that an operator named. A path of - is standard input.
 
@@ -94,18 +95,9 @@ function readChunk(fd: number, chunk: Buffer): number | undefined {
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a directory',
-  ENOTDIR: 'a part of the path is not a directory',
-};
-
 /** In a few words why a file cannot be read. */
-export function unreadableReason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  return REASONS[code] ?? code;
-}
+export const unreadableReason = (error: unknown): string =>
+  systemProblem(error) ?? systemCode(error) ?? String(error);
 
 /** What is wrong with a YAML text, in plain words first; the parser's own come behind them. */
 export function yamlFaultText({ code, message }: Pick<YAMLError, 'code' | 'message'>): string {

@@ -68,8 +68,12 @@ export function parseOptions<S extends OptionsSchema>(schema: S, sources: Option
 export function configError(problems: readonly string[]): FleetGcError {
   const distinct = [...new Set(problems)];
   const [only] = distinct;
-  const text = distinct.length === 1 ? only : `${distinct.length} problems:\n  ${distinct.join('\n  ')}`;
-  return new FleetGcError('CONFIG_INVALID', `${text}`);
+  return new FleetGcError(
+    'CONFIG_INVALID',
+    only !== undefined && distinct.length === 1
+      ? only
+      : [`${distinct.length} problems:`, ...distinct.map((problem) => `  ${problem}`)],
+  );
 }
 
 function findValue(option: OptionInfo, sources: OptionSources, file: ReadonlyMap<string, Located>): Given {

@@ -1,6 +1,8 @@
-import { mkdir, statfs, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { statfs } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
 import pMap from 'p-map';
+import { inFolder } from '../../../packages/files/folders.ts';
+import { withNewFile, writeAll } from '../../../packages/files/open-file.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 import { archiveChanged, readKnownFile, requireUnchanged } from './archive-files.ts';
@@ -44,8 +46,9 @@ async function fetchedFiles({ store, files, onProgress }: Wanted, signal: AbortS
     signal.throwIfAborted();
     const read = await readKnownFile(store, file);
     if (!read.ok) throw archiveChanged(store.name, read.problem);
-    await mkdir(dirname(join(root, file.file)), { recursive: true });
-    await writeFile(join(root, file.file), read.content);
+    inFolder(root, dirname(file.file), (folder) =>
+      withNewFile(`${folder}/${basename(file.file)}`, (fd) => writeAll(fd, read.content)),
+    );
     done += 1;
     onProgress({ done, of: files.length });
   };

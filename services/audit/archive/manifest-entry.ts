@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { contentHash } from '../../../packages/canonical/ids.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
 import { OffsetText } from '../../../schemas/events/offset-text.ts';
 import { isNameOf } from './file-names.ts';
@@ -85,7 +84,7 @@ export const chained = (content: ManifestContent, previous: string | null): Mani
 /** A line as it stands in the manifest; `null` when it is none. Its hash is not looked at: what can have none is no line. */
 export function parseManifestLine(text: string): ManifestLine | null {
   try {
-    const line = ManifestLine.safeParse(readJson(text)).data ?? null;
+    const line = ManifestLine.safeParse(JSON.parse(text)).data ?? null;
     return mayHaveBrokenText(text) && brokenTexts(line).length > 0 ? null : line;
   } catch {
     return null;

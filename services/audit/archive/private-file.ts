@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { systemProblem } from '../../../packages/process/system-problem.ts';
 
 export interface PrivateFile extends AsyncDisposable {
   readonly path: string;
@@ -21,7 +22,7 @@ export async function privateDirectory(): Promise<PrivateFile> {
   const path = await mkdtemp(join(tmpdir(), 'fleetgc-archive-')).catch((cause: unknown) => {
     throw new FleetGcError(
       'STATE_UNWRITABLE',
-      `no temporary file can be made in ${tmpdir()}: ${cause instanceof Error ? cause.message : cause}. TMPDIR names another directory`,
+      `no temporary file can be made in ${tmpdir()}: ${systemProblem(cause, tmpdir()) ?? (cause instanceof Error ? cause.message : cause)}. TMPDIR names another directory`,
       { cause },
     );
   });

@@ -1,12 +1,11 @@
-import { writeFile } from 'node:fs/promises';
 import { DuckDBBlobVector, type DuckDBDataChunk } from '@duckdb/node-api';
 import { z } from 'zod';
 import { requirePartition } from '../../../packages/event-log/partition.ts';
 import type { LogRecord, ReadEvent, ReadFrom, ReadRequest } from '../../../packages/event-log/port.ts';
 import { interrupted } from '../../../packages/event-log/stopping.ts';
+import { withNewFile, writeAll } from '../../../packages/files/open-file.ts';
 import { type RecordedLog, readPartition } from '../../../packages/pipeline/read-log.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import type { NameIndex } from '../names/name-index.ts';
 import { archiveChanged, readKnownFile, requireManifest, unfinishedPassMs } from './archive-files.ts';
 import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archived-names.ts';
@@ -163,7 +162,7 @@ async function checkedCopy(store: ArchiveStore, file: ArchivedFile): Promise<Pri
   if (!read.ok) throw archiveChanged(store.name, read.problem);
   await using opened = new AsyncDisposableStack();
   const copy = opened.use(await privateFile());
-  await writeFile(copy.path, read.content);
+  withNewFile(copy.path, (file) => writeAll(file, read.content));
   opened.move();
   return copy;
 }
@@ -196,7 +195,7 @@ function fieldsOf(chunk: DuckDBDataChunk, row: number): Omit<LogRecord, 'topic' 
     offset,
     timestampMs: Number(timeMs),
     key,
-    headers: Headers.parse(readJson(headers)),
+    headers: Headers.parse(JSON.parse(headers)),
     value: value === null ? null : bufferOf(value),
   };
 }

@@ -1,3 +1,4 @@
+import { leastOf, mostOf } from '../../../packages/process/least-and-most.ts';
 import type { Candidate, ObjectState } from '../../../schemas/reports/explanation.ts';
 import type { TimelineEntry } from '../../../schemas/reports/timeline.ts';
 import { objectKey } from '../events/identity.ts';
@@ -53,8 +54,8 @@ export function objectSubject(
       name: kind === 'pod' ? (podNames.get(id) ?? id) : first.life.object.name,
       ...where,
       state: stateOf(members.map(({ life }) => life)),
-      firstSeenMs: Math.min(...members.map(({ life }) => life.firstSeenMs)),
-      lastSeenMs: Math.max(...members.map(({ life }) => life.lastSeenMs)),
+      firstSeenMs: leastOf(members.map(({ life }) => life.firstSeenMs)),
+      lastSeenMs: mostOf(members.map(({ life }) => life.lastSeenMs)),
     },
     timeline: () => timeline.entries().filter(({ object }) => keys.has(objectKey(object))),
   };

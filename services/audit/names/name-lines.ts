@@ -1,7 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { ExplainedKind } from '../../../schemas/reports/timeline.ts';
 
@@ -138,8 +137,8 @@ function searched(content: Buffer, texts: readonly string[] | null): NameLines {
   const firstEnd = plain.indexOf(NEWLINE) + 1;
   const header = plain.toString('utf8', 0, firstEnd);
   const found = linesWith(plain.subarray(firstEnd), texts?.map(inJson) ?? ['"kind":']);
-  if (found.length === 0) return { nodes: NamedNodes.parse(readJson(withoutSpans(header))), lines: [] };
-  const { spans, ...nodes } = Header.parse(readJson(header));
+  if (found.length === 0) return { nodes: NamedNodes.parse(JSON.parse(withoutSpans(header))), lines: [] };
+  const { spans, ...nodes } = Header.parse(JSON.parse(header));
   const spansAt = (numbers: readonly number[]): Spans =>
     Object.fromEntries(numbers.map((number) => spans[number] ?? noSpan(number)));
   return { nodes, lines: found.map((text) => lineOf(text, spansAt)) };
@@ -154,7 +153,7 @@ function noSpan(number: number): never {
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 function lineOf(text: string, spansAt: (numbers: readonly number[]) => Spans): NameLine {
-  const line = Line.parse(readJson(text));
+  const line = Line.parse(JSON.parse(text));
   return { ...line, on: spansAt(line.on) };
 }
 

@@ -1,7 +1,9 @@
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { addUnder } from '../../../packages/process/add-under.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import { leastOf } from '../../../packages/process/least-and-most.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { isApprovalKey } from '../../../schemas/policy/approval.ts';
 import {
@@ -69,8 +71,8 @@ export async function evidenceOfRecords(
 }
 
 class RecordEvidence implements PolicyEvidence {
-  readonly policies = new Map<string, readonly Evidence<PolicyRecordOf<SubjectKind>>[]>();
-  readonly pauses = new Map<string, readonly Evidence<PauseRecord>[]>();
+  readonly policies = new Map<string, Evidence<PolicyRecordOf<SubjectKind>>[]>();
+  readonly pauses = new Map<string, Evidence<PauseRecord>[]>();
   readonly #subject: SubjectKind;
   unreadable = 0;
 
@@ -88,19 +90,19 @@ class RecordEvidence implements PolicyEvidence {
   #written(record: LogRecord, key: string, event: PolicyTopicRecord): void {
     switch (event.type) {
       case 'fleetgc.pause':
-        add(this.pauses, key, exactly(record, event));
+        addUnder(this.pauses, key, exactly(record, event));
         break;
       case 'fleetgc.policy-deletion':
         if (isApprovalKey(key)) break;
-        if (isPauseKey(key)) add(this.pauses, key, deletedBy<PauseRecord>(record, event));
-        else add(this.policies, key, deletedBy<PolicyRecordOf<SubjectKind>>(record, event));
+        if (isPauseKey(key)) addUnder(this.pauses, key, deletedBy<PauseRecord>(record, event));
+        else addUnder(this.policies, key, deletedBy<PolicyRecordOf<SubjectKind>>(record, event));
         break;
       // Nodes know none, and of clusters nothing is reported yet.
       case 'fleetgc.approval':
         break;
       case 'fleetgc.policy':
       case 'fleetgc.cluster-policy':
-        if (isPolicyFor(this.#subject, event)) add(this.policies, key, exactly(record, event));
+        if (isPolicyFor(this.#subject, event)) addUnder(this.policies, key, exactly(record, event));
         break;
     }
   }
@@ -117,10 +119,6 @@ const deletedBy = <State>(record: LogRecord, { wasHeld }: PolicyDeletion): Evide
   ...exactly<State>(record, null),
   isNotHeld: !wasHeld,
 });
-
-function add<State>(byKey: Map<string, readonly Evidence<State>[]>, key: string, one: Evidence<State>): void {
-  byKey.set(key, [...(byKey.get(key) ?? []), one]);
-}
 
 /** With what decisions say of the same keys, and of those of which no record is there any more. */
 export function withDecisions(
@@ -167,7 +165,7 @@ function extended<State>(
   entriesOf: (set: PolicySetOf<SubjectKind>) => readonly (readonly [key: string, State])[],
 ): EvidenceByKey<State> {
   const decided = minutes.map((sets) => ({
-    atMs: Math.min(...sets.map(({ atMs }) => atMs)),
+    atMs: leastOf(sets.map(({ atMs }) => atMs)),
     stood: new Map(
       sets.flatMap(({ atMs, set }) =>
         entriesOf(set).map(([key, state]): [string, Evidence<State>] => [

@@ -1,4 +1,5 @@
 import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { addUnder } from '../../../packages/process/add-under.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
 import { approvalKey } from '../../../schemas/policy/approval.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
@@ -29,8 +30,7 @@ export class PolicyChanges {
       case 'fleetgc.approval': {
         const { cluster, what, by, reason, untilMs } = event;
         const given = { cluster, what, by, reason, atMs, untilMs, withdrawnMs: null };
-        const stored = approvalKey(event);
-        this.#approvals.set(stored, [...(this.#approvals.get(stored) ?? []), given]);
+        addUnder(this.#approvals, approvalKey(event), given);
         break;
       }
       case 'fleetgc.policy-deletion':

@@ -130,6 +130,7 @@ export class Tally {
       case 'fleetgc.node.command-result':
         if (event.result.outcome === 'refused') this.#refusedCommands.add(event.result.reason);
         break;
+      case 'fleetgc.node.removal-intent':
       case 'fleetgc.node.pass-failed':
       case 'fleetgc.node.reclaim-continues':
       case undefined:

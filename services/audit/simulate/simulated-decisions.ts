@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import type { AnyDeciderName } from '../../../schemas/events/deciders.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
@@ -80,7 +79,7 @@ function outputs(
 ): readonly unknown[] {
   const text = JSON.stringify(event);
   const position = { topic, partition: 0, offset: '0', sha256: sha256Hex(text) };
-  return decide(read(readJson(text)), position, policies).map((given) => given.event);
+  return decide(read(JSON.parse(text)), position, policies).map((given) => given.event);
 }
 
 /** What a simulation decides with. */

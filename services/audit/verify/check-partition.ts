@@ -225,6 +225,7 @@ export class PartitionCheck {
         if (event.type === 'fleetgc.node.reclaim-continues') this.#keep(record);
         await this.#takeEffect({ event, value, record });
         break;
+      case 'fleetgc.node.removal-intent':
       case 'fleetgc.node.object-result':
       case 'fleetgc.node.command-result':
       case 'fleetgc.node.pass-failed':
@@ -236,7 +237,7 @@ export class PartitionCheck {
   #takeAnswer(event: Exclude<EventOf<'results'>, OfReclaim>, value: unknown, record: LogRecord): void {
     const { counts } = this.#parts.findings;
     if (!this.#records.isNew(event, record, steadyContent(event, value))) return;
-    counts.results++;
+    if (event.type !== 'fleetgc.node.removal-intent') counts.results++;
     this.#commands.answered(event, record);
     if (event.type !== 'fleetgc.node.object-result') return;
     if (event.result.outcome === 'removed') counts.removals++;

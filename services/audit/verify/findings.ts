@@ -39,6 +39,8 @@ export type DeviationKind =
   | 'result-differs'
   /** The results of a command are not all there, and its executor went on. */
   | 'result-missing'
+  /** An executor changed an object of a cluster, and had not put on the log before that it would. */
+  | 'not-announced'
   /** A policy or set of policies is not what its hash says. */
   | 'policy-changed'
   /** No key signed the record that had to, or it was put back; told only of who asks with a file of roots. */
@@ -90,7 +92,9 @@ export type GapKind =
   /** The log that still lives has no head of the archive. */
   | 'archive-unknown'
   /** Objects of a command have results and it has none, although its node lived on: it may be late, or lost. */
-  | 'answer-missing';
+  | 'answer-missing'
+  /** An executor announced objects of a command, and no result tells what came of them. */
+  | 'intent-open';
 
 export interface Gap {
   readonly kind: GapKind;

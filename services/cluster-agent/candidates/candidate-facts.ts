@@ -4,9 +4,11 @@ import { cascadeRoots } from '../../../packages/owner-graph/cascade-root.ts';
 import type { CascadeWidths } from '../../../packages/owner-graph/cascade-widths.ts';
 import { type GraphObject, toldReference } from '../../../packages/owner-graph/graph-object.ts';
 import type { GraphView } from '../../../packages/owner-graph/graph-view.ts';
+import type { Namesakes } from '../../../packages/owner-graph/namesakes.ts';
 import { DANGLING, type StatedReference } from '../../../packages/owner-graph/reference-states.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import {
+  LEAST_RESTORED,
   MAX_CANDIDATE_REFERENCES,
   type OwnershipCandidate,
   type OwnershipReference,
@@ -15,6 +17,7 @@ import {
 export interface FactsOf {
   readonly widths: CascadeWidths;
   readonly graph: GraphView;
+  readonly namesakes: Pick<Namesakes, 'of' | 'objects'>;
   readonly isKeptNamespace: (namespace: string) => boolean;
 }
 
@@ -24,6 +27,8 @@ export function candidateFacts(
   facts: FactsOf,
 ): OwnershipCandidate | null {
   if (references.length > MAX_CANDIDATE_REFERENCES) return null;
+  const told = references.map((stated) => referenceFacts(stated, facts.namesakes.of(object, stated)));
+  const hasNamesake = told.some(({ namesakeUid }) => namesakeUid !== undefined);
   return {
     object: {
       ...object.kind,
@@ -35,9 +40,10 @@ export function candidateFacts(
       finalizers: [...object.finalizers],
       keptBy: keptBy(object, facts.isKeptNamespace),
     },
-    references: references.map(referenceFacts),
+    references: told,
     dependents,
     cascades: cascadesOf(references, facts),
+    ...(hasNamesake && { withNamesakes: Math.max(1, facts.namesakes.objects) }),
   };
 }
 
@@ -49,11 +55,15 @@ const keptBy = (
   return namespace !== '' && isKeptNamespace(namespace) ? 'namespace' : null;
 };
 
-const referenceFacts = ({ reference, state, resolved, gone }: StatedReference): OwnershipReference => ({
+const referenceFacts = (
+  { reference, state, resolved, gone }: StatedReference,
+  namesakeUid: string | undefined,
+): OwnershipReference => ({
   ...toldReference(reference),
   state,
   resolved,
   gone: gone && { how: gone.how, orphaned: gone.orphaned },
+  ...(namesakeUid !== undefined && { namesakeUid }),
 });
 
 /** Whether the owner lets its dependents go. */
@@ -83,10 +93,17 @@ function cascadesOf(
 }
 
 /** Differs when a decision may differ: a newer resourceVersion alone is no news, nor one dependent of many more. */
-export function fingerprintOf({ object, references, dependents, cascades }: OwnershipCandidate): string {
+export function fingerprintOf({
+  object,
+  references,
+  dependents,
+  cascades,
+  withNamesakes = 0,
+}: OwnershipCandidate): string {
   const { resourceVersion: _, ...told } = object;
   const { count, blocking, oneWaits } = dependents;
   const widths = cascades.map(({ ownerUid, objects, within }) => [ownerUid, objects, within]);
-  const news = [told, references, count > 0, blocking > 0, oneWaits, widths];
+  const isRestore = withNamesakes >= LEAST_RESTORED;
+  const news = [told, references, count > 0, blocking > 0, oneWaits, widths, isRestore];
   return sha256Hex(JSON.stringify(news)).slice(0, 16);
 }

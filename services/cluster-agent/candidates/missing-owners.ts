@@ -8,7 +8,7 @@ import type { Definitions } from '../kinds/definitions.ts';
 import type { EarlierFacts } from '../read-earlier-facts.ts';
 import { letsGo, ownerKindOf } from './candidate-facts.ts';
 
-const WITH_ITS_KIND = { orphaned: false, within: null } as const;
+const WITH_ITS_KIND = { orphaned: false, within: null, isDeletionSeen: false } as const;
 
 /** What has to be known of owners that are not there: how much goes with each, and how it went (cluster S1, S3, S6). */
 export class MissingOwners {

@@ -1,10 +1,10 @@
 /** When something is due to be looked at. */
 interface DueTime {
   readonly atMs: number;
-  readonly uid: string;
+  readonly key: string;
 }
 
-/** Uids by the time at which they are due, the earliest first: a heap in which what was put again leaves its old entry behind. */
+/** Keys by the time at which they are due, the earliest first: a heap in which what was put again leaves its old entry behind. */
 export class DueTimes {
   readonly #heap: DueTime[] = [];
   readonly #current = new Map<string, number>();
@@ -13,25 +13,25 @@ export class DueTimes {
     return this.#current.size;
   }
 
-  /** The last time that was put for an uid counts. */
-  put(uid: string, atMs: number): void {
-    if (this.#current.get(uid) === atMs) return;
-    this.#current.set(uid, atMs);
-    this.#push({ uid, atMs });
+  /** The last time that was put for a key counts. */
+  put(key: string, atMs: number): void {
+    if (this.#current.get(key) === atMs) return;
+    this.#current.set(key, atMs);
+    this.#push({ key, atMs });
     if (this.#heap.length > 2 * this.#current.size + MOST_LEFT_BEHIND) this.#rebuild();
   }
 
-  remove(uid: string): void {
-    this.#current.delete(uid);
+  remove(key: string): void {
+    this.#current.delete(key);
   }
 
-  /** The uid that is due first, which is taken out; `null` when none is due. */
+  /** The key that is due first, which is taken out; `null` when none is due. */
   take(nowMs: number): string | null {
     for (let first = this.#heap[0]; first !== undefined && first.atMs <= nowMs; first = this.#heap[0]) {
       this.#pop();
-      if (this.#current.get(first.uid) !== first.atMs) continue;
-      this.#current.delete(first.uid);
-      return first.uid;
+      if (this.#current.get(first.key) !== first.atMs) continue;
+      this.#current.delete(first.key);
+      return first.key;
     }
     return null;
   }
@@ -65,7 +65,7 @@ export class DueTimes {
 
   #rebuild(): void {
     this.#heap.length = 0;
-    for (const [uid, atMs] of this.#current) this.#push({ uid, atMs });
+    for (const [key, atMs] of this.#current) this.#push({ key, atMs });
   }
 
   #isBefore(one: number, other: number): boolean {

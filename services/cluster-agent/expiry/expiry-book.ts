@@ -41,9 +41,10 @@ const COUNT_HOLDS_MS = 1_000;
  */
 export class ExpiryBook implements ReflectorSink {
   readonly #options: ExpiryBookOptions;
+  /** By kind and uid: the server of another kind can reuse a uid. */
   readonly #known = new Map<string, Known>();
   readonly #due = new DueTimes();
-  /** By kind: uids that the list under way has not told yet. */
+  /** By kind: what the current list has not returned yet. */
   readonly #untold = new Map<string, Set<string>>();
   /** Kinds by name of which nobody has counted yet what other rules let go. */
   readonly #uncounted = new Set<string>();
@@ -77,16 +78,16 @@ export class ExpiryBook implements ReflectorSink {
 
   /** What was told is due as if it had not been: something else may be decided of it. */
   tellAgain(): void {
-    for (const [uid, { dueAtMs }] of this.#known) this.#due.put(uid, dueAtMs);
+    for (const [key, { dueAtMs }] of this.#known) this.#due.put(key, dueAtMs);
   }
 
   /** The next that is due, and may be told. */
   #next(serverMs: number): Known | null {
-    for (let uid = this.#due.take(serverMs); uid !== null; uid = this.#due.take(serverMs)) {
-      const known = this.#known.get(uid);
+    for (let key = this.#due.take(serverMs); key !== null; key = this.#due.take(serverMs)) {
+      const known = this.#known.get(key);
       if (known === undefined) continue;
       const isUncounted = known.ownEndMs !== null && this.#uncounted.has(kindName(known.kind));
-      this.#due.put(uid, serverMs + (isUncounted ? UNCOUNTED_AGAIN_AFTER_MS : AGAIN_AFTER_MS));
+      this.#due.put(key, serverMs + (isUncounted ? UNCOUNTED_AGAIN_AFTER_MS : AGAIN_AFTER_MS));
       if (!isUncounted) return known;
     }
     return null;
@@ -123,19 +124,19 @@ export class ExpiryBook implements ReflectorSink {
   }
 
   beginList(kind: ResourceKind): void {
-    this.#untold.set(watchKey(kind), new Set(this.#uidsOf(kind)));
+    this.#untold.set(watchKey(kind), new Set(this.#keysOf(kind)));
   }
 
   listed(kind: ResourceKind, objects: readonly ObservedObject[]): void {
     for (const object of objects) {
-      this.#untold.get(watchKey(kind))?.delete(object.uid);
+      this.#untold.get(watchKey(kind))?.delete(keyOf(kind, object));
       this.put(kind, object);
     }
   }
 
   /** Only a list that was read to its end tells what is gone (cluster A14). */
   endList(kind: ResourceKind): void {
-    for (const uid of this.#untold.get(watchKey(kind)) ?? []) this.#forget(uid);
+    for (const key of this.#untold.get(watchKey(kind)) ?? []) this.#forget(key);
     this.#untold.delete(watchKey(kind));
     this.#uncounted.delete(kindName(kind));
   }
@@ -146,19 +147,20 @@ export class ExpiryBook implements ReflectorSink {
 
   /** What is put again as it was does not become due again (cluster K3, K7). */
   put(kind: ResourceKind, observed: ObservedObject): void {
+    const key = keyOf(kind, observed);
     const known = knownExpiring(kind, observed, this.#options.rules(kind));
     if (known === null) {
-      this.#forget(observed.uid);
+      this.#forget(key);
       return;
     }
-    const before = this.#known.get(observed.uid);
-    this.#known.set(observed.uid, known);
+    const before = this.#known.get(key);
+    this.#known.set(key, known);
     if (before === undefined || before.dueAtMs !== known.dueAtMs || before.keep !== known.keep)
-      this.#due.put(observed.uid, known.dueAtMs);
+      this.#due.put(key, known.dueAtMs);
   }
 
-  gone(_kind: ResourceKind, { uid }: ObservedObject): void {
-    this.#forget(uid);
+  gone(kind: ResourceKind, object: ObservedObject): void {
+    this.#forget(keyOf(kind, object));
   }
 
   failed(kind: ResourceKind): void {
@@ -173,17 +175,17 @@ export class ExpiryBook implements ReflectorSink {
   /** The kind is not served any more. */
   withdraw(kind: ResourceKind): void {
     this.#untold.delete(watchKey(kind));
-    for (const uid of this.#uidsOf(kind)) this.#forget(uid);
+    for (const key of this.#keysOf(kind)) this.#forget(key);
   }
 
-  #uidsOf(kind: ResourceKind): readonly string[] {
-    const key = watchKey(kind);
-    return [...this.#known].filter(([, known]) => watchKey(known.kind) === key).map(([uid]) => uid);
+  #keysOf(kind: ResourceKind): readonly string[] {
+    const name = watchKey(kind);
+    return [...this.#known].filter(([, known]) => watchKey(known.kind) === name).map(([key]) => key);
   }
 
-  #forget(uid: string): void {
-    this.#known.delete(uid);
-    this.#due.remove(uid);
+  #forget(key: string): void {
+    this.#known.delete(key);
+    this.#due.remove(key);
   }
 
   #candidate({
@@ -206,3 +208,6 @@ export class ExpiryBook implements ReflectorSink {
     };
   }
 }
+
+const keyOf = (kind: ResourceKind, { uid }: Pick<ObservedObject, 'uid'>): string =>
+  `${watchKey(kind)} ${uid}`;

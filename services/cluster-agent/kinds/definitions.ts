@@ -18,6 +18,8 @@ export class Definitions {
   readonly #definitions = new Map<string, Definition>();
   /** Names of definitions that went, or are about to, until objects of another one were listed. */
   readonly #went = new Set<string>();
+  /** When the watch told that a definition was deleted under whose name none is known since, in milliseconds that only grow. */
+  readonly #deletedAtMs = new Map<string, number>();
   /** `<version>.<group>`. */
   readonly #services = new Set<string>();
 
@@ -31,10 +33,10 @@ export class Definitions {
     return isSameKind(kind, CRD) && this.#define(name, { uid, isBeingDeleted: deletionTimestamp !== null });
   }
 
-  /** Returns whether a kind is going since (cluster S3). */
-  gone({ kind, name, uid }: GraphObject): boolean {
+  /** `deletedAtMs`: when the watch told of its deletion; `null` where it only left. Returns whether a kind is going since (cluster S3). */
+  gone({ kind, name, uid }: GraphObject, deletedAtMs: number | null): boolean {
     if (isSameKind(kind, API_SERVICE)) this.#services.delete(name);
-    return isSameKind(kind, CRD) && this.#undefine(name, uid);
+    return isSameKind(kind, CRD) && this.#undefine(name, uid, deletedAtMs);
   }
 
   /** The definition of the kind, by its uid; `null` where none is known. */
@@ -65,7 +67,13 @@ export class Definitions {
     return this.#went.has(definitionOf(kind));
   }
 
+  /** When the watch told that the definition of the kind was deleted; `null` where it did not, and where another one is there (cluster S17). */
+  deletedAtMs(kind: ResourceKind): number | null {
+    return this.#deletedAtMs.get(definitionOf(kind)) ?? null;
+  }
+
   #define(name: string, definition: Definition): boolean {
+    this.#deletedAtMs.delete(name);
     const before = this.#definitions.get(name);
     const isAnother = before !== undefined && before.uid !== definition.uid;
     this.#definitions.set(name, definition);
@@ -73,10 +81,17 @@ export class Definitions {
   }
 
   /** Under its name another one may be by now. */
-  #undefine(name: string, uid: string): boolean {
+  #undefine(name: string, uid: string, deletedAtMs: number | null): boolean {
     if (this.#definitions.get(name)?.uid !== uid) return false;
     this.#definitions.delete(name);
+    if (deletedAtMs !== null) this.#noteDeleted(name, deletedAtMs);
     return this.#noteWent(name);
+  }
+
+  #noteDeleted(name: string, atMs: number): void {
+    this.#deletedAtMs.set(name, atMs);
+    const [oldest] = this.#deletedAtMs.keys();
+    if (this.#deletedAtMs.size > MOST_WENT && oldest !== undefined) this.#deletedAtMs.delete(oldest);
   }
 
   #noteWent(name: string): boolean {

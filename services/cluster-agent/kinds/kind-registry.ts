@@ -5,7 +5,7 @@ import {
   type Kinds,
   type ResourceKind,
 } from '../../../packages/owner-graph/kinds.ts';
-import { referenceKey, type ServedKinds, servedKinds, watchKey } from './served-kinds.ts';
+import { isSurelyUnserved, referenceKey, type ServedKinds, servedKinds, watchKey } from './served-kinds.ts';
 
 /** What a new discovery changes. */
 export interface KindChanges {
@@ -117,6 +117,11 @@ export class KindRegistry implements Kinds {
     if (served === undefined) return { state: 'unresolved', because: 'not-served' };
     if (served === 'ambiguous') return { state: 'unresolved', because: 'ambiguous' };
     return this.#stateOf(served);
+  }
+
+  /** Whether the last answer was whole and the kind is not served, nor watched still (cluster S17). */
+  isUnserved(kind: ResourceKind): boolean {
+    return !this.#watched.has(watchKey(kind)) && isSurelyUnserved(this.#served, kind);
   }
 
   #stateOf(served: ResourceKind): KindState {

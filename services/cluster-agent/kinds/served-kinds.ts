@@ -45,6 +45,29 @@ export function servedKinds(groups: readonly DiscoveredGroup[]): ServedKinds {
   };
 }
 
+/** Kinds of definitions, and of services that stand for aggregated APIs: without both nothing is known of what is not served. */
+const DEFINING = [
+  referenceKey('apiextensions.k8s.io/v1', 'CustomResourceDefinition'),
+  referenceKey('apiregistration.k8s.io/v1', 'APIService'),
+] as const;
+
+/**
+ * Whether the API server told all that it serves, and in no version of its group is the kind, or another one in its place. An answer
+ * that is empty or partial, or in which any group failed, tells of nothing that it is not served (cluster S17).
+ */
+export function isSurelyUnserved(
+  { byReference, failedGroups, groups }: ServedKinds,
+  { group, kind, resource }: Pick<ResourceKind, 'group' | 'kind' | 'resource'>,
+): boolean {
+  if (failedGroups.size > 0 || !groups.has('') || !DEFINING.every((key) => byReference.has(key)))
+    return false;
+  return [...byReference].every(([key, served]) =>
+    served === 'ambiguous'
+      ? !key.startsWith(`${group}/`)
+      : served.group !== group || (served.kind !== kind && served.resource !== resource),
+  );
+}
+
 /** Of all versions, the preferred one of a group first. What names no kind is not served. */
 const resourcesOf = (groups: readonly DiscoveredGroup[]): readonly DiscoveredResource[] =>
   groups.flatMap(({ versions }) =>

@@ -31,6 +31,8 @@ export interface ReflectorOptions {
   readonly random: () => number;
   /** Which labels rules of the policy ask for in objects of the kind. */
   readonly labelsAsked: (kind: ResourceKind) => LabelsAsked;
+  /** Whether versions of the kind are those of the API server, so that an older one means that the cluster was restored (cluster S3). */
+  readonly tellsOfRestore: (kind: ResourceKind) => boolean;
   /** The newest resourceVersion of the kind of which earlier agents told; empty where none did. */
   readonly newestBefore: (kind: ResourceKind) => string;
   /** Told of each watch that the API server ended, and how. */
@@ -139,7 +141,7 @@ class Reflector {
     if (isHeldBack) this.#options.onWatchEnded(this.#kind, HELD_BACK);
     if (outcome.kind === 'incomplete') return outcome;
     const { resourceVersion } = outcome.end;
-    if (isOlder(resourceVersion, this.#newest)) sink.wentBack(this.#kind);
+    if (isOlder(resourceVersion, this.#newest)) this.#wentBack();
     this.#newest = resourceVersion;
     this.#from = resourceVersion;
     this.#isInterrupted = false;
@@ -196,7 +198,7 @@ class Reflector {
    * watch would go on in another history.
    */
   async #isThereStill(from: string): Promise<boolean> {
-    const { connection, sink } = this.#options;
+    const { connection } = this.#options;
     const standing = await readStanding(connection, this.#what(), this.#signal);
     if (standing.why === 'not-now') {
       await this.#pause(standing.afterMs);
@@ -204,11 +206,17 @@ class Reflector {
     }
     const isKnown = standing.why === 'told';
     const isBehind = isKnown && isOlder(standing.resourceVersion, from);
-    if (isBehind) sink.wentBack(this.#kind);
+    if (isBehind) this.#wentBack();
     // Only a list can tell.
     if (!isKnown || isBehind) this.#from = null;
     this.#isInterrupted = false;
     return this.#from !== null;
+  }
+
+  /** Who serves an aggregated API counts versions on their own, often from 1 at each start: then all that is to do is to list anew. */
+  #wentBack(): void {
+    const { sink, tellsOfRestore } = this.#options;
+    if (tellsOfRestore(this.#kind)) sink.wentBack(this.#kind);
   }
 
   #what() {

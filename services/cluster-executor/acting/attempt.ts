@@ -8,8 +8,10 @@ import { judgePod } from '../checks/judge-pod.ts';
 import { type Asked, clockUnbelieved, type Judgement, type Permission } from '../checks/judgement.ts';
 import { LiveReads, type SharedReads } from '../checks/live-reads.ts';
 import type { OrphanedOwners } from '../checks/orphaned-owners.ts';
+import { PROOF_HOLDS_MS } from '../checks/proofs.ts';
 import type { RemovalCounts } from '../checks/removal-counts.ts';
-import { later, refused, type Stop } from '../checks/stop.ts';
+import { failed, later, refused, type Stop } from '../checks/stop.ts';
+import type { Announcements } from '../intents/announcements.ts';
 import type { Order } from '../order.ts';
 import type { IndexSource } from '../ports.ts';
 import { carryOut } from './carry-out.ts';
@@ -25,10 +27,15 @@ export interface Attempting extends Permitting, Saving {
   readonly removals: RemovalCounts;
   readonly orphaned: OrphanedOwners;
   readonly doneBefore: DoneBefore;
+  readonly announcements: Pick<Announcements, 'announce'>;
+  /** Why nothing more may be done before results of what was done are on the event log; `null` where something may. */
+  readonly unrecorded: () => string | null;
 }
 
 /** So often an object that others change is read and judged again before it waits (cluster D15). */
 const MOST_CONFLICTS = 5;
+/** How long an event log that does not take an intent, or results, is left alone. */
+const LOG_WAIT_MS = 1_000;
 
 /** One attempt at one object. Rejects with what the connection rejects with. */
 export class Attempt {
@@ -120,6 +127,8 @@ export class Attempt {
   /** The last look at what may forbid it, and then the deed. */
   async #act(judged: Judgement): Promise<Stop | Conflict> {
     const { kind, object, action, record } = judged;
+    const unannounced = record.policy.mode === 'rehearse' ? null : await this.#announce();
+    if (unannounced !== null) return unannounced;
     const objection = this.#objectionTo(judged);
     if (objection !== null) return objection;
     if (this.#connection.clock.at(this.#parts.nowMs()) === null) return clockUnbelieved();
@@ -138,6 +147,25 @@ export class Attempt {
     const end = isRemoval(action) && !deed.rehearse ? await this.#remove(judged, act) : await act();
     if (isDone(end)) this.#noteDone(object.resourceVersion);
     return end;
+  }
+
+  /** What is written leaves a trace on the log first. Where that took long, what was proved of its owners is too old by now. */
+  async #announce(): Promise<Stop | Conflict | null> {
+    const { announcements, unrecorded, nowMs } = this.#parts;
+    const why = unrecorded();
+    if (why !== null) return later('not-saved', `nothing more is done, since ${why}`, LOG_WAIT_MS);
+    const startedAtMs = nowMs();
+    try {
+      await announcements.announce(this.#order.received);
+    } catch (thrown) {
+      const { message, retry } = toFleetGcError(thrown);
+      const said = `its intent could not be published: ${message}`;
+      return retry ? later('not-saved', said, LOG_WAIT_MS) : failed({ reason: 'not-saved', message: said });
+    }
+    const hasWaited = nowMs() > startedAtMs;
+    return !hasWaited || nowMs() - this.#reads.provedSinceMs < PROOF_HOLDS_MS
+      ? null
+      : { kind: 'conflict', message: 'publishing its intent took long, so it is checked again' };
   }
 
   /** What has no answer may be done, whatever is found when it is tried again. */

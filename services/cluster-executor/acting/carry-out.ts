@@ -90,7 +90,12 @@ async function patch(connection: ApiConnection, deed: Deed, left: MetadataLeft):
 
 /** What was not read whole cannot be written without losing what was cut away. */
 async function patched(connection: ApiConnection, deed: Deed, left: MetadataLeft): Promise<ApiAnswer | Stop> {
-  const texts = [...(left.finalizers ?? []), ...(left.ownerReferences ?? []).map((each) => each.apiVersion)];
+  const { finalizers, ownerReferences } = deed.object;
+  // Of the object, and not of what is left: the sign that something was cut away may be what is to be dropped.
+  const texts = [
+    ...(left.finalizers === undefined ? [] : finalizers),
+    ...(left.ownerReferences === undefined ? [] : ownerReferences.map((each) => each.apiVersion)),
+  ];
   return texts.includes(UNREADABLE)
     ? refused('kept-by-own-judgement', 'its references or finalizers are beyond all bounds')
     : patchMetadata(connection, targetOf(deed), left);

@@ -1,13 +1,14 @@
 import type { ApiOwnerReference } from '../../../packages/kube-api/metadata.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
+import { groupOf } from '../../../packages/owner-graph/kinds.ts';
 import { DANGLING } from '../../../packages/owner-graph/reference-states.ts';
 import type { ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
 import type { OwnershipReference, ReferenceState } from '../../../schemas/events/ownership.ts';
 import { definitionName } from './kind-definitions.ts';
-import type { Place } from './live-reads.ts';
 import type { Look, OwnerEvidence } from './look.ts';
 import type { Stop } from './stop.ts';
+import type { Place } from './withdrawn-kinds.ts';
 
 type Stated = Pick<OwnershipReference, 'state' | 'resolved' | 'gone'>;
 
@@ -64,12 +65,33 @@ async function confirmedOwner(
 ): Promise<ConfirmedOwner | Stop> {
   if (!matters(stated, look)) return { state: stated.state, found: null, doubt: null };
   const place = await placeOf(reference, stated, look);
-  if (place === null) return { state: 'unresolved', found: null, doubt: null };
+  if (place === null) return withdrawnOwner(look, reference, stated);
   const found = await look.reads.owner(place, reference.uid);
   if (typeof found !== 'string') return found;
   const state = CONFIRMED[found](stated.state);
   const doubt = found === 'absent' && DANGLING.has(state) ? await doubtOf(place.kind, look) : null;
   return doubt === null || typeof doubt === 'string' ? { state, found, doubt } : doubt;
+}
+
+const UNRESOLVED: ConfirmedOwner = { state: 'unresolved', found: null, doubt: null };
+
+/**
+ * An owner whose kind is not served is absent only if the owner graph of this process saw it go and its kind withdrawn, and reads of
+ * this moment prove the same. In profile `fleetgc` its dependents are held even so (cluster S17).
+ */
+async function withdrawnOwner(
+  { kind: ofDependent, object, reads, index, profile }: Look,
+  { apiVersion, kind, name, uid }: ApiOwnerReference,
+  { state, resolved: owner }: Stated,
+): Promise<ConfirmedOwner | Stop> {
+  if (state !== 'gone' || owner === null || index?.isGoneWithItsKind(uid) !== true) return UNRESOLVED;
+  if (owner.kind !== kind || owner.group !== groupOf(apiVersion)) return UNRESOLVED;
+  const named = { namespace: owner.namespaced ? object.namespace : '', name };
+  if ((!ofDependent.namespaced && owner.namespaced) || !hasPath(owner, named)) return UNRESOLVED;
+  const objection = await reads.objectionToWithdrawn({ kind: owner, named });
+  if (objection !== null) return objection;
+  const doubt = `the owner is not there, and its definition ${definitionName(owner)} was deleted`;
+  return { state, found: 'absent', doubt: profile === 'kubernetes' ? null : doubt };
 }
 
 /**

@@ -3,6 +3,7 @@ import { type Discovery, discover } from '../../../packages/kube-api/discovery.t
 import { groupOf } from '../../../packages/owner-graph/kinds.ts';
 import type { ClusterObject, ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import {
+  isSurelyUnserved,
   referenceKey,
   type ServedKinds,
   servedKinds,
@@ -48,6 +49,11 @@ export class KindCatalog {
   async hasDefinitions(connection: ApiConnection): Promise<boolean> {
     const { groups, failedGroups } = await this.#served(connection, DISCOVER_AFTER_MS);
     return groups.has(DEFINITIONS.group) || failedGroups.has(DEFINITIONS.group);
+  }
+
+  /** Whether an answer of this moment was whole, and lacks the kind in each version (cluster S17). */
+  async isUnserved(kind: ServedKind, connection: ApiConnection): Promise<boolean> {
+    return isSurelyUnserved(await this.#served(connection, DISCOVER_GAP_MS), kind);
   }
 
   async #find(

@@ -1,3 +1,4 @@
+import { isBuiltIn } from '../../../packages/kube-api/built-in-kinds.ts';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { METADATA_FORM, type ObjectForm, wholeForm } from '../../../packages/kube-api/form.ts';
 import {
@@ -5,7 +6,7 @@ import {
   type ObjectMetadata,
   readMetadata,
 } from '../../../packages/kube-api/metadata.ts';
-import { type LiveObject, readObject } from '../../../packages/kube-api/read.ts';
+import { isPathUnserved, type LiveObject, readObject } from '../../../packages/kube-api/read.ts';
 import { type ApiObjectName, hasPath } from '../../../packages/kube-api/resources.ts';
 import { CREATED_FORM } from '../../../packages/kube-api/whole/created.ts';
 import { expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
@@ -15,10 +16,11 @@ import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
 import type { JobState } from '../../../schemas/events/expiry.ts';
 import { jobStateOf } from '../../expiry-gc/rules/own-rules.ts';
 import type { KindCatalog } from './kind-catalog.ts';
-import { isBuiltIn, type KindDefinition, KindDefinitions } from './kind-definitions.ts';
+import { type KindDefinition, KindDefinitions } from './kind-definitions.ts';
 import { Proofs } from './proofs.ts';
 import type { SameInstance } from './same-instance.ts';
 import { maySoonBeKnown, refused, type Stop } from './stop.ts';
+import { objectionToWithdrawn, type Place } from './withdrawn-kinds.ts';
 
 const NAMESPACES = {
   group: '',
@@ -56,12 +58,6 @@ export type NodeAsFound =
   | { readonly is: 'absent' }
   | { readonly is: 'there' | 'out-of-service'; readonly isReady: boolean };
 
-/** Where an object lies. */
-export interface Place {
-  readonly kind: ServedKind;
-  readonly named: ApiObjectName;
-}
-
 /** What attempts share. */
 export interface SharedReads {
   readonly kinds: KindCatalog;
@@ -69,6 +65,8 @@ export interface SharedReads {
   /** With when that was answered. */
   readonly absent: Proofs<number>;
   readonly definitions: KindDefinitions;
+  /** Kinds that were proved to be withdrawn. */
+  readonly withdrawn: Proofs<true>;
   readonly keptNamespaces: Proofs<boolean>;
   readonly nowMs: () => number;
 }
@@ -81,6 +79,7 @@ export const sharedReads = (
   instance,
   absent: new Proofs(nowMs),
   definitions: new KindDefinitions(nowMs),
+  withdrawn: new Proofs(nowMs),
   keptNamespaces: new Proofs(nowMs),
   nowMs,
 });
@@ -159,6 +158,33 @@ export class LiveReads {
     const { kinds, definitions } = this.#shared;
     if (isBuiltIn(owner) || !(await kinds.hasDefinitions(this.#connection))) return 'none';
     return definitions.of(owner, this.#absentAtMs, (place) => this.whole(place, CREATED_FORM));
+  }
+
+  /**
+   * Why nobody may say that an owner is absent whose kind was withdrawn; `null` where its path, discovery, services and definitions all
+   * say so, the definition last: that is the first to be there again (cluster S17).
+   */
+  async objectionToWithdrawn({ kind, named }: Place): Promise<Stop | null> {
+    const { kinds, withdrawn, nowMs } = this.#shared;
+    const askedAtMs = nowMs();
+    const owner = await this.object({ kind, named });
+    const what = `the owner ${kind.kind} ${named.name}`;
+    if (owner.kind !== 'unknown')
+      return refused('owner-unknown', `${what} is of a kind that is served again`);
+    if (!isPathUnserved(owner.answer)) return unknownOwner(owner, what);
+    const key = JSON.stringify([kind.group, kind.version, kind.resource]);
+    const proof = await withdrawn.obtain(key, async () => {
+      const startedMs = nowMs();
+      const objection = await objectionToWithdrawn(kind, {
+        isUnserved: () => kinds.isUnserved(kind, this.#connection),
+        read: (place, form) => this.whole(place, form),
+      });
+      if (objection === null) withdrawn.add(key, true, startedMs);
+      return objection ?? true;
+    });
+    if (proof !== true) return proof;
+    this.#noteAge(Math.min(askedAtMs, withdrawn.askedAtMs(key) ?? askedAtMs));
+    return null;
   }
 
   /** By its name alone: nothing else of it stands in a pod (cluster J7). That it is not there holds as long as of owners. */

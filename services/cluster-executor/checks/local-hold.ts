@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { unreadableReason } from '../../../packages/process/options/named-file.ts';
 import { yamlValueOf } from '../../../packages/process/options/yaml-value.ts';
 
 /** A larger file is no setting but a mistake. */
@@ -61,7 +62,7 @@ function textIn(path: string): { readonly text: string } | { readonly problem: s
     return { text: readFileSync(file, 'utf8') };
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    return { problem: isMissing ? 'it is not there' : String(error) };
+    return { problem: isMissing ? 'it is not there' : `it cannot be read: ${unreadableReason(error)}` };
   } finally {
     if (file !== null) closeSync(file);
   }

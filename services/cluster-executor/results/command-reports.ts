@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { clusterCommandResultId, clusterObjectResultsId } from '../../../packages/decision/result-ids.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
+import type { IntendedObject } from '../../../schemas/events/cluster-intent.ts';
 import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import {
   type ClusterCommandResult,
@@ -18,9 +19,14 @@ import type { Outbox } from './outbox.ts';
 type Told = ClusterObjectResults['objects'][number];
 type Counts = Extract<ClusterCommandResult['result'], { outcome: 'done' }>['counts'];
 
+type Named = Pick<ReceivedCommand['command'], 'id' | 'decisionId'>;
+type AnnouncedCommand = Pick<ClusterObjectResults, 'commandId' | 'decisionId'>;
+
 /** A command of which not all objects are settled, or told. */
 interface Open {
   readonly received: ReceivedCommand;
+  /** Objects that this executor does not work on, since the API server does not tell of them, by uid. */
+  readonly leftOut: Set<string>;
   left: number;
   counts: Counts;
   untold: readonly Told[];
@@ -33,11 +39,24 @@ const MAX_KNOWN = 100_000;
 
 export interface ReportParts {
   readonly identity: ClusterIdentity;
+  /** Names this process. */
+  readonly executor: string;
   /** When the executor last heard from the API server. */
   readonly at: () => ClusterInstant | null;
   readonly outbox: Pick<Outbox, 'add'>;
   readonly metrics: ExecutorMetrics;
   readonly logger: Logger;
+}
+
+function countsOf(outcomes: Iterable<ClusterObjectOutcome['outcome']>): Counts {
+  const counts: Counts = {};
+  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
+
+function countIn(open: Open, { outcome }: ClusterObjectOutcome): void {
+  open.left--;
+  open.counts[outcome] = (open.counts[outcome] ?? 0) + 1;
 }
 
 /** What came of commands: of their objects as it comes, and of each as a whole at its end. */
@@ -57,12 +76,16 @@ export class CommandReports {
   }
 
   /** `earlier`: outcomes that are on the log already. */
-  begin(received: ReceivedCommand, earlier: readonly ClusterObjectOutcome['outcome'][]): void {
+  begin(
+    received: ReceivedCommand,
+    earlier: readonly ClusterObjectOutcome['outcome'][],
+    leftOut: Iterable<string>,
+  ): void {
     const { command } = received;
     this.#know(command.id);
-    const counts: Counts = {};
-    for (const outcome of earlier) counts[outcome] = (counts[outcome] ?? 0) + 1;
-    const open = { received, left: command.items.length - earlier.length, counts, untold: [] };
+    const counts = countsOf(earlier);
+    const left = command.items.length - earlier.length;
+    const open = { received, leftOut: new Set(leftOut), left, counts, untold: [] };
     this.#open.set(command.id, open);
     this.#endIfDone(open);
   }
@@ -84,8 +107,7 @@ export class CommandReports {
       result,
     };
     this.#count(act.action, result);
-    open.left--;
-    open.counts[result.outcome] = (open.counts[result.outcome] ?? 0) + 1;
+    countIn(open, result);
     open.untold = [...open.untold, told];
     if (open.untold.length >= MOST_OBJECTS) this.#tell(open);
     this.#endIfDone(open);
@@ -109,6 +131,32 @@ export class CommandReports {
     this.#end(command, trace, { outcome: 'refused', ...refusal });
   }
 
+  /** What announced objects were found to be whose executor ended before it told. */
+  settled(
+    { commandId, decisionId }: AnnouncedCommand,
+    settled: readonly { readonly each: IntendedObject; readonly result: ClusterObjectOutcome }[],
+  ): void {
+    const all = settled.map(
+      ({ each, result }): Told => ({ ...each, attempts: 0, requests: 1, owners: [], result }),
+    );
+    for (const { action, result } of all) this.#count(action, result);
+    for (let from = 0; from < all.length; from += MOST_OBJECTS)
+      this.#sendObjects({ id: commandId, decisionId }, null, all.slice(from, from + MOST_OBJECTS));
+    const open = this.#open.get(commandId);
+    if (open === undefined) return;
+    for (const { object, result } of all) if (open.leftOut.delete(object.uid)) countIn(open, result);
+    this.#endIfDone(open);
+  }
+
+  /** Ends a command that did not come again after its executor ended. */
+  endSettled(
+    { commandId, decisionId }: AnnouncedCommand,
+    outcomes: Iterable<ClusterObjectOutcome['outcome']>,
+  ): void {
+    this.#know(commandId);
+    this.#end({ id: commandId, decisionId }, null, { outcome: 'done', counts: countsOf(outcomes) });
+  }
+
   /** Tells what waits. */
   flush(): void {
     for (const open of this.#open.values()) this.#tell(open);
@@ -126,38 +174,35 @@ export class CommandReports {
   #tell(open: Open): void {
     if (open.untold.length === 0) return;
     const { command, trace } = open.received;
-    const answering = this.#answering(command.id);
-    this.#send(trace, {
-      type: 'fleetgc.cluster.object-results',
-      ...this.#header(command.id),
-      id: clusterObjectResultsId(answering, open.untold),
-      decisionId: command.decisionId,
-      objects: [...open.untold],
-    });
+    this.#sendObjects(command, trace, open.untold);
     open.untold = [];
   }
 
-  #end(
-    { id, decisionId }: ReceivedCommand['command'],
-    trace: TraceContext | null,
-    result: ClusterCommandResult['result'],
-  ): void {
+  #sendObjects({ id, decisionId }: Named, trace: TraceContext | null, objects: readonly Told[]): void {
+    const header = this.#header(id);
+    this.#send(trace, {
+      type: 'fleetgc.cluster.object-results',
+      ...header,
+      id: clusterObjectResultsId(header, objects),
+      decisionId,
+      objects: [...objects],
+    });
+  }
+
+  #end({ id, decisionId }: Named, trace: TraceContext | null, result: ClusterCommandResult['result']): void {
+    const header = this.#header(id);
     this.#send(trace, {
       type: 'fleetgc.cluster.command-result',
-      ...this.#header(id),
-      id: clusterCommandResultId(this.#answering(id)),
+      ...header,
+      id: clusterCommandResultId(header),
       decisionId,
       result,
     });
   }
 
   #header(commandId: string) {
-    const { identity, at } = this.#parts;
-    return { version: 1 as const, ...identity, at: at(), commandId };
-  }
-
-  #answering(commandId: string) {
-    return { clusterInstance: this.#parts.identity.clusterInstance, commandId };
+    const { identity, executor, at } = this.#parts;
+    return { version: 1 as const, ...identity, executor, at: at(), commandId };
   }
 
   #send(trace: TraceContext | null, event: ClusterObjectResults | ClusterCommandResult): void {

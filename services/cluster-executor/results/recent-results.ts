@@ -1,6 +1,8 @@
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
-import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
+import type { ClusterCommandIntent } from '../../../schemas/events/cluster-intent.ts';
+import { type ClusterObjectOutcome, foundLater } from '../../../schemas/events/cluster-result.ts';
 import { ownerKey, PODS_OF_MISSING_NODES, ruleKey } from '../checks/count-keys.ts';
+import { type OpenIntent, OpenIntents } from '../intents/open-intents.ts';
 import type { ResultEvent } from './outbox.ts';
 
 type OutcomeName = ClusterObjectOutcome['outcome'];
@@ -22,6 +24,8 @@ export interface RecentResults {
   readonly removals: readonly EarlierRemoval[];
   /** Owners, by uid, that were to be let go so that their dependents stay (cluster E3). */
   readonly orphaned: ReadonlySet<string>;
+  /** What was announced, and of which no result tells. */
+  readonly open: readonly OpenIntent[];
 }
 
 export const NO_RESULTS: RecentResults = {
@@ -29,6 +33,7 @@ export const NO_RESULTS: RecentResults = {
   objects: new Map(),
   removals: [],
   orphaned: new Set(),
+  open: [],
 };
 
 /** In the order of the log. A result that is there twice counts once. */
@@ -45,8 +50,18 @@ class RecentReading implements RecentResults {
   readonly orphaned = new Set<string>();
   /** Objects of commands whose removal is counted. */
   readonly #counted = new Set<string>();
+  readonly #intents = new OpenIntents();
+
+  get open(): readonly OpenIntent[] {
+    return this.#intents.open();
+  }
 
   take(event: ResultEvent): void {
+    this.#intents.take(event);
+    if (event.type === 'fleetgc.cluster.command-intent') {
+      this.#takeOrphaned(event);
+      return;
+    }
     if (event.type === 'fleetgc.cluster.object-results') {
       this.#takeOrphaned(event);
       this.#takeRemovals(event);
@@ -62,7 +77,7 @@ class RecentReading implements RecentResults {
   }
 
   /** Also where the command seems to be known: whoever orders chooses its id, and may choose one twice. */
-  #takeOrphaned({ objects }: ObjectResults): void {
+  #takeOrphaned({ objects }: Pick<ObjectResults | ClusterCommandIntent, 'objects'>): void {
     for (const { action, rule, object } of objects)
       if (action === 'finish' && rule === 'E3') this.orphaned.add(object.uid);
   }
@@ -90,7 +105,9 @@ type ObjectResults = Extract<ResultEvent, { type: 'fleetgc.cluster.object-result
 
 function removalOf({ at }: ObjectResults, told: ObjectResults['objects'][number]): readonly EarlierRemoval[] {
   const { result, owners, ownRule, node, action } = told;
-  const hasGone = result.outcome === 'removed' || result.outcome === 'accepted';
+  // What is gone by unknown hands counts as gone by those that had announced it.
+  const hasGone =
+    result.outcome === 'removed' || result.outcome === 'accepted' || foundLater(result) === 'gone';
   if (!isRemoval(told) || !hasGone || at === null) return [];
   const forOwners = owners
     .filter(({ found }) => found === 'absent' || found === 'waiting')

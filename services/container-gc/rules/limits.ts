@@ -3,8 +3,8 @@ import type { RemovedRule } from '../../../packages/decision/rule-text.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import type { Selected } from './admission.ts';
-import { NS_PER_MS, oldestFirst } from './age.ts';
-import type { DeadContainer } from './dead-containers.ts';
+import { NS_PER_MS } from './age.ts';
+import { byPlace, type DeadContainer } from './dead-containers.ts';
 
 /** The dead containers of one unit, oldest first. */
 type Unit = readonly DeadContainer[];
@@ -25,7 +25,7 @@ export function selectBeyondLimits(
   policy: Policy,
 ): Selected<DeadContainer>[] {
   const units = [...Map.groupBy(evictable, ({ unit }) => unit).values()].map((members) =>
-    members.toSorted(oldestFirst),
+    members.toSorted(byPlace),
   );
   const ofGonePods = dropUnits(units, removable);
   const young = dropOlder(ofGonePods.units, policy.maximumDeadContainerAgeMs);
@@ -33,7 +33,7 @@ export function selectBeyondLimits(
   const shared = shareOut(perUnit.units, policy.maximumDeadContainers);
   const total = keepNewestOfNode(shared.units, policy.maximumDeadContainers);
   return [ofGonePods, young, perUnit, shared, total].flatMap((step) =>
-    step.selected.toSorted((a, b) => oldestFirst(a.item, b.item)),
+    step.selected.toSorted((a, b) => byPlace(a.item, b.item)),
   );
 }
 
@@ -74,7 +74,7 @@ function keepNewestOfNode(units: readonly Unit[], limit: number): Step {
   if (limit < 0 || left <= limit) return { units, selected: [] };
   const oldest = units
     .flat()
-    .toSorted(oldestFirst)
+    .toSorted(byPlace)
     .slice(0, left - limit);
   return { units, selected: select(oldest, 'G9', { limit, left }) };
 }
@@ -119,9 +119,9 @@ export function selectAfterDeath(
     ...exited.filter(({ podUid }) => goneUids.has(podUid)).map((member) => selected(member, 0)),
     ...Map.groupBy(ofLivingPods, ({ unit }) => unit)
       .values()
-      .flatMap((members) => members.toSorted(oldestFirst).slice(0, Math.max(0, members.length - keep)))
+      .flatMap((members) => members.toSorted(byPlace).slice(0, Math.max(0, members.length - keep)))
       .map((member) => selected(member, keep)),
-  ].toSorted((a, b) => oldestFirst(b.item, a.item));
+  ].toSorted((a, b) => byPlace(b.item, a.item));
 }
 
 const selected = (item: DeadContainer, keep: number): Selected<DeadContainer> => ({

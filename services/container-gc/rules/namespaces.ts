@@ -1,5 +1,6 @@
 import type { Kept, Note } from '../../../packages/decision/conclusion.ts';
 import { type EntryOf, entriesOf } from '../../../packages/decision/inventory-entries.ts';
+import { namespaceOfLogDirectory, namespaceOfSymlink } from '../../../packages/decision/log-names.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
@@ -7,20 +8,19 @@ import type { Policy } from '../../../schemas/policy/policy.ts';
 /** Why an object of this namespace is kept; one whose namespace nobody knows could be in any (M11). */
 export function keptByNamespace(namespace: string | undefined, { keep }: Policy): Kept | undefined {
   if (keep.namespaces.length === 0) return undefined;
-  if (namespace !== undefined && namespace !== '' && !keep.namespaces.includes(namespace)) return undefined;
+  if (namespace !== undefined && namespace !== '' && !namespacesIn(keep).has(namespace)) return undefined;
   return { rule: 'M11', facts: { namespace: namespace ?? null } };
 }
 
-/** `<namespace>_<name>_<uid>` says it, `<uid>` alone does not (I2). */
-export function namespaceOfLogDirectory(name: string): string | undefined {
-  const [namespace, ...rest] = name.split('_');
-  return rest.length === 2 ? namespace : undefined;
-}
+const sets = new WeakMap<Policy['keep'], ReadonlySet<string>>();
 
-/** `<pod>_<namespace>_<container>-<id>.log` (G22). */
-export function namespaceOfSymlink(name: string): string | undefined {
-  const [, namespace, ...rest] = name.split('_');
-  return rest.length === 1 ? namespace : undefined;
+/** Made once for each policy. */
+function namespacesIn(keep: Policy['keep']): ReadonlySet<string> {
+  const before = sets.get(keep);
+  if (before !== undefined) return before;
+  const made = new Set(keep.namespaces);
+  sets.set(keep, made);
+  return made;
 }
 
 /** The namespace of an object, by its kind; images have none. */

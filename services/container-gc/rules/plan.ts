@@ -4,6 +4,7 @@ import { MAX_COMMAND_ITEMS } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
+import { MAX_DECISION_STEPS, Steps } from '../../../schemas/policy/steps.ts';
 import { type Admission, admit, type Listed, type Room, type Selected } from './admission.ts';
 import {
   type DeadContainer,
@@ -42,9 +43,9 @@ export interface ContainerPlan {
 
 /**
  * Containers first, then the sandboxes that are inactive once the planned containers are gone, then logs (G1, H1). A
- * part that could not be read keeps nothing else from going.
+ * part that could not be read keeps nothing else from going. Throws `TooCostly` beyond the steps that it may take.
  */
-export function planPass(pass: Pass): ContainerPlan {
+export function planPass(pass: Pass, steps = new Steps(MAX_DECISION_STEPS)): ContainerPlan {
   const { inventory, policy } = pass;
   const found = deadContainers(inventory, policy);
   const needed = neededInitContainers(inventory, found.dead, policy);
@@ -74,6 +75,7 @@ export function planPass(pass: Pass): ContainerPlan {
     plannedContainers: planned,
     room: roomBeside(pass, planned.size + sandboxes.planned.length),
     withhold: (entry) => failedLately(entry, pass) ?? idTooLong(entry.name, pass),
+    steps,
   });
   return {
     containers: containers.planned,

@@ -1,19 +1,21 @@
 import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
 import { isAmong, listedTwice } from '../../../packages/decision/inventory-checks.ts';
+import { namespaceOfLogDirectory, namespaceOfSymlink } from '../../../packages/decision/log-names.ts';
 import type { KeptRule, RemovedRule } from '../../../packages/decision/rule-text.ts';
 import type { ContainerRemoval } from '../../../schemas/events/command.ts';
 import type { Verdict } from '../../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import {
   containerIdOfSymlink,
-  containersOfSymlink,
+  containersOfSymlinks,
   type InventoryLogSymlink,
   type InventoryPodLogDirectory,
   podUidOfLogDirectory,
 } from '../../../schemas/events/pod-log-entries.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
+import type { Steps } from '../../../schemas/policy/steps.ts';
 import type { Room } from './admission.ts';
-import { keptByNamespace, namespaceOfLogDirectory, namespaceOfSymlink } from './namespaces.ts';
+import { keptByNamespace } from './namespaces.ts';
 
 /** What the entries of the log directories are judged by. */
 interface PodLogPass {
@@ -27,6 +29,7 @@ interface PodLogPass {
   readonly plannedContainers: ReadonlySet<string>;
   readonly room: Room;
   readonly withhold: (entry: Pick<InventoryPodLogDirectory, 'name' | 'backoff'>) => Kept | undefined;
+  readonly steps: Steps;
 }
 
 /** What is to become of one entry of a log directory, and by which rule. */
@@ -119,16 +122,19 @@ const activePods = ({ containers, sandboxes }: CompleteInventory): ReadonlySet<s
       .flatMap(({ podUid, pod }) => [podUid, pod?.uid ?? '']),
   ]);
 
-type SymlinkPass = Pick<PodLogPass, 'inventory' | 'policy' | 'plannedContainers' | 'withhold'>;
+type SymlinkPass = Pick<PodLogPass, 'inventory' | 'policy' | 'plannedContainers' | 'withhold' | 'steps'>;
 
 /** What becomes of the dangling symlinks (I4 to I8), in the order in which they are listed. */
 function judgeSymlinks(pass: SymlinkPass): JudgedEntry<InventoryLogSymlink>[] {
   const links = pass.inventory.logSymlinks ?? [];
   if (isSkipped(pass)) return links.map((entry) => ({ entry, ...kept('I1', { podLogsRead: false }) }));
   const twice = listedTwice(links.map(({ name }) => name));
+  const meantBy = links.length === 0 ? () => [] : containersMeant(pass);
   return links.map((entry) => ({
     entry,
-    ...(isAmong(twice, entry.name) ? kept('C5', { listedTwice: true }) : judgeSymlink(entry, pass)),
+    ...(isAmong(twice, entry.name)
+      ? kept('C5', { listedTwice: true })
+      : judgeSymlink(entry, pass, meantBy(entry.name))),
   }));
 }
 
@@ -139,12 +145,15 @@ function judgeSymlinks(pass: SymlinkPass): JudgedEntry<InventoryLogSymlink>[] {
 const isSkipped = ({ inventory, policy }: SymlinkPass): boolean =>
   inventory.podLogDirectories === null && (policy.profile === 'fleetgc' || inventory.allSourcesReady);
 
-function judgeSymlink(link: InventoryLogSymlink, pass: SymlinkPass): Judged {
-  const { inventory, policy, plannedContainers, withhold } = pass;
-  const judged =
-    policy.profile === 'kubelet' ? asTheKubelet(link) : byKnownContainers(link, inventory.containers);
+function judgeSymlink(
+  link: InventoryLogSymlink,
+  pass: SymlinkPass,
+  meant: CompleteInventory['containers'],
+): Judged {
+  const { policy, plannedContainers, withhold } = pass;
+  const judged = policy.profile === 'kubelet' ? asTheKubelet(link) : byKnownContainers(link, meant);
   if (judged.action === 'keep') return judged;
-  const [container] = meant(link.name, inventory.containers);
+  const [container] = meant;
   if (container && plannedContainers.has(container.id)) return kept('G22', { goesWith: container.id });
   const reason = keptByNamespace(namespaceOfSymlink(link.name), policy) ?? withhold(link);
   return reason ? kept(reason.rule, { ...reason.facts, selectedBy: judged.rule }) : judged;
@@ -162,11 +171,11 @@ const asTheKubelet = ({ container }: InventoryLogSymlink): Judged =>
  */
 function byKnownContainers(
   { name, container }: InventoryLogSymlink,
-  containers: CompleteInventory['containers'],
+  meant: CompleteInventory['containers'],
 ): Judged {
   if (container === 'exited' || container === 'no-answer') {
     const isReadable = containerIdOfSymlink(name) !== null;
-    const haveExited = meant(name, containers).every(({ state }) => state === 'exited');
+    const haveExited = meant.every(({ state }) => state === 'exited');
     return judgement(isReadable && haveExited, container === 'exited' ? 'I6' : 'M35', container);
   }
   const rule = container === 'not-exited' || container === 'empty' ? 'I6' : 'M35';
@@ -183,7 +192,20 @@ const judgement = (
   facts: { container },
 });
 
-function meant(name: string, containers: CompleteInventory['containers']): CompleteInventory['containers'] {
-  const id = containerIdOfSymlink(name);
-  return id === null ? [] : [...containersOfSymlink(id, containers)];
+/** Which containers a symlink can mean by its name: none of a name that holds no id. */
+function containersMeant({
+  inventory,
+  steps,
+}: SymlinkPass): (name: string) => CompleteInventory['containers'] {
+  const meantBy = containersOfSymlinks(inventory.containers);
+  return (name) => {
+    const id = containerIdOfSymlink(name);
+    if (id === null) return [];
+    const meant = [...meantBy(id)];
+    steps.take(STEPS_OF_CONTAINER * meant.length);
+    return meant;
+  };
 }
+
+/** To find a container by the beginning of its id takes as long as so many comparisons of characters. */
+const STEPS_OF_CONTAINER = 16;

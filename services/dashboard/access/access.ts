@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIP } from 'node:net';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { ProxyList } from '../../../packages/process/http-server.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import { holderOfToken, type Person, type TokenHolder } from './people.ts';
@@ -41,7 +41,7 @@ const isOpen = ({ tokens, trustedProxies }: Pick<AccessSettings, 'tokens' | 'tru
 export function requireSignIn(settings: AccessSettings): void {
   const { address } = settings;
   if (isOpen(settings) && !LOOPBACK.has(address.host)) throw needsSignIn(address);
-  proxyList(settings.trustedProxies);
+  trustedProxyList(settings.trustedProxies);
 }
 
 /** Throws `CONFIG_INVALID` where whoever acts would have no name: whoever has a login on this machine could. */
@@ -87,17 +87,17 @@ function hasOpenSessions({ tokens, publicUrl, address }: AccessSettings): boolea
 }
 
 function trustsItsMachine({ trustedProxies }: AccessSettings): boolean {
-  const list = proxyList(trustedProxies);
+  const list = trustedProxyList(trustedProxies);
   return (
     trustedProxies.some((written) => written.startsWith('127.')) ||
-    ['127.0.0.1', '::1'].some((address) => isIn(list, address))
+    ['127.0.0.1', '::1'].some((address) => list.has(address))
   );
 }
 
 /** Says of each request whether it may be looked at, and whose it is. */
 export class Access {
   readonly #settings: AccessSettings;
-  readonly #proxies: BlockList;
+  readonly #proxies: ProxyList;
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
   readonly #isOpen: boolean;
@@ -109,7 +109,7 @@ export class Access {
     this.#settings = settings;
     this.#sessions = new Sessions({ isSecure: publicUrl?.protocol === 'https:', startedMs });
     this.#isOpen = isOpen({ tokens, trustedProxies });
-    this.#proxies = proxyList(trustedProxies);
+    this.#proxies = trustedProxyList(trustedProxies);
     const names = [...LOOPBACK, address.host].map((host) => `${bracketed(host)}:${address.port}`);
     this.#hosts = new Set([...names, ...(publicUrl === null ? [] : [publicUrl.host])]);
     this.#origins = new Set([
@@ -192,7 +192,7 @@ export class Access {
     const { userHeader, operators } = this.#settings;
     const name = headers[userHeader];
     if (typeof name !== 'string' || name === '' || name.length > MOST_NAME_LENGTH) return null;
-    if (!isIn(this.#proxies, remoteAddress)) return null;
+    if (!this.#proxies.has(remoteAddress)) return null;
     return { name, role: operators.includes(name) ? 'operator' : 'viewer', by: 'proxy' };
   }
 }
@@ -218,25 +218,6 @@ const needsSignIn = ({ host, port }: Address): FleetGcError =>
     `${bracketed(host)}:${port} can be reached from other machines, and nobody would have to sign in: give --token-file or --trusted-proxy, or serve the page on 127.0.0.1`,
   );
 
-function proxyList(written: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const text of written) {
-    const [address = '', bits, ...more] = text.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    const most = family === 'ipv6' ? 128 : 32;
-    const length = bits === undefined ? most : Number(bits);
-    if (isIP(address) === 0 || more.length > 0 || !Number.isInteger(length) || length < 0 || length > most)
-      throw new FleetGcError(
-        'CONFIG_INVALID',
-        `--trusted-proxy ${text} is no address: write 10.1.2.3 or 10.1.0.0/16`,
-      );
-    list.addSubnet(address, length, family);
-  }
-  return list;
-}
-
-function isIn(list: BlockList, remoteAddress: string): boolean {
-  const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
-  const kind = isIP(address);
-  return kind !== 0 && list.check(address, kind === 6 ? 'ipv6' : 'ipv4');
-}
+/** Throws `CONFIG_INVALID`. */
+export const trustedProxyList = (written: readonly string[]): ProxyList =>
+  new ProxyList(written, '--trusted-proxy');

@@ -3,6 +3,7 @@ import type { EventLog } from '../../../packages/event-log/port.ts';
 import type { PolicyWriter } from '../../../packages/policy/write-policies.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { LinkedController } from '../../../packages/process/linked-controller.ts';
+import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { DashboardActionDone, DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
 import { type Identified, personKey } from '../access/access.ts';
@@ -13,6 +14,8 @@ import { RateBound } from './rate-bound.ts';
 
 /** Opened for one action, as a verb opens it. */
 export interface ActingPort {
+  /** Whose signatures count for what people act on; `null` where nobody checks them. */
+  readonly roots: TrustRoots | null;
   readonly openLog: (signal: AbortSignal) => Promise<EventLog>;
   /** With the key of this moment. Throws `KEY_UNUSABLE`. */
   readonly openWriter: (log: ActingLog, signal: AbortSignal) => Promise<PolicyWriter>;
@@ -76,13 +79,13 @@ export class ActionDesk implements AsyncDisposable {
   }
 
   async #perform({ person, name, asked }: AskedFor): Promise<DashboardActionDone> {
-    const { nodes, onDone, logger, now } = this.#needs;
+    const { port, nodes, onDone, logger, now } = this.#needs;
     using bounded = new LinkedController(this.#ending.signal, AbortSignal.timeout(LONGEST_MS));
     const { signal } = bounded;
     const by = actorText(person);
     try {
       await using opened = await this.#open(signal);
-      const acting = { ...opened, by, nodes: nodes(), nowMs: now() };
+      const acting = { ...opened, by, roots: port.roots, nodes: nodes(), nowMs: now() };
       const done = await ACTIONS[name].perform(asked, acting, signal);
       logger.info({ action: name, by, id: asked.id }, done.text);
       await onDone().catch((error) =>

@@ -3,9 +3,11 @@ import type { Doing } from '../../../packages/pipeline/doing.ts';
 import { endPauses } from '../../../packages/policy/end-pauses.ts';
 import { pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
-import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { readPoliciesBy, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePause } from '../../../packages/policy/write-policies.ts';
 import { counted } from '../../../packages/text/counted.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { selects } from '../../../schemas/policy/policy-selection.ts';
 import { durationText } from '../../../schemas/policy/value-text.ts';
 import {
@@ -26,6 +28,8 @@ import type { ActingLog } from './only-acts.ts';
 export interface Acting {
   readonly log: ActingLog;
   readonly writer: PolicyWriter;
+  /** Whose signatures count; `null` where nobody checks them. */
+  readonly roots: TrustRoots | null;
   /** As the page calls whoever does it; what they said is beside it. */
   readonly by: string;
   /** Those that were heard lately. */
@@ -64,7 +68,7 @@ async function pause(
     text: `paused: ${selectorText(selector)}`,
     notes: [
       pauseTakesHold(await readStoredPolicies(acting.log, signal)),
-      ...(isForNobody ? [selectsNobodyText(selector)] : []),
+      ...(isForNobody ? [selectsNobodyText(selector, nodes.map(nodeKey))] : []),
     ],
   };
 }
@@ -89,20 +93,28 @@ async function resume(
   };
 }
 
+const NOT_PROVED =
+  'No signature proves what is reported as held there. The approval binds kind, namespace, name and uid.';
+
 async function approveHeld(
-  { cluster, name, as, objects, forMs, reason }: DashboardAction<'approve'>,
+  { cluster, name, as, objects, shown, forMs, reason }: DashboardAction<'approve'>,
   acting: Acting,
   signal: AbortSignal,
 ): Promise<DashboardActionDone> {
-  const { log, writer, nowMs } = acting;
+  const { log, writer, roots, nowMs } = acting;
   const stored = await readStoredPolicies(log, signal);
-  const request = { cluster, name, as, objects };
-  const approving = { request, forMs, doing: doingOf({ reason }, acting), nowMs };
-  const approval = await approvalOfHeld(log, approving, signal);
+  const policies = (await readPoliciesBy(roots, log, signal)).sets.cluster;
+  const request = { cluster, name, as, objects, shown };
+  const doing = doingOf({ reason }, acting);
+  const approving = { request, policies, roots, forMs, doing, nowMs };
+  const { approval, proof } = await approvalOfHeld(log, approving, signal);
   await approve(writer, stored, approval);
   return {
     text: `approved: ${approvalText(approval)}`,
-    notes: [`It is in force for ${durationText(forMs)}. What goes, goes as soon as its agent has read this.`],
+    notes: [
+      `It is in force for ${durationText(forMs)}. What goes, goes as soon as its agent has read this.`,
+      ...(proof === 'signed' ? [] : [NOT_PROVED]),
+    ],
   };
 }
 

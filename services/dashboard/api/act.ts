@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import type { DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import type { DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import type { Access, Asking, Identified } from '../access/access.ts';
@@ -77,7 +76,7 @@ async function readAsked(
 
 function jsonIn(text: string): unknown {
   try {
-    return readJson(text);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

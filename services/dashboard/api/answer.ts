@@ -5,6 +5,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** Whom it was made for, as `personKey` says; not there for what is the same for all. */
+  readonly person?: string;
 }
 
 export const jsonAnswer = (status: number, value: unknown): Answer => ({
@@ -21,12 +23,6 @@ export const tooMuch = (problem: string, waitMs: number): Answer => {
   const answer = refusal(429, problem);
   return { ...answer, headers: { ...answer.headers, 'retry-after': String(Math.ceil(waitMs / 1_000)) } };
 };
-
-export const textAnswer = (status: number, text: string): Answer => ({
-  status,
-  headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
-  body: Buffer.from(`${text}\n`),
-});
 
 /** To be kept, and never shown here, whatever it says. */
 export const fileAnswer = ({ name, contentType, text }: GivenFile): Answer => ({

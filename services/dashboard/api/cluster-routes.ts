@@ -59,10 +59,13 @@ export const CLUSTER_ROUTES: readonly Route[] = [
   route(
     '/api/cluster/objects',
     OfCluster.extend({ q: z.string().trim().max(300).default('') }),
-    ({ cluster, q }, { projection }) => findObjects(projection.store.db, cluster, q),
+    ({ cluster, q }, { projection, searches, person }) =>
+      searches.read(person, async () => findObjects(projection.store.db, cluster, q)),
   ),
-  route('/api/cluster/graph', OfObject, (named, { projection }) =>
-    readOwnerGraph(projection.store.db, named, projection.knownSinceMs('clusterOwnership')),
+  route('/api/cluster/graph', OfObject, (named, { projection, searches, person }) =>
+    searches.read(person, async () =>
+      readOwnerGraph(projection.store.db, named, projection.knownSinceMs('clusterOwnership')),
+    ),
   ),
   route('/api/cluster/life', OfObject, (named, { projection, logReaders, person }) =>
     logReaders.read(person, (signal) => readObjectLife(projection.source.from, named, signal)),

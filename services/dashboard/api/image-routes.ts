@@ -24,8 +24,8 @@ const Question = z
 export const IMAGE_ROUTES: readonly Route[] = [
   route('/api/images', Question, ({ by, of, ...question }, { projection, readings }) => {
     const group = by === undefined || of === undefined ? null : { by, of };
-    const { summed, atMs } = readings.images.of(projection.held, () => projection.nodes(), group);
-    return readImages(summed, question, atMs);
+    const remembered = readings.images.of(projection.held, () => projection.nodes(), group);
+    return readImages(remembered, question);
   }),
   route(
     '/api/images/repository',

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import { constants, gzipSync } from 'node:zlib';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { Answer } from './answer.ts';
 
@@ -12,8 +14,11 @@ const FILES: Readonly<Record<string, string>> = {
   'icon.svg': 'image/svg+xml',
 };
 
-interface PageFile extends Answer {
+interface PageFile {
   readonly etag: string;
+  readonly plain: Answer;
+  /** Compressed once at the start: whoever asks may ask often, and before a sign-in. */
+  readonly packed: Answer;
 }
 
 export type PageFiles = ReadonlyMap<string, PageFile>;
@@ -38,7 +43,13 @@ export function readPageFiles(directory: string | null): PageFiles {
       const body = readFileSync(join(found, name));
       const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
       const headers = { 'content-type': contentType, 'cache-control': 'no-cache', etag };
-      return [name, { status: 200, headers, body, etag }];
+      const plain = { status: 200, headers, body };
+      const packed = {
+        ...plain,
+        headers: { ...headers, 'content-encoding': 'gzip' },
+        body: gzipSync(body, { level: constants.Z_BEST_COMPRESSION }),
+      };
+      return [name, { etag, plain, packed }];
     }),
   );
 }
@@ -71,9 +82,15 @@ const VIEWS: readonly RegExp[] = [
   /^\/history$/,
 ];
 
-export function pageFile(files: PageFiles, path: string, knownEtag: string | undefined): Answer | null {
+/** `null` where there is no such file. */
+export function pageFile(files: PageFiles, path: string, headers: IncomingHttpHeaders): Answer | null {
   const name = VIEWS.some((view) => view.test(path)) ? 'index.html' : path.slice(1);
   const file = files.get(name);
   if (file === undefined) return null;
-  return knownEtag === file.etag ? { ...file, status: 304, body: Buffer.alloc(0) } : file;
+  const { etag, plain, packed } = file;
+  if (headers['if-none-match'] === etag) return { ...plain, status: 304, body: Buffer.alloc(0) };
+  return takesPacked(headers) ? packed : plain;
 }
+
+export const takesPacked = (headers: IncomingHttpHeaders): boolean =>
+  /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import type { Problem } from '../../../packages/policy/file/problem.ts';
 import { readAnyPolicyFiles, type WrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { DAY_MS, HOUR_MS } from '../../../packages/process/durations.ts';
 import type { DashboardPolicyCheck } from '../../../schemas/reports/dashboard-policies.ts';
@@ -89,7 +90,8 @@ function checked(text: string): DashboardPolicyCheck {
   const found = files.valid ? files.warnings : files.problems;
   const told = found.slice(0, MOST_PROBLEMS);
   const isMore = found.length > told.length;
-  if (!files.valid) return { valid: false, policies: [], problems: told, warnings: [], isMore };
+  if (!files.valid)
+    return { valid: false, policies: [], problems: told.map(withItsLines), warnings: [], isMore };
   return {
     valid: true,
     policies: files.policies.map(({ subject, policy: { name } }) => ({ subject, name })),
@@ -98,6 +100,15 @@ function checked(text: string): DashboardPolicyCheck {
     isMore,
   };
 }
+
+const withItsLines = ({
+  lines = [],
+  message,
+  ...problem
+}: Problem): DashboardPolicyCheck['problems'][number] => ({
+  ...problem,
+  message: [message, ...lines].join('\n'),
+});
 
 const Days = z
   .string()

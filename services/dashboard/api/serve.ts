@@ -1,22 +1,33 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Logger } from 'pino';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import { listen as listenOn } from '../../../packages/process/listen.ts';
-import { http } from '../../../packages/process/node-http.ts';
-import type { Address } from '../../../packages/process/options/options.ts';
-import { type Asking, type Identified, mayDo, personKey } from '../access/access.ts';
+import {
+  type HttpBounds,
+  type HttpServer,
+  openHttpServer,
+  type Peer,
+} from '../../../packages/process/http-server.ts';
+import {
+  type AccessSettings,
+  type Asking,
+  type Identified,
+  mayDo,
+  personKey,
+  trustedProxyList,
+} from '../access/access.ts';
 import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { ActionDesk } from '../actions/desk.ts';
 import type { PeopleHistory } from '../readers/history.ts';
 import type { Readings } from '../readings.ts';
 import { ACTION_PATHS, act, mayAct } from './act.ts';
-import { type Answer, fileAnswer, jsonAnswer, refusal, textAnswer } from './answer.ts';
+import { type Answer, fileAnswer, jsonAnswer, refusal } from './answer.ts';
+import type { AnswerRoom } from './answer-room.ts';
 import { GivenFile } from './given-file.ts';
 import type { LogReaders } from './log-readers.ts';
 import type { NewsRoom } from './news.ts';
-import { type PageFiles, pageFile } from './page-files.ts';
+import { type PageFiles, pageFile, takesPacked } from './page-files.ts';
 import { askAboutPolicies, POLICY_PATHS, type PolicyNeeds } from './policy-requests.ts';
 import { inOurWords, problemText } from './problem-text.ts';
 import { Refused } from './refused.ts';
@@ -31,6 +42,7 @@ export interface Served extends PolicyNeeds {
   readonly readings: Readings;
   readonly history: PeopleHistory;
   readonly news: NewsRoom;
+  readonly answerRoom: AnswerRoom;
   /** `null` without `--allow-actions`. */
   readonly desk: ActionDesk | null;
   readonly files: PageFiles;
@@ -38,64 +50,59 @@ export interface Served extends PolicyNeeds {
   readonly logger: Logger;
 }
 
-const REQUEST_TIMEOUT_MS = 30_000;
-const MOST_CONNECTIONS = 1_000;
-const MOST_HEADER_BYTES = 16 * 1024;
+const BOUNDS: HttpBounds = {
+  mostConnections: 400,
+  // A browser takes up to six, one of them for what is new. Many people may come by one address that no proxy names.
+  mostOfAnAddress: 100,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  // Longer than an answer may take to begin; what is new is told more often.
+  idleTimeoutMs: 120_000,
+  keepAliveMs: 5_000,
+  mostHeaderBytes: 16 * 1024,
+};
 const MOST_URL_LENGTH = 4_096;
 /** Smaller answers gain nothing by being packed. */
 const PACKED_FROM_BYTES = 1_024;
 
 const ROUTE_OF: ReadonlyMap<string, Route> = new Map(ROUTES.map((route) => [route.path, route]));
 
-/** Listens; what is asked before `served` is settled is answered with 503. Throws `CONFIG_INVALID` when it cannot listen. */
-export async function listen(address: Address): Promise<Listening> {
-  const server = http.createServer({
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    headersTimeout: REQUEST_TIMEOUT_MS,
-    maxHeaderSize: MOST_HEADER_BYTES,
+/** Listens; what is asked before `serve` is answered with 503. Throws `CONFIG_INVALID` when it cannot listen. */
+export const listen = ({ address, trustedProxies }: AccessSettings): Promise<HttpServer> =>
+  openHttpServer({
+    address,
+    advice: 'choose another address with --http-address',
+    bounds: BOUNDS,
+    tls: null,
+    proxies: trustedProxyList(trustedProxies),
+    onRefused: () => undefined,
   });
-  server.maxConnections = MOST_CONNECTIONS;
-  const bound = await listenOn(server, address, 'choose another address with --http-address');
-  return new Listening(server, bound);
+
+export const serve = (server: HttpServer, served: Served): void =>
+  server.serve((request, response, peer) => void respond(request, response, { ...served, peer }));
+
+/** One request is answered from these. */
+interface Around extends Served {
+  readonly peer: Peer;
 }
 
-export class Listening implements AsyncDisposable {
-  /** With the port that the system gave where 0 was asked for. */
-  readonly address: Address;
-  readonly #server: Server;
-
-  constructor(server: Server, address: Address) {
-    this.#server = server;
-    this.address = address;
-  }
-
-  serve(served: Served): void {
-    this.#server.on('request', (request, response) => void respond(request, response, served));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
-    this.#server.closeAllConnections();
-    await closed;
-  }
-}
-
-async function respond(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse, served: Around): Promise<void> {
   try {
-    const asking = askingOf(request);
+    const asking = askingOf(request, served.peer);
     const url = urlOf(request);
     if (url?.pathname === '/api/events' && asking.method === 'GET') {
       const person = whoAsks(asking, served);
-      if ('status' in person) return await send(request, response, person);
+      if ('status' in person) return await send(request, response, person, served);
       return follow(response, served, { asking, person });
     }
     await send(
       request,
       response,
       url === null ? refusal(400, 'the address is not one') : await answer(request, url, served),
+      served,
     );
   } catch (thrown) {
-    if (!hasGone(request)) await tellFailure(thrown, { request, response, logger: served.logger });
+    if (!hasGone(request)) await tellFailure(thrown, { request, response, served });
   }
 }
 
@@ -107,23 +114,24 @@ async function tellFailure(
   {
     request,
     response,
-    logger,
-  }: { readonly request: IncomingMessage; readonly response: ServerResponse; readonly logger: Logger },
+    served,
+  }: { readonly request: IncomingMessage; readonly response: ServerResponse; readonly served: Around },
 ): Promise<void> {
-  logger.error({ err: toFleetGcError(thrown) }, 'a request could not be answered');
+  served.logger.error({ err: toFleetGcError(thrown) }, 'a request could not be answered');
   if (response.headersSent) response.destroy();
   else
     await send(
       request,
       response,
       refusal(500, 'it could not be answered; the logger output of the dashboard says why'),
+      served,
     );
 }
 
-const askingOf = ({ method = 'GET', headers, socket }: IncomingMessage): Asking => ({
+const askingOf = ({ method = 'GET', headers }: IncomingMessage, { remoteAddress }: Peer): Asking => ({
   method,
   headers,
-  remoteAddress: socket.remoteAddress ?? '',
+  remoteAddress,
 });
 
 function urlOf({ url = '/' }: IncomingMessage): URL | null {
@@ -131,44 +139,24 @@ function urlOf({ url = '/' }: IncomingMessage): URL | null {
   return URL.parse(`http://page${url.replace(/^\/+/, '/')}`);
 }
 
-async function answer(request: IncomingMessage, url: URL, served: Served): Promise<Answer> {
-  const asking = askingOf(request);
-  const isReading = asking.method === 'GET' || asking.method === 'HEAD';
-  // Probes come by whatever address the platform uses, and learn nothing.
-  const probed = isReading ? PROBES[url.pathname]?.(served) : undefined;
-  if (probed !== undefined) return probed;
+async function answer(request: IncomingMessage, url: URL, served: Around): Promise<Answer> {
+  const asking = askingOf(request, served.peer);
   const objection = served.access.objection(asking);
   if (objection !== null) return refusal(403, objection);
-  if (!isReading) return await change(request, url, served);
-  return (
-    pageFile(served.files, url.pathname, asking.headers['if-none-match']) ??
-    (await answerRoute(asking, url, served))
-  );
+  if (asking.method !== 'GET' && asking.method !== 'HEAD') return await change(request, url, served);
+  return pageFile(served.files, url.pathname, asking.headers) ?? (await answerRoute(asking, url, served));
 }
 
-const PROBES: Readonly<Record<string, (served: Served) => Answer>> = {
-  '/livez': () => textAnswer(200, 'ok'),
-  '/readyz': readiness,
-};
-
-async function change(request: IncomingMessage, url: URL, served: Served): Promise<Answer> {
+async function change(request: IncomingMessage, url: URL, served: Around): Promise<Answer> {
   const { pathname } = url;
+  const asking = askingOf(request, served.peer);
   if (request.method === 'POST' && pathname === '/sign-in') return await signIn(request, served);
-  if (request.method === 'POST' && pathname === '/sign-out') return signOut(askingOf(request), served);
+  if (request.method === 'POST' && pathname === '/sign-out') return signOut(asking, served);
   if (pathname.startsWith(ACTION_PATHS))
-    return await act(request, askingOf(request), {
-      name: pathname.slice(ACTION_PATHS.length),
-      needs: served,
-    });
+    return await act(request, asking, { name: pathname.slice(ACTION_PATHS.length), needs: served });
   if (pathname.startsWith(POLICY_PATHS))
-    return await askAboutPolicies(request, askingOf(request), { url, needs: served });
+    return await askAboutPolicies(request, asking, { url, needs: served });
   return refusal(405, 'only GET and HEAD');
-}
-
-function readiness({ projection }: Served): Answer {
-  const { isCaughtUp, problem } = projection.progress();
-  if (problem !== null) return textAnswer(503, `not ready: ${problem}`);
-  return isCaughtUp ? textAnswer(200, 'ready') : textAnswer(503, 'not ready: what is newest is not read yet');
 }
 
 /** Who asks; or why nobody gets an answer of any route. */
@@ -189,11 +177,13 @@ async function answerRoute(asking: Asking, url: URL, served: Served): Promise<An
   if (!given.success) return refusal(400, problemText(given.error));
   const { name: user, role, by } = person;
   const session = { user, role, by, version, actions: mayAct(person, desk) };
-  const asked = { ...served, session, person: personKey(person) };
+  const key = personKey(person);
+  const asked = { ...served, session, person: key };
   const value = await route.read(Object.fromEntries(url.searchParams), asked);
   if (value instanceof Refused) return refusal(value.status, value.problem);
-  if (value instanceof GivenFile) return fileAnswer(value);
-  return value === null ? refusal(404, 'nothing of that name is known here') : jsonAnswer(200, value);
+  if (value instanceof GivenFile) return { ...fileAnswer(value), person: key };
+  if (value === null) return refusal(404, 'nothing of that name is known here');
+  return { ...jsonAnswer(200, value), person: key };
 }
 
 function follow(
@@ -214,19 +204,34 @@ function follow(
 
 const packed = promisify(gzip);
 
+const UNCOUNTED: Disposable = { [Symbol.dispose]: () => undefined };
+const TOO_MUCH_WAITS = refusal(503, 'too many of your earlier responses have not been read; read them first');
+
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  answered: Answer,
+  { answerRoom }: Pick<Served, 'answerRoom'>,
 ): Promise<void> {
-  const isPacked =
-    body.length >= PACKED_FROM_BYTES && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
-  const sent = isPacked ? await packed(body, { level: 4 }) : body;
+  const held =
+    answered.person === undefined ? UNCOUNTED : answerRoom.begin(answered.person, answered.body.length);
+  if (held === null) {
+    await send(request, response, TOO_MUCH_WAITS, { answerRoom });
+    return;
+  }
+  if (response.closed) held[Symbol.dispose]();
+  else response.once('close', () => held[Symbol.dispose]());
+  const { status, headers, body } = answered;
+  const isPackable =
+    headers['content-encoding'] === undefined &&
+    body.length >= PACKED_FROM_BYTES &&
+    takesPacked(request.headers);
+  const sent = isPackable ? await packed(body, { level: 4 }) : body;
   response.writeHead(status, {
     ...SECURITY_HEADERS,
     ...headers,
     vary: 'accept-encoding',
-    ...(isPacked && { 'content-encoding': 'gzip' }),
+    ...(isPackable && { 'content-encoding': 'gzip' }),
     ...(status !== 304 && { 'content-length': String(sent.length) }),
   });
   response.end(request.method === 'HEAD' || status === 304 ? undefined : sent);

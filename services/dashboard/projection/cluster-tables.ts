@@ -34,6 +34,7 @@ export const CLUSTER_TABLES = `
   ) STRICT;
   CREATE INDEX cluster_owners_by_age ON cluster_owners (at_ms);
   CREATE INDEX cluster_owners_by_dependent ON cluster_owners (cluster, uid);
+  CREATE INDEX cluster_owners_by_owner ON cluster_owners (cluster, owner_uid, at_ms, offset);
   CREATE TABLE cluster_deeds (
     cluster TEXT NOT NULL, uid TEXT NOT NULL, at_ms INTEGER NOT NULL, offset INTEGER NOT NULL,
     kind TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
 import { type NodeTrack, track } from '../../../packages/fleet-watch/node-track.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import { DiskStats, type DiskStatsHead } from '../../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
+import type { PressureUnrelieved } from '../../../schemas/events/result.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import { fleetOf, type KnownNode, knownNode } from '../../fleet-status/fleet-nodes.ts';
@@ -19,7 +19,7 @@ export function storedStats(db: DatabaseSync, node: string): DiskStats | null {
 }
 
 const statsOf = (bytes: Uint8Array): DiskStats =>
-  DiskStats.parse(readJson(zstdDecompressSync(bytes).toString('utf8')));
+  DiskStats.parse(JSON.parse(zstdDecompressSync(bytes).toString('utf8')));
 
 type SightedNode = Pick<DiskStatsHead, 'cluster' | 'node' | 'nodeInstance' | 'takenAt'>;
 
@@ -29,6 +29,8 @@ export class Fleet {
   readonly #known = new Map<string, KnownNode>();
   readonly #tracks = new Map<string, NodeTrack>();
   readonly #changed = new Set<string>();
+  /** When a reclaim of a node last ended above its target. */
+  readonly #unrelieved = new Map<string, number>();
   #policies: PolicySet;
   /** Records of disk statistics that nobody can read. */
   unreadable = 0;
@@ -56,6 +58,14 @@ export class Fleet {
     const now = track(before, { nodeInstance, takenAt, loggedAtMs });
     this.#tracks.set(key, now);
     return now;
+  }
+
+  /** A reclaim ended above its target. Of a node that is not known nothing is kept. */
+  unrelieved(event: Pick<PressureUnrelieved, 'cluster' | 'node'>, loggedAtMs: number): void {
+    const key = nodeKey(event);
+    if (!this.#tracks.has(key) || loggedAtMs <= (this.#unrelieved.get(key) ?? 0)) return;
+    this.#unrelieved.set(key, loggedAtMs);
+    this.#changed.add(key);
   }
 
   /** What other policies make of nodes that were heard already. */
@@ -100,18 +110,27 @@ export class Fleet {
       if (last.loggedAtMs < ms) {
         this.#known.delete(key);
         this.#tracks.delete(key);
+        this.#unrelieved.delete(key);
       }
   }
 
   clear(): void {
     this.#known.clear();
     this.#tracks.clear();
+    this.#unrelieved.clear();
     this.#changed.clear();
     this.unreadable = 0;
   }
 
   told(nowMs: number): FleetNodes {
-    return { ...fleetOf([...this.#known.values()], this.#policies, nowMs), unreadable: this.unreadable };
+    return {
+      ...fleetOf([...this.#known.values()], {
+        policies: this.#policies,
+        nowMs,
+        unrelieved: this.#unrelieved,
+      }),
+      unreadable: this.unreadable,
+    };
   }
 
   /** The keys of those of which something is new since this was asked last. */

@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
-import { readJson } from '../../../packages/text/read-json.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../../schemas/events/inventory.ts';
 import { ImageIdentities, type ImageIdentity } from './image-identities.ts';
 import type { HeldGroup, HeldImages, HeldRow, HeldSums } from './rows.ts';
@@ -104,7 +103,7 @@ export class Held {
       if (index % NODES_AT_ONCE === 0) await setImmediate();
       const found = find.get(String(node));
       if (!(found?.images instanceof Uint8Array)) continue;
-      const held = Stored.parse(readJson(zstdDecompressSync(found.images).toString('utf8')));
+      const held = Stored.parse(JSON.parse(zstdDecompressSync(found.images).toString('utf8')));
       const { at_ms, offset, taken_ms } = found;
       this.heard({
         node: String(node),

@@ -1,3 +1,4 @@
+import { splitUnread } from '../../../packages/decision/left-out-kinds.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import type { Census } from '../../../schemas/events/census.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
@@ -46,7 +47,7 @@ const foundIn = ({ totals, findings }: Census): FoundCounts => ({
   waitingOwners: findings.waitingOwners.count,
   badReferences: findings.badReferences.count,
   missingOwners: findings.missingOwners.count,
-  unreadKinds: findings.unsyncedKinds.length + findings.failedGroups.length,
+  unreadKinds: splitUnread(findings.unsyncedKinds).expected.length + findings.failedGroups.length,
 });
 
 /** A census that lacks a kind says that there are few of it, and one without kinds nothing. */

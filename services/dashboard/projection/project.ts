@@ -84,6 +84,7 @@ export const PROJECT: { readonly [Id in ProjectedTopic]: Projector<Id> } = {
         return [unrelievedRow(event, place)];
       case 'fleetgc.node.pass-failed':
         return [activityOf(event, place, { what: 'pass-failed', text: event.message })];
+      case 'fleetgc.node.removal-intent':
       case 'fleetgc.node.reclaim-continues':
         return [];
     }

@@ -88,6 +88,8 @@ export class Projector {
       if (topic === 'diskStats') this.#needs.fleet.unreadable += 1;
       return;
     }
+    if (parsed.event.type === 'fleetgc.node.pressure-unrelieved')
+      this.#needs.fleet.unrelieved(parsed.event, record.timestampMs);
     if (this.#hasPlace(topic, record) && !this.#isTooMuch(parsed.event, record))
       this.#takeRows(topic, parsed.event, { record, isNew });
     if (this.#rows.length >= ROWS_AT_ONCE) this.flush();
@@ -126,7 +128,7 @@ export class Projector {
 
   /** Rows of what somebody else has read. */
   put(rows: readonly Row[]): void {
-    this.#rows.push(...rows);
+    for (const row of rows) this.#rows.push(row);
   }
 
   /** Writes down what was taken, and that it was read. */

@@ -1,12 +1,13 @@
-import { rmSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
+import { openDatabaseFile, removeDatabaseFile } from '../../../packages/files/open-file.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { systemProblem } from '../../../packages/process/system-problem.ts';
 import { CLUSTER_TABLES } from './cluster-tables.ts';
 
 /** Marks the file as ours ("FGCD"). */
 const APPLICATION_ID = 0x46474344;
 /** Of the tables and of what is projected into them. Another one is made anew from the log. */
-export const PROJECTION_VERSION = 6;
+export const PROJECTION_VERSION = 7;
 
 /**
  * Nodes are named by a number in the table that has the most rows. An id is that of its node alone: a node that took the id of another's
@@ -87,7 +88,7 @@ export function openTables(path: string, logName: string): OpenedTables {
   const db = openedOwn(path);
   if (isOf(db, logName)) return { db, isNew: false };
   db.close();
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+  removeDatabaseFile(path);
   const made = openedOwn(path);
   made.exec(TABLES);
   made.prepare('INSERT INTO about VALUES (?, ?)').run('log', logName);
@@ -97,7 +98,7 @@ export function openTables(path: string, logName: string): OpenedTables {
 /** What is lost with the power is read from the log again; the file stays whole. */
 function openedOwn(path: string): DatabaseSync {
   try {
-    const db = new DatabaseSync(path, { timeout: 1_000 });
+    const db = openDatabaseFile(path, 1_000);
     if (!isOwnOrEmpty(db)) {
       db.close();
       throw new FleetGcError(
@@ -109,7 +110,7 @@ function openedOwn(path: string): DatabaseSync {
     return db;
   } catch (cause) {
     if (cause instanceof FleetGcError) throw cause;
-    const text = cause instanceof Error ? cause.message : String(cause);
+    const text = systemProblem(cause) ?? (cause instanceof Error ? cause.message : String(cause));
     throw new FleetGcError(
       'STATE_UNWRITABLE',
       `the projection ${path} cannot be opened (${text}): name a file that this user may write with --projection; it can be deleted at any time, and is then made anew`,

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { DAY_MS } from '../../../packages/process/durations.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { DashboardCluster } from '../../../schemas/reports/dashboard-clusters.ts';
 import { COARSE_STEP_MS, FINE_STEP_MS } from '../projection/cluster-rows.ts';
@@ -45,7 +44,7 @@ function pointsOf(db: DatabaseSync, cluster: string): readonly Point[] {
     .map(({ at_ms, objects, kinds }) => ({
       atMs: Number(at_ms),
       objects: Number(objects),
-      kinds: typeof kinds === 'string' ? new Map(Kinds.parse(readJson(kinds))) : null,
+      kinds: typeof kinds === 'string' ? new Map(Kinds.parse(JSON.parse(kinds))) : null,
     }));
 }
 

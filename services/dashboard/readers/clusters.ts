@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import { Census } from '../../../schemas/events/census.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { ClusterStatus } from '../../../schemas/reports/cluster-status.ts';
@@ -96,7 +95,7 @@ const Found = DashboardClusters.shape.clusters.element.shape.found;
 
 function foundOf(db: DatabaseSync, cluster: string): Told['found'] {
   const found = db.prepare('SELECT found FROM censuses WHERE cluster = ?').get(cluster)?.found;
-  return typeof found === 'string' ? Found.parse(readJson(found)) : null;
+  return typeof found === 'string' ? Found.parse(JSON.parse(found)) : null;
 }
 
 const REMOVED = `SELECT coalesce(sum(objects), 0) AS objects FROM cluster_outcomes
@@ -109,6 +108,6 @@ const removedSince = (db: DatabaseSync, cluster: string, since: readonly number[
 export function storedCensus(db: DatabaseSync, cluster: string): Census | null {
   const found = db.prepare('SELECT census FROM censuses WHERE cluster = ?').get(cluster)?.census;
   return found instanceof Uint8Array
-    ? Census.parse(readJson(zstdDecompressSync(found).toString('utf8')))
+    ? Census.parse(JSON.parse(zstdDecompressSync(found).toString('utf8')))
     : null;
 }

@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { zstdDecompressSync } from 'node:zlib';
 import { z } from 'zod';
-import { readJson } from '../../../packages/text/read-json.ts';
 import type { Found } from '../../../schemas/reports/dashboard.ts';
 
 /** The page answers others between so many nodes. */
@@ -33,7 +32,7 @@ function namedOn({ node, containers }: z.infer<typeof Listed>, text: string): re
   const packed = zstdDecompressSync(containers).toString();
   // Most nodes have none: as it is written nothing has to be parsed to say so.
   if (!packed.toLowerCase().includes(JSON.stringify(text).slice(1, -1))) return [];
-  return Names.parse(readJson(packed))
+  return Names.parse(JSON.parse(packed))
     .filter(([id, name]) => name.toLowerCase().includes(text) || id.startsWith(text))
     .map(([id, name]) => ({ kind: 'container', id, name, node, cluster: null }));
 }

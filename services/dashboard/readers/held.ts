@@ -3,7 +3,7 @@ import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { type Approved, approvedName } from '../../../schemas/policy/approval.ts';
 import type { DashboardHeld } from '../../../schemas/reports/dashboard-clusters.ts';
-import { approvedText, neededHours } from '../../cluster-holds/approving.ts';
+import { approvedText, neededHours, shownMark } from '../../cluster-holds/approving.ts';
 import { approvalsNow, heldList, policyFinder } from '../../cluster-holds/held-list.ts';
 import { widthOf } from '../../cluster-holds/holds.ts';
 import { readHolds } from '../../cluster-holds/read-holds.ts';
@@ -15,8 +15,10 @@ export async function readHeld(
   cluster: string,
   signal: AbortSignal,
 ): Promise<DashboardHeld> {
-  const clusters = await readHolds(from.log, { cluster, fromMs: nowMs - DAY_MS }, signal);
   const stored = await readPoliciesBy(roots, from.log, signal);
+  const policies = stored.sets.cluster;
+  const reading = { cluster, fromMs: nowMs - DAY_MS, policies, roots, nowMs };
+  const clusters = await readHolds(from.log, reading, signal);
   const policyOf = policyFinder(stored.sets.cluster);
   const approvals = approvalsNow(stored.approvals.values(), nowMs).filter((each) => each.cluster === cluster);
   const onLog = (command: string): string =>
@@ -44,4 +46,5 @@ const wordsOf = (what: Approved): DashboardHeld['approvalWords'][number] => ({
   name: approvedName(what),
   as: what.kind,
   objects: widthOf(what),
+  shown: shownMark(what),
 });

@@ -108,11 +108,16 @@ const ORDERS: Readonly<Record<RepositoryOrder, Compare>> = {
   name: () => 0,
 };
 
+interface Counted {
+  readonly summed: SummedImages;
+  readonly nodesNotCounted: number;
+  readonly atMs: number;
+}
+
 /** Repositories by the space that they take. Sorted by what is never used, those with nothing of it are left out. */
 export function readImages(
-  summed: SummedImages,
+  { summed, nodesNotCounted, atMs: readAtMs }: Counted,
   { q, sort, offset, limit }: ImagesQuestion,
-  readAtMs: number,
 ): DashboardImages {
   const text = q.toLowerCase();
   const has = HAS[sort] ?? (() => true);
@@ -124,6 +129,7 @@ export function readImages(
     readAtMs,
     nodes,
     nodesWithoutLayers,
+    nodesNotCounted,
     sums: { bytes, unusedBytes, neverUsedBytes, images, repositories: repositories.length },
     matching: found.length,
     repositories: found

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { readJson } from '../../../packages/text/read-json.ts';
 import { ReferenceState } from '../../../schemas/events/ownership.ts';
 import type {
   DashboardClusterObjects,
@@ -61,6 +60,13 @@ const REFERENCES = `SELECT named.owner_uid AS owner, named.uid AS dependent, nam
   LEFT JOIN cluster_objects AS told ON told.cluster = named.cluster AND told.uid = named.uid
   WHERE named.cluster = ?`;
 
+/** The sign before a column keeps SQLite from going through all owners of the cluster in that order, in place of those of the object. */
+const OWNERS = `${REFERENCES} AND named.uid = ? ORDER BY +named.owner_uid LIMIT ${MOST_OBJECTS}`;
+const DEPENDENTS = `${REFERENCES} AND named.owner_uid = ? ORDER BY named.uid LIMIT ${MOST_OBJECTS}`;
+/** One count for each side: with OR, SQLite would go through all owners of the cluster. */
+const COUNT = `SELECT (SELECT count(*) FROM cluster_owners WHERE cluster = ?1 AND uid = ?2)
+  + (SELECT count(*) FROM cluster_owners WHERE cluster = ?1 AND owner_uid = ?2) AS count`;
+
 /** What the tables have of the objects of one cluster. */
 class ToldObjects {
   readonly #db: DatabaseSync;
@@ -97,16 +103,16 @@ class ToldObjects {
       name,
       state: stateOf({ told, settled, deed, owning }),
       toldMs: Math.max(...[told, settled, deed, owning].map((row) => row?.at_ms ?? 0)),
-      finalizers: told === null ? [] : Finalizers.parse(readJson(told.finalizers)),
+      finalizers: told === null ? [] : Finalizers.parse(JSON.parse(told.finalizers)),
       last: deed && lastOf(deed),
     };
   }
 
   /** Its owners, and then its dependents: no more than may be drawn. */
   references(uid: string): readonly GraphEdge[] {
-    const of = (column: 'uid' | 'owner_uid', order: 'uid' | 'owner_uid') =>
+    const of = (sql: string) =>
       this.#db
-        .prepare(`${REFERENCES} AND named.${column} = ? ORDER BY named.${order} LIMIT ${MOST_OBJECTS}`)
+        .prepare(sql)
         .all(this.#cluster, uid)
         .map((row) => Edge.parse(row))
         .map(({ owner, dependent, state, dropped }) => ({
@@ -115,16 +121,11 @@ class ToldObjects {
           state,
           isDropped: dropped === 1,
         }));
-    return [...of('uid', 'owner_uid'), ...of('owner_uid', 'uid')];
+    return [...of(OWNERS), ...of(DEPENDENTS)];
   }
 
   countReferences(uid: string): number {
-    const counted = this.#db
-      .prepare(
-        'SELECT count(*) AS count FROM cluster_owners WHERE cluster = ? AND (uid = ? OR owner_uid = ?)',
-      )
-      .get(this.#cluster, uid, uid);
-    return Number(counted?.count ?? 0);
+    return Number(this.#db.prepare(COUNT).get(this.#cluster, uid)?.count ?? 0);
   }
 
   #row<Schema extends z.ZodType>(schema: Schema, sql: string, uid: string): z.infer<Schema> | null {

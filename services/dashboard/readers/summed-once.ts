@@ -16,6 +16,8 @@ export interface NodeGroup {
 interface Remembered {
   readonly atMs: number;
   readonly summed: SummedImages;
+  /** Of the same group, but of them nothing is summed up. */
+  readonly nodesNotCounted: number;
 }
 
 /** Sums up the images of a part of the fleet, at most every few seconds. */
@@ -33,16 +35,18 @@ export class SummedOnce {
     const known = this.#remembered.get(key);
     const nowMs = this.#now();
     if (known !== undefined && nowMs - known.atMs < FRESH_MS) return known;
-    const summed = sumImages(held, group === null ? undefined : isIn(nodes(), group));
+    const asked = keysOf(nodes(), group);
+    const summed = sumImages(held, group === null ? undefined : (node) => asked.has(node));
+    const counted = new Set(held.all().map(({ node }) => node));
+    const nodesNotCounted = [...asked].filter((node) => !counted.has(node)).length;
+    const remembered = { atMs: nowMs, summed, nodesNotCounted };
     this.#remembered.delete(key);
-    this.#remembered.set(key, { atMs: nowMs, summed });
+    this.#remembered.set(key, remembered);
     const [oldest] = this.#remembered.keys();
     if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
-    return { atMs: nowMs, summed };
+    return remembered;
   }
 }
 
-function isIn({ nodes }: FleetNodes, { by, of }: NodeGroup): (node: string) => boolean {
-  const keys = new Set(nodes.filter((node) => groupOf(node, by) === of).map(nodeKey));
-  return (node) => keys.has(node);
-}
+const keysOf = ({ nodes }: FleetNodes, group: NodeGroup | null): ReadonlySet<string> =>
+  new Set(nodes.filter((node) => group === null || groupOf(node, group.by) === group.of).map(nodeKey));

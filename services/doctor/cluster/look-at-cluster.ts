@@ -1,4 +1,5 @@
 import pMap from 'p-map';
+import { leftOutOf } from '../../../packages/decision/left-out-kinds.ts';
 import { mayI } from '../../../packages/kube-api/access-review.ts';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { discover } from '../../../packages/kube-api/discovery.ts';
@@ -90,9 +91,13 @@ export function lookAtCluster(access: ClusterAccess): ClusterFacts {
         : api(({ connection }) => leaseFacts(connection, leaseNamespace, { part, sources, signal })),
     agent: log.further(async (open) => {
       const nowMs = sources.now();
-      const { censuses } = await lastCensuses({ log: open, cluster, nowMs }, signal);
+      const { censuses } = await lastCensuses({ log: open, cluster, roots: null, nowMs }, signal);
       const found = await server;
-      return { last: censuses[0] ?? null, nowMs, instance: found.ok ? found.value.clusterInstance : null };
+      return {
+        last: censuses[0]?.census ?? null,
+        nowMs,
+        instance: found.ok ? found.value.clusterInstance : null,
+      };
     }),
     policy,
   };
@@ -127,12 +132,13 @@ async function rightsThere(
   },
 ): Promise<ClusterRightsFacts> {
   const groups = (await discover(connection, null))?.groups ?? [];
+  const kinds = discoveredKinds(groups);
   const selected =
     policy.ok && policy.value.selection.kind === 'policy' ? policy.value.selection.record : null;
   const rules = rulesFor(part, {
-    kinds: discoveredKinds(groups),
+    kinds,
     policy: selected?.policy ?? NOTHING_REMOVED,
-    without: new Set(),
+    without: leftOutOf(kinds),
   });
   const wanted = [...rightsOfRules(rules), ...leaseRights(part, leaseNamespace)];
   const allowed = await pMap(wanted, (right) => mayI(connection, right, signal), {

@@ -150,8 +150,7 @@ export function agentFinding(cluster: string, found: Looked<AgentFacts>): Findin
         : `Nobody knows whether the agent is heard: ${found.error.message}`,
     );
   const { last, nowMs, instance } = found.value;
-  const start =
-    'Start fleetgc cluster agent or cluster run; its /readyz and its logger output say what is wrong.';
+  const start = 'Start fleetgc cluster agent or cluster run; check its /readyz and its logs.';
   if (last === null) return warning(`Nothing was ever heard of the agent of ${cluster}.`, start);
   if (instance !== null && last.clusterInstance !== instance)
     return problem(
@@ -186,6 +185,11 @@ export function clusterPolicyFinding(found: Looked<ClusterPolicyFacts>): Finding
       return warning(
         `a pause holds: ${selection.pause.reason || 'no reason was given'}`,
         'Nothing is removed here until somebody ends it: fleetgc policy list shows it, fleetgc resume ends it.',
+      );
+    case 'too-costly':
+      return problem(
+        'the choice of the policy takes more steps than it may, so everything is kept',
+        'Shorten the lists of names in the selectors of policies and pauses: fleetgc policy list shows them.',
       );
     case 'none':
       return warning(

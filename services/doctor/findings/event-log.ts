@@ -30,6 +30,8 @@ export function eventLogFinding(servers: Looked<readonly string[]>): Finding {
 const SEE_TOPICS =
   'See docs/operating/troubleshoot.md#topics-check-says-that-partitions-differ; "fleetgc topics create" makes what is missing.';
 
+const SEE_COPIES = 'See docs/operating/install.md#setting-up-a-fleet.';
+
 /** `rights`: `null` where there are no access rules, as on one machine, or nobody knows them. */
 export function topicsFinding(
   differences: Looked<readonly TopicDifference[]>,
@@ -41,8 +43,10 @@ export function topicsFinding(
   }
   const visible = differences.value.filter(({ topic }) => rights?.get(topic)?.kind !== 'hidden');
   if (visible.length === 0) return ok('as declared');
-  const told = visible.some(({ kind }) => kind !== 'config') ? problem : warning;
-  return told(differenceSentences(visible).join(' '), SEE_TOPICS);
+  const sentences = differenceSentences(visible).join(' ');
+  if (visible.every(({ kind }) => kind === 'only-copy')) return warning(sentences, SEE_COPIES);
+  const told = visible.some(({ kind }) => kind !== 'config' && kind !== 'only-copy') ? problem : warning;
+  return told(sentences, SEE_TOPICS);
 }
 
 /** A login of a node may not read settings. */

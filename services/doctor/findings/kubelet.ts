@@ -1,5 +1,6 @@
 import type { KubeletFileReading } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
 import { counted } from '../../../packages/text/counted.ts';
+import { printableLine } from '../../../packages/text/printable.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { POLICY_DEFAULTS } from '../../../schemas/policy/policy-defaults.ts';
 import { type Finding, type Looked, ok, problem, skipped, warning } from '../finding.ts';
@@ -9,6 +10,8 @@ export interface PodFacts {
   /** Whether the kubelet knows a pod from each source that is configured. */
   readonly haveDelivered: boolean;
   readonly sources: readonly string[];
+  /** What a proxy before the kubelet calls itself; `null` where none does. */
+  readonly proxy: string | null;
 }
 
 /** `null`: no kubelet is configured. */
@@ -20,8 +23,13 @@ export function kubeletFinding(url: string | undefined, facts: Looked<PodFacts> 
       facts.error.message,
       'Check URL, certificate or token, and the right to list pods (docs/operating/install.md#the-kubelets-pods).',
     );
-  const { pods, haveDelivered, sources } = facts.value;
+  const { pods, haveDelivered, sources, proxy } = facts.value;
   const seen = `${url} tells ${counted(pods, 'pod')}`;
+  if (proxy !== null)
+    return warning(
+      `${seen}, and a proxy answers for the kubelet (${printableLine(proxy).slice(0, 80)})`,
+      'No pod counts as deleted while the proxy closes idle connections within 10 s: name the kubelet itself, or let the proxy keep idle connections for a minute (docs/operating/install.md#the-kubelets-pods).',
+    );
   if (haveDelivered) return ok(seen);
   return warning(
     `${seen}, and none from each of its sources (${sources.join(', ')})`,

@@ -1,5 +1,8 @@
+import type { LockHolder } from '../../../packages/machine/lock-holders.ts';
+import { LOW_STATE_BYTES } from '../../../packages/machine/state-space.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
+import { type OtherRemover, removerText } from '../../node/other-removers.ts';
 import type { LocalFileOption } from '../../node-executor/local/follow-local-rules.ts';
 import type { LocalRules } from '../../node-executor/local/local-file.ts';
 import { type Finding, type Looked, ok, problem, skipped, warning } from '../finding.ts';
@@ -36,6 +39,8 @@ export const machineIdFinding = (file: string, id: Looked<string>): Finding =>
 export interface DirectoryFacts {
   readonly path: string;
   readonly state: 'usable' | 'missing' | 'no-directory' | 'not-writable' | 'not-readable';
+  /** What the system says of a directory that cannot be read or written. */
+  readonly why?: string;
 }
 
 export function podLogsFinding(directories: readonly DirectoryFacts[]): Finding {
@@ -43,10 +48,13 @@ export function podLogsFinding(directories: readonly DirectoryFacts[]): Finding 
   const paths = directories.map(({ path }) => path).join(' and ');
   if (wrong.length === 0) return ok(`${paths} can be read`);
   return warning(
-    wrong.map(({ path, state }) => `${path} ${STATES[state]}`).join('; '),
+    wrong.map(stateText).join('; '),
     'Where no kubelet runs that is as it should be. Else name the directories of its configuration with --pod-logs-dir and --container-logs-dir.',
   );
 }
+
+const stateText = ({ path, state, why }: DirectoryFacts): string =>
+  `${path} ${STATES[state]}${why === undefined ? '' : `: ${why}`}`;
 
 const STATES: Readonly<Record<DirectoryFacts['state'], string>> = {
   usable: 'can be used',
@@ -68,7 +76,8 @@ export interface StateFacts extends DirectoryFacts {
 const LEAST_BYTES = 10_000_000n;
 const ROOM_BYTES = 50_000_000n;
 
-export function stateDirectoryFinding({ path, state, availableBytes, files, history }: StateFacts): Finding {
+export function stateDirectoryFinding(facts: StateFacts): Finding {
+  const { path, state, availableBytes, files, history } = facts;
   if (state === 'missing')
     return warning(
       `${path} is not there`,
@@ -76,7 +85,7 @@ export function stateDirectoryFinding({ path, state, availableBytes, files, hist
     );
   if (state !== 'usable')
     return problem(
-      `${path} ${STATES[state]}`,
+      stateText(facts),
       'The node has to read and write it: run it as root, or name another place with --state-directory.',
     );
   if (!history.ok)
@@ -96,28 +105,38 @@ export function stateDirectoryFinding({ path, state, availableBytes, files, hist
       seen,
       'Make room there: "fleetgc run" needs 50 MB, and what does not fit is not remembered over a restart.',
     );
+  if (availableBytes !== null && availableBytes < BigInt(LOW_STATE_BYTES))
+    return warning(
+      seen,
+      'Make room there before it is full: then nothing new is remembered over a restart, and the event log of "fleetgc run" loses its oldest records.',
+    );
   return ok(seen);
 }
 
-export interface LockHolder {
-  readonly role: 'agent' | 'executor';
-  readonly pid: number;
-  /** Its command line; empty where it cannot be seen. */
-  readonly command: string;
+interface LockFacts {
+  readonly holders: Looked<readonly LockHolder[]>;
+  /** Who removes through the same runtime with another state directory. */
+  readonly others: readonly OtherRemover[];
 }
 
-export function stateLockFinding(path: string, holders: Looked<readonly LockHolder[]>): Finding {
+export function stateLockFinding(path: string, { holders, others }: LockFacts): Finding {
   if (!holders.ok) return skipped(`Who holds the locks cannot be seen: ${holders.error.message}`);
   const roles = (['agent', 'executor'] as const).map((role) => ({
     role,
     holder: holders.value.find((each) => each.role === role),
   }));
-  const seen = roles
-    .map(
+  const seen = [
+    ...roles.map(
       ({ role, holder }) =>
         `${role}: ${holder === undefined ? 'nobody' : `process ${holder.pid} ${holder.command}`.trim()}`,
-    )
-    .join('; ');
+    ),
+    ...others.map((other) => `another executor on this runtime: process ${removerText(other)}`),
+  ].join('; ');
+  if (others.length > 0)
+    return warning(
+      seen,
+      `Run one executor for each container runtime: neither knows what the other removed. If the other one is meant, give its --state-directory here in place of ${path}.`,
+    );
   if (roles.every(({ holder }) => holder !== undefined)) return ok(seen);
   return warning(
     seen,
@@ -135,7 +154,7 @@ export function localFileFinding({ path, isNamed }: LocalFileOption, rules: Loca
         )
       : ok(`there is no ${path}, so the node restricts nothing`);
   if (rules.kind === 'held')
-    return problem(rules.message, 'Correct the file: until then nothing is removed here.');
+    return problem(rules.message, 'Nothing is removed here until that is corrected.');
   if (rules.hold)
     return warning(`${path} says hold: true`, 'Nothing is removed here until it says hold: false.');
   const limits = [

@@ -1,4 +1,6 @@
 import type { RuntimeImageFilesystems, RuntimeStatus, RuntimeVersion } from '../../../packages/cri/port.ts';
+import { isImportingSocket } from '../../../packages/cri/socket-path.ts';
+import { importsLikePulls } from '../../../packages/decision/importing-runtimes.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 import type { FilesystemReading, FilesystemReadings } from '../../../schemas/events/filesystem.ts';
@@ -45,8 +47,9 @@ function isAtLeast(version: string, [major, minor]: readonly [number, number]): 
 /** `asked`: whether containerd's own API is to be asked at all. */
 export function imageLayersFinding(
   asked: boolean,
-  { images, runtime }: { readonly images: Looked<number>; readonly runtime: Looked<unknown> },
+  { images, runtime }: { readonly images: Looked<number>; readonly runtime: Looked<RuntimeFacts> },
 ): Finding {
+  if (runtime.ok && importsLookPulled(runtime.value)) return importsFinding(runtime.value);
   if (!asked) return skipped('--no-image-layers is given, so containerd’s own API is not asked.');
   if (!runtime.ok) return skipped('The runtime does not answer; see runtime.');
   if (images.ok)
@@ -55,6 +58,15 @@ export function imageLayersFinding(
     ? WITHOUT_LAYERS
     : warning(images.error.message, NOT_TOLD);
 }
+
+const importsLookPulled = ({ endpoint, version }: RuntimeFacts): boolean =>
+  isImportingSocket(endpoint) || importsLikePulls(version.version);
+
+const importsFinding = ({ endpoint, version }: RuntimeFacts): Finding =>
+  warning(
+    `${version.name} ${version.version} at ${endpoint} is the containerd of K3s or RKE2: FleetGC cannot tell the images that they import from pulled ones`,
+    'By default FleetGC keeps every image of this node (M12). Name the imported images in keep.images, then set keep.unpullable: false (docs/operating/runtimes.md).',
+  );
 
 const NOT_TOLD = 'Plans count listed sizes, and nobody knows which images were pulled.';
 const WITHOUT_LAYERS = warning(
@@ -65,6 +77,8 @@ const WITHOUT_LAYERS = warning(
 export interface DiskFacts {
   readonly readings: FilesystemReadings;
   readonly named: RuntimeImageFilesystems;
+  /** A sentence for each that cannot be measured. */
+  readonly unmeasured: readonly string[];
 }
 
 const FULL_PERCENT = 95;
@@ -73,14 +87,17 @@ const NOT_MEASURED =
 
 export function filesystemsFinding(facts: Looked<DiskFacts>): Finding {
   if (!facts.ok) return skipped('The runtime does not say where its images are; see runtime.');
-  const { readings, named } = facts.value;
+  const { readings, named, unmeasured } = facts.value;
   const lines = (['nodefs', 'imagefs', 'containerfs'] as const).map((name) => ({
     name,
     reading: readings[name],
   }));
   const seen = lines.map(({ name, reading }) => `${name} ${readingText(reading)}`).join('; ');
   if (lines.some(({ reading }) => usedPercent(reading) === null))
-    return problem(`${seen} (images are at ${mountpointsOf(named)})`, NOT_MEASURED);
+    return problem(
+      [`${seen} (images are at ${mountpointsOf(named)})`, ...unmeasured].join('. '),
+      NOT_MEASURED,
+    );
   if (lines.some(({ reading }) => (usedPercent(reading) ?? 0) >= FULL_PERCENT))
     return warning(seen, 'fleetgc plan says what would go, and what holds the space.');
   return ok(seen);

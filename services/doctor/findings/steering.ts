@@ -46,6 +46,11 @@ export function policyFinding(facts: Looked<PolicyFacts>): Finding {
         `a pause holds: ${selection.pause.reason || 'no reason was given'}`,
         `Nothing is removed here until somebody ends it: ${resumeCommand(selection.pause.selector)}`,
       );
+    case 'too-costly':
+      return problem(
+        'the choice of the policy takes more steps than it may, so everything is kept',
+        'Shorten the lists of names in the selectors of policies and pauses: fleetgc policy list shows them.',
+      );
     case 'none':
       return warning(
         policies === 0

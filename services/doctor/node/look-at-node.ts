@@ -5,9 +5,10 @@ import { connectReader } from '../../../packages/cri/client.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import type { RuntimeReader } from '../../../packages/cri/port.ts';
 import { openReadOnlyFile } from '../../../packages/files/fixed-file.ts';
+import { lockHolders } from '../../../packages/machine/lock-holders.ts';
 import { readMachineId } from '../../../packages/machine/machine-id.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { readTextFile } from '../../../packages/process/options/named-file.ts';
+import { readTextFile, unreadableReason } from '../../../packages/process/options/named-file.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { openKubeletPods } from '../../node/managed-node.ts';
 import {
@@ -16,6 +17,7 @@ import {
   type NodeOptions,
   toExecutorOptions,
 } from '../../node/node-options.ts';
+import { otherRemovers } from '../../node/other-removers.ts';
 import { thisMachine } from '../../node/this-machine.ts';
 import { haveDelivered } from '../../node-agent/pods/pod-states.ts';
 import { type LocalRules, parseLocalRules, readLocalFile } from '../../node-executor/local/local-file.ts';
@@ -24,7 +26,6 @@ import type { PodFacts } from '../findings/kubelet.ts';
 import type { DirectoryFacts, StateFacts } from '../findings/machine.ts';
 import type { DiskFacts, RuntimeFacts } from '../findings/runtime.ts';
 import type { LogFacts } from '../log/look-at-log.ts';
-import { lockHolders } from './lock-holders.ts';
 import type { NodeFacts } from './node-facts.ts';
 
 /** As a node gets them, and where the kubelet's configuration is. */
@@ -62,6 +63,7 @@ export function lookAtMachine(options: LookedAtOptions, resources: DisposableSta
     podLogs: Promise.all([options.podLogsDir, options.containerLogsDir].map((path) => directoryFacts(path))),
     state: stateFacts(stateDirectory),
     locks: lookedNow(() => lockHolders(stateDirectory)),
+    others: otherRemovers(options),
     localRules: localRules(localFile.path),
     options: {
       machineIdFile: options.machineIdFile,
@@ -87,8 +89,12 @@ async function imageNames(endpoint: string, resources: DisposableStack): Promise
 async function diskFacts(options: LookedAtOptions, runtime: RuntimeReader): Promise<DiskFacts> {
   // Which node this is changes nothing about where its disks are.
   const { filesystems } = thisMachine({ ...options, log: 'embedded' });
-  const [named, readings] = await Promise.all([runtime.imageFilesystems(), filesystems(runtime).read()]);
-  return { named, readings };
+  let unmeasured: readonly string[] = [];
+  const reader = filesystems(runtime, (problems) => {
+    unmeasured = problems;
+  });
+  const [named, readings] = await Promise.all([runtime.imageFilesystems(), reader.read()]);
+  return { named, readings, unmeasured };
 }
 
 async function podFacts(options: LookedAtOptions, resources: DisposableStack): Promise<PodFacts> {
@@ -99,6 +105,7 @@ async function podFacts(options: LookedAtOptions, resources: DisposableStack): P
     pods: listing.pods.length,
     haveDelivered: haveDelivered(listing, options.podSources),
     sources: options.podSources,
+    proxy: listing.proxy ?? null,
   };
 }
 
@@ -111,19 +118,22 @@ function textOf(path: string): string | null {
 
 async function directoryFacts(path: string): Promise<DirectoryFacts> {
   const found = await stat(path).catch((error: unknown) => error);
-  if (found instanceof Error) return { path, state: isMissing(found) ? 'missing' : 'not-readable' };
+  if (found instanceof Error)
+    return isMissing(found)
+      ? { path, state: 'missing' }
+      : { path, state: 'not-readable', why: unreadableReason(found) };
   if (!(await stat(path)).isDirectory()) return { path, state: 'no-directory' };
-  if (!(await may(path, constants.R_OK | constants.X_OK))) return { path, state: 'not-readable' };
-  return { path, state: (await may(path, constants.W_OK)) ? 'usable' : 'not-writable' };
+  const unread = await refusal(path, constants.R_OK | constants.X_OK);
+  if (unread !== null) return { path, state: 'not-readable', why: unread };
+  const unwritten = await refusal(path, constants.W_OK);
+  return unwritten === null ? { path, state: 'usable' } : { path, state: 'not-writable', why: unwritten };
 }
 
 const isMissing = (error: Error): boolean => 'code' in error && error.code === 'ENOENT';
 
-const may = (path: string, mode: number): Promise<boolean> =>
-  access(path, mode).then(
-    () => true,
-    () => false,
-  );
+/** Why this process may not; `null` where it may. */
+const refusal = (path: string, mode: number): Promise<string | null> =>
+  access(path, mode).then(() => null, unreadableReason);
 
 async function stateFacts(path: string): Promise<StateFacts> {
   const [directory, room, files, history] = await Promise.all([

@@ -53,8 +53,9 @@ export const NODE_CHECKS = {
     look: async ({ state }) => stateDirectoryFinding(await state),
   },
   'state-lock': {
-    looksAt: 'who works with the state directory',
-    look: ({ locks, options }) => stateLockFinding(options.stateDirectory, locks),
+    looksAt: 'which processes use the state directory, and which others remove through the runtime',
+    look: ({ locks, others, options }) =>
+      stateLockFinding(options.stateDirectory, { holders: locks, others }),
   },
   'local-file': {
     looksAt: 'the node’s own file',

@@ -1,8 +1,10 @@
+import type { LockHolder } from '../../../packages/machine/lock-holders.ts';
+import type { OtherRemover } from '../../node/other-removers.ts';
 import type { LocalFileOption } from '../../node-executor/local/follow-local-rules.ts';
 import type { LocalRules } from '../../node-executor/local/local-file.ts';
 import type { Looked } from '../finding.ts';
 import type { PodFacts } from '../findings/kubelet.ts';
-import type { DirectoryFacts, LockHolder, NameFacts, StateFacts } from '../findings/machine.ts';
+import type { DirectoryFacts, NameFacts, StateFacts } from '../findings/machine.ts';
 import type { DiskFacts, RuntimeFacts } from '../findings/runtime.ts';
 import type { PolicyFacts } from '../findings/steering.ts';
 import type { LogFacts } from '../log/look-at-log.ts';
@@ -26,6 +28,8 @@ export interface NodeFacts extends LogFacts {
   readonly podLogs: Promise<readonly DirectoryFacts[]>;
   readonly state: Promise<StateFacts>;
   readonly locks: Looked<readonly LockHolder[]>;
+  /** Who removes through the same runtime with another state directory. */
+  readonly others: readonly OtherRemover[];
   /** `null`: there is no file. */
   readonly localRules: Promise<LocalRules | null>;
   /** `null` where nobody knows which node this is. */

@@ -1,5 +1,5 @@
 import { type Approvals, approvalFacts, heldBy, type Reason } from '../../../packages/decision/approvals.ts';
-import { keptBecause } from '../../../packages/decision/kept-objects.ts';
+import { keepListOf, keptBecause } from '../../../packages/decision/kept-objects.ts';
 import { ruleSha256Of } from '../../../packages/decision/rule-hash.ts';
 import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
@@ -153,14 +153,11 @@ function ofHeldKind(
 ): readonly Reason<Hold>[] {
   const kind = kindName(object);
   if (!heldKinds.includes(kind)) return [];
-  return [{ outcome: { rule: 'S2', facts: { kind } }, approval: approved.ofObject(kind, object.uid) }];
+  return [{ outcome: { rule: 'S2', facts: { kind } }, approval: approved.ofObject(object) }];
 }
 
 /** What somebody keeps stays though its time is over (cluster S5). */
 function keptByList({ object }: ExpiryCandidate, { keep }: ExpirySettings): Stays | null {
-  const because = keptBecause(object, {
-    namespaces: new Set(keep.namespaces),
-    kinds: new Set(keep.kinds),
-  });
+  const because = keptBecause(object, keepListOf(keep));
   return because && { kind: 'keep', rule: 'S5', facts: because };
 }

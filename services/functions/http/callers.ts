@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { TLSSocket } from 'node:tls';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { Peer, ProxyList, ServerTls } from '../../../packages/process/http-server.ts';
 import { addressText } from '../../../packages/process/listen.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import { holderOfToken, type TokenHolder } from '../../../packages/process/token-file.ts';
@@ -10,20 +10,14 @@ import { type Refused, refused } from './problem.ts';
 export const CALLER_ROLES = ['caller'] as const;
 export type CallerToken = TokenHolder<(typeof CALLER_ROLES)[number]>;
 
-/** Own certificate and key in PEM. */
-export interface ServerTls {
-  readonly cert: string;
-  readonly key: string;
-  /** Who has to have signed the certificates of callers; `null`: they need none. */
-  readonly callerCa: string | null;
-}
-
 /** Who may call. */
 export interface CallerSettings {
   readonly address: Address;
   readonly tokens: readonly CallerToken[];
   /** `null`: plain HTTP. */
   readonly tls: ServerTls | null;
+  /** Whose connections bring the calls of many: behind them calls are counted by the forwarded address. */
+  readonly proxies: ProxyList;
   /** Whether facts count with the signature of their node alone, so that whoever brings them can make none up. */
   readonly factsAreSigned: boolean;
 }
@@ -60,18 +54,22 @@ export function callerWarnings(settings: CallerSettings): readonly string[] {
 }
 
 /** Why a request is not looked at; `null` when it is. */
-export function objectionToCaller(request: IncomingMessage, settings: CallerSettings): Refused | null {
+export function objectionToCaller(
+  request: IncomingMessage,
+  peer: Peer,
+  settings: CallerSettings,
+): Refused | null {
   // A page in a browser on this machine says where it comes from whenever it sends something.
   if (needsNothing(settings))
     return request.headers.origin === undefined
       ? null
       : refused('forbidden', 'pages in a browser may not call');
-  return objectionToCertificate(request, settings) ?? objectionToToken(request, settings);
+  return objectionToCertificate(peer, settings) ?? objectionToToken(request, settings);
 }
 
-function objectionToCertificate({ socket }: IncomingMessage, { tls }: CallerSettings): Refused | null {
+function objectionToCertificate({ isCertified }: Peer, { tls }: CallerSettings): Refused | null {
   if (tls === null || tls.callerCa === null) return null;
-  return socket instanceof TLSSocket && socket.authorized
+  return isCertified
     ? null
     : refused('forbidden', 'it takes a certificate that the authorities of callers signed');
 }

@@ -4,7 +4,7 @@ import { doubledName, type OpenNames } from '../../../packages/pipeline/parse/do
  * The name of a member that stands twice in an object at this depth of a JSON text, `null` where none does. Whoever looked at the request
  * on its way may have read the other one. An object with more than `most` names is nothing that is read: it costs no more than the others.
  */
-export const doubledMember = (text: string, depth: number, most: number): string | null =>
+export const doubledMemberAt = (text: string, depth: number, most: number): string | null =>
   doubledName(text, new NamesAtDepth(depth, most));
 
 /** The names of the object that is open at the depth. */

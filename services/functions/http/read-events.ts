@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { exceededBound } from '../../../packages/pipeline/parse/json-bounds.ts';
-import { readJson } from '../../../packages/text/read-json.ts';
 import type { TopicId } from '../../../schemas/events/topics.ts';
 import { readPipesRecords } from '../kafka-event.ts';
 import { attributesOfHeaders } from './binary-event.ts';
 import type { FunctionBounds } from './bounds.ts';
-import { doubledMember } from './doubled-member.ts';
+import { doubledMemberAt } from './doubled-member.ts';
 import { MOST_ATTRIBUTES, type ReceivedEvent, type RecordReading, recordOf } from './event-record.ts';
 import { Refused, refused } from './problem.ts';
 
@@ -66,7 +65,7 @@ export function readEvents(
   const value = jsonIn(body, reading.bounds);
   if (value instanceof Refused) return value;
   if (mode === 'kafka-records') return fromKafka(value.json, reading);
-  const doubled = doubledMember(value.text, mode === 'batch' ? 2 : 1, ALL_MEMBERS);
+  const doubled = doubledMemberAt(value.text, mode === 'batch' ? 2 : 1, ALL_MEMBERS);
   if (doubled !== null)
     return refused('bad-attribute', `an event has the member ${JSON.stringify(doubled)} twice`);
   const events = mode === 'batch' ? value.json : [value.json];
@@ -80,18 +79,11 @@ export function readEvents(
 export const MOST_EVENTS = 500;
 
 function fromKafka(json: unknown, { topics, nowMs }: Reading): Received | Refused {
-  const records = readPipesRecords(json, topics);
+  const records = readPipesRecords(json, { topics, nowMs });
   if ('kind' in records) return refused(records.kind, records.detail);
   if (records.length > MOST_EVENTS)
     return refused('too-many-events', `at most ${MOST_EVENTS} events are taken at once`);
-  // Whoever calls may say anything of when the log took it.
-  return {
-    readings: records.map((record) => ({
-      ok: true,
-      record: { ...record, timestampMs: nowMs, isDatedByWriter: true },
-      tellsKey: true,
-    })),
-  };
+  return { readings: records.map((record) => ({ ok: true, record, tellsKey: true })) };
 }
 
 function jsonIn(
@@ -107,7 +99,7 @@ function jsonIn(
       `the body has more ${exceeded === 'depth' ? 'levels of brackets' : 'elements'} than are read`,
     );
   try {
-    return { json: readJson(text), text };
+    return { json: JSON.parse(text), text };
   } catch {
     return refused('bad-body', 'the body is not JSON');
   }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type HttpServer, type HttpSettings, serveHttp } from '../../../packages/process/http.ts';
+import { type HttpSettings, type ProbeServer, serveHttp } from '../../../packages/process/http.ts';
 import { untilAborted } from '../../../packages/process/loops.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import type { OpenFunction } from '../open-function.ts';
@@ -55,7 +55,7 @@ const serveProbes = (
   { policies }: OpenFunction,
   settings: HttpSettings,
   signal: AbortSignal,
-): Promise<HttpServer> =>
+): Promise<ProbeServer> =>
   serveHttp({
     ...settings,
     checks: () => {

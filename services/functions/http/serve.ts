@@ -1,10 +1,7 @@
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { waitAtMost } from '../../../packages/event-log/stopping.ts';
-import { CHECK_CONNECTIONS_EVERY_MS, limitEachAddress } from '../../../packages/process/connection-limits.ts';
-import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
-import { listen } from '../../../packages/process/listen.ts';
-import { http } from '../../../packages/process/node-http.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { type HttpBounds, openHttpServer, type Peer } from '../../../packages/process/http-server.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import { type Answer, problemAnswer } from './answer.ts';
 import { BodyRoom } from './body.ts';
@@ -35,16 +32,18 @@ export interface ServeSettings {
   readonly logger: Logger;
 }
 
-const REQUEST_TIMEOUT_MS = 30_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-/** Nothing was sent or read for so long. */
-const IDLE_TIMEOUT_MS = 120_000;
+const BOUNDS: HttpBounds = {
+  mostConnections: 200,
+  mostOfAnAddress: 50,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  idleTimeoutMs: 120_000,
+  keepAliveMs: 5_000,
+  mostHeaderBytes: 32 * 1024,
+};
+export const MOST_CONNECTIONS_OF_AN_ADDRESS = BOUNDS.mostOfAnAddress;
 /** Requests in hand may end; then nobody waits any longer. */
 const STOP_GRACE_MS = 5_000;
-const MOST_CONNECTIONS = 200;
-/** Behind a proxy all callers have one address. */
-export const MOST_CONNECTIONS_OF_AN_ADDRESS = 50;
-const MOST_HEADER_BYTES = 32 * 1024;
 const MOST_HEADERS = 200;
 
 export interface Serving extends AsyncDisposable {
@@ -56,54 +55,22 @@ export interface Serving extends AsyncDisposable {
 export async function serveFunction(settings: ServeSettings): Promise<Serving> {
   const { callers } = settings;
   const room = new BodyRoom();
-  const server = serverOf(callers);
-  server.maxConnections = MOST_CONNECTIONS;
-  limitEachAddress(server, MOST_CONNECTIONS_OF_AN_ADDRESS, settings.onConnectionRefused);
-  server.setTimeout(IDLE_TIMEOUT_MS);
-  server.on('request', (request, response) => void respond(request, response, { settings, room }));
-  const address = await listen(server, callers.address, 'choose another address with --http');
-  return {
-    address,
-    [Symbol.asyncDispose]: async () => {
-      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      server.closeIdleConnections();
-      await waitAtMost(closed, STOP_GRACE_MS);
-      server.closeAllConnections();
-      await closed;
-    },
-  };
-}
-
-const LIMITS: ServerOptions = {
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
-  maxHeaderSize: MOST_HEADER_BYTES,
-};
-
-function serverOf({ tls }: CallerSettings): Server {
-  if (tls === null) return http.createServer(LIMITS);
-  const { cert, key, callerCa } = tls;
-  try {
-    return process.getBuiltinModule('node:https').createServer({
-      ...LIMITS,
-      handshakeTimeout: HEADERS_TIMEOUT_MS,
-      cert,
-      key,
-      minVersion: 'TLSv1.2',
-      ...(callerCa !== null && { ca: callerCa, requestCert: true, rejectUnauthorized: true }),
-    });
-  } catch (cause) {
-    const { message } = toFleetGcError(cause);
-    throw new FleetGcError('CONFIG_INVALID', `certificate and key cannot be used together: ${message}`, {
-      cause,
-    });
-  }
+  const server = await openHttpServer({
+    address: callers.address,
+    advice: 'choose another address with --http',
+    bounds: BOUNDS,
+    tls: callers.tls,
+    proxies: callers.proxies,
+    onRefused: settings.onConnectionRefused,
+  });
+  server.serve((request, response, peer) => void respond(request, response, { settings, room, peer }));
+  return { address: server.address, [Symbol.asyncDispose]: () => server.close(STOP_GRACE_MS) };
 }
 
 interface Around {
   readonly settings: ServeSettings;
   readonly room: BodyRoom;
+  readonly peer: Peer;
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, around: Around): Promise<void> {
@@ -123,8 +90,8 @@ async function respond(request: IncomingMessage, response: ServerResponse, aroun
 
 const INTERNAL = 'it could not be answered; the logger output of the function says why';
 
-async function decided(request: IncomingMessage, { settings, room }: Around): Promise<Answer> {
-  const asked = askedOf(request, settings);
+async function decided(request: IncomingMessage, { settings, room, peer }: Around): Promise<Answer> {
+  const asked = askedOf(request, peer, settings);
   if (asked instanceof Refused) return problemAnswer(asked.problem);
   const { eventBytes, bodyBytes } = settings.bounds;
   const most = asked.mode === 'binary' ? eventBytes : bodyBytes;
@@ -133,13 +100,17 @@ async function decided(request: IncomingMessage, { settings, room }: Around): Pr
 }
 
 /** What is told by the headers alone, before anything of the body is read. */
-function askedOf(request: IncomingMessage, { callers }: ServeSettings): Omit<Asked, 'body'> | Refused {
+function askedOf(
+  request: IncomingMessage,
+  peer: Peer,
+  { callers }: ServeSettings,
+): Omit<Asked, 'body'> | Refused {
   const { method, url = '/', headers, rawHeaders } = request;
   if (method !== 'POST') return refused('not-allowed', 'events are sent with POST');
   if (url !== '/') return refused('not-found', 'events are taken at / alone');
   if (rawHeaders.length / 2 > MOST_HEADERS)
     return refused('too-many-headers', `the request has more than ${MOST_HEADERS} headers`);
-  const objection = objectionToCaller(request, callers);
+  const objection = objectionToCaller(request, peer, callers);
   if (objection !== null) return objection;
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
     return refused('unknown-content-type', 'nothing that is compressed is read');

@@ -1,7 +1,12 @@
-import type { Reason as HoldReason } from '../../../packages/decision/approvals.ts';
+import { type Reason as HoldReason, ownerNamed } from '../../../packages/decision/approvals.ts';
 import { keptBecause } from '../../../packages/decision/kept-objects.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
-import type { Cascade, OwnershipCandidate, OwnershipReference } from '../../../schemas/events/ownership.ts';
+import {
+  type Cascade,
+  LEAST_RESTORED,
+  type OwnershipCandidate,
+  type OwnershipReference,
+} from '../../../schemas/events/ownership.ts';
 import { hold, keep, type Outcome } from './outcome.ts';
 import type { Owners } from './owners.ts';
 import type { OwnershipSettings } from './settings.ts';
@@ -44,17 +49,29 @@ function doubtOf(
     owner.gone?.how === 'kind-going'
       ? 'the owner went while its definition was being deleted'
       : 'half of the kind of the owner went in one list';
-  const facts = cascade === undefined ? { ownerUid: owner.uid } : ownerFacts(cascade, candidate);
+  const facts =
+    cascade === undefined
+      ? { ownerUid: owner.uid }
+      : { ...ownerFacts(cascade, candidate), objects: cascade.objects };
   return {
-    outcome: hold('S3', { why, ...facts, ofKind: cascade?.ofKind ?? null }),
-    approval: cascade === undefined ? null : approved.ofCascade(cascade),
+    outcome: hold('S3', {
+      why,
+      ...facts,
+      ofKind: cascade?.ofKind ?? null,
+      ...(cascade !== undefined && approved.otherwiseNamed(cascade, candidate)),
+    }),
+    approval: cascade === undefined ? null : approved.ofCascade(cascade, candidate),
   };
 }
 
-/** Why an object that is to go is held (cluster S1, S2). */
+/** Why an object that is to go is held (cluster S1, S2, S16). */
 export function reasonsToHold(candidate: OwnershipCandidate, settings: OwnershipSettings): readonly Reason[] {
   if (settings.profile === 'kubernetes') return [];
-  return [...ofHeldKind(candidate, settings), ...wideCascades(candidate, settings)];
+  return [
+    ...ofHeldKind(candidate, settings),
+    ...wideCascades(candidate, settings),
+    ...ofRestored(candidate, settings),
+  ];
 }
 
 function ofHeldKind(
@@ -63,40 +80,60 @@ function ofHeldKind(
 ): readonly Reason[] {
   const kind = kindName(object);
   if (!heldKinds.has(kind)) return [];
-  return [{ outcome: hold('S2', { kind }), approval: approved.ofObject(kind, object.uid) }];
+  return [{ outcome: hold('S2', { kind }), approval: approved.ofObject(object) }];
 }
 
 /** One approved owner lets nothing go that another one holds. */
 const wideCascades = (candidate: OwnershipCandidate, settings: OwnershipSettings): readonly Reason[] =>
   candidate.cascades.flatMap((cascade) => {
     const outcome = tooWide(cascade, candidate, settings);
-    return outcome === null ? [] : [{ outcome, approval: settings.approved.ofCascade(cascade) }];
+    return outcome === null ? [] : [{ outcome, approval: settings.approved.ofCascade(cascade, candidate) }];
   });
 
 function tooWide(
   cascade: Cascade,
   candidate: OwnershipCandidate,
-  { limits }: OwnershipSettings,
+  { limits, approved }: OwnershipSettings,
 ): Outcome | null {
-  const { ownerKind, objects, ofKind } = cascade;
-  if (objects > limits.cascade)
-    return hold('S1', { ...ownerFacts(cascade, candidate), limit: limits.cascade });
-  return ofKind > limits.cascadeOfKind
-    ? hold('S1', { ownerKind, ofKind, limit: limits.cascadeOfKind })
-    : null;
+  const { objects, ofKind } = cascade;
+  const owner = { ...ownerFacts(cascade, candidate), ...approved.otherwiseNamed(cascade, candidate) };
+  if (objects > limits.cascade) return hold('S1', { ...owner, objects, limit: limits.cascade });
+  return ofKind > limits.cascadeOfKind ? hold('S1', { ...owner, ofKind, limit: limits.cascadeOfKind }) : null;
 }
 
-/** Where an owner lies is not in a reference: in none, or beside its dependent. */
-function ownerFacts(
-  { ownerUid, ownerKind, objects }: Cascade,
-  { object, references }: OwnershipCandidate,
-): Outcome['facts'] {
-  const reference = references.find(({ uid }) => uid === ownerUid);
+/** Many objects at once name owners that were never seen, and whose names others bear: a backup was restored (cluster S16). */
+function ofRestored(candidate: OwnershipCandidate, { approved }: OwnershipSettings): readonly Reason[] {
+  const { references, cascades, withNamesakes = 0 } = candidate;
+  if (withNamesakes < LEAST_RESTORED) return [];
+  return references.flatMap(({ uid, namesakeUid }) => {
+    if (namesakeUid === undefined) return [];
+    const cascade = cascades.find(({ ownerUid }) => ownerUid === uid);
+    const facts =
+      cascade === undefined
+        ? { ownerUid: uid }
+        : {
+            ...ownerFacts(cascade, candidate),
+            objects: cascade.objects,
+            ofKind: cascade.ofKind,
+            ...approved.otherwiseNamed(cascade, candidate),
+          };
+    return [
+      {
+        outcome: hold('S16', { why: NAMESAKE, ...facts, namesakeUid, withNamesakes }),
+        approval: cascade === undefined ? null : approved.ofCascade(cascade, candidate),
+      },
+    ];
+  });
+}
+
+const NAMESAKE = 'an owner of that name lives with another uid, as after a restore from a backup';
+
+/** Where an owner lies is not in a reference: in none, or beside its dependent. One of which that is not known has no name here, and no approval. */
+function ownerFacts({ ownerUid, ownerKind }: Cascade, candidate: OwnershipCandidate): Outcome['facts'] {
+  const named = ownerNamed(ownerUid, candidate);
   return {
     ownerUid,
     ownerKind,
-    ownerName: reference?.name ?? '',
-    ownerNamespace: reference?.resolved?.namespaced === true ? object.namespace : '',
-    objects,
+    ...(named !== null && { ownerName: named.name, ownerNamespace: named.namespace }),
   };
 }

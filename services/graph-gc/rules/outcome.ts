@@ -20,7 +20,8 @@ export type ClusterRule =
   | 'S3'
   | 'S4'
   | 'S5'
-  | 'S6';
+  | 'S6'
+  | 'S16';
 
 /** What an executor has to find before it acts: the owner is not there, or there and waiting. */
 export interface Confirmation {

@@ -1,5 +1,5 @@
 import { Approvals } from '../../../packages/decision/approvals.ts';
-import type { KeepList } from '../../../packages/decision/kept-objects.ts';
+import { type KeepList, keepListOf } from '../../../packages/decision/kept-objects.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 
@@ -27,6 +27,6 @@ export const settingsOf = (
   profile,
   limits,
   heldKinds: new Set(heldKinds),
-  keep: { namespaces: new Set(keep.namespaces), kinds: new Set(keep.kinds) },
+  keep: keepListOf(keep),
   approved: new Approvals(approvals),
 });

@@ -3,6 +3,7 @@ import { listedTwice } from '../../../packages/decision/inventory-checks.ts';
 import type { RemovedRule } from '../../../packages/decision/rule-text.ts';
 import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
+import { type KeepMatcher, keepMatcher } from '../../../schemas/policy/image-pattern.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { type Contents, contentsOf } from './contents.ts';
 import { type Protection, type Purpose, protections } from './protection.ts';
@@ -31,6 +32,8 @@ export interface Eligibility {
   readonly candidates: readonly Candidate[];
   /** Of every image of the inventory. */
   readonly contents: Contents;
+  /** The keep rules of the policy, as they were held against the images. */
+  readonly matcher: KeepMatcher;
   /** Ids that the inventory lists more than once (C5). */
   readonly listedTwice: ReadonlySet<string>;
 }
@@ -42,7 +45,8 @@ export interface ProtectedImage extends Candidate {
 
 export function eligibilityOf(inventory: CompleteInventory, policy: Policy, purpose: Purpose): Eligibility {
   const twice = listedTwice(inventory.images.map(({ id }) => id));
-  const protectionOf = protections(inventory, policy, purpose, twice);
+  const matcher = keepMatcher(policy.keep, purpose.steps);
+  const protectionOf = protections(inventory, policy, { ...purpose, matcher }, twice);
   const protectedImages: ProtectedImage[] = [];
   const candidates: Candidate[] = [];
   for (const [position, image] of inventory.images.entries()) {
@@ -54,6 +58,7 @@ export function eligibilityOf(inventory: CompleteInventory, policy: Policy, purp
     protected: protectedImages,
     candidates: candidates.sort((a, b) => compareCandidates(a.image, b.image)),
     contents: contentsOf(inventory, policy, twice),
+    matcher,
     listedTwice: twice,
   };
 }

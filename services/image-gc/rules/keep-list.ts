@@ -1,24 +1,40 @@
 import type { Note } from '../../../packages/decision/conclusion.ts';
 import type { CompleteInventory, ImageUser, InventoryImage } from '../../../schemas/events/inventory.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
-import { rulesWithoutMatch, tagsByRepository } from '../../../schemas/policy/image-pattern.ts';
+import {
+  hasUnreadableNames,
+  type KeepMatcher,
+  tagsByRepository,
+} from '../../../schemas/policy/image-pattern.ts';
 import type { PolicyKeep } from '../../../schemas/policy/policy.ts';
+import { MAX_DECISION_STEPS, Steps } from '../../../schemas/policy/steps.ts';
+
+/** A tag, and its parts: numbers, and what stands between them. */
+interface Tag {
+  readonly text: string;
+  readonly parts: readonly string[];
+}
 
 /** One image as a version of one repository. */
 interface Version {
   readonly image: InventoryImage;
   /** The highest of its tags there; empty when it has none. */
-  readonly tag: string;
+  readonly tag: Tag;
 }
 
 /**
  * The newest `count` images of each repository, by image id, with the repository that keeps them: first detected last,
  * then the higher tag. Images that neither tells apart are kept together. What is not believed takes no place (M11).
  */
-export function keptVersions(images: readonly InventoryImage[], count: number): Map<string, string> {
+export function keptVersions(
+  images: readonly InventoryImage[],
+  count: number,
+  steps = new Steps(MAX_DECISION_STEPS),
+): Map<string, string> {
   const kept = new Map<string, string>();
   if (count === 0) return kept;
-  for (const [repository, versions] of versionsByRepository(images)) {
+  for (const [repository, versions] of versionsByRepository(images, steps)) {
+    steps.take(sortSteps(versions.map(({ tag }) => tag)));
     const newestFirst = versions.toSorted(compareVersions);
     const last = newestFirst[Math.min(count, newestFirst.length) - 1];
     for (const version of newestFirst) {
@@ -28,17 +44,29 @@ export function keptVersions(images: readonly InventoryImage[], count: number): 
   return kept;
 }
 
-function versionsByRepository(images: readonly InventoryImage[]): Map<string, Version[]> {
+function versionsByRepository(images: readonly InventoryImage[], steps: Steps): Map<string, Version[]> {
   const repositories = new Map<string, Version[]>();
   for (const image of images) {
-    for (const [repository, tags] of tagsByRepository(image)) {
+    for (const [repository, texts] of tagsByRepository(image)) {
       const versions = repositories.get(repository) ?? [];
-      versions.push({ image, tag: tags.toSorted(compareTags).at(-1) ?? '' });
+      const tags = texts.map(tagOf);
+      steps.take(STEPS_OF_REPOSITORY + repository.length + sortSteps(tags));
+      versions.push({ image, tag: tags.toSorted(compareTags).at(-1) ?? NO_TAG });
       repositories.set(repository, versions);
     }
   }
   return repositories;
 }
+
+/** To find a repository takes as long as so many comparisons of characters. */
+const STEPS_OF_REPOSITORY = 40;
+/** To compare two parts of tags, which may be long numbers, takes as long as so many comparisons of characters. */
+const STEPS_OF_PART = 16;
+
+/** Sorting compares each entry about as often as their number has digits in base two. */
+const sortSteps = (tags: readonly Tag[]): number =>
+  tags.reduce((sum, { parts, text }) => sum + STEPS_OF_PART * (1 + parts.length) + text.length, 0) *
+  Math.ceil(Math.log2(tags.length + 1));
 
 const compareVersions = (a: Version, b: Version): number =>
   b.image.firstDetectedMs - a.image.firstDetectedMs || compareTags(b.tag, a.tag);
@@ -47,18 +75,19 @@ const DIGITS_OR_OTHERS = /\d+|\D+/g;
 const DIGITS = /^\d/;
 
 /** Numbers within tags count as numbers: `v1.9` is lower than `v1.10`. What is equal so far is lower where it ends. */
-function compareTags(a: string, b: string): number {
-  const [partsOfA, partsOfB] = [partsOf(a), partsOf(b)];
-  for (let index = 0; index < Math.max(partsOfA.length, partsOfB.length); index++) {
-    const order = compareParts(partsOfA[index] ?? '', partsOfB[index] ?? '');
+function compareTags(a: Tag, b: Tag): number {
+  for (let index = 0; index < Math.max(a.parts.length, b.parts.length); index++) {
+    const order = compareParts(a.parts[index] ?? '', b.parts[index] ?? '');
     if (order !== 0) return order;
   }
-  return compareText(a, b);
+  return compareText(a.text, b.text);
 }
 
-const partsOf = (tag: string): readonly string[] => tag.match(DIGITS_OR_OTHERS) ?? [];
+const tagOf = (text: string): Tag => ({ text, parts: text.match(DIGITS_OR_OTHERS) ?? [] });
+const NO_TAG = tagOf('');
 
 function compareParts(a: string, b: string): number {
+  if (a === b) return 0;
   if (!DIGITS.test(a) || !DIGITS.test(b)) return compareText(a, b);
   const [numberA, numberB] = [BigInt(a), BigInt(b)];
   return Number(numberA > numberB) - Number(numberA < numberB);
@@ -94,11 +123,14 @@ const UNKNOWN = 'unknown';
  * Keep rules about images that match none of this node, which may be by mistake (M11). Of kept namespaces container-gc
  * tells, which sees all that is in them.
  */
-export function keepNotes({ images }: CompleteInventory, { lastVersions, ...rules }: PolicyKeep): Note[] {
+export function keepNotes(
+  inventory: CompleteInventory,
+  { lastVersions }: PolicyKeep,
+  { withoutMatch }: KeepMatcher,
+): Note[] {
+  const images = inventory.images.filter((image) => !hasUnreadableNames(image));
   return [
-    ...rulesWithoutMatch(rules, images).map((rule) =>
-      note(`keep rule ${rule} matches no image of this node`),
-    ),
+    ...withoutMatch(images).map((rule) => note(`keep rule ${rule} matches no image of this node`)),
     ...(lastVersions > 0 && !images.some((image) => tagsByRepository(image).size > 0)
       ? [note('no image of this node belongs to a repository of which versions are kept')]
       : []),

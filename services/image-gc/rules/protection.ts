@@ -1,4 +1,5 @@
 import type { Facts, Kept } from '../../../packages/decision/conclusion.ts';
+import { importsLikePulls } from '../../../packages/decision/importing-runtimes.ts';
 
 import {
   backingOff,
@@ -16,8 +17,14 @@ import type {
   InventoryContainer,
   InventoryImage,
 } from '../../../schemas/events/inventory.ts';
-import { type KeepRules, keepMatcher, unpullableBecause } from '../../../schemas/policy/image-pattern.ts';
+import {
+  hasUnreadableNames,
+  type KeepMatcher,
+  type KeepRules,
+  unpullableBecause,
+} from '../../../schemas/policy/image-pattern.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
+import type { Steps } from '../../../schemas/policy/steps.ts';
 import { keptNamespaceOf, keptVersions } from './keep-list.ts';
 
 /** Why one image may not go, however full the disk is. */
@@ -33,6 +40,11 @@ export interface Purpose {
   readonly step: 'age' | 'space';
   /** A command holds none that failed lately (M33); a plan of what the kubelet would do tries it again. */
   readonly isForCommand: boolean;
+  readonly steps: Steps;
+}
+
+interface Matching extends Purpose {
+  readonly matcher: KeepMatcher;
 }
 
 /**
@@ -43,7 +55,7 @@ export interface Purpose {
 export function protections(
   inventory: CompleteInventory,
   policy: Policy,
-  { step, isForCommand }: Purpose,
+  { step, isForCommand, matcher, steps }: Matching,
   listedTwice: ReadonlySet<string>,
 ): Protect {
   const takenAtMs = inventory.takenAt.wallTimeMs;
@@ -51,7 +63,7 @@ export function protections(
   const asksAge = !isKubelet || step === 'space';
   const used = inUse(inventory, policy);
   const doubtful = unbelieved(listedTwice, takenAtMs);
-  const kept = keptByPolicy(inventory, policy, doubtful);
+  const kept = keptByPolicy(inventory, policy, { doubtful, matcher, steps });
   const usedLater = asksAge ? usedSince(takenAtMs) : NEVER;
   const young = asksAge ? tooYoung(takenAtMs, policy.imageMinimumGCAgeMs) : NEVER;
   const tried = isKubelet && !isForCommand ? NEVER : triedLately(takenAtMs);
@@ -104,22 +116,37 @@ function inUse(inventory: CompleteInventory, policy: Policy): Protect {
 const pinned: Protect = (image) => (image.pinned ? protection('pinned', 'D7', { pinned: true }) : undefined);
 
 /** What the policy's keep list says (M11). */
-function keptByPolicy(inventory: CompleteInventory, { keep }: Policy, doubtful: Protect): Protect {
+interface KeepingBy {
+  readonly doubtful: Protect;
+  readonly matcher: KeepMatcher;
+  readonly steps: Steps;
+}
+
+function keptByPolicy(
+  inventory: CompleteInventory,
+  { keep }: Policy,
+  { doubtful, matcher, steps }: KeepingBy,
+): Protect {
   const { namespaces, lastVersions } = keep;
-  const named = isEmpty(keep) ? NEVER : byList('keptBy', keepMatcher(keep));
+  const named = isEmpty(keep) ? NEVER : byList('keptBy', matcher.keptBy);
   const ofNamespace =
     namespaces.length === 0 ? NEVER : byList('keptNamespace', keptNamespaceOf(inventory, namespaces));
-  const ofVersion = lastVersions === 0 ? NEVER : keptVersion(inventory, lastVersions, doubtful);
-  const lost = keep.unpullable ? unpullable : NEVER;
-  return (image) => named(image) ?? ofNamespace(image) ?? ofVersion(image) ?? lost(image);
+  const ofVersion = lastVersions === 0 ? NEVER : keptVersion(inventory, lastVersions, { doubtful, steps });
+  const lost = keep.unpullable ? unpullable(inventory) : NEVER;
+  return (image) =>
+    unreadable(image) ?? named(image) ?? ofNamespace(image) ?? ofVersion(image) ?? lost(image);
 }
 
 const isEmpty = ({ patterns, digests, labels }: KeepRules): boolean =>
   patterns.length + digests.length + Object.keys(labels).length === 0;
 
-function keptVersion({ images }: CompleteInventory, lastVersions: number, doubtful: Protect): Protect {
-  const believed = images.filter((image) => doubtful(image) === undefined);
-  const versions = keptVersions(believed, lastVersions);
+function keptVersion(
+  { images }: CompleteInventory,
+  lastVersions: number,
+  { doubtful, steps }: Pick<KeepingBy, 'doubtful' | 'steps'>,
+): Protect {
+  const believed = images.filter((image) => (doubtful(image) ?? unreadable(image)) === undefined);
+  const versions = keptVersions(believed, lastVersions, steps);
   return byList('keptVersionOf', ({ id }) => versions.get(id));
 }
 
@@ -130,16 +157,29 @@ const byList =
     return entry === undefined ? undefined : protection('kept-by-list', 'M11', { [fact]: entry });
   };
 
-/** Nobody knows where to pull it from again (M11), or that it ever was (M12). */
-const unpullable: Protect = (image) => {
-  const { repoDigests, origin } = image;
-  const unpullableAs = unpullableBecause(image);
-  if (unpullableAs !== undefined) {
-    const facts = { unpullable: unpullableAs, repoDigests: repoDigests.length };
-    return protection('no-digest', 'M11', facts);
-  }
-  return origin === undefined ? undefined : protection('no-digest', 'M12', { origin });
+/** Names that no registry takes are not read (P9). */
+const unreadable: Protect = (image) => {
+  if (!hasUnreadableNames(image)) return undefined;
+  const names = image.repoTags.length + image.repoDigests.length;
+  return protection('not-believed', 'P9', { names });
 };
+
+/** Nobody knows where to pull it from again (M11), or that it ever was (M12). */
+function unpullable({ runtime }: CompleteInventory): Protect {
+  // Also of an inventory whose agent took what an import imitates for a pull.
+  const runtimeVersion = importsLikePulls(runtime.version) ? runtime.version : null;
+  return (image) => {
+    const { repoDigests, origin } = image;
+    const unpullableAs = unpullableBecause(image);
+    if (unpullableAs !== undefined) {
+      const facts = { unpullable: unpullableAs, repoDigests: repoDigests.length };
+      return protection('no-digest', 'M11', facts);
+    }
+    if (runtimeVersion !== null && origin !== 'not-pulled')
+      return protection('no-digest', 'M12', { origin: 'unknown', runtimeVersion });
+    return origin === undefined ? undefined : protection('no-digest', 'M12', { origin });
+  };
+}
 
 function unbelieved(listedTwice: ReadonlySet<string>, takenAtMs: number): Protect {
   return ({ id, firstDetectedMs }) => {

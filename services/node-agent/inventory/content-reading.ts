@@ -22,6 +22,8 @@ export interface MissingContents {
 interface ContentReadingParts {
   /** `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
+  /** Whether images that the runtime imported look like pulled ones, so that none is known to have been pulled. */
+  readonly importsLookPulled: boolean;
   readonly clock: NodeClock;
   /** Takes why there is no answer, each time that this is new. */
   readonly onMissing: (missing: MissingContents) => void;
@@ -66,7 +68,17 @@ function byImage(images: readonly DetectedImage[], pulled: Pulled): Pulled {
 }
 
 /** Asks a containerd, each time anew; while it does not answer, images came from where they came from when it last did. */
-export function contentReading({ containerd, clock, onMissing }: ContentReadingParts): ContentReading {
+export function contentReading(parts: ContentReadingParts): ContentReading {
+  const read = trustingReading(parts);
+  return parts.importsLookPulled ? async (images) => withoutPulls(await read(images)) : read;
+}
+
+const withoutPulls = ({ layers, originOf }: ImageContents): ImageContents => ({
+  layers,
+  originOf: (imageId) => (originOf(imageId) === 'not-pulled' ? 'not-pulled' : 'unknown'),
+});
+
+function trustingReading({ containerd, clock, onMissing }: ContentReadingParts): ContentReading {
   if (containerd === null) return async () => NO_CONTENTS;
   const sizes: SnapshotSizes = new Map();
   let pulled: Pulled | null = null;

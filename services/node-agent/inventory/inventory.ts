@@ -3,6 +3,7 @@ import { deriveId } from '../../../packages/canonical/ids.ts';
 import type { ListingProblem } from '../../../packages/cri/listing-types.ts';
 import type { RuntimeVersion } from '../../../packages/cri/port.ts';
 import { entriesOf } from '../../../packages/decision/inventory-entries.ts';
+import { whyTooLarge, whyUnread } from '../../../packages/pipeline/parse/why-unread.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
 import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
 import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/events/command.ts';
@@ -18,6 +19,7 @@ import {
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { DiskFacts } from '../disks/disk-watch.ts';
 import { wallTimeOf } from '../images/image-history.ts';
 import type { Work } from '../publishing/pacing.ts';
@@ -30,7 +32,7 @@ import {
   inventoryImage,
   inventorySandbox,
 } from './objects-from-scan.ts';
-import { inventoryLogSymlink, inventoryPodLogDirectory } from './read-pod-logs.ts';
+import { inventoryLogSymlinks, inventoryPodLogDirectory } from './read-pod-logs.ts';
 
 /** What every event of one agent says of itself. */
 interface AgentSelf {
@@ -120,16 +122,21 @@ export function inventoryOf(header: InventoryHeader, scan: NodeScan, parts: Inve
   const broken = problemsOfTexts(inventory, json);
   if (broken.length > 0) return { ...header, status: 'incomplete', problems: broken };
   const counts = countsOf(inventory, json);
-  if (!isTooLarge(inventory, counts)) return inventory;
+  if (!isTooLarge(inventory, counts, json)) {
+    const unread = whyUnread('inventory', inventory, json);
+    return unread === null ? inventory : { ...header, status: 'incomplete', problems: [unreadable(unread)] };
+  }
   return parts.layers === null
     ? { ...header, status: 'too-large', counts }
     : inventoryOf(header, scan, { ...parts, layers: null });
 }
 
-const problemsOf = (scan: NodeScan): ListingProblem[] => [
-  ...(scan.status === 'incomplete' ? scan.problems : []),
-  ...unreadableFilesystems(scan.readings),
-];
+/**
+ * A filesystem that cannot be measured makes no inventory incomplete: what needs its free space does not believe a missing
+ * reading (A1), and dead containers and images by age need none.
+ */
+const problemsOf = (scan: NodeScan): readonly ListingProblem[] =>
+  scan.status === 'incomplete' ? [...scan.problems, ...unreadableFilesystems(scan.readings)] : [];
 
 const unreadableFilesystems = (readings: FilesystemReadings): ListingProblem[] =>
   (['nodefs', 'imagefs', 'containerfs'] satisfies FilesystemName[])
@@ -157,6 +164,11 @@ const problemsOfTexts = (inventory: CompleteInventory, json: string): ListingPro
     code: 'value-out-of-range',
     message: `A name has half a character, which no decision can hold: ${text}. Remove or rename what has it.`,
   }));
+
+const unreadable = (why: string): ListingProblem => ({
+  code: 'value-out-of-range',
+  message: `No decision service would read this inventory: ${why}`,
+});
 
 function completeInventory(
   header: InventoryHeader,
@@ -186,9 +198,8 @@ function completeInventory(
     podLogDirectories:
       scan.podLogs.podLogDirectories?.map((name) => inventoryPodLogDirectory(name, backoffOf)) ?? null,
     logSymlinks:
-      scan.podLogs.danglingSymlinks?.map((name) =>
-        inventoryLogSymlink(name, listing.containers, backoffOf),
-      ) ?? null,
+      scan.podLogs.danglingSymlinks &&
+      inventoryLogSymlinks(scan.podLogs.danglingSymlinks, listing.containers, backoffOf),
   };
 }
 
@@ -225,5 +236,7 @@ const objectsIn = (inventory: CompleteInventory): number =>
     .filter((kind) => IS_COUNTED[kind])
     .reduce((sum, kind) => sum + entriesOf(inventory, kind).length, 0);
 
-const isTooLarge = (inventory: CompleteInventory, { bytes }: Counts): boolean =>
-  objectsIn(inventory) > MAX_INVENTORY_OBJECTS || bytes > MAX_INVENTORY_COMPRESSED_BYTES;
+const isTooLarge = (inventory: CompleteInventory, { bytes }: Counts, json: string): boolean =>
+  objectsIn(inventory) > MAX_INVENTORY_OBJECTS ||
+  bytes > MAX_INVENTORY_COMPRESSED_BYTES ||
+  whyTooLarge(TOPICS.inventory.name, json) !== null;

@@ -7,7 +7,7 @@ import type { PodLogRoots } from '../../../packages/machine/pod-log-roots.ts';
 import type { Backoff } from '../../../schemas/events/object-kinds.ts';
 import {
   containerIdOfSymlink,
-  containersOfSymlink,
+  containersOfSymlinks,
   type InventoryLogSymlink,
   type InventoryPodLogDirectory,
   podUidOfLogDirectory,
@@ -71,24 +71,27 @@ export const inventoryPodLogDirectory = (name: string, backoffOf: BackoffOf): In
   backoff: backoffOf('pod-log-directory', name),
 });
 
-export const inventoryLogSymlink = (
-  name: string,
+export function inventoryLogSymlinks(
+  names: readonly string[],
   containers: readonly ListedContainer[],
   backoffOf: BackoffOf,
-): InventoryLogSymlink => ({
-  name,
-  container: symlinkContainer(name, containers),
-  backoff: backoffOf('log-symlink', name),
-});
+): InventoryLogSymlink[] {
+  const meantBy = containersOfSymlinks(containers);
+  return names.map((name) => ({
+    name,
+    container: symlinkContainer(name, meantBy),
+    backoff: backoffOf('log-symlink', name),
+  }));
+}
 
 /** The listing is complete, so a container that is not in it is one that the runtime does not know (I6). */
 function symlinkContainer(
   name: string,
-  containers: readonly ListedContainer[],
+  meantBy: (id: string) => readonly ListedContainer[],
 ): InventoryLogSymlink['container'] {
   const id = containerIdOfSymlink(name);
   if (id === null) return 'unreadable';
-  const [container, ...others] = containersOfSymlink(id, containers);
+  const [container, ...others] = meantBy(id);
   if (container === undefined) return 'no-answer';
   if (others.length > 0) return 'unknown';
   return container.state === 'exited' ? 'exited' : 'not-exited';

@@ -40,7 +40,24 @@ interface PodWatchParts {
   readonly logger: Logger;
 }
 
+/** So many answers in a row, each from another connection, are no restarts of a kubelet any more. */
+const NEW_CONNECTIONS = 6;
+const NO_LASTING_CONNECTION =
+  'each answer of the kubelet comes over a new connection, so no pod counts as gone: a proxy before the kubelet closes idle connections, or the kubelet restarts again and again. Name the kubelet itself with --kubelet-url, or let the proxy keep idle connections for a minute';
+
+/** Warns once while each good answer comes from another instance than the one before. */
+function connectionWatch(logger: Logger): (instance: string) => void {
+  let last: string | null = null;
+  let changes = 0;
+  return (instance) => {
+    changes = instance === last ? 0 : changes + 1;
+    last = instance;
+    if (changes === NEW_CONNECTIONS) logger.warn({ answers: NEW_CONNECTIONS }, NO_LASTING_CONNECTION);
+  };
+}
+
 export function watchPods({ source, sources, clock, logger }: PodWatchParts): PodWatch {
+  const watchConnection = connectionWatch(logger);
   let evidence = NO_EVIDENCE;
   let lastGood: readonly KubeletPod[] | null = source === null ? [] : null;
   let problem: string | null = null;
@@ -55,6 +72,7 @@ export function watchPods({ source, sources, clock, logger }: PodWatchParts): Po
     try {
       const listing = await source.list();
       report(null);
+      watchConnection(listing.kubeletInstance);
       return { listing, askedAtMs, answeredAtMs: clock.now().sinceBootMs };
     } catch (error) {
       report(toFleetGcError(error).message);

@@ -158,15 +158,9 @@ export function inventoryPublishing(
       { scan, trigger: cause, reclaim: order?.reclaim ?? null, diedContainerIds, runtime },
       { backoff: backoff(), historyUnreadable, ...contents },
     );
-    const { id, trigger, status } = event;
+    const { trigger, status } = event;
     metrics.inventories.add({ trigger, status });
-    const problems = event.status === 'incomplete' ? { problems: event.problems } : {};
-    if (status === 'complete') logger.debug({ inventoryId: id, trigger }, 'inventory complete');
-    else
-      logger.warn(
-        { inventoryId: id, trigger, ...problems },
-        'inventory incomplete: nothing is removed on it',
-      );
+    report(event, logger);
     const reported = historyUnreadable;
     const traced = order?.trace && (spans?.answer(event, order.trace) ?? { trace: order.trace });
     queue.put({
@@ -179,6 +173,23 @@ export function inventoryPublishing(
     });
     return status;
   };
+}
+
+function report(event: Inventory, logger: Logger): void {
+  const about = { inventoryId: event.id, trigger: event.trigger };
+  switch (event.status) {
+    case 'complete':
+      logger.debug(about, 'inventory complete');
+      break;
+    case 'incomplete':
+      logger.warn({ ...about, problems: event.problems }, 'inventory incomplete: nothing is removed on it');
+      break;
+    case 'too-large':
+      logger.warn(
+        { ...about, counts: event.counts },
+        'inventory too large to be read: only counts are published, and nothing is removed on it',
+      );
+  }
 }
 
 /** For people; a runtime that does not answer keeps the version it had. */

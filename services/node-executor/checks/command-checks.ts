@@ -1,4 +1,5 @@
 import { pluralOf } from '../../../packages/decision/inventory-entries.ts';
+import { OWN_RULES } from '../../../packages/decision/own-rules.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { shortHash } from '../../../packages/text/short-hash.ts';
 import type { Command } from '../../../schemas/events/command.ts';
@@ -140,6 +141,8 @@ export function policyInForce(current: () => PolicySet, node: SelectableNode): P
   switch (selection.kind) {
     case 'paused':
       return { kind: 'paused', pause: selection.pause };
+    case 'too-costly':
+      return { kind: 'unreadable', message: OWN_RULES.P10 };
     case 'none':
       return { kind: 'not-enforced', message: 'no policy selects this node now' };
     case 'policy': {

@@ -1,7 +1,10 @@
 import type { ListedImage } from '../../../packages/cri/listing-types.ts';
 import type { ImageUsage } from '../../../packages/cri/usage.ts';
+import { OWN_RULES } from '../../../packages/decision/own-rules.ts';
+import { withinSteps } from '../../../packages/decision/step-budget.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import {
+  hasUnreadableNames,
   type KeepRules,
   keepMatcher,
   type NamedKeep,
@@ -76,7 +79,14 @@ function keptByNode(image: ListedImage, local: LocalRules): Refusal | undefined 
     : { reason: 'kept-by-node', message: `the node's own file keeps ${entry}` };
 }
 
-const keptBy = (image: ListedImage, keep: KeepRules): string | undefined => keepMatcher(keep)(image);
+/** What cannot be told in the steps of a decision keeps the image (P9, P10). */
+function keptBy(image: ListedImage, keep: KeepRules): string | undefined {
+  if (hasUnreadableNames(image)) return OWN_RULES.P9;
+  return withinSteps(
+    (steps) => keepMatcher(keep, steps).keptBy(image),
+    () => OWN_RULES.P10,
+  );
+}
 
 /**
  * An image that went and came back is another one, and one that was used meanwhile is not unused. What the agent has not

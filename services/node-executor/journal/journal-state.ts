@@ -9,6 +9,7 @@ import {
   PassFailed,
   PressureUnrelieved,
   ReclaimContinues,
+  RemovalIntent,
 } from '../../../schemas/events/result.ts';
 import { Instant } from '../../../schemas/events/time.ts';
 import { RemovalRate } from '../local/removal-rate.ts';
@@ -66,6 +67,7 @@ const Unpublished = z.object({
     key: z.string(),
     event: z.discriminatedUnion('type', [
       ObjectResult,
+      RemovalIntent,
       CommandResult,
       PassFailed,
       ReclaimContinues,

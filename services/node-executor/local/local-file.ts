@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { z } from 'zod';
+import { unreadableReason } from '../../../packages/process/options/named-file.ts';
 import { yamlValueOf } from '../../../packages/process/options/yaml-value.ts';
-import { Globs } from '../../../schemas/policy/glob.ts';
+import { ImageGlobs } from '../../../schemas/policy/glob.ts';
 
 /** A larger file is no list of patterns but a mistake. */
 const MAX_BYTES = 65_536;
@@ -13,7 +14,7 @@ const NO_LIMIT = 'must be a whole number, 0 or more, or null';
 const LocalFile = z.strictObject(
   {
     /** Images whose name matches stay, as in a policy's `keep.images`. */
-    keepPatterns: Globs.default([]),
+    keepPatterns: ImageGlobs.default([]),
     maxRemovalsPerHour: z.int({ error: NO_LIMIT }).nonnegative({ error: NO_LIMIT }).nullable().default(null),
     /** Nothing is removed while it is true. */
     hold: z.boolean({ error: 'must be true or false' }).default(false),
@@ -54,7 +55,7 @@ export async function readLocalFile(path: string): Promise<FileNow> {
     return { kind: 'text', text: await file.readFile('utf8'), writing: `${ino} ${mtimeNs} ${ctimeNs}` };
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
-    return held(path, String(error));
+    return heldBecause(path, 'read', unreadableReason(error));
   }
 }
 
@@ -77,9 +78,16 @@ function issueText(issue: z.core.$ZodIssue): string {
 const noSuchSetting = (key: string): string =>
   `there is no setting ${key}, only ${Object.keys(LocalFile.shape).join(', ')}`;
 
-const held = (path: string, problem: string): Extract<LocalRules, { kind: 'held' }> => ({
+const held = (path: string, problem: string): Extract<LocalRules, { kind: 'held' }> =>
+  heldBecause(path, 'understood', problem);
+
+const heldBecause = (
+  path: string,
+  not: 'read' | 'understood',
+  problem: string,
+): Extract<LocalRules, { kind: 'held' }> => ({
   kind: 'held',
-  message: `the node's own file ${path} holds everything because it cannot be understood: ${problem}`,
+  message: `the node's own file ${path} holds everything because it cannot be ${not}: ${problem}`,
 });
 
 /** What `after` allows that `before` did not, for people; nothing where it is at least as strict. */

@@ -7,7 +7,7 @@ import type { OwnPlan } from '../checks/own-plan.ts';
 import { begun, type JournalEntry } from '../journal/journal-state.ts';
 import { afterCommand, afterRefusal, isContinuedBy, type Measurement } from '../results/reclaim.ts';
 import { recordDone, recordRefused } from '../results/record-results.ts';
-import { count, type Refusal } from '../results/results.ts';
+import { count, digitsOf, type Refusal } from '../results/results.ts';
 import {
   isReached,
   measuredBetween,
@@ -176,8 +176,6 @@ function firstReading({ before }: Pick<JournalEntry, 'before'>, now: Reading | n
 
 /** As the journal keeps it. */
 const kept = (reading: Reading | null): Kept => ({
-  availableBytes: textOf(reading?.availableBytes ?? null),
-  inodesFree: textOf(reading?.inodesFree ?? null),
+  availableBytes: digitsOf(reading?.availableBytes ?? null),
+  inodesFree: digitsOf(reading?.inodesFree ?? null),
 });
-
-const textOf = (value: bigint | null): string | null => (value === null ? null : String(value));

@@ -3,7 +3,8 @@ import { type FreshFacts, factsAlone, freshFacts } from '../checks/fresh-facts.t
 import { judgeObject } from '../checks/judge-object.ts';
 import { isPodLogEntry, nameOf, type Removable } from '../checks/removable.ts';
 import type { RuntimeFacts } from '../checks/runtime-facts.ts';
-import { recordItem } from '../results/record-results.ts';
+import type { Journal } from '../journal/journal.ts';
+import { announce, recordItem } from '../results/record-results.ts';
 import { isGone, unlessGoneSoon } from './gone.ts';
 import { type End, goneSince, mayBeRemoved, removedEarlier } from './interrupted-removal.ts';
 import { isReached, measuredFilesystem, readFilesystem } from './measure.ts';
@@ -34,6 +35,7 @@ export async function removeObject(
   const { tools, recorder } = parts;
   const { clock } = recorder;
   if (progressOf(work).state === 'done') return;
+  await recorded(recorder.journal, signal);
   const ended = await endedEarlier(work, parts);
   if (ended) return recordItem(recorder, work.entry, { ...work, ...ended });
   const measured = await measuredBefore(work, parts);
@@ -51,11 +53,45 @@ export async function removeObject(
     );
   const inHand = { since: clock.now(), name: nameOf(first.object) };
   progressTo(work, { state: 'in-hand', since: inHand.since }, recorder);
-  // Writing the journal takes time on a bad disk.
+  if (!(await isTraced(measured, parts, signal))) return recordEnd(measured, notAsked(STOPPED), parts);
+  // Writing the journal takes time on a bad disk, and the log in its place.
   const fresh = freshFacts(first, judge, clock);
   const removed = await removeByKind(first.object, fresh, tools);
   const attempt = await unlessGoneSoon(removed, work.item, tools, signal);
   await recordAttempt(measured, { attempt, inHand, endedAt: clock.now() }, parts, signal);
+}
+
+/**
+ * Whether the object is in hand in the journal on disk, or else announced on the log. False where it was stopped before.
+ *
+ * Wherever the process ends, what it removed leaves a trace:
+ *
+ * 1. Before the journal, or the log, has taken it: nothing was removed.
+ * 2. After that, before the runtime is asked: the next process finds the object, and judges it again.
+ * 3. While the runtime is at it, or before its answer: the next process finds it gone and tells that it was removed, or finds it and says
+ *    that it may still go.
+ * 4. After the answer, before the result: the journal has it as removed.
+ * 5. After the result is in the journal: it is published until the log has it.
+ *
+ * With the journal in memory alone the next process knows of none of it, and the announcement is the trace (`audit verify`). With the state
+ * directory goes what the journal alone knew: then the command has no result.
+ */
+async function isTraced(
+  { entry, index, item }: ObjectWork,
+  { recorder }: RemovalParts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { journal } = recorder;
+  if (journal.kept() === 'disk') return true;
+  announce(recorder, entry, { index, item });
+  await recorded(journal, signal);
+  return journal.kept() === 'disk' || journal.state().unpublished.length === 0;
+}
+
+/** Where the disk does not take the journal, the results of the last removal have to be on the log before the next one. */
+async function recorded(journal: Journal, signal: AbortSignal): Promise<void> {
+  while (journal.kept() === 'memory' && journal.state().unpublished.length > 0 && !signal.aborted)
+    await journal.changed(signal);
 }
 
 /** Removes what may go, each kind by its own call. Never rejects. */

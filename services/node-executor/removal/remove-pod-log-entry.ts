@@ -1,7 +1,7 @@
 import type { CompleteListing } from '../../../packages/cri/listing-types.ts';
 import {
   containerIdOfSymlink,
-  containersOfSymlink,
+  containersOfSymlinks,
   podUidOfLogDirectory,
 } from '../../../schemas/events/pod-log-entries.ts';
 import type { PodLogAccess } from '../node-files.ts';
@@ -70,7 +70,7 @@ export async function isPodLogEntryGone(
 
 function neededBy(name: string, containers: CompleteListing['containers']): Refusal | undefined {
   const id = containerIdOfSymlink(name);
-  const meant = id === null ? [] : containersOfSymlink(id, containers);
+  const meant = id === null ? [] : containersOfSymlinks(containers)(id);
   const container = meant.find(({ state }) => state !== 'exited');
   if (container === undefined) return undefined;
   const reason = container.state === 'running' ? 'running' : 'in-use';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { sendSpan } from '../../../packages/pipeline/message-spans.ts';
-import type { Publisher } from '../../../packages/pipeline/publisher.ts';
+import { isTooLarge, type Publisher } from '../../../packages/pipeline/publisher.ts';
 import { backoffMs, type Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { newTrace, nextHop, type TraceContext } from '../../../packages/process/trace.ts';
@@ -50,17 +50,57 @@ async function publishNext(parts: ResultPublishing, most = MAX_BATCH): Promise<s
   try {
     await sendTraced(batch, parts);
   } catch (thrown) {
-    const error = toFleetGcError(thrown);
-    if (error.code !== 'LOG_RECORD_TOO_LARGE') return error.message;
+    if (!isTooLarge(thrown)) return toFleetGcError(thrown).message;
     if (batch.length > 1) return publishNext(parts, 1);
-    parts.logger.error(
-      { problem: error.message, event: batch[0] },
-      'a result is given up: the event log can never take it',
-    );
+    const [first] = batch;
+    const shorter = first === undefined ? null : shortened(first);
+    // It stays in the journal, however often the log refuses it.
+    if (shorter === null) return thrown.message;
+    journal.update((state) => ({ ...state, unpublished: [shorter, ...state.unpublished.slice(1)] }));
+    return publishNext(parts, 1);
   }
   journal.update((state) => published(state, batch.length));
   return null;
 }
+
+/** Of a message that is cut because the broker takes no longer one. */
+const SHORT_MESSAGE_LENGTH = 100;
+
+/** The same event with a short message; `null` where it is short, or there is none. */
+function shortened({ trace, output }: Unpublished): Unpublished | null {
+  const event = withShortMessage(output.event);
+  return event === null ? null : { trace, output: { ...output, event } };
+}
+
+type ResultEvent = Unpublished['output']['event'];
+
+function withShortMessage(event: ResultEvent): ResultEvent | null {
+  switch (event.type) {
+    case 'fleetgc.node.object-result': {
+      const result = cutIn(event.result);
+      return result && { ...event, result };
+    }
+    case 'fleetgc.node.command-result': {
+      const result = cutIn(event.result);
+      return result && { ...event, result };
+    }
+    case 'fleetgc.node.pass-failed':
+      return cutIn(event);
+    case 'fleetgc.node.removal-intent':
+    case 'fleetgc.node.reclaim-continues':
+    case 'fleetgc.node.pressure-unrelieved':
+      return null;
+  }
+}
+
+/** `null` where nothing is to be cut. */
+function cutIn<Told extends object>(told: Told): Told | null {
+  if (!('message' in told) || typeof told.message !== 'string') return null;
+  if (told.message.length <= SHORT_MESSAGE_LENGTH) return null;
+  return { ...told, message: cut(told.message) };
+}
+
+const cut = (message: string): string => message.slice(0, SHORT_MESSAGE_LENGTH).toWellFormed();
 
 async function sendTraced(
   batch: readonly Unpublished[],
@@ -85,4 +125,5 @@ const contextOf = ({ output, trace }: Unpublished, { ids, tracer }: Publisher): 
 };
 
 /** A span tells of each object how it went; of what became of the command and its reclaim, that it is on the log. */
-const isSpanned = ({ event }: Unpublished['output']): boolean => event.type !== 'fleetgc.node.object-result';
+const isSpanned = ({ event }: Unpublished['output']): boolean =>
+  event.type !== 'fleetgc.node.object-result' && event.type !== 'fleetgc.node.removal-intent';

@@ -1,7 +1,7 @@
+import { identityOf } from '../../../packages/decision/decision-record.ts';
 import { nextReclaim, reclaimContinues } from '../../../packages/decision/next-reclaim.ts';
 import { unrelievedId } from '../../../packages/decision/result-ids.ts';
 import type { Command, Holder, ImageRemoval } from '../../../schemas/events/command.ts';
-import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type {
   CommandRefusal,
@@ -11,7 +11,7 @@ import type {
 } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { ItemProgress, JournalEntry, LastActions } from '../journal/journal-state.ts';
-import { count, reportedSum } from './results.ts';
+import { count, digitsOf, reportedSum } from './results.ts';
 
 /** What the filesystem of a reclaim had at the end of a command. */
 export interface Measurement {
@@ -107,9 +107,7 @@ const goesOn = (
   reclaim: Reclaim,
   { at, availableNow }: Pick<Measurement, 'at' | 'availableNow'>,
 ): ReclaimContinues =>
-  reclaimContinues(command, { reclaim, takenAt: at, availableNow: textOf(availableNow) });
-
-const textOf = (available: bigint | null): string | null => (available === null ? null : String(available));
+  reclaimContinues(command, { reclaim, takenAt: at, availableNow: digitsOf(availableNow) });
 
 function unrelieved(
   command: Command,
@@ -128,16 +126,10 @@ function unrelieved(
     ...identityOf(command),
     takenAt: at,
     reclaim,
-    availableNow: textOf(availableNow),
+    availableNow: digitsOf(availableNow),
     holders: holdersAfter(command, items, isHeld),
   };
 }
-
-const identityOf = ({ cluster, node, nodeInstance }: NodeIdentity): NodeIdentity => ({
-  cluster,
-  node,
-  nodeInstance,
-});
 
 /**
  * What holds the space after a command (M8): what image-gc said of the images that were not to go, and those of the

@@ -32,6 +32,7 @@ import {
   passFailed,
   type Refusal,
   type Reporter,
+  removalIntent,
   resultOutput,
 } from './results.ts';
 
@@ -86,6 +87,16 @@ export function recordItem(recorder: Recorder, { command, trace }: JournalEntry,
     { commandId: command.id, kind: item.kind, id: item.id, ...(name && { name }), ...outcome },
     'object done',
   );
+}
+
+/** Puts what is about to be removed among what is to be published, where the disk does not take the journal. */
+export function announce(
+  recorder: Recorder,
+  { command, trace }: JournalEntry,
+  of: { readonly index: number; readonly item: CommandItem },
+): void {
+  const intent = removalIntent(reporter(recorder), command, of);
+  recorder.journal.update((state) => withUnpublished(state, { trace, output: resultOutput(intent) }));
 }
 
 /** What went, or may go yet, is another image when it comes back. */

@@ -6,6 +6,7 @@ import {
   objectResultId,
   passFailedId,
   rejectedResultId,
+  removalIntentId,
 } from '../../../packages/decision/result-ids.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
@@ -18,6 +19,7 @@ import type {
   ObjectResult,
   PassFailed,
   PassProblem,
+  RemovalIntent,
 } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
@@ -65,6 +67,20 @@ export const objectResult = (
   object: { kind: item.kind, id: item.id },
   rule: item.rule,
   result,
+});
+
+/** What is about to be removed while nothing but the log can remember it. */
+export const removalIntent = (
+  reporter: Reporter,
+  command: Command,
+  { index, item }: { readonly index: number; readonly item: Command['items'][number] },
+): RemovalIntent => ({
+  type: 'fleetgc.node.removal-intent',
+  ...header(reporter, command.id),
+  ...causesOf(command),
+  id: removalIntentId({ nodeInstance: reporter.identity.nodeInstance, commandId: command.id }, index, item),
+  object: { kind: item.kind, id: item.id },
+  rule: item.rule,
 });
 
 export const commandRefused = (
@@ -186,3 +202,6 @@ export const resultOutput = (event: EventOf<'results'>): Output<'results'> => ({
   key: nodeKey(event),
   event,
 });
+
+/** A measured amount as events carry it, in decimal digits. */
+export const digitsOf = (amount: bigint | null): string | null => (amount === null ? null : String(amount));

@@ -1,5 +1,6 @@
 import { counted } from '../../../packages/text/counted.ts';
 import { signedSizeText, sizeText } from '../../../packages/text/size-text.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
 import type { Observe } from '../../../schemas/events/observe.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type {
@@ -10,7 +11,7 @@ import type {
   PassProblem,
   PressureUnrelieved,
 } from '../../../schemas/events/result.ts';
-import { aboutNode, type EventReason, type Notice, notice, type Told } from '../notice.ts';
+import { aboutNode, type EventReason, NOT_PROVED, type Notice, notice, type Told } from '../notice.ts';
 
 /** Only the order that begins a reclaim: the others ask for its next look. */
 export function ofOrder(event: Observe, told: Told): readonly Notice[] {
@@ -141,3 +142,17 @@ export function ofUnrelieved(event: PressureUnrelieved, told: Told): readonly No
 
 const amount = ({ resource }: Reclaim['target'], value: string): string =>
   resource === 'availableBytes' ? sizeText(BigInt(value)) : `${value} free inodes`;
+
+/** Each inventory leads to it again while the policy is as it is. */
+export function ofDecision({ outcome, policy, decider, ...event }: Decision, told: Told): readonly Notice[] {
+  if (outcome !== 'too-costly') return [];
+  const under = policy === null ? '' : ` under policy ${policy.name}`;
+  return [
+    notice('too-costly', told, {
+      about: aboutNode(event),
+      text: `${decider.name} decided nothing${under}: the decision would take too many steps, so everything is kept. fleetgc status tells on which nodes, and fleetgc audit explain what the decision said${NOT_PROVED}`,
+      facts: { decider: decider.name, policy: policy?.name ?? null },
+      onceKey: `too-costly ${event.cluster}/${event.node} ${decider.name}`,
+    }),
+  ];
+}

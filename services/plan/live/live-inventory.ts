@@ -2,7 +2,9 @@ import type { Logger } from 'pino';
 import { connectReader } from '../../../packages/cri/client.ts';
 import { withOtherUses } from '../../../packages/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
+import { isImportingSocket } from '../../../packages/cri/socket-path.ts';
 import type { Note } from '../../../packages/decision/conclusion.ts';
+import { importsLikePulls } from '../../../packages/decision/importing-runtimes.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
@@ -10,6 +12,7 @@ import { openKubeletPods } from '../../node/managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from '../../node/node-options.ts';
 import { thisMachine } from '../../node/this-machine.ts';
 import { podLogReader } from '../../node-agent/inventory/read-pod-logs.ts';
+import { IMPORTS_NOTE } from '../plan.ts';
 import { hasHistory, keptState, takeInventoryOnce } from './take-inventory-once.ts';
 
 type LiveOptions = KubeletOptions &
@@ -42,13 +45,17 @@ export async function inventoryOfThisMachine(options: LiveOptions, logger: Logge
   const containerd = options.imageLayers ? resources.use(connectContainerd(runtimeEndpoint)) : null;
   const runtime = withOtherUses(resources.use(connectReader(runtimeEndpoint)), containerd, systemSources);
   const pods = resources.use(openKubeletPods(options));
+  const importsLookPulled = isImportingSocket(runtimeEndpoint);
   const inventory = await takeInventoryOnce({
     identity: { ...name, nodeInstance: NO_INSTANCE },
     nodeLabels,
     runtime,
     containerd,
+    importsLookPulled,
     onMissingContents: ({ reason, effect }) => notes.push({ rule: 'M7', message: `${reason}: ${effect}` }),
-    filesystems: filesystems(runtime),
+    filesystems: filesystems(runtime, (problems) => {
+      for (const message of problems) notes.push({ rule: 'A2', message });
+    }),
     podLogs: podLogReader(podLogs),
     pods: pods.source,
     podSources: options.podSources,
@@ -56,6 +63,8 @@ export async function inventoryOfThisMachine(options: LiveOptions, logger: Logge
     clock,
     logger,
   });
+  // Where the version says it, the plan of any inventory has the note.
+  if (importsLookPulled && !importsLikePulls(inventory.runtime.version)) notes.push(IMPORTS_NOTE);
   return { inventory: options.assumeOld && !isKept ? assumeOld(inventory) : inventory, notes };
 }
 

@@ -35,6 +35,8 @@ interface ScannedNode {
   readonly runtime: RuntimeReader;
   /** For the contents of images; `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
+  /** Whether the runtime's imports look like pulls. */
+  readonly importsLookPulled: boolean;
   /** Takes why they are not known. */
   readonly onMissingContents: (silence: MissingContents) => void;
   readonly filesystems: FilesystemReader;

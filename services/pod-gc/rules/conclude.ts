@@ -112,20 +112,24 @@ const factsOf = ({ phase, node }: PodCandidate): Facts => ({
 
 /** Why a pod that is to go is held, in profile `fleetgc`. */
 function reasonsToHold(
-  { object }: PodCandidate,
+  pod: PodCandidate,
   because: PodRemovalCause,
   settings: PodSettings,
   circumstances: PodCircumstances,
 ): readonly Reason<PodOutcome>[] {
   const { profile, holdsPods, approved } = settings;
+  const { object } = pod;
   if (profile === 'kubernetes') return [];
   const ofHeldKind = holdsPods
-    ? [{ outcome: hold('S2', { kind: 'Pod' }), approval: approved.ofObject('Pod', object.uid) }]
+    ? [{ outcome: hold('S2', { kind: 'Pod' }), approval: approved.ofObject(object) }]
     : [];
-  return because === 'node-gone' ? [...ofHeldKind, ...ofMissingNodes(settings, circumstances)] : ofHeldKind;
+  return because === 'node-gone'
+    ? [...ofHeldKind, ...ofMissingNodes(pod, settings, circumstances)]
+    : ofHeldKind;
 }
 
 function ofMissingNodes(
+  { node }: PodCandidate,
   { mostOnMissingNodes, approved }: PodSettings,
   { wentBack, onMissingNodes }: PodCircumstances,
 ): readonly Reason<PodOutcome>[] {
@@ -133,6 +137,7 @@ function ofMissingNodes(
   if (wentBack)
     return [{ outcome: hold('S3', { why: 'the cluster was restored to an older state' }), approval: null }];
   if (onMissingNodes <= mostOnMissingNodes) return [];
-  const facts = { ownerKind: 'Node', ofKind: onMissingNodes, limit: mostOnMissingNodes };
-  return [{ outcome: hold('S1', facts), approval: approved.ofPodsOfMissingNodes(onMissingNodes) }];
+  const nodeName = node.state === 'none' ? '' : node.name;
+  const facts = { ownerKind: 'Node', nodeName, ofKind: onMissingNodes, limit: mostOnMissingNodes };
+  return [{ outcome: hold('S1', facts), approval: approved.ofPodsOfMissingNodes(onMissingNodes, nodeName) }];
 }

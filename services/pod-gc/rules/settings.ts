@@ -1,5 +1,5 @@
 import { Approvals } from '../../../packages/decision/approvals.ts';
-import type { KeepList } from '../../../packages/decision/kept-objects.ts';
+import { type KeepList, keepListOf } from '../../../packages/decision/kept-objects.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 
@@ -26,6 +26,6 @@ export const podSettingsOf = (
   terminatedPodGcThreshold: terminatedPodGCThreshold ?? 0,
   mostOnMissingNodes: limits.cascadeOfKind,
   holdsPods: heldKinds.includes('Pod'),
-  keep: { namespaces: new Set(keep.namespaces), kinds: new Set(keep.kinds) },
+  keep: keepListOf(keep),
   approved: new Approvals(approvals),
 });

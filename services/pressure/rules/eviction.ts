@@ -1,5 +1,6 @@
 import {
   clearedAt,
+  MAX_GAP_MS,
   thresholdAt,
   thresholdsInForce,
   WATCHED,
@@ -110,9 +111,6 @@ interface ThresholdState {
 }
 
 const NOTHING: ThresholdState = { isBelow: false, belowSinceMs: null, isActive: false };
-
-/** Buckets span a minute at most; where two lie further apart nobody looked in between. */
-const MAX_GAP_MS = 60_000;
 
 /**
  * Whether a threshold is met and past its grace (J10, J11), by folding over the buckets of the event where the kubelet

@@ -3,7 +3,7 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { decide as decideContainers } from '../../../services/container-gc/decide.ts';
 import { decide as decideImages } from '../../../services/image-gc/decide.ts';
-import { policy } from '../../fixtures/policy.ts';
+import { keepList, policy } from '../../fixtures/policy.ts';
 import { say } from '../context.ts';
 import type { Figure, Findings } from '../figure.ts';
 import { spreadOf } from '../statistics.ts';
@@ -46,12 +46,51 @@ const containers = (count: number): Contest => ({
 /** The decisions themselves beside the least that a loop can do with the same facts, in one process and in turns. */
 export function benchDecide(): Findings {
   return {
-    figures: [images(200), images(2000), containers(350), containers(3500)].flatMap(figuresOf),
+    figures: [
+      ...[images(200), images(2000), containers(350), containers(3500)].flatMap(figuresOf),
+      figureOfPatterns(),
+    ],
     notes: [
       'Processor time of one decision on an inventory that was just parsed, without parsing it and without what is written of the decision.',
       'The plain loop leaves out what is in use, sorts by age, and adds up; it gives the ids of what goes, the same as the decision. The decision says of every object why it goes or stays, and doubts what it is told.',
       '"that answers": the same loop, which looks besides whether an id is listed twice, and makes a verdict with one fact for every object; it decides no more.',
     ],
+  };
+}
+
+/** As many as people write, of the kinds that they write. */
+const PATTERNS = Array.from({ length: 50 }, (_, index) => [
+  `**/base-${index}/**`,
+  `registry.example/team-${index}/*`,
+  `*/pause-${index}:*`,
+  `registry.example/**/app-${index}:v*-prod`,
+]).flat();
+
+/** What a keep list costs: before there was one automaton for a list it was more than 300 times as much. */
+function figureOfPatterns(): Figure {
+  const name = 'decide for images, 2000 images, 200 patterns';
+  say(name);
+  const text = JSON.stringify(nodeOfImages(2000));
+  const [without, keeping] = [policy(), policy({ keep: keepList({ patterns: PATTERNS }) })];
+  const inventories = OBJECTS_OF_ROUND / 2000;
+  const average = (inForce: Policy): number =>
+    Array.from({ length: inventories }, () => cpuUs(decideImages, parsed(text), inForce)).reduce(
+      (sum, each) => sum + each,
+      0,
+    ) / inventories;
+  const rounds = Array.from({ length: WARM_UP_ROUNDS + ROUNDS }, () => ({
+    kept: average(keeping),
+    plain: average(without),
+  })).slice(WARM_UP_ROUNDS);
+  return {
+    benchmark: 'decide',
+    name,
+    unit: 'µs',
+    value: spreadOf(rounds.map(({ kept }) => kept)),
+    samples: ROUNDS * inventories,
+    baseline: spreadOf(rounds.map(({ plain }) => plain)),
+    baselineName: 'the same without patterns',
+    aim: { kind: 'ratio-at-most', limit: 15 },
   };
 }
 

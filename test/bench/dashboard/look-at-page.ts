@@ -51,7 +51,9 @@ export async function lookAtPage({
   });
   const measured: Round[] = [];
   try {
-    await waitUntil('the newest to be read', 60_000, async () => (await dashboard.get('/readyz')).ok);
+    await waitUntil('the newest to be read', 60_000, async () =>
+      (await (await dashboard.get('/api/progress')).text()).includes('"isCaughtUp":true'),
+    );
     for (let round = 0; round < rounds; round += 1) {
       await using context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
       const page = await context.newPage();

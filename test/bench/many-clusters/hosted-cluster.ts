@@ -1,3 +1,6 @@
+import { mkdtempDisposableSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import type { PolicySource } from '../../../packages/policy/policies.ts';
@@ -49,7 +52,8 @@ export class HostedCluster {
     return this.#checks.map((check) => check.problem()).find((problem) => problem !== null) ?? null;
   }
 
-  run({ process, policies }: Hosting, signal: AbortSignal): Promise<void> {
+  async run({ process, policies }: Hosting, signal: AbortSignal): Promise<void> {
+    using state = mkdtempDisposableSync(join(tmpdir(), 'fleetgc-bench-'));
     const own = {
       ...process,
       metrics: NO_METRICS,
@@ -61,7 +65,7 @@ export class HostedCluster {
       connection: this.#connect(),
       [Symbol.dispose]: () => undefined,
     };
-    return runCluster({ process: own, cluster, signal }, { policies, removing: REMOVING });
+    await runCluster({ process: own, cluster, signal }, { policies, removing: REMOVING, state });
   }
 
   #instance(): string {

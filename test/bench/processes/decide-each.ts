@@ -3,6 +3,7 @@
 import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
 import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
 import { startConsumer } from '../../../packages/pipeline/consume.ts';
+import { NO_MARKS } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../../packages/pipeline/publisher.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
@@ -45,6 +46,7 @@ await startConsumer({
   publisher,
   deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
   logger,
+  marks: NO_MARKS,
   metrics,
   now,
   monotonicNow,

@@ -16,6 +16,8 @@ export const commonFaults = (shape: Shape) =>
     kill: z.object({ ...when, kind: z.literal('kill'), part: z.enum(shape.parts) }),
     doubled: z.object({ ...when, kind: z.literal('doubled'), part: z.enum(shape.doubled) }),
     freeze: z.object({ ...when, kind: z.literal('freeze'), part: z.enum(shape.parts) }),
+    /** Every process of the product gets a part of its time, as on a machine that has far too much to do. */
+    slow: z.object({ ...when, kind: z.literal('slow'), factor: z.int().min(2) }),
     /** The wall clock of a machine is set, and stays so. */
     clock: z.object({
       ...when,

@@ -14,6 +14,7 @@ export const Fault = z.discriminatedUnion('kind', [
   z.object({ ...when, kind: z.literal('kill-at'), node: NodeName, moment: Moment }),
   COMMON.doubled,
   COMMON.freeze,
+  COMMON.slow,
   COMMON.brokerKilled,
   COMMON.brokerFrozen,
   COMMON.brokerFull,

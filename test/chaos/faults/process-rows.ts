@@ -8,7 +8,10 @@ const CLOCK_STEPS_MS = [1_000, 60_000, 3_600_000, 86_400_000, 31_536_000_000];
 /** A part that ends again and again is started later and later. */
 const MOST_DOWN_MS = 5_000;
 
-type Kinds = 'kill' | 'doubled' | 'freeze' | 'clock' | 'archive';
+/** How much slower everything is in a round that is slowed down. */
+export const SLOWED_BY = 20;
+
+type Kinds = 'kill' | 'doubled' | 'freeze' | 'slow' | 'clock' | 'archive';
 
 /** What happens to processes and the machines that they run on. `pressOf`: something comes to do for this part, until that is ended. */
 export const processRows = <On extends Grounds>(
@@ -54,6 +57,17 @@ export const processRows = <On extends Grounds>(
     begin: (on, { part }) => {
       on.part(part).freeze();
       return () => on.part(part).thaw();
+    },
+  },
+  // Half of the rounds have it from the beginning to the end, and the others not at all.
+  slow: {
+    weight: 0,
+    draw: () => ({ forMs: 0, factor: SLOWED_BY }),
+    begin: (on, { factor }) => {
+      for (const part of on.parts) part.slow(factor);
+      return () => {
+        for (const part of on.parts) part.slow(1);
+      };
     },
   },
   clock: {

@@ -16,7 +16,7 @@ const Answer = z.object({ deviations: z.object({ total: z.int(), first: z.array(
 /** What `audit verify` finds on the whole log; rejects where it comes to no answer. */
 export async function auditFindings(run: RunVerb): Promise<AuditEvidence> {
   const { exitCode, stdout, stderr } = await run(['audit', 'verify', '-o', 'json', '--threads', '1']);
-  if (exitCode !== 0 && exitCode !== 1 && exitCode !== 3)
+  if (stdout === '' || (exitCode !== 0 && exitCode !== 1 && exitCode !== 3))
     throw new Error(`audit verify ended with ${exitCode}: ${stderr}`);
   const { total, first } = Answer.parse(JSON.parse(stdout)).deviations;
   return { findings: first, isCut: first.length < total };

@@ -3,6 +3,8 @@ import { openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const END_MS = 15_000;
+/** How long a slowed part runs at a time. */
+const TURN_MS = 20;
 /** Nothing of a round outlives the campaign, however that ends. */
 const WITH_US = ['setpriv', '--pdeathsig', 'KILL', '--'];
 
@@ -14,6 +16,8 @@ export interface Part extends AsyncDisposable {
   killAndHold(): void;
   freeze(): void;
   thaw(): void;
+  /** Lets it run in one of so many turns, also when it is started again; 1 lets it run as it can. */
+  slow(factor: number): void;
   /** Ends it as an operator does, and leaves it so. */
   hold(): Promise<void>;
   release(): void;
@@ -43,6 +47,8 @@ export function startPart({ name, command, environment, restartMs, logPath }: Pa
   let holds = 0;
   let wasKilled = false;
   let starts = 0;
+  let isFrozen = false;
+  let turns: NodeJS.Timeout | null = null;
   let child = begin();
   function begin(): ChildProcess {
     starts += 1;
@@ -61,6 +67,14 @@ export function startPart({ name, command, environment, restartMs, logPath }: Pa
     wasKilled = false;
     await sleep(restartMs);
     if (isToBegin()) child = begin();
+  }
+  /** What is ending has to end. */
+  function turn(): void {
+    if (isFrozen || holds > 0) return;
+    child.kill('SIGCONT');
+    setTimeout(() => {
+      if (turns !== null && !isFrozen && holds === 0) child.kill('SIGSTOP');
+    }, TURN_MS);
   }
   return {
     name,
@@ -86,10 +100,23 @@ export function startPart({ name, command, environment, restartMs, logPath }: Pa
       holds -= 1;
       if (holds === 0) child = begin();
     },
-    freeze: () => child.kill('SIGSTOP'),
-    thaw: () => child.kill('SIGCONT'),
+    freeze: () => {
+      isFrozen = true;
+      child.kill('SIGSTOP');
+    },
+    thaw: () => {
+      isFrozen = false;
+      child.kill('SIGCONT');
+    },
+    slow: (factor) => {
+      if (turns !== null) clearInterval(turns);
+      turns = factor === 1 ? null : setInterval(turn, TURN_MS * factor);
+      if (factor === 1 && !isFrozen) child.kill('SIGCONT');
+    },
     [Symbol.asyncDispose]: () => {
       holds += 1;
+      if (turns !== null) clearInterval(turns);
+      turns = null;
       return ended(child);
     },
   };

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { withoutProgress } from '../../cli/fleetgc.ts';
 
 export interface Ended {
   readonly exitCode: number | null;
@@ -21,7 +22,7 @@ export const verbs =
       });
     child.stdin.on('error', () => undefined).end(stdin);
     const [exitCode] = await once(child, 'close');
-    return { exitCode, ...output };
+    return { exitCode, stdout: output.stdout, stderr: withoutProgress(output.stderr) };
   };
 
 /** Where somebody finds whom to believe, and what to sign with; `null`: he signs nothing. */

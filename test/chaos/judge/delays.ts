@@ -36,6 +36,7 @@ function delaysPolicies(fault: Fault, node: string): boolean {
     case 'broker-killed':
     case 'broker-frozen':
     case 'broker-full':
+    case 'slow':
       return true;
     case 'topic-anew':
       return fault.topic === 'gc.policies';
@@ -73,6 +74,7 @@ const delaysKeys = (fault: Fault, node: string): boolean =>
 
 function delaysLooks(fault: Fault, node: string): boolean {
   if (fault.kind === 'freeze') return isExecutor(fault.part, node);
+  if (fault.kind === 'slow') return true;
   // A list without its second half looks like one of everything.
   return fault.kind === 'runtime' && fault.node === node && fault.trouble.how === 'half';
 }

@@ -28,6 +28,8 @@ const DeadLetter = z.object({
   topic: z.string(),
   partition: z.number(),
   offset: z.string(),
+  key: z.string().nullable(),
+  suppressedBefore: z.number(),
 });
 
 export interface CommandSeen extends z.infer<typeof Command> {
@@ -78,6 +80,10 @@ export function logEvidence(records: Records): LogEvidence {
   const told = readEvents(results, Result)
     .filter(({ event }) => !event.id.startsWith(FORGED))
     .map(({ event, record }) => ({ ...event, atMs: record.timestampMs }));
+  const answered = new Set(
+    told.filter(({ type }) => type === 'fleetgc.node.command-result').map(({ commandId }) => commandId),
+  );
+  const unanswered = without(commands, readEvents(commands, Command), answered);
   return {
     commands: firstOfEach(
       readEvents(commands, Command).map(({ event, record }) => ({
@@ -97,7 +103,7 @@ export function logEvidence(records: Records): LogEvidence {
     places: lasting.map(placeOf),
     tainted: taintedIn(lasting),
     distrusted: distrustedIn([...lasting, ...policies], keys),
-    givenUp: givenUpOf(deadLetters, 'gc.node.commands'),
+    givenUp: givenUpOf(deadLetters, 'gc.node.commands', unanswered),
   };
 }
 
@@ -112,13 +118,47 @@ export function distrustedIn(records: readonly LogRecord[], keys: readonly KeyAc
   return new Set(distrusted.map(placeOf));
 }
 
-/** Places of the records of a topic that were given up, as `partition@offset`. */
-export const givenUpOf = (deadLetters: readonly LogRecord[], topic: TopicName): ReadonlySet<string> =>
-  new Set(
-    readEvents(deadLetters, DeadLetter)
-      .filter(({ event }) => event.topic === topic)
-      .map(({ event }) => `${event.partition}@${event.offset}`),
-  );
+/**
+ * Places of the commands of a topic that were given up, as `partition@offset`. A dead letter may stand for messages of its
+ * key before it too: these are the nearest that were not answered and have none of their own.
+ */
+export function givenUpOf(
+  deadLetters: readonly LogRecord[],
+  topic: TopicName,
+  unanswered: readonly LogRecord[],
+): ReadonlySet<string> {
+  const letters = readEvents(deadLetters, DeadLetter)
+    .map(({ event }) => event)
+    .filter((letter) => letter.topic === topic);
+  const givenUp = new Set(letters.map(({ partition, offset }) => `${partition}@${offset}`));
+  for (const { partition, offset, key, suppressedBefore } of letters) {
+    const before = unanswered.filter(
+      (record) =>
+        record.partition === partition &&
+        record.offset < BigInt(offset) &&
+        keyInBase64(record) === key &&
+        !givenUp.has(positionOf(record)),
+    );
+    const nearest = before.toSorted((a, b) => Number(b.offset - a.offset)).slice(0, suppressedBefore);
+    for (const record of nearest) givenUp.add(positionOf(record));
+  }
+  return givenUp;
+}
+
+/** The records but those whose event has one of these ids. */
+export function without(
+  records: readonly LogRecord[],
+  events: readonly { readonly event: { readonly id: string }; readonly record: LogRecord }[],
+  ids: ReadonlySet<string>,
+): readonly LogRecord[] {
+  const left = new Set(records);
+  for (const { event, record } of events) if (ids.has(event.id)) left.delete(record);
+  return [...left];
+}
+
+const positionOf = ({ partition, offset }: LogRecord): string => `${partition}@${offset}`;
+const keyInBase64 = ({ key }: LogRecord): string | null =>
+  key === null ? null : Buffer.from(key).toString('base64');
 
 /** Who may sign what lies there. A service that stops says in a head what it wrote, also with a key that was revoked just then. */
 const SIGNERS: Readonly<Record<string, readonly SigningRole[]>> = {

@@ -88,8 +88,8 @@ export const PLANTED: readonly PlantedBug[] = [
     edits: [
       {
         file: `${EXECUTOR}/results/publish-results.ts`,
-        old: "if (error.code !== 'LOG_RECORD_TOO_LARGE') return error.message;",
-        now: '',
+        old: 'if (!isTooLarge(thrown)) return toFleetGcError(thrown).message;',
+        now: 'if (!isTooLarge(thrown)) {\n      journal.update((state) => published(state, batch.length));\n      return null;\n    }',
       },
     ],
   },

@@ -20,7 +20,8 @@ test('a seed always gives the same schedule, and a schedule survives being writt
 });
 
 test('every fault comes up, in order, and ends within the schedule', () => {
-  const [nodes, clusters] = [SEEDS.map(drawForNodes), SEEDS.map(drawForCluster)];
+  const [nodes, clusters] = SUBJECTS.map((subject) => SEEDS.map((seed) => drawSchedule(seed, subject)));
+  if (nodes === undefined || clusters === undefined) throw new Error('rounds are about both');
   const kindsIn = (schedules: readonly Schedule[]) =>
     new Set<string>(schedules.flatMap(({ faults }) => faults.map(({ kind }) => kind)));
   expect(kindsIn(nodes)).toEqual(new Set(Fault.options.map(({ shape }) => shape.kind.value)));
@@ -29,6 +30,17 @@ test('every fault comes up, in order, and ends within the schedule', () => {
     const times = faults.map(({ atMs }) => atMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     for (const { atMs, forMs } of faults) expect(atMs + forMs).toBeLessThanOrEqual(lastsMs);
+  }
+});
+
+test('half of the schedules of each subject slow everything down by a factor of 20, from the beginning to the end', () => {
+  for (const subject of SUBJECTS) {
+    const schedules: readonly Schedule[] = SEEDS.map((seed) => drawSchedule(seed, subject));
+    const slow = schedules.filter(({ faults }) => faults.some(({ kind }) => kind === 'slow'));
+    expect(slow.length).toBeGreaterThan(SEEDS.length * 0.4);
+    expect(slow.length).toBeLessThan(SEEDS.length * 0.6);
+    for (const { faults, lastsMs } of slow)
+      expect(faults[0]).toEqual({ kind: 'slow', atMs: 0, forMs: lastsMs, factor: 20 });
   }
 });
 

@@ -3,6 +3,7 @@ import { type Random, seededRandom } from '../../../sim/workload/random.ts';
 import { ClusterFault } from '../cluster/faults/fault.ts';
 import { CLUSTER_FAULTS, drawClusterFault } from '../cluster/faults/table.ts';
 import { Fault } from '../faults/fault.ts';
+import { SLOWED_BY } from '../faults/process-rows.ts';
 import { between, one } from '../faults/row.ts';
 import { drawFault, FAULTS } from '../faults/table.ts';
 
@@ -48,7 +49,21 @@ const FEWEST_FAULTS = 8;
 const MOST_FAULTS = 16;
 
 /** The same for the same seed. */
-export const drawSchedule = (seed: number, subject: Subject): Schedule => DRAW[subject](seed);
+export const drawSchedule = (seed: number, subject: Subject): Schedule => slowed(DRAW[subject](seed));
+
+/** Twice as long, since less comes of it. */
+const SLOWED_LASTS_MS = 2 * LASTS_MS;
+
+/** Half of the rounds, of every subject and runtime. */
+const isSlowed = (seed: number): boolean => seededRandom(seed + 1)() < 0.5;
+
+/** Everything of the product is slow for as long as faults last, and they last longer. */
+function slowed<S extends Schedule>(schedule: S): S {
+  if (!isSlowed(schedule.seed)) return schedule;
+  const faults = schedule.faults.map((fault) => ({ ...fault, atMs: 2 * fault.atMs, forMs: 2 * fault.forMs }));
+  const slow = { kind: 'slow', atMs: 0, forMs: SLOWED_LASTS_MS, factor: SLOWED_BY } as const;
+  return { ...schedule, lastsMs: SLOWED_LASTS_MS, faults: [slow, ...faults] };
+}
 
 const DRAW = { nodes: drawForNodes, cluster: drawForCluster } as const satisfies Record<
   Subject,

@@ -90,6 +90,7 @@ async function ask(args: readonly string[], { address, reached }: Broker, signal
     environment: UNSIGNED_FLEET,
     control,
     terminalColumns: null,
+    monotonicNow: () => 0,
     writeOut: async (text) => {
       output.stdout += text;
     },

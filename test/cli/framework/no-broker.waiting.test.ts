@@ -17,6 +17,6 @@ test.concurrent('without a broker a task ends with one clear sentence', async ()
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^(Waiting for Kafka at 127\.0\.0\.1:9 …\n)?fleetgc policy list: Kafka at 127\.0\.0\.1:9: .*ECONNREFUSED.*\. Check that the brokers run.*\n$/,
+    /^(Waiting for Kafka at 127\.0\.0\.1:9 …\n)*fleetgc policy list: Kafka at 127\.0\.0\.1:9: .*ECONNREFUSED.*\. Check that the brokers run.*\n$/,
   );
 });

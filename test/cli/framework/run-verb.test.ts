@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { runGivenVerb } from '../../../cli/framework/run-verb.ts';
 import { defineVerb } from '../../../cli/framework/verb.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
+import { inProcess } from '../fleetgc.ts';
 
 /** What stands on stderr after a verb has told this. */
 async function told(
@@ -27,6 +29,7 @@ async function told(
       environment: {},
       control: new FakeProcess(),
       terminalColumns: null,
+      monotonicNow: () => 0,
       writeOut: async () => undefined,
       stderr: { isTerminal, write: (text) => void lines.push(text) },
     },
@@ -42,11 +45,39 @@ test.each([
   'what others wrote rewrites nothing on a terminal that a %s tells it on',
   async (kind, isTerminal) => {
     const lines = await told(kind, isTerminal, (logger) => {
-      logger.warn({ problem: 'of \u001b[2J' }, 'the name \u009b1A\u202e is odd\nand long');
+      logger.warn({ problem: 'of \u001b[2J\n' }, 'the name \u009b1A\u202e is odd\nand\u2028\tlong');
     });
-    expect(lines.join('')).toMatch(/the name \\u\{9b\}1A\\u\{202e\} is odd\nand long.*of \\u\{1b\}\[2J/);
+    expect(lines.join('')).toMatch(
+      /^[^\n]*the name \\u\{9b\}1A\\u\{202e\} is odd\\u\{a\}and\\u\{2028\}\\u\{9\}long[^\n]*of \\u\{1b\}\[2J\\u\{a\}\)?[^\n]*\n$/,
+    );
   },
 );
+
+test.each([
+  ['task', false],
+  ['service', true],
+] as const)('of what ends a %s only its own lines begin one', async (kind, isTerminal) => {
+  const foreseen = await told(kind, isTerminal, () => {
+    throw new FleetGcError('USAGE', ['2 problems:', '  of web\nFORGED', '  of \u0085FORGED']);
+  });
+  expect(foreseen.join('')).toBe('fleetgc made: 2 problems:\n  of web\\u{a}FORGED\n  of \\u{85}FORGED\n');
+  const unforeseen = await told(kind, isTerminal, () => {
+    throw new Error('of web\nFORGED', { cause: new Error('of a pod\nFORGED') });
+  });
+  const [first, second, ...frames] = unforeseen.join('').trimEnd().split('\n');
+  expect([first, second]).toEqual(['fleetgc made: of web\\u{a}FORGED', '    Error: of web\\u{a}FORGED']);
+  expect(frames.filter((frame) => !/^ {8}at /.test(frame))).toEqual([
+    expect.stringMatching(/caused by: Error: of a pod\\u\{a\}FORGED$/),
+  ]);
+});
+
+test('what a command line or its environment forges begins no line either', async () => {
+  const { stderr } = await inProcess(['nodes', '--log\nFORGED', 'x'], {
+    'FLEETGC_X\nFORGED': '1',
+  });
+  expect(stderr).not.toMatch(/^FORGED/m);
+  expect(stderr).toContain('\\u{a}FORGED');
+});
 
 test('a service tells those who are no people JSON, whatever others wrote', async () => {
   const lines = await told('service', false, (logger) => logger.warn('\u001b\u202e'));

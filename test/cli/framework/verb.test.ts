@@ -1,7 +1,9 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { NO_PROGRESS } from '../../../cli/framework/progress.ts';
 import { defineVerb } from '../../../cli/framework/verb.ts';
+import { WrittenRecords } from '../../../cli/framework/written-records.ts';
 import { httpOptions } from '../../../cli/options/common-options.ts';
 import { eventLogOptions } from '../../../cli/options/event-log-options.ts';
 import { Text, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';
@@ -12,7 +14,9 @@ const context = {
   print: () => undefined,
   write: async () => undefined,
   terminalColumns: null,
+  progress: NO_PROGRESS,
   environment: {},
+  written: new WrittenRecords(),
   allVerbs: async () => [],
 };
 

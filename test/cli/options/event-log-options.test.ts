@@ -65,6 +65,17 @@ test.each<{ name: string; flags: Record<string, string | boolean>; settings: unk
     settings: { ...kafka, replicationFactor: 2, minInsyncReplicas: 1, compression: 'gzip' },
   },
   {
+    name: 'settings of topics',
+    flags: { ...broker, kafkaTopicConfig: 'segment.ms=14400000,gc.policies:segment.ms=' },
+    settings: {
+      ...kafka,
+      topicConfig: [
+        { topic: null, name: 'segment.ms', value: '14400000' },
+        { topic: 'gc.policies', name: 'segment.ms', value: '' },
+      ],
+    },
+  },
+  {
     name: 'TLS with the authorities that the system trusts',
     flags: { ...broker, kafkaTls: true },
     settings: { ...kafka, ssl: {} },

@@ -69,7 +69,7 @@ test('a state directory that was made before its filesystem became read-only end
   expect(() => openStateDirectory(`${disk.path}/state`, 'another machine')).toThrow(
     /filesystem is read-only; nothing was started; --state-directory names another place/,
   );
-  expect(() => lockState(`${disk.path}/state`, ['agent'])).toThrow(/read-only or full/);
+  expect(() => lockState(`${disk.path}/state`, ['agent'])).toThrow(/its filesystem is read-only/);
 });
 
 test('what a start on a full disk had begun is gone, and the next one with room goes on', async () => {

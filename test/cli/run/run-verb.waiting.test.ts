@@ -46,6 +46,34 @@ test('a second run on one state directory ends with one clear sentence, and the 
   expect(await first.terminate()).toBe(0);
 });
 
+test('a second run on one runtime says who removes there already, and with which state directory', async () => {
+  const options = nodeOptions();
+  const first = spawnVerb('run', ...options, '--log-path', join(temporaryDirectory(), 'log.db'));
+  await waitUntil('the introduction', BOUND_MS, () => first.output.stdout.includes('No --policy'));
+
+  const elsewhere = [
+    ...['--state-directory', join(temporaryDirectory(), 'state')],
+    ...['--log-path', join(temporaryDirectory(), 'other.db')],
+  ];
+  const second = spawnVerb('run', ...without(options, '--state-directory'), ...elsewhere);
+  await waitUntil('the second introduction', BOUND_MS, () => second.output.stdout.includes('No --policy'));
+  const state = options[options.indexOf('--state-directory') + 1];
+  expect(second.output.stderr).toMatch(
+    new RegExp(
+      `Another process removes through this container runtime: \\d+ \\(fleetgc run .*\\), with the state directory ${state}\\.`,
+    ),
+  );
+  expect(await second.terminate()).toBe(0);
+  const alone = spawnVerb('run', ...nodeOptions(), ...elsewhere.slice(2));
+  await waitUntil('the introduction of another', BOUND_MS, () => alone.output.stdout.includes('No --policy'));
+  expect(alone.output.stderr).not.toContain('Another process');
+  expect(await alone.terminate()).toBe(0);
+  expect(await first.terminate()).toBe(0);
+});
+
+const without = (options: readonly string[], name: string): readonly string[] =>
+  options.toSpliced(options.indexOf(name), 2);
+
 test('run with a bad policy starts nothing', async () => {
   const policy = join(temporaryDirectory(), 'policy.yaml');
   writeFileSync(policy, 'name: a\nmode: enforced\n');

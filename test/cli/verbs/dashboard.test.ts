@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readDashboardTrust } from '../../../cli/options/trust-options.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -94,6 +95,37 @@ test('on Kafka actions need a choice of --trust, and on an embedded log none', a
   expect(await readDashboardTrust({ log: 'embedded' }, signal)).toEqual({ kind: 'off' });
   const { stdout } = await inProcess(['dashboard', '--help']);
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain('Needed with --allow-actions on Kafka');
+});
+
+/** Started on an archive that is not there, which it finds after it has chosen its file. */
+const refusedOn = (environment: Readonly<Record<string, string>>) =>
+  inProcess(
+    ['dashboard', '--log', 'archive', '--archive', '/none', '--http-address', '0.0.0.0:0'],
+    environment,
+  );
+
+test.each([
+  {
+    name: 'XDG_STATE_HOME',
+    under: '',
+    variable: (path: string) => ({ XDG_STATE_HOME: path, HOME: '/none' }),
+  },
+  {
+    name: 'HOME',
+    under: '.local/state',
+    variable: (path: string) => ({ HOME: path, XDG_STATE_HOME: 'relative' }),
+  },
+])('without --projection its file is below $name', async ({ under, variable }) => {
+  const home = temporaryDirectory();
+  expect((await refusedOn(variable(home))).exitCode).toBe(1);
+  expect(statSync(join(home, under, 'fleetgc')).mode & 0o777).toBe(0o700);
+});
+
+test('without --projection and without a place for its file it says what to give', async () => {
+  expect(await refusedOn({})).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('give --projection FILE'),
+  });
 });
 
 test('actions by a session need TLS, unless this machine alone is served', async () => {

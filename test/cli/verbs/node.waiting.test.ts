@@ -11,12 +11,15 @@ test.each([
   const { text } = await readiness(running, { status: 503, says: 'no runtime socket' });
 
   expect(text).toMatch(/\[-\] node-agent: There is no runtime socket at .*no-runtime\.sock\./);
+  expect(text).toMatch(/\[[+!]\] state directory/);
+  expect((await running.get('/metrics')).text).toMatch(/^fleetgc_state_directory_available_bytes [1-9]/m);
   expect(await running.terminate()).toBe(0);
 });
 
 test('node-executor waits for commands without a container runtime', async () => {
   const running = startVerb('node-executor', ...(await embeddedLog()), ...nodeOptions());
   await readiness(running, { status: 200, says: '[+] node-executor' });
+  expect((await running.get('/metrics')).text).toMatch(/^fleetgc_state_directory_available_bytes [1-9]/m);
 
   expect(await running.terminate()).toBe(0);
 });

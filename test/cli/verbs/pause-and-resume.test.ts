@@ -168,7 +168,7 @@ describe('a selector that selects no node that was heard in the last day', () =>
     return own;
   };
   const WARNING =
-    'warning: No node that was heard in the last day is meant by node n3: are the names right?\n';
+    'warning: No node that was heard in the last day is meant by node n3: are the names right? Known nodes: prod/web-1.\n';
 
   test('is warned of, after the pause and the resume are done', async () => {
     const { run } = await fleetOfOne();

@@ -31,7 +31,7 @@ test('an inventory from standard input, for people', async () => {
   const { exitCode, stdout, stderr } = await fleetgc(['plan', '--inventory', '-'], { stdin: line });
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout).toContain('trigger periodic, policy default (dry-run, profile fleetgc)\n');
+  expect(stdout).toMatch(/all triggers of the policy \(\d\), policy default \(dry-run, profile fleetgc\)\n/);
   expect(stdout).toMatch(
     /^1 +image +registry\.example\/a:1 +60 B +unused, and least recently used \(D11\)$/m,
   );
@@ -55,7 +55,7 @@ test('lines from standard input: a bad one is answered too, the others go on, an
 
   expect(exitCode).toBe(1);
   expect(linesOf(stdout)).toMatchObject([
-    { type: 'fleetgc.plan', trigger: 'periodic' },
+    { type: 'fleetgc.plan', trigger: 'all' },
     { type: 'fleetgc.plan-failure', error: { line: 2, causes: [expect.stringContaining('inventory: ')] } },
     { type: 'fleetgc.plan', trigger: 'forced' },
   ]);
@@ -154,7 +154,7 @@ describe('what is wrong is one clear sentence', () => {
       name: 'an unknown trigger',
       args: () => asked('--trigger', 'eviction:memory.available'),
       exitCode: 2,
-      says: /--trigger must be one of periodic, forced, eviction:nodefs\.available, .*, not "eviction:memory\.available"\n$/,
+      says: /--trigger must be one of all, periodic, forced, eviction:nodefs\.available, .*, not "eviction:memory\.available"\n$/,
     },
     {
       name: 'a bad policy',

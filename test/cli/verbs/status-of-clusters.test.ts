@@ -47,6 +47,23 @@ test('clusters are told with their policy, what is held, and what a person shoul
   ]);
 });
 
+const NO_RIGHT = 'status 403, Forbidden: cannot list resource at the cluster scope';
+test.each([
+  { unsynced: { group: '', kind: 'Secret', reason: NO_RIGHT }, warns: false },
+  { unsynced: { group: 'rbac.authorization.k8s.io', kind: 'Role', reason: NO_RIGHT }, warns: false },
+  { unsynced: { group: '', kind: 'ConfigMap', reason: NO_RIGHT }, warns: true },
+  { unsynced: { group: '', kind: 'Secret', reason: 'status 500, no reason: etcd is away' }, warns: true },
+])(
+  'a kind that the printed role leaves out is no warning while it is refused: $unsynced',
+  async ({ unsynced, warns }) => {
+    const own = await ownLog();
+    await own.log.publish([policy, told({ findings: { ...census().findings, unsyncedKinds: [unsynced] } })]);
+    const { stdout } = await own.run('status');
+    expect(stdout.includes('Kinds cannot be read')).toBe(warns);
+    expect(stdout.includes('unread-kinds')).toBe(warns);
+  },
+);
+
 test('where nodes are heard too, each verb is named for what it decides', async () => {
   const own = await ownLog();
   const stats = outgoing(

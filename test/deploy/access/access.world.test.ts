@@ -118,7 +118,8 @@ test('the whole pipeline runs with these rules alone', { timeout: BOUND_MS }, as
     ...cluster.services,
     policies.controller,
   ]) {
-    expect(await service.readiness()).toMatchObject({ ready: true });
+    const readiness = await service.readiness();
+    expect(readiness, `${readiness.text}\n${service.output()}`).toMatchObject({ ready: true });
     expect(service.output()).not.toMatch(NOT_LET);
   }
   await done('operator', 'policy', 'delete', 'demo', ...signedBy('operator'));

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { allowedOf, NEVER } from '../../services/cluster-access/account-rights.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
+import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { ensureDefinitions } from '../../support/toolchain/definitions.ts';
 import { ensureToolchain } from '../../support/toolchain/toolchain.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { EVERYTHING, LEAST, rendered, type Values } from './helm.ts';
 import { makeKeys } from './keys.ts';
 import { COMMANDS, FILES, KEY_COMMANDS } from './page.ts';
@@ -32,6 +35,8 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
   await network?.[Symbol.asyncDispose]();
 });
+
+const READY_MS = 60_000;
 
 const Listed = z.object({
   items: z.array(
@@ -173,6 +178,44 @@ test('the API server takes what KEDA and the operator of Prometheus scale and sc
     'podmonitor.monitoring.coreos.com': 1,
     'prometheusrule.monitoring.coreos.com': 1,
   });
+});
+
+test('who takes over an account of the chart has what SECURITY.md says: the policies of Kubernetes, or the pods of a kubelet', async () => {
+  const shell = await openShell(kubeconfig);
+  using accounts = new ClusterAccounts(server);
+  const connectionOf = async (name: string) => accounts.connection(await accounts.fileFor('parts', name));
+  const controllers = [
+    'list fleetgc.io/garbagecollectionpolicies',
+    'watch fleetgc.io/garbagecollectionpolicies',
+    'patch fleetgc.io/garbagecollectionpolicies.status',
+  ];
+  const writing = ['create', 'patch', 'update', 'delete'].map(
+    (verb) => `${verb} fleetgc.io/garbagecollectionpolicies`,
+  );
+  const kubelets = ['get /nodes.pods', 'get /nodes.proxy', 'create /nodes.proxy'];
+  const everyday = ['get /pods', 'list /pods', 'list /nodes', 'get /configmaps', 'list /configmaps'];
+  const asked = [...controllers, ...writing, ...kubelets, ...everyday, ...NEVER];
+
+  await applied(shell, EVERYTHING);
+  {
+    using controller = await connectionOf('fleetgc-policy-controller');
+    using node = await connectionOf('fleetgc-node');
+    await waitUntil('the accounts to have their rights', READY_MS, async () => {
+      const [ofController, ofNode] = [
+        await allowedOf(controller, controllers),
+        await allowedOf(node, ['get /nodes.pods']),
+      ];
+      return ofController.length === controllers.length && ofNode.length === 1;
+    });
+    expect(await allowedOf(controller, asked)).toEqual(controllers);
+    expect(await allowedOf(node, asked)).toEqual(['get /nodes.pods']);
+    await applied(shell, { ...EVERYTHING, node: { kubelet: { grantNodesProxy: true } } });
+    await waitUntil('the wider right', READY_MS, async () => {
+      return (await allowedOf(node, ['get /nodes.proxy'])).length === 1;
+    });
+    expect(new Set(await allowedOf(node, asked))).toEqual(new Set(['get /nodes.pods', 'get /nodes.proxy']));
+  }
+  await shell.types('helm uninstall fleetgc --namespace parts');
 });
 
 const SecretNames = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });

@@ -9,8 +9,8 @@ const Probe = z.object({
 const SeccompProfile = z.object({ type: z.literal('RuntimeDefault') });
 const PodSecurity = z.object({
   runAsNonRoot: z.literal(true),
-  runAsUser: z.literal(1000),
-  fsGroup: z.literal(1000),
+  runAsUser: z.literal(1000).optional(),
+  fsGroup: z.literal(1000).optional(),
   seccompProfile: SeccompProfile,
 });
 /** What all of ours have in common. */

@@ -156,7 +156,8 @@ describe.each(workloads.map((workload) => ({ name: workload.metadata.name, workl
     });
 
     test('is probed where it listens', () => {
-      const listens = Number(variable(workload, 'FLEETGC_HTTP_ADDRESS')?.split(':').at(-1));
+      const probed = verb.name === 'dashboard' ? 'FLEETGC_PROBE_ADDRESS' : 'FLEETGC_HTTP_ADDRESS';
+      const listens = Number(variable(workload, probed)?.split(':').at(-1));
       const named = ports.find(({ name }) => name === livenessProbe.httpGet.port)?.containerPort;
       expect(named ?? livenessProbe.httpGet.port).toBe(listens);
       expect(livenessProbe.httpGet.path).toBe('/livez');
@@ -238,7 +239,7 @@ describe('the dashboard', () => {
     const service = objects.find(({ kind }) => kind === 'Service');
     expect(service).toMatchObject({
       metadata: { name: dashboard.metadata.name },
-      spec: { selector: dashboard.spec.selector.matchLabels, ports: [{ port: 9660, targetPort: 'http' }] },
+      spec: { selector: dashboard.spec.selector.matchLabels, ports: [{ port: 9660, targetPort: 'page' }] },
     });
   });
 });

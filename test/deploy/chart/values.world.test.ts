@@ -48,6 +48,21 @@ test('the notes say before Kubernetes 1.33 why no image would go', async () => {
   expect(await says({ grantNodesProxy: true }, 'v1.32.9')).toBe(false);
 });
 
+test.each<{ runtime: string; node: Values; says: boolean }>([
+  { runtime: 'k3s', node: { runtime: 'k3s' }, says: true },
+  { runtime: 'rke2', node: { runtime: 'rke2' }, says: true },
+  { runtime: 'containerd', node: { runtime: 'containerd' }, says: false },
+  { runtime: 'the default', node: {}, says: false },
+  { runtime: 'k3s, without nodes', node: { runtime: 'k3s', enabled: false }, says: false },
+])(
+  'the notes say for K3s and RKE2 alone that every image is kept, and the way out: $runtime',
+  async ({ node: given, says }) => {
+    const text = await notes({ ...LEAST, node: given }, 'v1.34.0');
+    expect(text.includes('it keeps every image of these nodes')).toBe(says);
+    expect(text.includes('then set keep.unpullable: false (docs/operating/runtimes.md)')).toBe(says);
+  },
+);
+
 test('the notes name what stays of the policy controller where there is one', async () => {
   const left = 'the definition of GarbageCollectionPolicy';
   expect(await notes({ ...LEAST, policyController: { enabled: true } }, 'v1.34.0')).toContain(left);
@@ -750,4 +765,138 @@ test('people act from the page only with its key and its own login', async () =>
   expect(acting).toContain('"secretName":"fleetgc-signing-dashboards"');
   expect(acting).toContain('"secretName":"fleetgc-kafka-dashboards"');
   expect(acting).not.toMatch(/"name":"FLEETGC_TRUST"|fleetgc-kafka-readers/);
+});
+
+describe('who may connect', () => {
+  const Policy = z.object({
+    spec: z.object({
+      podSelector: z.object({ matchExpressions: z.array(z.object({ values: z.array(z.string()) })) }),
+      ingress: z.array(z.object({ from: z.array(z.unknown()), ports: z.array(z.unknown()) })).default([]),
+    }),
+  });
+  const ingressOf = (objects: readonly Rendered[], name: string) =>
+    Policy.parse(named(objects, 'NetworkPolicy', name)).spec.ingress;
+  const inNamespace = (name: string) => ({
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+  });
+
+  test('by default pods of the namespace of the monitoring, to health and metrics alone', async () => {
+    const made = await withValues({ dashboard: { enabled: true } });
+    expect(ingressOf(made, 'fleetgc')).toEqual([
+      { from: [inNamespace('monitoring')], ports: [{ port: 'http' }] },
+    ]);
+    expect(kindsOf(made)).not.toContain('NetworkPolicy/fleetgc-dashboard');
+    const elsewhere = await withValues({ monitoring: { namespace: 'prometheus' } });
+    expect(ingressOf(elsewhere, 'fleetgc')).toEqual([
+      { from: [inNamespace('prometheus')], ports: [{ port: 'http' }] },
+    ]);
+    expect(ingressOf(await withValues({ monitoring: { namespace: '' } }), 'fleetgc')).toEqual([]);
+    const peers = [{ podSelector: {} }];
+    expect(ingressOf(await withValues({ networkPolicy: { metricsFrom: peers } }), 'fleetgc')).toEqual([
+      { from: peers, ports: [{ port: 'http' }] },
+    ]);
+  });
+
+  test('whom dashboard.from names, to the page and not to its probes', async () => {
+    const from = [inNamespace('ingress')];
+    const made = await withValues({ dashboard: { enabled: true, from } });
+    expect(ingressOf(made, 'fleetgc-dashboard')).toEqual([{ from, ports: [{ port: 'page' }] }]);
+    const page = JSON.stringify(named(made, 'Deployment', 'fleetgc-dashboard'));
+    expect(page).toContain('{"name":"http","containerPort":9662},{"name":"page","containerPort":9660}');
+    expect(page).toContain('"FLEETGC_PROBE_ADDRESS","value":"[::]:9662"');
+    expect(JSON.stringify(named(made, 'Service', 'fleetgc-dashboard'))).toContain('"targetPort":"page"');
+  });
+});
+
+describe('what every pod of the chart has', () => {
+  const PodTemplate = z.object({
+    metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+    spec: z.object({
+      serviceAccountName: z.string().optional(),
+      securityContext: z.record(z.string(), z.unknown()).optional(),
+    }),
+  });
+  const Workload = z.object({ spec: z.object({ template: PodTemplate }) });
+  const podsOf = (objects: readonly Rendered[]) =>
+    objects
+      .filter(({ kind }) => ['DaemonSet', 'Deployment', 'StatefulSet', 'Job'].includes(kind))
+      .map((object) => ({ name: object.metadata.name, ...Workload.parse(object).spec.template }));
+
+  test('the release as its instance, and labels of the values, of which none changes what selects it', async () => {
+    const own = { more: 'own', 'app.kubernetes.io/name': 'other' };
+    const made = await rendered({
+      ...EVERYTHING,
+      podLabels: { team: 'storage', more: 'all', 'app.kubernetes.io/instance': 'other' },
+      dashboard: { enabled: true, podLabels: own },
+    });
+    const pods = podsOf(made);
+    expect(pods.length).toBeGreaterThan(10);
+    for (const { name, metadata } of pods)
+      expect(metadata.labels, name).toMatchObject({
+        'app.kubernetes.io/name': 'fleetgc',
+        'app.kubernetes.io/instance': 'fleetgc',
+        team: 'storage',
+        more: name === 'fleetgc-dashboard' ? 'own' : 'all',
+      });
+  });
+
+  test('a user that the values name, or that the platform chooses', async () => {
+    const restricted = async (podSecurityContext: Values) =>
+      podsOf(await rendered({ ...EVERYTHING, podSecurityContext }))
+        .filter(({ name }) => name !== 'fleetgc-node')
+        .map(({ spec }) => spec.securityContext);
+    const seccompProfile = { type: 'RuntimeDefault' };
+    for (const context of await restricted({}))
+      expect(context).toEqual({ runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000, seccompProfile });
+    for (const context of await restricted({ runAsUser: null, fsGroup: null }))
+      expect(context).toEqual({ runAsNonRoot: true, seccompProfile });
+  });
+
+  test('an account with the annotations of the values', async () => {
+    const annotations = { 'iam.example/role': 'fleetgc' };
+    const made = await rendered({ ...EVERYTHING, serviceAccount: { annotations } });
+    const accounts = made.filter(({ kind }) => kind === 'ServiceAccount');
+    for (const account of accounts) expect(account).toMatchObject({ metadata: { annotations } });
+    // The accounts of the cluster's agent and executor are what "fleetgc cluster rbac" prints.
+    const ofCluster = ['fleetgc-cluster-agent', 'fleetgc-cluster-executor'];
+    const names = [...accounts.map(({ metadata }) => metadata.name), ...ofCluster];
+    for (const { name, spec } of podsOf(made)) expect(names, name).toContain(spec.serviceAccountName);
+  });
+});
+
+/** MiB that each has resident without work, as install.md says. */
+const IDLE_MIB: Readonly<Record<string, number>> = {
+  node: 146,
+  'node-agent': 133,
+  'node-executor': 115,
+  'cri-proxy': 86,
+  decide: 123,
+};
+
+test('no container asks for less memory than it needs without work', async () => {
+  const Containers = z.object({
+    spec: z.object({
+      template: z.object({
+        spec: z.object({
+          containers: z.array(
+            z.object({
+              name: z.string(),
+              resources: z.object({
+                requests: z.object({ memory: z.string().regex(/^\d+Mi$/) }),
+              }),
+            }),
+          ),
+        }),
+      }),
+    }),
+  });
+  const made = [...(await withValues({})), ...(await withValues({ node: { split: true } }))];
+  const containers = made
+    .filter(({ kind }) => ['DaemonSet', 'Deployment'].includes(kind))
+    .flatMap((object) => Containers.parse(object).spec.template.spec.containers);
+  expect(new Set(containers.map(({ name }) => name))).toEqual(new Set(Object.keys(IDLE_MIB)));
+  for (const { name, resources } of containers)
+    expect(Number.parseInt(resources.requests.memory, 10), name).toBeGreaterThanOrEqual(
+      IDLE_MIB[name] ?? Infinity,
+    );
 });

@@ -124,6 +124,10 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     'fleetgc_distrusted_messages_total{topic="gc.node.commands",cause="unsigned"}',
   ),
   FleetgcPoliciesUnreadable: gauge(10, 'fleetgc_policies_readable{instance="n"}', 0, 1),
+  FleetgcDecisionsTooCostly: counter(
+    20,
+    'fleetgc_decisions_total{instance="d",decider="image-gc",outcome="too-costly"}',
+  ),
   FleetgcApprovalUnreadable: gauge(10, 'fleetgc_unreadable_approvals{instance="n"}', 1, 0),
   FleetgcPauseForgotten: {
     at: 800,
@@ -157,6 +161,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   ),
   FleetgcResultsUnpublished: gauge(20, 'fleetgc_executor_results_unpublished{instance="n"}', 2, 0),
   FleetgcJournalInMemory: gauge(15, 'fleetgc_executor_journal_in_memory{instance="n"}', 1, 0),
+  FleetgcFactsRefused: counter(20, 'fleetgc_facts_refused_total{instance="n",fact="inventory"}'),
+  FleetgcStateDirectoryLow: gauge(
+    15,
+    'fleetgc_state_directory_available_bytes{instance="n"}',
+    268_435_455,
+    268_435_456,
+  ),
   FleetgcLocalHold: gauge(
     AN_HOUR_AND_MORE,
     'fleetgc_cluster_executor_stopped{instance="c",why="local-hold"}',

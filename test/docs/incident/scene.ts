@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { linuxClock } from '../../../packages/machine/clock.ts';
 import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
-import { type OwnLog, ownLog } from '../../cli/fleetgc.ts';
+import { type OwnLog, ownLog, withoutProgress } from '../../cli/fleetgc.ts';
 import { type SpawnedVerb, spawnVerb } from '../../cli/service-process.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../../support/program.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
@@ -19,7 +19,7 @@ export interface Scene {
   readonly own: OwnLog;
   readonly node: SimulatedNode;
   readonly file: (name: string) => string;
-  /** What a command printed, on stdout and stderr. Addresses of health and metrics are those of the services that run. */
+  /** What a command printed, on stdout and stderr, without the lines of progress that come where a machine is slow. Addresses of health and metrics are those of the services that run. */
   readonly shell: (command: string) => Promise<string>;
   /** Starts a service that requires signatures, as the page has its address from then on. */
   readonly start: (verb: keyof typeof PORTS, ...options: readonly string[]) => Promise<SpawnedVerb>;
@@ -48,7 +48,9 @@ export async function startScene(): Promise<Scene> {
     return new Promise((resolve) => {
       const inShell = ['-c', `exec 2>&1\n${there}`];
       // Some end with 1, since they found something.
-      execFile('sh', inShell, { cwd: directory, env: environment }, (_, stdout) => resolve(stdout));
+      execFile('sh', inShell, { cwd: directory, env: environment }, (_, stdout) =>
+        resolve(withoutProgress(stdout)),
+      );
     });
   };
   const trust = ['--trust', 'required', '--trust-roots', file('roots.yaml')];

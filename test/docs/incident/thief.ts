@@ -3,7 +3,11 @@ import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { readKeyFile } from '../../../packages/trust/key-file.ts';
 import { signRecord } from '../../../packages/trust/signature.ts';
-import type { Command, PolicyReference } from '../../../schemas/events/command.ts';
+import {
+  type Command,
+  MAX_COMMAND_LIFETIME_MS,
+  type PolicyReference,
+} from '../../../schemas/events/command.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
@@ -15,6 +19,11 @@ import { toTarget } from '../../fixtures/reclaim.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 
 const FLEET = 'prod';
+/**
+ * He signs what he likes: his commands live for as long as any may. With those of the policy, a slow machine would take more than
+ * their minute, and the dead container would go by the next command of container-gc (G23) in place of his (G7).
+ */
+const LIFETIME_MS = MAX_COMMAND_LIFETIME_MS;
 /** More than the disk has. */
 const WANTED_BYTES = '900000000000000';
 
@@ -41,6 +50,7 @@ export function thiefWith(keyFile: string, log: EventLog): Thief {
     nodeInstance: inventory.nodeInstance,
     inventoryId: inventory.id,
     takenAt: inventory.takenAt,
+    lifetimeMs: LIFETIME_MS,
     policy: await policyInForce(log),
   });
   return {

@@ -33,6 +33,8 @@ function textOf(event: FollowedEvent): string {
     case 'fleetgc.node.object-result':
     case 'fleetgc.node.command-result':
       return resultText(event);
+    case 'fleetgc.node.removal-intent':
+      return `about to remove ${event.object.kind} ${event.object.id.slice(0, 19)}`;
     case 'fleetgc.node.pass-failed':
       return `${event.problem}: ${event.message}`;
     case 'fleetgc.node.pressure-unrelieved':

@@ -51,7 +51,7 @@ export const PLANTED: readonly ReadingBug[] = [
   {
     name: 'size-of-messages-not-bounded',
     target: 'observe',
-    edits: [{ file: PARSE, old: 'if (value.length > bounds.bytes) {', now: 'if (value.length < 0) {' }],
+    edits: [{ file: PARSE, old: 'return bytes <= bounds.bytes', now: 'return bytes >= 0' }],
   },
   {
     name: 'texts-of-a-reclaim-not-bounded',

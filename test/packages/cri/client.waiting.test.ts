@@ -8,6 +8,8 @@ import {
   connectReader,
   connectRemover,
 } from '../../../packages/cri/client.ts';
+import { connect, MAX_ANSWER_BYTES } from '../../../packages/cri/connection.ts';
+import { CONTAINERD_METHODS } from '../../../packages/cri/containerd/methods.ts';
 import type { RuntimeRemover } from '../../../packages/cri/port.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { plainHttpServer, rawGrpcServer, silentServer } from '../../support/runtime/unix-socket-server.ts';
@@ -153,6 +155,17 @@ describe('a call that fails has the code of its cause', () => {
     });
   });
 
+  test('an answer in many messages has a bound for all of them together', async () => {
+    const path = socketIn(temporaryDirectory());
+    // A field that nobody knows, 8 MiB long.
+    const message = Buffer.concat([Buffer.from([0x7a, 0x80, 0x80, 0x80, 0x04]), Buffer.alloc(2 ** 23)]);
+    const times = Math.ceil(MAX_ANSWER_BYTES / message.length) + 1;
+    await rawGrpcServer(path, () => ({ status: 0, message, times }));
+    using connection = connect(path);
+    const answer = connection.collect(CONTAINERD_METHODS.listContent, {}, CALL_TIMEOUTS.readMs);
+    await expect(answer).rejects.toMatchObject({ code: 'RUNTIME_ANSWER_TOO_LARGE' });
+  });
+
   test.each([
     { details: `Image used by ${CONTAINER}: image is in use by a container`, code: 'RUNTIME_IMAGE_IN_USE' },
     {
@@ -193,6 +206,25 @@ describe('numbers are exact [D6]', () => {
     const reader = remover(node.endpoint);
     expect((await reader.listImages()).find(({ id }) => id === 'sha256:big')?.sizeBytes).toBe(sizeBytes);
     expect((await reader.listContainers())[0]?.createdAtNs).toBe(1_767_225_600_001_000_000n);
+  });
+
+  test('an image without an id is told in a sentence, with its place in the list', async () => {
+    const node = await simulatedNode();
+    node.runtime.addImage({
+      id: '',
+      repoTags: [],
+      repoDigests: [],
+      sizeBytes: 0n,
+      pinned: false,
+      isPulled: true,
+      labels: {},
+    });
+    await expect(remover(node.endpoint).listImages()).rejects.toMatchObject({
+      code: 'RUNTIME_FAILED',
+      message: expect.stringMatching(
+        /ListImages .*cannot read, so it removes nothing: images\[1\]\.id is empty\. Ask the runtime/,
+      ),
+    });
   });
 
   test('an answer of more than gRPC takes by default is read', async () => {

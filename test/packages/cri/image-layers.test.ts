@@ -18,8 +18,10 @@ const store = (
       digest,
       {
         sizeBytes: 1,
-        isPulled: false,
+        createdAtNs: null,
+        sources: [],
         content,
+        layers: [],
         snapshots: snapshot === undefined ? [] : [{ snapshotter: 'overlayfs', name: snapshot }],
       },
     ]),

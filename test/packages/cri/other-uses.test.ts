@@ -18,6 +18,7 @@ const SNAPSHOTTER = 'overlayfs';
 const blob = (digest: string, content: readonly string[], snapshot?: string): StoredBlob => ({
   digest,
   sizeBytes: 1,
+  createdAtNs: null,
   labels: {
     ...Object.fromEntries(content.map((held, index) => [`containerd.io/gc.ref.content.${index}`, held])),
     ...(snapshot !== undefined && { [`containerd.io/gc.ref.snapshot.${SNAPSHOTTER}`]: snapshot }),

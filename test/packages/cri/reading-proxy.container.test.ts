@@ -41,6 +41,7 @@ test('through the proxy nothing can be removed from containerd, pulled or starte
   await using _proxy = await serveReadingProxy({
     socket: { path, mode: 0o600, groupId: null },
     endpoint: node.endpoint,
+    onRefused: () => undefined,
     onDenied: (call) => denied.push(call),
   });
   await node.exec(['ctr', '-n', 'k8s.io', 'leases', 'create', '--id', 'kept']);

@@ -1,5 +1,5 @@
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
-import { connect as connectHttp2 } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -19,7 +19,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 
 const BOUND_MS = 10_000;
 /** As gRPC counts them. */
-const STATUS = { OK: 0, NOT_FOUND: 5, PERMISSION_DENIED: 7 };
+const STATUS = { OK: 0, DEADLINE_EXCEEDED: 4, NOT_FOUND: 5, PERMISSION_DENIED: 7, RESOURCE_EXHAUSTED: 8 };
 
 /** A proxy of this test's own before a runtime. */
 async function proxyBefore(endpoint: string, over: Partial<ReadingProxySettings> = {}) {
@@ -29,6 +29,7 @@ async function proxyBefore(endpoint: string, over: Partial<ReadingProxySettings>
     socket: { path, mode: 0o600, groupId: null },
     endpoint,
     onDenied: (call) => denied.push(call),
+    onRefused: () => undefined,
     ...over,
   });
   onTestFinished(() => proxy[Symbol.asyncDispose]());
@@ -37,21 +38,41 @@ async function proxyBefore(endpoint: string, over: Partial<ReadingProxySettings>
 
 /** What the socket answers to a call of any name: the status of gRPC and its sentence. */
 async function answerTo(path: string, call: string, headers: Readonly<Record<string, string>> = {}) {
+  const session = sessionAt(path);
+  const stream = beginCall(session, call, headers);
+  stream.end(Buffer.alloc(5));
+  const answer = await answerOn(stream);
+  session.close();
+  return answer;
+}
+
+function sessionAt(path: string): ClientHttp2Session {
   const session = connectHttp2('http://localhost', { createConnection: () => connectSocket(path) });
-  const stream = session.request({
+  session.on('error', () => undefined);
+  onTestFinished(() => session.destroy());
+  return session;
+}
+
+const beginCall = (
+  session: ClientHttp2Session,
+  call: string,
+  headers: Readonly<Record<string, string>> = {},
+): ClientHttp2Stream =>
+  session.request({
     ':method': 'POST',
     ':path': call,
     'content-type': 'application/grpc',
     te: 'trailers',
     ...headers,
   });
-  stream.end(Buffer.alloc(5));
+
+async function answerOn(stream: ClientHttp2Stream) {
+  stream.on('error', () => undefined);
   const told: Record<string, unknown> = {};
   stream.on('response', (answer) => Object.assign(told, answer));
   stream.on('trailers', (answer) => Object.assign(told, answer));
   stream.resume();
   await new Promise((resolve) => stream.on('close', resolve));
-  session.close();
   return {
     code: Number(told['grpc-status']),
     sentence: decodeURI(String(told['grpc-message'] ?? '')),
@@ -280,6 +301,77 @@ describe('a call that is let through', () => {
     const { path } = await proxyBefore(node.endpoint);
     const call = '/containerd.services.leases.v1.Leases/List';
     expect(await answerTo(path, call, { 'containerd-namespace': 'moby' })).toMatchObject({ code: STATUS.OK });
+  });
+});
+
+describe('what one connection may ask for is bounded', () => {
+  const LIST = METHODS.listImages.definition.path;
+  const silentRuntime = async () => {
+    const socket = join(temporaryDirectory(), 'runtime.sock');
+    const calls = await rawGrpcServer(socket, () => 'nothing');
+    return { socket, calls };
+  };
+
+  test('a request that is larger than any reading call is refused, and the call ends at the runtime', async () => {
+    const { socket, calls } = await silentRuntime();
+    const { path } = await proxyBefore(socket);
+    const stream = beginCall(sessionAt(path), LIST);
+    stream.write(Buffer.alloc(200 * 1024));
+
+    expect(await answerOn(stream)).toEqual({
+      code: STATUS.RESOURCE_EXHAUSTED,
+      sentence: 'The request is larger than 65536 bytes.',
+    });
+    await waitUntil('the call to be cancelled at the runtime', BOUND_MS, () => calls[0]?.cancelled);
+  });
+
+  test.each([
+    { call: LIST, code: STATUS.DEADLINE_EXCEEDED },
+    { call: METHODS.removeImage.definition.path, code: STATUS.PERMISSION_DENIED },
+  ])('a request that never ends takes no place of a connection for ever: $call', async ({ call, code }) => {
+    const { socket } = await silentRuntime();
+    const { path } = await proxyBefore(socket, { requestTimeoutMs: 100 });
+    expect(await answerOn(beginCall(sessionAt(path), call))).toMatchObject({ code });
+  });
+
+  test('headers that no client of gRPC sends are refused, and others are answered', async () => {
+    const { socket, calls } = await silentRuntime();
+    const { path } = await proxyBefore(socket);
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, each) => [`x-${each}`, 'y']));
+    const stream = beginCall(sessionAt(path), LIST, many);
+    stream.end(Buffer.alloc(5));
+    await answerOn(stream);
+
+    expect(calls).toEqual([]);
+    expect(await answerTo(path, METHODS.removeImage.definition.path)).toMatchObject({
+      code: STATUS.PERMISSION_DENIED,
+    });
+  });
+
+  test('a connection without a call is closed in time, and one that waits for events is not', async () => {
+    const { socket, calls } = await silentRuntime();
+    const { path } = await proxyBefore(socket, { idleTimeoutMs: 100 });
+    const waiting = sessionAt(path);
+    beginCall(waiting, METHODS.getContainerEvents.definition.path).end(Buffer.alloc(5));
+    await waitUntil('the call to reach the runtime', BOUND_MS, () => calls.length === 1);
+    for (let each = 0; each < 3; each++) {
+      const idle = sessionAt(path);
+      await waitUntil('the idle connection to be closed', BOUND_MS, () => idle.closed);
+    }
+    expect(waiting.closed).toBe(false);
+  });
+
+  test('a connection beyond the most is refused and reported', async () => {
+    let refused = 0;
+    const { socket } = await silentRuntime();
+    const { path } = await proxyBefore(socket, {
+      onRefused: () => {
+        refused += 1;
+      },
+    });
+    const sessions = Array.from({ length: 17 }, () => sessionAt(path));
+    await waitUntil('a connection to be refused', BOUND_MS, () => refused === 1);
+    expect(sessions.filter(({ destroyed }) => !destroyed).length).toBeGreaterThanOrEqual(16);
   });
 });
 

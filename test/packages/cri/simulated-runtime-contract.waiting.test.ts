@@ -62,6 +62,12 @@ async function contractNode(age: RuntimeAge): Promise<ContractNode> {
       node.runtime.addImage({ ...image, repoDigests });
       return image.id;
     },
+    importLikePulled: async (name) => {
+      const image = importedImage(name);
+      const repoDigests = [`docker.io/local/${name}@${digestOf(`manifest of ${name}`)}`];
+      node.runtime.addImage({ ...image, repoDigests, hasPullLabel: true });
+      return image.id;
+    },
     tag: async (reference, another) => node.runtime.tagImage(reference, another),
     logDirectory: async (pod) => {
       const path = join(node.podLogsDir, pod);

@@ -171,6 +171,29 @@ describe('a container without a usable image reference is reported', () => {
     },
     { name: 'one usable among empty ones', container: { imageRef: APP.id }, reported: false },
     { name: 'an image that is gone', container: { imageId: digestOf('gone') }, reported: false },
+    {
+      name: 'a running one whose names lead to no listed image, as after a pull through a mirror',
+      container: {
+        imageRef: `mirror.internal:5000/app@${digestOf('unknown')}`,
+        image: imageSpec({ image: 'mirror.internal:5000/app:1' }),
+      },
+      reported: true,
+    },
+    {
+      name: 'a created one whose digest alone leads to no listed image',
+      container: { state: 'created', imageRef: digestOf('unknown') },
+      reported: true,
+    },
+    {
+      name: 'a running one whose image volume leads to no listed image',
+      container: { imageId: APP.id, mountedImages: [imageSpec({ image: 'mirror.internal:5000/data:1' })] },
+      reported: true,
+    },
+    {
+      name: 'a dead one whose names lead to no listed image',
+      container: { state: 'exited', imageRef: `mirror.internal:5000/app@${digestOf('unknown')}` },
+      reported: false,
+    },
   ])('$name: $reported', ({ container, reported }) => {
     const usage = usageOf({ containers: [listedContainer('c', container)] });
     expect(usage.containersWithoutImage).toEqual(reported ? ['c'] : []);

@@ -122,7 +122,7 @@ test('what a full disk took is kept again once there is room', async () => {
 test('a disk without room for that is told at once, and a log grows as ever', async () => {
   const disk = smallDisk(30);
   const { log, said } = await open(disk);
-  expect(said.join()).toContain('has no space of its own for the moment in which its disk is full');
+  expect(said.join()).toContain('Could not reserve emergency space for the event log');
   const key = uniqueKey();
   await publishPieces(log, key, 20);
   expect(await readAll(log, key)).toHaveLength(20);

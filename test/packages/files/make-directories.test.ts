@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { makeDirectories } from '../../../packages/files/make-directories.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-test('makes every level that is missing, with the mode, and is safe twice', () => {
+test('makes every level that is missing, for its user alone whatever the umask, and is safe twice', () => {
   const path = join(temporaryDirectory(), 'a', 'b', 'c');
 
-  expect([makeDirectories(path, 0o700), makeDirectories(path, 0o700)]).toEqual([null, null]);
+  expect([makeDirectories(path), makeDirectories(path)]).toEqual([null, null]);
   for (const level of [path, join(path, '..'), join(path, '../..')])
     expect(statSync(level).mode & 0o777).toBe(0o700);
 });

@@ -4,9 +4,11 @@ import { policySet } from '../../../packages/decision/policy-set.ts';
 import { NodeWatch } from '../../../packages/fleet-watch/node-watch.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
+import { filesystems } from '../../fixtures/filesystems.ts';
 import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
@@ -148,4 +150,26 @@ test('of a node that is silent for more than an hour nobody is warned', async ()
   expect(await fleet.metric('clock')).toBe('1');
   fleet.hear(62 * MINUTE, { node: 'b' });
   expect(await fleet.metric('clock')).toBe('0');
+});
+
+test('a disk that stays above a threshold is counted and told, until its target is reached', async () => {
+  const policy = appliedPolicy({ imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 70 });
+  const { hear, metric, warnings } = watched(() => policySet('node', [policy], []));
+  const full = (afterMs: number, available: string): Partial<DiskStats> => {
+    const nowMs = HOUR + afterMs;
+    const buckets = Array.from(
+      { length: 20 },
+      (_, index): Bucket => [nowMs - (20 - index) * MINUTE, '10', '10', '10'],
+    );
+    const none = { availableBytes: [], inodesFree: [] };
+    return {
+      filesystems: filesystems({ availableBytes: available }),
+      history: { nodefs: none, containerfs: none, imagefs: { availableBytes: buckets, inodesFree: [] } },
+    };
+  };
+  hear(0, full(0, '10'));
+  expect(await metric('above-threshold')).toBe('1');
+  expect(warnings()[0]).toContain('has not reached the target since');
+  hear(MINUTE, full(MINUTE, '500'));
+  expect(await metric('above-threshold')).toBe('0');
 });

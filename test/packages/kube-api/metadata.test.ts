@@ -73,8 +73,8 @@ describe('what is beyond all bounds leaves an object from which nothing can be c
   });
 
   test('the number of references', () => {
-    const all = referencesOf(...Array.from({ length: 5_001 }, (_, n) => reference({ uid: `u${n}` })));
-    expect([all.length, all[5_000]?.apiVersion]).toEqual([5_001, 'unreadable.fleetgc.io/v1']);
+    const all = referencesOf(...Array.from({ length: 201 }, (_, n) => reference({ uid: `u${n}` })));
+    expect([all.length, all[200]?.apiVersion]).toEqual([201, 'unreadable.fleetgc.io/v1']);
   });
 
   test('the number of finalizers', () => {

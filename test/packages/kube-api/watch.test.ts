@@ -8,6 +8,15 @@ import { CONFIG_MAPS, chunks, fakeConnection, objectBody, statusBody } from './s
 const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
 const BOOKMARK = line('BOOKMARK', { metadata: { resourceVersion: '9' } });
 
+/** A watch of ConfigMaps; its events are ignored. */
+const OF_CONFIG_MAPS = {
+  resource: CONFIG_MAPS,
+  form: METADATA_FORM,
+  from: '5',
+  onOpen: () => undefined,
+  onEvent: () => undefined,
+} as const;
+
 async function watched(...texts: string[]) {
   const connection = fakeConnection(
     () => ({}),
@@ -15,10 +24,7 @@ async function watched(...texts: string[]) {
   );
   const events: WatchEvent[] = [];
   const end = await watchObjects(connection, {
-    resource: CONFIG_MAPS,
-    form: METADATA_FORM,
-    from: '5',
-    onOpen: () => undefined,
+    ...OF_CONFIG_MAPS,
     onEvent: (event) => events.push(event),
     signal: new AbortController().signal,
     sleep: manualTime(() => 0).sleep,
@@ -81,11 +87,7 @@ test.each([
 ])('a watch that is not begun with status %i: %s', async (status, why) => {
   const connection = fakeConnection(() => ({ status, body: statusBody(status, 'Why') }));
   const end = await watchObjects(connection, {
-    resource: CONFIG_MAPS,
-    form: METADATA_FORM,
-    from: '5',
-    onOpen: () => undefined,
-    onEvent: () => undefined,
+    ...OF_CONFIG_MAPS,
     signal: new AbortController().signal,
     sleep: manualTime(() => 0).sleep,
     random: () => 0,
@@ -114,10 +116,7 @@ test('a watch that says nothing, not even a bookmark, ends after minutes', async
   );
   let events = 0;
   const end = watchObjects(connection, {
-    resource: CONFIG_MAPS,
-    form: METADATA_FORM,
-    from: '5',
-    onOpen: () => undefined,
+    ...OF_CONFIG_MAPS,
     onEvent: () => events++,
     signal: new AbortController().signal,
     sleep: time.sleep,
@@ -139,15 +138,42 @@ test('a signal that aborts ends it with its reason', async () => {
     (signal) => silentAfter([], signal),
   );
   const end = watchObjects(connection, {
-    resource: CONFIG_MAPS,
-    form: METADATA_FORM,
-    from: '5',
-    onOpen: () => undefined,
-    onEvent: () => undefined,
+    ...OF_CONFIG_MAPS,
     signal: stop.signal,
     sleep: manualTime(() => 0).sleep,
     random: () => 0,
   });
   stop.abort(new Error('told to stop'));
   await expect(end).rejects.toThrow('told to stop');
+});
+
+/** What a server says where it does not begin a watch; then it breaks off, or says nothing more for ever. */
+async function* refusalOf(text: string, end: 'breaks off' | 'stays open', signal: AbortSignal) {
+  yield Buffer.from(text);
+  if (end === 'breaks off') throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+  yield* silentAfter([], signal);
+}
+
+test.each([
+  ['is longer than any that is read', 'x'.repeat(70_000), 'breaks off'],
+  ['breaks off', '{"kind":', 'breaks off'],
+  ['never comes to its end', '{"kind":', 'stays open'],
+] as const)('a watch that is not begun is refused, also where the reason %s', async (_, text, how) => {
+  const time = manualTime(() => 0);
+  const connection = fakeConnection(() => ({}));
+  const end = watchObjects(
+    {
+      ...connection,
+      stream: async (_, signal) => ({ status: 503, headers: {}, body: refusalOf(text, how, signal) }),
+    },
+    {
+      ...OF_CONFIG_MAPS,
+      signal: new AbortController().signal,
+      sleep: time.sleep,
+      random: () => 0,
+    },
+  );
+  await turns();
+  await time.pass(60_000, 60_000);
+  expect(await end).toEqual({ why: 'refused', message: 'status 503' });
 });

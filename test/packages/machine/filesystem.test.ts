@@ -110,3 +110,32 @@ test.each([
 ])('%s', (_name, over, expected) => {
   expect(readingOf('/', stats(over), 7n)).toMatchObject(expected);
 });
+
+test.each([
+  [
+    'there is no such path',
+    says(['/nowhere/images']),
+    /imagefs cannot be measured: \/nowhere\/images .*there is no such file/,
+  ],
+  ['the path is relative', says(['var/lib/images']), /imagefs .*relative path "var\/lib\/images"/],
+  ['the path is empty', says(['']), /imagefs .*without a path/],
+  ['nothing is listed', says([]), /imagefs .*lists no filesystem of its images/],
+  [
+    'the runtime does not answer',
+    () => Promise.reject(new FleetGcError('RUNTIME_TIMEOUT', 'no answer')),
+    /imagefs .*no answer/,
+  ],
+])('why the image filesystem cannot be measured is told once: %s', async (_name, imageFilesystems, why) => {
+  const told: (readonly string[])[] = [];
+  const measuring = createStatfsReader({
+    nodefs: '/',
+    hostRoot: '/',
+    nowMs: () => 0,
+    imageFilesystems,
+    onUnmeasured: (problems) => told.push(problems),
+  });
+  const { imagefs } = await measuring.read();
+  await measuring.read();
+  expect(imagefs).toBeNull();
+  expect(told).toEqual([[expect.stringMatching(why), expect.stringMatching(/^The filesystem containerfs /)]]);
+});

@@ -5,7 +5,13 @@ import type { GraphView } from '../../../packages/owner-graph/graph-view.ts';
 import { CONFIG_MAP, graphObject, graphOf, refersTo } from '../../fixtures/graph.ts';
 
 const FOREGROUND = { deletionTimestamp: '2026-11-01T00:00:00Z', finalizers: ['foregroundDeletion'] };
-const root = (uid: string) => ({ uid, kind: 'ConfigMap' });
+/** One that was never seen lies nobody knows where. */
+const root = (uid: string, namespace: string | null = 'ns') => ({
+  uid,
+  kind: 'ConfigMap',
+  namespace,
+  name: `name-${uid}`,
+});
 
 const cascadeRoot = (reference: OwnerReference, graph: GraphView) => cascadeRoots(graph)(reference);
 
@@ -15,12 +21,12 @@ describe('[cluster S7] where a cascade began', () => {
       graphObject('middle', { references: [refersTo('gone')] }),
       graphObject('last', { references: [refersTo('middle')] }),
     );
-    expect(cascadeRoot(refersTo('gone'), graph)).toEqual(root('gone'));
+    expect(cascadeRoot(refersTo('gone'), graph)).toEqual(root('gone', null));
     expect(cascadeRoot(refersTo('middle'), graph)).toBeNull();
     graph.remove('middle', CONFIG_MAP, 'watched');
-    expect(cascadeRoot(refersTo('middle'), graph)).toEqual(root('gone'));
+    expect(cascadeRoot(refersTo('middle'), graph)).toEqual(root('gone', null));
     graph.remove('last', CONFIG_MAP, 'watched');
-    expect(cascadeRoot(refersTo('last'), graph)).toEqual(root('gone'));
+    expect(cascadeRoot(refersTo('last'), graph)).toEqual(root('gone', null));
   });
 
   test('is its own where an owner held it, or where it went with several', () => {
@@ -62,7 +68,7 @@ describe('[cluster S7] where a cascade began', () => {
         }),
       ),
     ).flat();
-    expect(cascadeRoot(refersTo(`l${layers - 1}-a`), graphOf(...owners))).toEqual(root('top'));
+    expect(cascadeRoot(refersTo(`l${layers - 1}-a`), graphOf(...owners))).toEqual(root('top', null));
   });
 
   test('of all owners of an object is found at once, however many of them wait for however many', () => {
@@ -89,6 +95,7 @@ describe('[cluster S7] where a cascade began', () => {
       otherKinds: (uid) => graph.otherKinds(uid),
       dependents: (uid) => graph.dependents(uid),
       countDependents: (uid) => graph.countDependents(uid),
+      countUnknownDependents: (owner) => graph.countUnknownDependents(owner),
     });
     for (const reference of many(layers - 1)) rootOf(reference);
     expect(asked).toBeLessThan(20_000);

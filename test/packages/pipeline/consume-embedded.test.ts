@@ -7,6 +7,7 @@ import { type Handler, nodeOutput } from '../../../packages/decision/handler.ts'
 import { openEventLog } from '../../../packages/event-log/open.ts';
 import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
 import { type Consumer, startConsumer } from '../../../packages/pipeline/consume.ts';
+import { NO_MARKS } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../../packages/pipeline/publisher.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
@@ -60,6 +61,7 @@ function consume(log: EventLog, handle: Handler<DiskStats>): Promise<Consumer> {
     publisher,
     deadLetters: createDeadLetters({ publisher, group: 'test', metrics, logger, now: monotonicNow }),
     logger,
+    marks: NO_MARKS,
     metrics,
     now,
     monotonicNow,

@@ -1,6 +1,7 @@
 import { type Handler, nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { type ConsumerSettings, startConsumer } from '../../../packages/pipeline/consume.ts';
+import { NO_MARKS } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../../packages/pipeline/publisher.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
@@ -48,6 +49,7 @@ export async function consumer(over: Partial<ConsumerSettings> = {}, handle: Han
     handlers: { diskStats: handle },
     publisher,
     deadLetters,
+    marks: NO_MARKS,
     logger,
     metrics,
     now,

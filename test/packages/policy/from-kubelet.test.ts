@@ -1,12 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { yamlOfPolicy } from '../../../packages/policy/file/policy-yaml.ts';
 import { problemText } from '../../../packages/policy/file/problem.ts';
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
-import {
-  type PolicyChoices,
-  policyFromKubelet,
-  policyYaml,
-} from '../../../packages/policy/from-kubelet/from-kubelet.ts';
+import { type PolicyChoices, policyFromKubelet } from '../../../packages/policy/from-kubelet/from-kubelet.ts';
 import { reportOf } from '../../../packages/policy/from-kubelet/from-kubelet-report.ts';
 import { readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
@@ -19,7 +16,7 @@ const read = (...lines: readonly string[]) =>
 function policyOf(...lines: readonly string[]): Policy {
   const reading = read(...lines);
   if (!reading.valid) throw new Error(reading.problems.map(problemText).join('; '));
-  return applied(policyYaml(policyFromKubelet(reading.configuration, CHOICES)));
+  return applied(yamlOfPolicy(policyFromKubelet(reading.configuration, CHOICES)));
 }
 
 function applied(text: string): Policy {
@@ -311,8 +308,26 @@ test('every field is named once: taken over, ignored, or not known', () => {
     warnings: [
       'imageMinimumGcAge is no field of KubeletConfiguration that FleetGC knows, and was ignored; did you mean imageMinimumGCAge?',
       'zzz is no field of KubeletConfiguration that FleetGC knows, and was ignored',
+      'evictionHard: nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree have no threshold now: what evictionHard does not name loses its default; mergeDefaultEvictionSettings: true keeps it',
     ],
   });
+});
+
+test.each([
+  ['apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nspec: {}', 'spec.kubeletConfig'],
+  ['apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster', 'kubeadmConfigPatches'],
+  ['kubeletconfig: {imageGCHighThresholdPercent: 80}', 'kubeletconfig, without'],
+  ['apiVersion: v1\nkind: ConfigMap\ndata: {kubelet: ""}', 'data.kubelet'],
+  ['version: v1alpha1\nmachine: {kubelet: {extraConfig: {}}}', 'machine.kubelet.extraConfig'],
+  ['apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig', 'spec.kubelet.config'],
+  ['kubelet-arg: [config=/etc/kubelet.yaml]', 'kubelet-arg'],
+])('a file that holds the settings within is told where they are: %s', (text, place) => {
+  const reading = readKubeletFile({ file: 'k.yaml', text: `${text}\n` });
+  expect(reading.valid).toBe(false);
+  if (reading.valid) return;
+  expect(reading.problems).toHaveLength(1);
+  expect(reading.problems[0]?.message).toContain(place);
+  expect(reading.problems[0]?.message).toContain('kind: KubeletConfiguration');
 });
 
 const reported = (...lines: readonly string[]) => {
@@ -406,7 +421,7 @@ test('[B14, B15] what a kubelet accepts becomes a policy that can be applied, wi
       const policy = policyOf(
         ...Object.entries(written).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
       );
-      const direct = applied(policyYaml({ ...CHOICES, ...written }));
+      const direct = applied(yamlOfPolicy({ ...CHOICES, ...written }));
       expect(policy).toEqual(direct);
     }),
   );

@@ -1,6 +1,8 @@
+import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Check, serveHttp } from '../../../packages/process/http.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const HOST = '127.0.0.1';
 const check = (name: string, problem: string | null): Check => ({ name, problem: () => problem });
@@ -46,6 +48,13 @@ test('what needs somebody is told, and keeps nobody from being ready', async () 
   expect((await ill.ask('/readyz?verbose')).text).toBe('[-] key: has ended\nnot ready: key\n');
 });
 
+test('what others wrote in a reason begins no line of /readyz', async () => {
+  const { ask } = await serve([check('policies', 'of web\n[+] policies\u2028ready')]);
+  expect((await ask('/readyz?verbose')).text).toBe(
+    '[-] policies: of web\\u{a}[+] policies\\u{2028}ready\nnot ready: policies\n',
+  );
+});
+
 test('it says what is not well, and why', async () => {
   const { ask } = await serve([
     check('log', null),
@@ -74,6 +83,44 @@ test('metrics that cannot be gathered are an error of that request alone', async
   const { ask } = await serve([], () => Promise.reject(new Error('a gauge failed')));
   expect(await ask('/metrics')).toMatchObject({ status: 500, text: 'a gauge failed\n' });
   expect(await ask('/livez')).toMatchObject({ status: 200 });
+});
+
+test('metrics are rendered once for all who ask at a moment', async () => {
+  const rendering = Promise.withResolvers<string>();
+  const rendered: number[] = [];
+  const { ask } = await serve([], () => {
+    rendered.push(1);
+    return rendering.promise;
+  });
+  const asked = Array.from({ length: 15 }, () => ask('/metrics'));
+  await waitUntil('it to be rendered', 10_000, () => rendered.length > 0);
+  expect((await ask('/livez')).status).toBe(200);
+  rendering.resolve('fleetgc_x_total 1\n');
+
+  expect(new Set((await Promise.all(asked)).map(({ text }) => text))).toEqual(
+    new Set(['fleetgc_x_total 1\n']),
+  );
+  expect(rendered).toHaveLength(1);
+  await ask('/metrics');
+  expect(rendered).toHaveLength(2);
+});
+
+test('who pipelines scrapes has them rendered one after the other, and no probe waits for them', async () => {
+  const rendered: (() => void)[] = [];
+  const { server, ask } = await serve(
+    [],
+    () => new Promise((resolve) => rendered.push(() => resolve('x 1\n'))),
+  );
+  const socket = connect(server.address.port, HOST);
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined).resume();
+  socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(50_000));
+  for (const count of [1, 2, 3]) {
+    await waitUntil('a rendering', 10_000, () => rendered.length === count);
+    expect((await ask('/livez')).status).toBe(200);
+    expect(rendered).toHaveLength(count);
+    rendered.at(-1)?.();
+  }
 });
 
 test('nor is a check that fails to answer taken for one that is well', async () => {

@@ -36,14 +36,25 @@ test('a gauge is read when it is asked for, and forgets what is no more', async 
   expect(await linesOf(metrics)).toEqual(['fleetgc_lag{partition="1"} 2']);
 });
 
+test('a gauge without labels is not there while nobody has its value', async () => {
+  const metrics = createMetrics();
+  let values = [3];
+  metrics.gauge('end', 'End.', [], () => values.map((value) => [{}, value]));
+  expect(await linesOf(metrics)).toEqual(['fleetgc_end 3']);
+  values = [];
+  expect(await linesOf(metrics)).toEqual([]);
+  values = [4];
+  expect(await linesOf(metrics)).toEqual(['fleetgc_end 4']);
+});
+
 test('the process says what it is and what it costs', async () => {
   const metrics = createMetrics();
   addProcessMetrics(metrics, { service: 'image-gc', version: '1.2.3' });
   expect(await linesOf(metrics)).toEqual([
     `fleetgc_build_info{service="image-gc",version="1.2.3",node_version="${process.version}"} 1`,
-    expect.stringMatching(/^fleetgc_process_start_time_seconds \d+/),
-    expect.stringMatching(/^fleetgc_process_cpu_seconds_total \d/),
-    expect.stringMatching(/^fleetgc_process_resident_memory_bytes \d+$/),
+    expect.stringMatching(/^process_start_time_seconds \d+/),
+    expect.stringMatching(/^process_cpu_seconds_total \d/),
+    expect.stringMatching(/^process_resident_memory_bytes \d+$/),
   ]);
 });
 

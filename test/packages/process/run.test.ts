@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { ProgressLine } from '../../../cli/framework/progress.ts';
 import { runVerb } from '../../../cli/framework/run-verb.ts';
 import { defineVerb } from '../../../cli/framework/verb.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
@@ -177,6 +178,7 @@ const runGreet = async (flags: Record<string, string>) => {
     print: (line: string) => stdout.push(line),
     write: async (text: string) => void stdout.push(text),
     terminalColumns: null,
+    progress: new ProgressLine(stderr, () => 0),
     allVerbs: async () => [],
     warnings: [],
     endless: false,

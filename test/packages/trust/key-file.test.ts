@@ -48,7 +48,7 @@ test('where a part of the path is a file, that is told', () => {
   expect(() => writeKeyFile(path, privateKeyPem)).toThrow(
     expect.objectContaining({
       code: 'KEY_UNUSABLE',
-      message: expect.stringMatching(/cannot be used: ENOTDIR/),
+      message: expect.stringMatching(/cannot be used: a part of the path is not a directory/),
       cause: expect.any(Error),
     }),
   );

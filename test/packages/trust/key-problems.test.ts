@@ -18,7 +18,7 @@ const problems = (
   records = BOTH,
   { nowMs = SIGNED_AT_MS, soonMs = DAY_MS, own = null }: Partial<Parameters<typeof keyProblems>[1]> = {},
   unreadable: Parameters<typeof keyProblems>[0]['unreadable'] = [],
-) => keyProblems({ ring: ringOf(records), unreadable }, { nowMs, soonMs, own });
+) => keyProblems({ ring: ringOf(records), unreadable, isWhole: true }, { nowMs, soonMs, own });
 
 describe('keys of a fleet', () => {
   test('with an operator and a decider are well', () => {
@@ -32,21 +32,33 @@ describe('keys of a fleet', () => {
     ]);
     expect(problems([...BOTH, revoked(root, decider)])).toEqual(['no key of role decider is valid now']);
     const ended = [...BOTH.slice(1), certified(root, decider, { notAfterMs: SIGNED_AT_MS })];
-    expect(problems(ended)).toEqual(['no key of role decider is valid now']);
+    expect(problems(ended)).toEqual([
+      'no key of role decider is valid now',
+      expect.stringMatching(/role decider, expired at .*: its signatures no longer count/),
+    ]);
   });
 
-  test('that end soon are told, those that end later or have ended are not', () => {
+  test('that end soon or have ended are told, those that end later or have a successor are not', () => {
     const soon = { nowMs: END_MS - DAY_MS, soonMs: DAY_MS };
     expect(problems(BOTH, soon)).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/role decider, ends at .*; certify it anew before$/),
-        expect.stringMatching(/role operator, ends at .*; certify it anew before$/),
+        expect.stringMatching(/role decider, expires at .*; certify it again before then$/),
+        expect.stringMatching(/role operator, expires at .*; certify it again before then$/),
       ]),
     );
     expect(problems(BOTH, { ...soon, nowMs: soon.nowMs - 1 })).toEqual([]);
     expect(problems(BOTH, { ...soon, nowMs: END_MS })).toEqual([
       'no key of role operator is valid now',
       'no key of role decider is valid now',
+      expect.stringMatching(
+        /role \w+, expired at .*: its signatures no longer count. Certify it again, or revoke it/,
+      ),
+      expect.stringMatching(/expired at/),
+    ]);
+    const renewed = certified(root, stranger, { role: 'decider', notAfterMs: END_MS + 30 * DAY_MS });
+    expect(problems([...BOTH, renewed], { ...soon, nowMs: END_MS })).toEqual([
+      'no key of role operator is valid now',
+      expect.stringMatching(/role operator, expired at/),
     ]);
     expect(problems([...BOTH, certified(root, stranger), revoked(root, stranger)], soon)).toHaveLength(2);
   });
@@ -90,7 +102,7 @@ describe('an own key', () => {
       `${decider.keyId} was revoked: nobody believes what it signs`,
     ]);
     expect(own(decider, 'decider', BOTH, END_MS - 1)).toEqual([]);
-    expect(own(decider, 'decider', BOTH, END_MS)).toEqual([expect.stringContaining('has ended at')]);
+    expect(own(decider, 'decider', BOTH, END_MS)).toEqual([expect.stringContaining('expired at')]);
     expect(own(stranger, 'root')).toEqual([
       `no root vouches for ${stranger.keyId}: nobody believes what it signs`,
     ]);

@@ -124,7 +124,7 @@ test.each([
   {
     name: 'that has ended',
     statement: () => certified(root, second, { notAfterMs: SIGNED_AT_MS + 1 }),
-    why: /has ended/,
+    why: /expired/,
   },
   { name: 'that was revoked', statement: () => revoked(root, second), why: /was revoked/ },
 ])('a key $name never signs', async ({ statement, why }) => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { withOtherUses } from '../../../packages/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import { startConsumer } from '../../../packages/pipeline/consume.ts';
+import { NO_MARKS } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
@@ -75,7 +76,12 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
     nodeLabels: {},
     policies: policies.current.node,
     runtime,
-    contents: loggedContentReading({ containerd: containerd && killable(containerd, life), clock, logger }),
+    contents: loggedContentReading({
+      containerd: containerd && killable(containerd, life),
+      importsLookPulled: false,
+      clock,
+      logger,
+    }),
     filesystems: node.filesystems,
     podLogs: podLogReader(node),
     pods: pods.source,
@@ -130,6 +136,7 @@ export async function startNode(parts: NodeRunParts): Promise<NodeRun> {
       now: monotonicNow,
     }),
     logger,
+    marks: NO_MARKS,
     metrics,
     now,
     monotonicNow,

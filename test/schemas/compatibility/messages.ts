@@ -7,8 +7,9 @@ import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { TOPIC_IDS } from '../../../schemas/exchange/exchange.ts';
 import { seededRandom } from '../../../sim/workload/random.ts';
 import { approval, approvedOwner } from '../../fixtures/approval.ts';
-import { clusterPolicyRecord, clusterRemoved } from '../../fixtures/cluster.ts';
+import { clusterCommandIntent, clusterPolicyRecord, clusterRemoved } from '../../fixtures/cluster.ts';
 import { deletionRecord, pauseRecord } from '../../fixtures/policy.ts';
+import { removalIntent } from '../../fixtures/results.ts';
 import { keptCorpus } from '../../fuzz/engine/corpus.ts';
 import { Choices } from '../../fuzz/mutate/choices.ts';
 import { type Json, toJson } from '../../fuzz/mutate/json.ts';
@@ -54,7 +55,9 @@ const archiveHead: ArchiveHead = {
 /** Events that neither a recorded corpus nor a kept input of the fuzzer has. */
 const MADE_BY_HAND: Partial<Readonly<Record<TopicId, readonly unknown[]>>> = {
   clusterRemoved: [clusterRemoved(), clusterRemoved({ saved: { as: 'name', because: 'secret' } })],
+  clusterResults: [clusterCommandIntent()],
   heads: [archiveHead],
+  results: [removalIntent()],
   policies: [clusterPolicyRecord(), approval(approvedOwner('uid-1', 3))],
   policyVersions: [
     clusterPolicyRecord(),

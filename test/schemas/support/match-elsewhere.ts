@@ -21,7 +21,7 @@ if (!isMainThread && parentPort !== null) {
   const task = Task.safeParse(workerData);
   if (task.success) {
     const { pattern, name } = task.data;
-    const matches = keepMatcher({ patterns: [pattern], digests: [], labels: {} });
+    const matches = keepMatcher({ patterns: [pattern], digests: [], labels: {} }).keptBy;
     const image = { id: 'x', repoTags: [name], repoDigests: [], labels: {} };
     parentPort.postMessage(matches(image) !== undefined);
   }

@@ -12,6 +12,7 @@ import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { messageOf, noticeOf } from '../notices/support/notice-of.ts';
+import { allowedOf, NEVER } from './account-rights.ts';
 
 const READY_MS = 60_000;
 const MAPS = '/api/v1/namespaces/default/configmaps';
@@ -21,7 +22,7 @@ let network: TestNetwork;
 let server: ApiServer;
 let accounts: ClusterAccounts;
 let admin: ApiConnection;
-/** With what `cluster rbac` prints without an API server, which is the most. */
+/** With what `cluster rbac` prints by default. */
 let executor: ApiConnection;
 
 beforeAll(async () => {
@@ -29,8 +30,7 @@ beforeAll(async () => {
   server = await startApiServer(network);
   accounts = new ClusterAccounts(server);
   admin = accounts.connection(accounts.admin);
-  await accounts.applyPrinted('rbac', '--part', 'executor');
-  executor = accounts.connection(await accounts.account('executor'));
+  executor = accounts.connection(await accounts.accountByDefault('executor'));
   await made('probe');
   let turn = 0;
   await waitUntil('the limits of the account to hold', READY_MS, async () => {
@@ -196,12 +196,27 @@ test('replicas take turns by the Lease of their account, and may touch no other'
   expect(await send(executor, `${leases}/another`, held)).toBe(403);
 });
 
-test('without Secrets nothing of them can be read', async () => {
-  const agent = accounts.connection(await accounts.account('agent', '--without', 'Secret'));
+test('who takes over an account of a cluster can lift no limit, become nobody else and read no Secret', async () => {
+  using agent = accounts.connection(await accounts.accountByDefault('agent'));
+  using whole = accounts.connection(await accounts.accountByDefault('run'));
+  for (const connection of [executor, agent, whole]) expect(await allowedOf(connection, NEVER)).toEqual([]);
+  // What it is for, it can: delete and read objects, list and watch them.
+  const rights = ['get /configmaps', 'delete /configmaps', 'list /configmaps', 'patch /configmaps'];
+  expect(await allowedOf(executor, rights)).toEqual(rights.filter((right) => right !== 'list /configmaps'));
+  expect(await allowedOf(agent, rights)).toEqual(['list /configmaps']);
+});
+
+test('the limits of an account stay there, and a Secret is for those who ask for it by name', async () => {
+  const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings';
+  expect(
+    (await executor.call({ method: 'DELETE', path: `${bindings}/fleetgc-cluster-executor` })).status,
+  ).toBe(403);
+  using agent = accounts.connection(await accounts.accountByDefault('agent'));
   const status = async (resource: string) =>
     (await agent.call({ method: 'GET', path: `/api/v1/${resource}` })).status;
   expect([await status('configmaps'), await status('secrets')]).toEqual([200, 403]);
-  agent[Symbol.dispose]();
+  await accounts.accountByDefault('agent', '--with', 'Secret');
+  await waitUntil('the right that was asked for', READY_MS, async () => (await status('secrets')) === 200);
 });
 
 describe('with what notify rbac prints', () => {

@@ -1,11 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { leftOutOf } from '../../../packages/decision/left-out-kinds.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
-import {
-  discoveredKinds,
-  EVERY_KIND,
-  type KnownKinds,
-} from '../../../services/cluster-access/known-kinds.ts';
+import { discoveredKinds, type KnownKinds } from '../../../services/cluster-access/known-kinds.ts';
 import { accessManifests } from '../../../services/cluster-access/manifests.ts';
 import { PARTS, rulesFor, type WantedRights } from '../../../services/cluster-access/rights.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
@@ -79,11 +76,8 @@ describe('rights of a part', () => {
 
   test('who may delete an object may read it whole, to keep it before', () => {
     for (const part of ['run', 'executor'] as const)
-      for (const kinds of [KINDS, [EVERY_KIND]])
-        for (const { verbs } of rulesFor(part, wanted({ kinds })).filter(({ verbs }) =>
-          verbs.includes('delete'),
-        ))
-          expect(verbs).toContain('get');
+      for (const { verbs } of rulesFor(part, wanted()).filter(({ verbs }) => verbs.includes('delete')))
+        expect(verbs).toContain('get');
   });
 
   test('replicas of a half take turns by one Lease, and cluster run has no replicas', () => {
@@ -105,12 +99,47 @@ describe('rights of a part', () => {
     }
   });
 
-  test('without the kinds of an API server the rights are on all', () => {
-    expect(rulesFor('executor', wanted({ kinds: [EVERY_KIND] }))[0]).toEqual({
-      apiGroups: ['*'],
-      resources: ['*'],
-      verbs: ['get', 'patch', 'delete'],
-    });
+  test('no rule has a wildcard, and none is on a part of an object but the status of pods', () => {
+    const served = discoveredKinds([
+      {
+        group: '',
+        versions: [
+          {
+            version: 'v1',
+            isStale: false,
+            resources: [
+              { ...resource('Pod'), resource: 'pods' },
+              { ...resource('Node'), resource: 'nodes/proxy' },
+              { ...resource('Any'), resource: '*' },
+            ],
+          },
+        ],
+      },
+    ]);
+    for (const part of PARTS)
+      for (const rule of rulesFor(part, wanted({ kinds: served })).filter((each) => 'resources' in each)) {
+        expect(JSON.stringify(rule)).not.toContain('*');
+        expect(rule.resources.filter((name) => name.includes('/') && name !== 'pods/status')).toEqual([]);
+        expect(rule.resources).not.toContain('nodes/proxy');
+      }
+  });
+
+  test('what lets in others and what limits others is left out unless it is asked for', () => {
+    const kinds = [
+      { group: '', kind: 'Secret' },
+      { group: '', kind: 'ConfigMap' },
+      { group: 'rbac.authorization.k8s.io', kind: 'ClusterRole' },
+      { group: 'admissionregistration.k8s.io', kind: 'MutatingWebhookConfiguration' },
+      { group: 'example.com', kind: 'Secret' },
+    ];
+    expect([...leftOutOf(kinds)]).toEqual([
+      'Secret',
+      'rbac.authorization.k8s.io/ClusterRole',
+      'admissionregistration.k8s.io/MutatingWebhookConfiguration',
+    ]);
+    expect([...leftOutOf(kinds, new Set(['Secret', 'rbac.authorization.k8s.io/ClusterRole']))]).toEqual([
+      'admissionregistration.k8s.io/MutatingWebhookConfiguration',
+    ]);
   });
 
   test.each(['dry run', 'policy without collectors'])('in a %s nothing is changed', (what) => {
@@ -134,7 +163,8 @@ describe('rights of a part', () => {
   });
 
   test('no rule gives a right on more than its resources: groups never share one', () => {
-    const kinds: KnownKinds = [...KINDS, { ...EVERY_KIND, group: 'example.com', kind: 'A', resource: 'as' }];
+    const other = { group: 'example.com', kind: 'A', resource: 'as', isCollectable: true, isReadable: true };
+    const kinds: KnownKinds = [...KINDS, other];
     const rules = rulesFor('run', wanted({ kinds }));
     for (const rule of rules) if ('apiGroups' in rule) expect(rule.apiGroups).toHaveLength(1);
   });
@@ -155,7 +185,6 @@ test('what is deleted by its time needs the right to delete that kind alone, whe
   const rules = rulesFor('executor', wanted({ kinds: served, policy }));
   expect(verbsOn('jobs', rules)).toEqual(['delete', 'get']);
   expect(verbsOn('replicasets', rules)).toEqual(['get']);
-  expect(verbsOn('jobs', rulesFor('executor', wanted({ kinds: [EVERY_KIND], policy })))).toEqual(['delete']);
   const kept = { ...policy, keep: { namespaces: [], kinds: ['batch/Job'] } };
   expect(verbsOn('jobs', rulesFor('executor', wanted({ kinds: served, policy: kept })))).toEqual(['get']);
   expect(verbsOn('jobs', rulesFor('executor', wanted({ policy })))).toEqual([]);

@@ -10,7 +10,7 @@ import { type EarlierFacts, NO_EARLIER_FACTS } from '../../../services/cluster-a
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';
-import { FakeCluster } from './support/fake-cluster.ts';
+import { FakeCluster, KINDS } from './support/fake-cluster.ts';
 
 const ref = (name: string, over: object = {}) => ({
   apiVersion: 'v1',
@@ -136,6 +136,7 @@ test('[cluster S3] how an owner went before the agent began is told as if it had
     how: 'kind-going',
     orphaned: false,
     within: null,
+    isDeletionSeen: false,
   } as const;
   const { cluster, pass, facts } = await agentOf(
     (made) => made.put(owned('d', 'o')),
@@ -351,6 +352,31 @@ test('[cluster S3] and by one that is in an older state than it was', async () =
   cluster.expireWatches();
   await pass(5);
   expect(agent.current()?.wentBack).toBe(true);
+});
+
+test('[cluster S3] a server of an aggregated API that counts versions anew tells of no restore', async () => {
+  const widget = (type: string, resourceVersion: string) => ({
+    type,
+    object: { metadata: { name: 'w', namespace: 'ns', uid: 'w', resourceVersion } },
+  });
+  const { cluster, pass, agent } = await agentOf((made) => {
+    made.kinds = { ...KINDS, widgets: { group: 'example.com', kind: 'Widget', namespaced: true } };
+    made.put({ resource: 'widgets', name: 'w' });
+  });
+  cluster.versions.set('widgets', '5');
+  cluster.expireWatches();
+  await pass(5);
+  expect(agent.current()?.wentBack).toBe(false);
+  cluster.tell('widgets', widget('MODIFIED', '3'));
+  cluster.tell('widgets', widget('DELETED', '4'));
+  cluster.tell('widgets', widget('ADDED', '1'));
+  await pass(5);
+  expect(agent.current()?.wentBack).toBe(false);
+  expect(agent.current()?.object('w')?.resourceVersion).toBe('1');
+  cluster.closeWatches();
+  cluster.versions.set('widgets', '0');
+  await pass(5);
+  expect(agent.current()?.wentBack).toBe(false);
 });
 
 test('watches that end go on from where they were, and nothing is listed again', async () => {
@@ -672,21 +698,24 @@ test('[cluster S1] how much went with an owner is known also where what is left 
   expect(told.at(-1)?.cascades).toMatchObject([{ ownerUid: 'absent', objects: 900, ofKind: 901 }]);
 });
 
-test('a fact that the event log can never take is given up, and all else is told', async () => {
-  const { cluster, pass, told } = await agentOf(
-    (made) => made.put({ resource: 'configmaps', name: 'o' }),
-    async ({ candidates }) => {
-      if (candidates.some(({ object }) => object.name === 'large'))
-        throw new FleetGcError('LOG_RECORD_TOO_LARGE', 'too large');
-    },
-  );
-  cluster.put(owned('large', 'absent'));
-  await pass(10);
-  cluster.put(owned('d', 'o'));
-  cluster.remove('o');
-  await pass(10);
-  expect(told()).toEqual(['d: gone']);
-});
+test.each(['LOG_RECORD_TOO_LARGE', 'EVENT_REJECTED'] as const)(
+  'a fact that can never be published is given up, and all else is told: %s',
+  async (code) => {
+    const { cluster, pass, told } = await agentOf(
+      (made) => made.put({ resource: 'configmaps', name: 'o' }),
+      async ({ candidates }) => {
+        if (candidates.some(({ object }) => object.name === 'large'))
+          throw new FleetGcError(code, 'too large');
+      },
+    );
+    cluster.put(owned('large', 'absent'));
+    await pass(10);
+    cluster.put(owned('d', 'o'));
+    cluster.remove('o');
+    await pass(10);
+    expect(told()).toEqual(['d: gone']);
+  },
+);
 
 test('while the event log is away candidates wait, which is known, and are told once it is back', async () => {
   const log = { isAway: true };

@@ -19,6 +19,6 @@ test('[cluster I9] API services say that their groups are there, and that there 
   expect([DEPLOYMENT, API_SERVICE].map((kind) => definitions.isDefined(kind))).toEqual([false, false]);
   definitions.put(service('v1.apps'));
   expect([DEPLOYMENT, API_SERVICE].map((kind) => definitions.isDefined(kind))).toEqual([true, true]);
-  definitions.gone(service('v1.apps'));
+  definitions.gone(service('v1.apps'), 0);
   expect([DEPLOYMENT, API_SERVICE].map((kind) => definitions.isDefined(kind))).toEqual([false, false]);
 });

@@ -61,6 +61,15 @@ function bookBy(rules: readonly OwnRule[], ...jobs: readonly ObservedObject[]) {
   return { book: made, taken, kept };
 }
 
+test('an object of another kind, which others may serve, takes the place of none that has its uid', () => {
+  const widgets = { ...JOBS, group: 'example.com', kind: 'Widget', resource: 'widgets' };
+  const { book: known, taken } = book(job('a', 0), job('b', 0), job('c', 0));
+  known.put(widgets, observed('a', null));
+  known.gone(widgets, observed('b', null));
+  known.put(widgets, observed('c', { createdAtMs: NOW_MS, facts: { of: 'object' } }));
+  expect(taken(0).toSorted()).toEqual(['a', 'b', 'c']);
+});
+
 test('[cluster K4, K8] each list tells when objects are due, and they are told then and not before', () => {
   const { taken } = book(job('later', 5_000), job('now', 0), job('never', Number.MAX_SAFE_INTEGER - NOW_MS));
   expect(taken(-1)).toEqual([]);

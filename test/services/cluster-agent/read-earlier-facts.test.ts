@@ -64,7 +64,7 @@ test.each([
   const found = await read(fact([reference({ gone })]));
   const { namespace } = clusterObject();
   expect([...found.gone]).toEqual([
-    ['owner', { kind: CONFIG_MAP, namespace, name: 'owner', ...gone, within: null }],
+    ['owner', { kind: CONFIG_MAP, namespace, name: 'owner', ...gone, within: null, isDeletionSeen: false }],
   ]);
 });
 
@@ -114,7 +114,15 @@ test('what another cluster, or an earlier installation of it, told does not coun
 
 test('[cluster S6] an owner that orphans is known to have done so, also where nobody saw it go', async () => {
   const { namespace } = clusterObject();
-  const asTold = { kind: CONFIG_MAP, namespace, name: 'owner', how: 'watched', orphaned: true, within: null };
+  const asTold = {
+    kind: CONFIG_MAP,
+    namespace,
+    name: 'owner',
+    how: 'watched',
+    orphaned: true,
+    within: null,
+    isDeletionSeen: false,
+  };
   const byDependent = await read(fact([reference({ state: 'orphaning', gone: null })]));
   expect([...byDependent.gone]).toEqual([['owner', asTold]]);
   const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['orphan'] };

@@ -139,6 +139,12 @@ type Order = typeof Order extends fc.Arbitrary<infer Value> ? Value : never;
 
 const Width = fc.integer({ min: 1, max: 6 });
 const KindName = Kind.map(kindName);
+/** As somebody may have been shown objects. */
+const Shown = fc.uniqueArray(fc.record({ uid: Uid, namespace: fc.constant('ns'), name: Name }), {
+  minLength: 1,
+  maxLength: 3,
+  selector: ({ uid }) => uid,
+});
 const OfOwners: fc.Arbitrary<Approved> = fc.oneof(
   fc.record({
     kind: fc.constant('owner' as const),
@@ -148,16 +154,25 @@ const OfOwners: fc.Arbitrary<Approved> = fc.oneof(
     name: Name,
     objects: Width,
   }),
-  fc.record({ kind: fc.constant('owner-kind' as const), ownerKind: KindName, objects: Width }),
+  fc.record({
+    kind: fc.constant('owner-kind' as const),
+    ownerKind: KindName,
+    owners: Shown,
+    objects: Width,
+  }),
   fc.record({
     kind: fc.constant('held-kind' as const),
     heldKind: KindName,
-    uids: fc.uniqueArray(Uid, { minLength: 1, maxLength: 3 }),
+    named: Shown,
   }),
 );
 /** Of what other services hold: here it lets nothing go. */
 const OfOthers: fc.Arbitrary<Approved> = fc.oneof(
-  fc.record({ kind: fc.constant('pods-of-missing-nodes' as const), objects: Width }),
+  fc.record({
+    kind: fc.constant('pods-of-missing-nodes' as const),
+    nodes: fc.array(fc.constant('n'), { minLength: 1, maxLength: 1 }),
+    objects: Width,
+  }),
   fc.record({
     kind: fc.constant('rule' as const),
     rule: fc.constant('old'),
@@ -286,23 +301,50 @@ const leaving = ({ objects }: FakeApi, concluded: Conclude): readonly OwnershipC
     return outcome?.kind === 'act' && candidate !== null ? [candidate] : [];
   });
 
+/** Every second one says another name than the object has. */
+const shownObject = ({ object: { uid, namespace, name } }: OwnershipCandidate, at: number) => ({
+  uid,
+  namespace,
+  name: at % 2 === 0 ? name : `not-${name}`,
+});
+
+const shownOwner = (
+  { name, resolved }: OwnershipCandidate['references'][number],
+  { object }: OwnershipCandidate,
+): { readonly namespace: string; readonly name: string } => ({
+  namespace: resolved?.namespaced === true ? object.namespace : '',
+  name,
+});
+
 /** What an approval is of: what it says, or what it is aimed at. */
 function aimed({ what, aimed }: Approval, candidates: readonly OwnershipCandidate[]): Approved {
   if (aimed === null) return what;
   const candidate = picked(candidates, aimed.at);
   if (candidate === undefined) return what;
   const cascade = picked(candidate.cascades, aimed.at);
+  const owner = candidate.references.find(({ uid }) => uid === cascade?.ownerUid);
   switch (what.kind) {
     case 'held-kind':
-      return { ...what, heldKind: kindName(candidate.object), uids: [candidate.object.uid] };
+      return { ...what, heldKind: kindName(candidate.object), named: [shownObject(candidate, aimed.at)] };
     case 'owner':
-      return cascade === undefined
+      return cascade === undefined || owner === undefined
         ? what
-        : { ...what, uid: cascade.ownerUid, objects: Math.max(1, cascade.objects + aimed.width) };
+        : {
+            ...what,
+            // Every second one says another name than the owner has.
+            ...(aimed.at % 2 === 0 && { ownerKind: cascade.ownerKind, ...shownOwner(owner, candidate) }),
+            uid: cascade.ownerUid,
+            objects: Math.max(1, cascade.objects + aimed.width),
+          };
     case 'owner-kind':
-      return cascade === undefined
+      return cascade === undefined || owner === undefined
         ? what
-        : { ...what, ownerKind: cascade.ownerKind, objects: Math.max(1, cascade.ofKind + aimed.width) };
+        : {
+            ...what,
+            ownerKind: cascade.ownerKind,
+            ...(aimed.at % 2 === 0 && { owners: [{ uid: owner.uid, ...shownOwner(owner, candidate) }] }),
+            objects: Math.max(1, cascade.ofKind + aimed.width),
+          };
     case 'rule':
     case 'pods-of-missing-nodes':
       return what;

@@ -413,6 +413,7 @@ describe('[cluster S11] beside an agent, which counts how much of a kind would g
     const index: ClusterIndex = {
       object: () => undefined,
       candidate: () => null,
+      isGoneWithItsKind: () => false,
       wentBack: false,
       pods: NO_PODS,
       expiry: { shareOf: (kind) => (kind === 'Secret' ? share : null) },

@@ -56,6 +56,15 @@ test('so does a file that is not there, a directory, and a pipe that nobody writ
   expect(hold.objection()).toBe(`${path} holds everything: it is no file`);
 });
 
+test('what the system answers about the file is told in words', () => {
+  const { path, write } = holdOf();
+  write('hold: false');
+  const below = join(path, 'below');
+  expect(new LocalHold(below, { error: () => undefined, info: () => undefined }).objection()).toBe(
+    `${below} holds everything: it cannot be read: a part of the path is not a directory`,
+  );
+});
+
 test('the log is told once of each reason, and when it is over', () => {
   const { path, hold, write, told } = holdOf();
   for (const text of ['hold: true', 'hold: true', '{}', '{}', 'hold: true']) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { isBuiltIn } from '../../../packages/kube-api/built-in-kinds.ts';
 import type { ApiAnswer } from '../../../packages/kube-api/connection.ts';
 import type { ApiRequest } from '../../../packages/kube-api/send.ts';
 import { FOREGROUND, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { ExecutorHold } from '../../../schemas/events/cluster-result.ts';
-import { isBuiltIn } from '../../../services/cluster-executor/checks/kind-definitions.ts';
-import { approval, approvedOwner, approvedOwners } from '../../fixtures/approval.ts';
+import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { statusBody } from '../../packages/kube-api/support/fake-connection.ts';
 import { type Harness, harness, IDENTITY, itemFor } from './support/executor.ts';
@@ -140,9 +140,24 @@ describe.each([
     const item = itemFor(owned(h.api));
     h.approvals = [approval(approvedOwner('other', 9), until(h))];
     expect(await h.carryOut([item])).toEqual(['refused not-approved']);
-    h.approvals = [approval(approvedOwner('gone', 9), until(h))];
+    const shown = { ownerKind: 'example.com/Widget', name: 'gone' };
+    const others = [
+      { name: 'payments-db' },
+      { namespace: 'shop' },
+      { namespace: '' },
+      { ownerKind: 'Secret' },
+    ];
+    for (const other of others) {
+      h.approvals = [approval(approvedOwner('gone', 9, { ...shown, ...other }), until(h))];
+      expect(await h.carryOut([item])).toEqual(['refused not-approved']);
+    }
+    h.approvals = [approval(approvedOwner('gone', 9, shown), until(h))];
     expect(await h.carryOut([item])).toEqual(['removed']);
-    h.approvals = [approval(approvedOwners('example.com/Widget', 9), until(h))];
+    const owners = { kind: 'owner-kind', ownerKind: 'example.com/Widget', objects: 9 } as const;
+    const named = { uid: 'gone', namespace: 'ns', name: 'gone' };
+    h.approvals = [approval({ ...owners, owners: [{ ...named, name: 'other' }] }, until(h))];
+    expect(await h.carryOut([itemFor(owned(h.api, 'y'))])).toEqual(['refused not-approved']);
+    h.approvals = [approval({ ...owners, owners: [named] }, until(h))];
     expect(await h.carryOut([itemFor(owned(h.api, 'y'))])).toEqual(['removed']);
   });
 

@@ -54,6 +54,7 @@ function podHarness(policy: Partial<ClusterPolicy> = {}, pods?: PodIndex): Harne
 const indexWith = (pods: PodIndex): ClusterIndex => ({
   object: () => undefined,
   candidate: () => null,
+  isGoneWithItsKind: () => false,
   wentBack: false,
   pods,
   expiry: NOTHING_OVER,

@@ -19,7 +19,7 @@ import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { wordsOf } from './support/executor.ts';
+import { type ClusterAnswer, wordsOf } from './support/executor.ts';
 
 const KIND = { group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true };
 const PATH = '/api/v1/namespaces/default/configmaps';
@@ -36,7 +36,7 @@ let agent: ClusterAgent;
 /** Reads alone, and beside an agent. */
 let executors: { readonly alone: ClusterExecutor; readonly beside: ClusterExecutor };
 let policy = clusterPolicy();
-const results: ResultEvent[] = [];
+const results: ClusterAnswer[] = [];
 const stop = new AbortController();
 const running: Promise<void>[] = [];
 const nowMs = (): number => performance.now();
@@ -64,13 +64,20 @@ beforeAll(async () => {
     new ClusterExecutor({
       ...common,
       identity,
+      executor: newId(),
       connection: accounts.connection(ofExecutor),
       index,
       policy: () => ({ kind: 'policy', record: clusterPolicyRecord(policy), approvals: [] }),
       localHold: () => null,
       objectionTo: () => null,
       recent: NO_RESULTS,
-      publish: async (events) => void results.push(...events.map(({ event }) => checked(event))),
+      publish: async (events) =>
+        void results.push(
+          ...events
+            .map(({ event }) => event)
+            .filter(isResult)
+            .map(checked),
+        ),
       save: async () => undefined,
       metrics: createMetrics(),
       requestsPerSecond: 50,
@@ -86,7 +93,9 @@ afterAll(async () => {
   await network?.[Symbol.asyncDispose]();
 });
 
-const checked = (event: ResultEvent): ResultEvent =>
+const isResult = (event: ResultEvent): event is ClusterAnswer =>
+  event.type !== 'fleetgc.cluster.command-intent';
+const checked = (event: ClusterAnswer): ClusterAnswer =>
   event.type === 'fleetgc.cluster.object-results'
     ? ClusterObjectResults.parse(event)
     : ClusterCommandResult.parse(event);

@@ -72,6 +72,7 @@ describe('[cluster S5] beside an agent that does not know of the annotation of a
       const known = truth.candidate(uid);
       return known && { ...known, object: { ...known.object, keptBy: null } };
     },
+    isGoneWithItsKind: (uid) => truth.isGoneWithItsKind(uid),
     wentBack: truth.wentBack,
     pods: truth.pods,
     expiry: truth.expiry,
@@ -162,10 +163,14 @@ test.each([
 
 test('the refusal of a command can be read however long the reason of a pause is', async () => {
   const reason = 'x'.repeat(5_000);
-  const { api, carryOut, results } = harness({
+  const published: unknown[] = [];
+  const { api, give, order, pass } = harness({
     policy: () => ({ kind: 'paused', reason }),
-    publish: async (events) => void results.push(...events.map(({ event }) => event)),
+    publish: async (events) => void published.push(...events.map(({ event }) => event)),
   });
-  expect(await carryOut([itemFor(owned(api))])).toEqual(['command refused paused']);
-  expect(results.map((result) => ClusterCommandResult.safeParse(result).success)).toEqual([true]);
+  give(order([itemFor(owned(api))]));
+  await pass(3);
+  expect(published.map((result) => ClusterCommandResult.safeParse(result).data?.result)).toMatchObject([
+    { outcome: 'refused', reason: 'paused' },
+  ]);
 });

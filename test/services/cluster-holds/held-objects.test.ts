@@ -1,122 +1,194 @@
-import { describe, expect, test } from 'vitest';
-import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { contentHash } from '../../../packages/canonical/ids.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { ClusterObjectOutcome, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
-import { TOPICS } from '../../../schemas/events/topics.ts';
-import { type CandidateTopic, HeldObjects } from '../../../services/cluster-holds/held-objects.ts';
+import type { Ownership } from '../../../schemas/events/ownership.ts';
+import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
+import { HeldObjects } from '../../../services/cluster-holds/held-objects.ts';
 import { holdsOf } from '../../../services/cluster-holds/holds.ts';
-import { clusterDecision, clusterObjectResults } from '../../fixtures/cluster.ts';
-import { NOW_MS } from '../../fixtures/expiry.ts';
-import { candidate, ownership } from '../../fixtures/ownership.ts';
+import { approval, approvedPods } from '../../fixtures/approval.ts';
+import { clusterObjectResults, clusterPolicyRecord } from '../../fixtures/cluster.ts';
+import { expiry, expiryCandidate, HOUR_MS, NOW_MS } from '../../fixtures/expiry.ts';
+import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { podCandidate, pods } from '../../fixtures/pods.ts';
 
 const MINUTE_MS = 60_000;
-
-const told = (...uids: readonly string[]) =>
-  pods({ candidates: uids.map((uid) => podCandidate({ object: { uid, name: uid } })) });
-
-const decided = (
-  offset: string,
-  facts: readonly ClusterDecision['verdicts'][number]['facts'][],
-  rule = 'S1',
-  topic: CandidateTopic = 'clusterPods',
-): ClusterDecision => {
-  const { input } = clusterDecision();
-  return clusterDecision({
-    input: { ...input, topic: TOPICS[topic].name, offset },
-    verdicts: facts.map((each, position) => ({ position, action: 'hold', rule, facts: each })),
-  });
+const RULE: OwnRule = {
+  name: 'old',
+  kinds: ['apps/Deployment'],
+  namespaces: ['ns'],
+  afterMs: HOUR_MS,
+  propagation: 'Background',
+  removalsPerHour: 100,
 };
-const missing = (ofKind: number) => ({ ownerKind: 'Node', ofKind, limit: 5 });
+
+const objectsUnder = (
+  over: Partial<ClusterPolicy> = {},
+  approvals: readonly ApprovalRecord[] = [],
+  nowMs = 0,
+): HeldObjects => {
+  const record = clusterPolicyRecord({
+    collectors: [
+      'garbage-collector-controller',
+      'pod-garbage-collector-controller',
+      'ttl-after-finished-controller',
+    ],
+    limits: { cascade: 5, cascadeOfKind: 5, removalsPerHour: 100 },
+    ...over,
+  });
+  return new HeldObjects(policySet('cluster', [record], [], approvals), nowMs);
+};
+
+/** Pods of a node that is missing, and so many on such nodes in all. */
+const onMissing = (onMissingNodes: number, ...uids: readonly string[]) =>
+  pods({
+    candidates: uids.map((uid) =>
+      podCandidate({
+        object: { uid, name: uid },
+        node: { state: 'missing', name: `node-${uid}`, missingForMs: 60_000 },
+      }),
+    ),
+    totals: { onMissingNodes },
+  });
 
 /** Two pods of missing nodes, held. */
 function twoHeld(): HeldObjects {
-  const objects = new HeldObjects();
-  objects.fact('clusterPods', told('a', 'b'), 1n, 0);
-  objects.decision(decided('1', [missing(9), missing(9)]), 1);
+  const objects = objectsUnder();
+  objects.fact(onMissing(9, 'a', 'b'), 1);
   return objects;
 }
+const uidsOf = (objects: HeldObjects): readonly string[] => objects.held.map(({ object: { uid } }) => uid);
 
 test('[cluster S1] pods whose nodes came back are held no longer once their agent has not told them for a quarter of an hour', () => {
   const objects = twoHeld();
   objects.heard(14 * MINUTE_MS);
-  expect(objects.held.map(({ uid }) => uid)).toEqual(['a', 'b']);
+  expect(uidsOf(objects)).toEqual(['a', 'b']);
   objects.heard(15 * MINUTE_MS + 1);
   expect(objects.held).toEqual([]);
 });
 
-test('a decision is of the fact of its topic, though facts of several topics lie at one offset', () => {
+test('[cluster S7] an approval would name as many pods as the last fact said, their nodes, and be as wide as it is now', () => {
   const objects = twoHeld();
-  objects.fact('clusterExpiry', told('c'), 1n, 2);
-  objects.decision(decided('1', [{ kind: 'Pod' }], 'S2', 'clusterExpiry'), 3);
-  expect(objects.held.map(({ uid, topic }) => `${uid} ${topic}`)).toEqual([
-    'a clusterPods',
-    'b clusterPods',
-    'c clusterExpiry',
-  ]);
-});
-
-test('[cluster S7] an approval would name as many pods as the last decision said, and be as wide as it is now', () => {
-  const objects = twoHeld();
-  objects.fact('clusterPods', told('b'), 2n, 2);
-  objects.decision(decided('2', [missing(7)]), 3);
-  objects.fact('clusterPods', told('a'), 3n, 4);
-  objects.decision(decided('3', [missing(8)]), 5);
+  objects.fact(onMissing(7, 'b'), 3);
+  objects.fact(onMissing(8, 'a'), 5);
   expect(holdsOf(objects.held)).toMatchObject([
-    { objects: 2, sinceMs: 1, what: { kind: 'pods-of-missing-nodes', objects: 8 } },
+    {
+      objects: 2,
+      sinceMs: 1,
+      what: { kind: 'pods-of-missing-nodes', nodes: ['node-b', 'node-a'], objects: 8 },
+    },
   ]);
 });
 
-test('[cluster S7] of two decisions in one millisecond the later one counts', () => {
+test('[cluster S7] of two facts in one millisecond the later one counts', () => {
   const objects = twoHeld();
-  objects.fact('clusterPods', told('a'), 2n, 1);
-  objects.decision(decided('2', [missing(7)]), 1);
+  objects.fact(onMissing(7, 'a'), 1);
   expect(holdsOf(objects.held)).toMatchObject([{ what: { objects: 7 }, objects: 2 }]);
 });
 
-test('[cluster S7] an approval of a rule would name what was over last, and all that was told to be over', () => {
-  const objects = new HeldObjects();
-  const over = (of: number, dueAtMs: number) => ({
-    ownRule: 'old',
-    ruleSha256: 'a1',
-    kind: 'Pod',
-    over: of,
-    objects: 99,
-    dueAtMs,
-  });
-  objects.fact('clusterExpiry', told('a', 'b'), 1n, 0);
-  objects.decision(decided('1', [over(40, NOW_MS), over(40, NOW_MS - 9)], 'S11', 'clusterExpiry'), 1);
-  objects.fact('clusterExpiry', told('b'), 2n, 2);
-  objects.decision(decided('2', [over(30, NOW_MS - 9)], 'S11', 'clusterExpiry'), 3);
-  expect(holdsOf(objects.held)).toMatchObject([
-    { what: { kind: 'rule', rule: 'old', ruleSha256: 'a1', ofKind: 'Pod', objects: 30, overByMs: NOW_MS } },
-  ]);
+test('[cluster S7] what an approval lets go that is active now is not held, and is again once that has ended', () => {
+  const fact = onMissing(9, 'a');
+  const given = approval(approvedPods(9, ['node-a']));
+  const held = (nowMs: number): number => {
+    const objects = objectsUnder({}, [given], nowMs);
+    objects.fact(fact, 1);
+    return objects.held.length;
+  };
+  expect([held(given.untilMs - 1), held(given.untilMs)]).toEqual([0, 1]);
 });
 
-test('[cluster S7] an approval of a rule that was changed would name it as it is now, and what that one takes', () => {
-  const objects = new HeldObjects();
-  const over = (ruleSha256: string, dueAtMs: number) => ({
-    ownRule: 'old',
-    ruleSha256,
-    kind: 'Pod',
-    over: 30,
-    objects: 99,
-    dueAtMs,
+test('what the policies give to others, or pause, is not held', () => {
+  for (const over of [{ collectors: [] }, { selector: { clusters: ['other'] } }]) {
+    const objects = objectsUnder(over);
+    objects.fact(onMissing(9, 'a'), 1);
+    expect(objects.held).toEqual([]);
+  }
+});
+
+describe('[cluster S7] an approval of a rule', () => {
+  const DEPLOYMENT = 'apps/Deployment';
+  /** Deployments of which so many are over, each for so long. */
+  const over = (all: number, overForMs: readonly number[]) =>
+    expiry({
+      candidates: overForMs.map((forMs, index) =>
+        expiryCandidate({
+          object: { uid: `d-${index}`, name: `d-${index}` },
+          facts: { of: 'object' },
+          createdAtMs: NOW_MS - HOUR_MS - forMs,
+        }),
+      ),
+      shares: [{ kind: DEPLOYMENT, over: all, objects: 99 }],
+    });
+
+  test('would name what was over last, and all that was told to be over', () => {
+    const objects = objectsUnder({ rules: [RULE] });
+    objects.fact(over(40, [120_000, 60_000]), 1);
+    objects.fact(over(30, [120_000]), 3);
+    expect(holdsOf(objects.held)).toMatchObject([
+      {
+        rule: 'S11',
+        objects: 2,
+        what: {
+          kind: 'rule',
+          rule: 'old',
+          ruleSha256: contentHash(RULE),
+          ofKind: DEPLOYMENT,
+          objects: 30,
+          overByMs: NOW_MS - 60_000,
+        },
+      },
+    ]);
   });
-  objects.fact('clusterExpiry', told('a', 'b'), 1n, 0);
-  objects.decision(decided('1', [over('a1', NOW_MS), over('a1', NOW_MS)], 'S11', 'clusterExpiry'), 1);
-  objects.fact('clusterExpiry', told('b'), 2n, 2);
-  objects.decision(decided('2', [over('b2', NOW_MS - 9)], 'S11', 'clusterExpiry'), 3);
-  expect(holdsOf(objects.held)).toMatchObject([{ what: { ruleSha256: 'b2', overByMs: NOW_MS - 9 } }]);
+
+  test('would name the rule as it is active now, whatever was decided before', () => {
+    const changed = { ...RULE, afterMs: HOUR_MS - 1 };
+    const objects = objectsUnder({ rules: [changed] });
+    objects.fact(over(40, [120_000]), 1);
+    expect(holdsOf(objects.held)).toMatchObject([
+      { what: { ruleSha256: contentHash(changed), overByMs: NOW_MS - 120_001 } },
+    ]);
+  });
 });
 
 test('[cluster S2] an object that two services hold by its kind is one object, and is approved for both', () => {
-  const objects = new HeldObjects();
-  objects.fact('clusterPods', told('a'), 1n, 0);
-  objects.fact('clusterExpiry', told('a'), 1n, 0);
-  objects.decision(decided('1', [{ kind: 'Pod' }], 'S2'), 1);
-  objects.decision(decided('1', [{ kind: 'Pod' }], 'S2', 'clusterExpiry'), 1);
+  const objects = objectsUnder({ heldKinds: ['Pod'] });
+  objects.fact(onMissing(1, 'a'), 1);
+  const [pod] = onMissing(1, 'a').candidates;
+  objects.fact(
+    ownership({
+      candidates: [
+        candidate({
+          object: { ...pod?.object, finalizers: [] },
+          references: [owner('o', { state: 'gone', gone: { how: 'watched', orphaned: false } })],
+        }),
+      ],
+    }),
+    1,
+  );
   expect(holdsOf(objects.held)).toMatchObject([
-    { objects: 1, what: { kind: 'held-kind', heldKind: 'Pod', uids: ['a'] } },
+    {
+      objects: 1,
+      what: { kind: 'held-kind', heldKind: 'Pod', named: [{ uid: 'a', namespace: 'ns', name: 'a' }] },
+    },
+  ]);
+});
+
+const cascade = { ownerUid: 'owner', ownerKind: 'ConfigMap', objects: 7, ofKind: 9, within: null };
+const withOwner = (uid: string, over: Parameters<typeof owner>[1] = {}) =>
+  candidate({
+    object: { uid, name: uid },
+    references: [owner('owner', { state: 'gone', gone: { how: 'watched', orphaned: false }, ...over })],
+    cascades: [cascade],
+  });
+
+test('[cluster S7] two owners that are told under one uid are two, and neither is shown in the place of the other', () => {
+  const objects = objectsUnder();
+  objects.fact(ownership({ candidates: [withOwner('a'), withOwner('b', { name: 'payments-db' })] }), 1);
+  expect(holdsOf(objects.held)).toMatchObject([
+    { what: { kind: 'owner', uid: 'owner', name: 'name-owner' }, objects: 1 },
+    { what: { kind: 'owner', uid: 'owner', name: 'payments-db' }, objects: 1 },
   ]);
 });
 
@@ -124,23 +196,14 @@ describe('what an executor holds that no decision knew of', () => {
   const FACTS = {
     why: 'the owner is not there, and its definition widgets.example.com is being deleted',
     ownerUid: 'owner',
-    ownerKind: 'example.com/Widget',
-    ownerName: 'w',
-    ownerNamespace: 'ns',
+    ownerKind: 'example.com/Forged',
+    ownerName: 'forged',
+    ownerNamespace: 'forged',
     objects: 1,
     ofKind: 1,
   };
-  const cascade = {
-    ownerUid: 'owner',
-    ownerKind: 'example.com/Widget',
-    objects: 7,
-    ofKind: 9,
-    within: null,
-  };
-  const fact = (...uids: readonly string[]) =>
-    ownership({
-      candidates: uids.map((uid) => candidate({ object: { uid, name: uid }, cascades: [cascade] })),
-    });
+  const fact = (...uids: readonly string[]): Ownership =>
+    ownership({ candidates: uids.map((uid) => withOwner(uid)) });
   const refused = { outcome: 'refused', reason: 'not-approved', message: '' } as const;
   const result = (uid: string, told: ClusterObjectOutcome): ClusterObjectResults => {
     const results = clusterObjectResults();
@@ -154,26 +217,29 @@ describe('what an executor holds that no decision knew of', () => {
       })),
     };
   };
-  const decidedOn = (offset: string, action: 'delete' | 'keep'): ClusterDecision => ({
-    ...decided(offset, [], 'D14', 'clusterOwnership'),
-    verdicts: [{ position: 0, action, rule: 'D14', facts: {} }],
-  });
+  const wide = { limits: { cascade: 100, cascadeOfKind: 100, removalsPerHour: 100 } };
   function held(): HeldObjects {
-    const objects = new HeldObjects();
-    objects.fact('clusterOwnership', fact('a'), 1n, 0);
-    objects.decision(decidedOn('1', 'delete'), 1);
+    const objects = objectsUnder(wide);
+    objects.fact(fact('a'), 1);
     objects.results(result('a', { ...refused, hold: { rule: 'S3', facts: FACTS } }), 2);
     return objects;
   }
 
-  test('[cluster S3, S7] is listed, and an approval would be as wide as the agent says its cascade is', () => {
+  test('[cluster S3, S7] is listed with the owner that its own fact names, as wide as the agent says its cascade is', () => {
     expect(holdsOf(held().held)).toMatchObject([
       {
         rule: 'S3',
         why: FACTS.why,
         objects: 1,
         sinceMs: 2,
-        what: { kind: 'owner', uid: 'owner', ownerKind: 'example.com/Widget', name: 'w', objects: 7 },
+        what: {
+          kind: 'owner',
+          uid: 'owner',
+          ownerKind: 'ConfigMap',
+          namespace: 'ns',
+          name: 'name-owner',
+          objects: 7,
+        },
       },
     ]);
   });
@@ -182,8 +248,8 @@ describe('what an executor holds that no decision knew of', () => {
     ['an object of which no agent told', 'b', 'owner'],
     ['an owner of which no agent told', 'a', 'another'],
   ])('[cluster S7] is not listed for %s', (_, uid, ownerUid) => {
-    const objects = new HeldObjects();
-    objects.fact('clusterOwnership', fact('a'), 1n, 0);
+    const objects = objectsUnder(wide);
+    objects.fact(fact('a'), 1);
     const hold = { rule: 'S3', facts: { ...FACTS, ownerUid, objects: 1_000_000 } };
     objects.results(result(uid, { ...refused, hold }), 2);
     expect(objects.held).toEqual([]);
@@ -200,22 +266,26 @@ describe('what an executor holds that no decision knew of', () => {
 
   test('[cluster S7] is listed since it was held first, until it goes', () => {
     const objects = held();
-    objects.decision(decidedOn('1', 'delete'), 3);
+    objects.fact(fact('a'), 3);
     objects.results(result('a', { ...refused, hold: { rule: 'S3', facts: FACTS } }), 4);
-    expect(objects.held).toMatchObject([{ uid: 'a', sinceMs: 2, lastMs: 4 }]);
+    expect(objects.held).toMatchObject([{ object: { uid: 'a' }, sinceMs: 2, lastMs: 4 }]);
     objects.results(result('a', { outcome: 'removed' }), 5);
     expect(objects.held).toEqual([]);
   });
 
   test.each<readonly [string, (objects: HeldObjects) => void]>([
     ['it is refused for something else', (objects) => objects.results(result('a', refused), 3)],
-    ['it is decided that it stays', (objects) => objects.decision(decidedOn('1', 'keep'), 3)],
+    [
+      'its owner is back',
+      (objects) =>
+        objects.fact(ownership({ candidates: [withOwner('a', { state: 'held', gone: null })] }), 3),
+    ],
     [
       'it is no candidate any more',
       (objects) => {
         const { group, kind, namespace, name, uid } = candidate({ object: { uid: 'a' } }).object;
         const settled = [{ group, kind, namespace, name, uid, how: 'no-candidate' as const }];
-        objects.fact('clusterOwnership', { ...fact(), settled }, 2n, 3);
+        objects.fact({ ...fact(), settled }, 3);
       },
     ],
     ['its agent tells it no more', (objects) => objects.heard(15 * MINUTE_MS + 3)],
@@ -226,10 +296,47 @@ describe('what an executor holds that no decision knew of', () => {
   });
 
   test('[cluster S7] of another instance of the cluster nothing is listed', () => {
-    const objects = new HeldObjects();
-    objects.fact('clusterOwnership', fact('a'), 1n, 0);
+    const objects = objectsUnder(wide);
+    objects.fact(fact('a'), 1);
     const told = result('a', { ...refused, hold: { rule: 'S3', facts: FACTS } });
     objects.results({ ...told, clusterInstance: 'another' }, 2);
     expect(objects.held).toEqual([]);
   });
+});
+
+test('[P10] a fact that is too costly to decide holds nothing and is told, until one of its service is decided', () => {
+  const forged = Array.from({ length: 100_000 }, (_, index) => `g/Kind${index}`);
+  const costly = objectsUnder({ heldKinds: forged });
+  const candidates = Array.from({ length: 40 }, (_, index) => candidate({ object: { uid: `u${index}` } }));
+  costly.fact(ownership({ candidates }), 1);
+  expect([costly.held, costly.isTooCostly]).toEqual([[], true]);
+  costly.fact(onMissing(9), 2);
+  expect(costly.isTooCostly).toBe(true);
+  costly.fact(ownership({ candidates: [] }), 3);
+  expect(costly.isTooCostly).toBe(false);
+});
+
+test('[cluster S3, S16] owners are counted once for all that a restored cluster holds, not once for each object', () => {
+  const most = 500;
+  const facts = (name: string) => ({
+    ownerUid: name,
+    ownerKind: 'apps/Deployment',
+    ownerName: name,
+    ownerNamespace: 'ns',
+    objects: 1,
+    ofKind: most,
+  });
+  const restored = Array.from({ length: most }, (_, index) => ({
+    object: { group: 'apps', kind: 'ReplicaSet', namespace: 'ns', name: `r-${index}`, uid: `r-${index}` },
+    topic: 'clusterOwnership' as const,
+    verdict: { rule: 'S16', facts: facts(`d-${index}`) },
+    sinceMs: 1,
+    lastMs: 1,
+  }));
+  const noted = vi.spyOn(Set.prototype, 'add');
+  const holds = holdsOf(restored);
+  const steps = noted.mock.calls.length;
+  noted.mockRestore();
+  expect(holds).toMatchObject([{ rule: 'S16', objects: most, what: { kind: 'owner-kind', objects: most } }]);
+  expect(steps).toBeLessThan(10 * most);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cascadeLines } from '../../../cli/views/cluster/cascade-lines.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import { ClusterCascade } from '../../../schemas/reports/cluster-cascade.ts';
 import { clusterCascade } from '../../../services/cluster-plan/cascade.ts';
@@ -43,6 +44,27 @@ test('[cluster D10, D11, S5] what has another owner, or is kept, stays', async (
     cluster.put(owned('kept', ['o'], {}, KEPT));
   });
   expect(told).toMatchObject({ shared: 'loses-references D11', kept: 'stays S5' });
+});
+
+test('[cluster S4] what names the deleted object and lies in another namespace stays, and is told why', async () => {
+  const look = await lookedAt((cluster) => {
+    family(cluster);
+    cluster.put({ ...owned('copy', ['o']), namespace: 'other' });
+  });
+  const asking = { look, clusterInstance: 'c', record: clusterPolicyRecord() };
+  const told = ClusterCascade.parse(
+    clusterCascade(asking, { kind: 'ConfigMap', name: 'o', namespace: 'ns' }),
+  );
+  const fateIn = Object.fromEntries(
+    told.modes.map(({ propagation, objects }) => [
+      propagation,
+      objects.find(({ name }) => name === 'copy')?.fate,
+    ]),
+  );
+  expect(fateIn).toEqual({ Background: 'stays', Foreground: 'stays', Orphan: 'loses-references' });
+  const REMARK =
+    '  = stays: Secret other/copy: the uid of its owner ConfigMap o was that of another object, which is known until the agent restarts (S4)';
+  expect(cascadeLines(told).filter((line) => line.includes('(S4)'))).toEqual([REMARK, REMARK]);
 });
 
 test('[cluster D3, G7] what has a finalizer of somebody else waits, and so does an owner that it blocks', async () => {

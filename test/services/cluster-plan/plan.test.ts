@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { clusterPlanLines } from '../../../cli/views/cluster/plan-lines.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
@@ -41,6 +44,81 @@ test('[cluster S1] a wide cascade is held, as it would be', async () => {
   expect(linesOf(await planned(orphans, { limits }))).toEqual(['d hold S1 1', 'kept keep S5 1']);
 });
 
+/** So many children with the owner uids of before a restore; their owners live under other uids. */
+const restored =
+  (count: number) =>
+  (cluster: FakeCluster): void => {
+    for (let at = 0; at < count; at++) {
+      cluster.put({ resource: 'configmaps', name: `o${at}`, uid: `new-${at}` });
+      cluster.put(owned(`child-${at}`, [`o${at}`], { uid: `old-${at}` }));
+    }
+  };
+
+test('[cluster S16] a few children of owners whose names live with other uids go, and the plan says so', async () => {
+  const plan = await planned(restored(9));
+  const objects = plan.collectors.flatMap((each) => (each.collector === OWNERS ? each.objects : []));
+  expect(objects).toHaveLength(9);
+  for (const each of objects)
+    expect(each).toMatchObject({
+      action: 'delete',
+      rule: 'D14',
+      because: 'an owner of that name lives with another uid',
+    });
+});
+
+const Restored = z.object({
+  objects: z.array(
+    z.object({
+      kind: z.string(),
+      name: z.string(),
+      annotations: z.record(z.string(), z.string()).optional(),
+      owners: z.array(z.record(z.string(), z.unknown())).optional(),
+    }),
+  ),
+});
+
+test('[cluster S16, S5] a backup that was restored with the owner uids of before: what goes is told with why, and what is kept stays', async () => {
+  const path = join(import.meta.dirname, '../../fixtures/restored-with-old-uids.json');
+  const { objects } = Restored.parse(JSON.parse(readFileSync(path, 'utf8')));
+  const plan = await planned((cluster) => {
+    const kinds = [...new Set(objects.map(({ kind }) => kind))];
+    cluster.kinds = {
+      ...cluster.kinds,
+      ...Object.fromEntries(kinds.map((kind) => [resourceOf(kind), { kind, namespaced: true }])),
+    };
+    for (const { kind, name, annotations, owners = [] } of objects)
+      cluster.put({
+        resource: resourceOf(kind),
+        name,
+        // Here all kinds are of the core group.
+        metadata: { annotations, ownerReferences: owners.map((owner) => ({ ...owner, apiVersion: 'v1' })) },
+      });
+  });
+  const told = plan.collectors.flatMap((each) => (each.collector === OWNERS ? each.objects : []));
+  const because = 'an owner of that name lives with another uid';
+  expect(told.toSorted((a, b) => a.name.localeCompare(b.name))).toMatchObject([
+    { kind: 'ConfigMap', name: 'kept', action: 'keep', rule: 'S5' },
+    { kind: 'ReplicaSet', name: 'shop-5d', action: 'delete', rule: 'D14', because },
+    { kind: 'Pod', name: 'shop-5d-a', action: 'delete', rule: 'D14', because },
+  ]);
+});
+
+const resourceOf = (kind: string): string => `${kind.toLowerCase()}s`;
+
+test('[cluster S16] as many at once as a restore leaves are held in profile fleetgc, and go in profile kubernetes', async () => {
+  const held = await planned(restored(10));
+  const objects = held.collectors.flatMap((each) => (each.collector === OWNERS ? each.objects : []));
+  expect(objects).toHaveLength(10);
+  for (const each of objects)
+    expect(each).toMatchObject({
+      action: 'hold',
+      rule: 'S16',
+      because: 'an owner of that name lives with another uid, as after a restore from a backup',
+    });
+  const upstream = await planned(restored(10), { profile: 'kubernetes' });
+  expect(linesOf(upstream).filter((line) => line.includes('delete D14'))).toHaveLength(10);
+});
+
 test.each([
   ['enforce', [OWNERS], 'commanded'],
   ['dry-run', [OWNERS], 'dry-run'],
@@ -57,6 +135,21 @@ test('[cluster I8] nothing is said of what names owners of a kind that cannot be
   });
   expect(linesOf(plan)).toEqual([]);
   expect(plan.unreadKinds).toMatchObject([{ group: '', kind: 'ConfigMap' }]);
+});
+
+test('a kind that the printed role leaves out is named as that, and not among what cannot be read', async () => {
+  const plan = await planned((cluster) => {
+    cluster.put(owned('d', ['nobody']));
+    cluster.refusals.set('secrets', 403);
+    cluster.refusals.set('configmaps', 403);
+  });
+  const lines = clusterPlanLines(plan);
+  expect(lines.filter((line) => line.includes('cannot be read'))).toEqual([
+    expect.stringMatching(/^ConfigMap cannot be read/),
+  ]);
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^Not read, as "fleetgc cluster rbac" leaves them out of its role, .*: Secret$/),
+  );
 });
 
 test('[cluster I10] an owner that comes while the lists are read holds its dependent', async () => {

@@ -68,7 +68,7 @@ describe('who can look without signing in', () => {
   test.each(['10.0.0.0/33', 'proxy', '10.0.0.1/8/8', '10.0.0.1/-1'])(
     'a proxy named %s is refused',
     (proxy) => {
-      expect(() => requireSignIn(settings({ trustedProxies: [proxy] }))).toThrow('is no address');
+      expect(() => requireSignIn(settings({ trustedProxies: [proxy] }))).toThrow('is not an address');
     },
   );
 });

@@ -21,6 +21,7 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { deletionOutput, EVERY_NODE, pauseRecord } from '../../fixtures/policy.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { runs } from '../../support/property-runs.ts';
+import { standingClock } from '../../support/standing-clock.ts';
 import { actingOn } from './support/acting.ts';
 import { type Dashboard, dashboardOf } from './support/dashboard.ts';
 
@@ -290,6 +291,7 @@ describe('what is asked for twice', () => {
         name: 'Namespace',
         as: 'held-kind',
         objects: 5,
+        shown: '0123456789abcdef',
         forMs: 3_600_000,
         reason: 'moved',
       },
@@ -297,11 +299,12 @@ describe('what is asked for twice', () => {
     for (const _try of [1, 2])
       expect(await send(dashboard, { path: '/api/actions/approve', body })).toEqual({
         status: 404,
-        text: expect.stringContaining('nothing is held in cluster prod because of Namespace'),
+        text: expect.stringContaining('nothing is held in cluster prod, so nothing of the name Namespace'),
       });
   });
 
   test('too often in a minute is refused', async () => {
+    standingClock();
     const { dashboard } = await served();
     const body = JSON.stringify(pausing());
     const statuses: number[] = [];

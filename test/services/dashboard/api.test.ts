@@ -1,10 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:http';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import pino from 'pino';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
 import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
@@ -303,6 +306,73 @@ test('a file that is known is not sent again', async () => {
   expect((await get('/page.js', { 'if-none-match': etag })).status).toBe(304);
 });
 
+test('probes and metrics have an address of their own, and the page has none of them', async () => {
+  const { get, probes } = await served();
+  const probe = async (path: string): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${probes.port}${path}`)).text();
+  expect(await probe('/livez')).toBe('ok\n');
+  await waitUntil('it to be ready', 20_000, async () => (await probe('/readyz')) === 'ready\n');
+  expect(await probe('/readyz?verbose')).toBe('[+] event log\n[+] projection\nready\n');
+  expect(await probe('/metrics')).toMatch(/^fleetgc_build_info\{service="dashboard",/m);
+  for (const path of ['/livez', '/readyz', '/metrics']) expect((await get(path)).status, path).toBe(404);
+});
+
+test('whoever holds all connections of an address to the page keeps no probe waiting', async () => {
+  const { address, probes } = await served();
+  const held = Array.from({ length: 110 }, () => connect(address.port, '127.0.0.1'));
+  onTestFinished(() => {
+    for (const socket of held) socket.destroy();
+  });
+  const states = held.map((socket) => {
+    socket.on('error', () => undefined).resume();
+    return once(socket, 'close').then(() => socket);
+  });
+  await Promise.race(states);
+  expect((await fetch(`http://127.0.0.1:${probes.port}/livez`)).status).toBe(200);
+});
+
+test('a file of the page is packed once, and sent as it is to whoever cannot unpack it', async () => {
+  const { address } = await served();
+  const [packed, again, plain] = await Promise.all(
+    ['gzip', 'gzip', 'identity'].map((encoding) =>
+      rawAnswer(address.port, '/page.js', { 'accept-encoding': encoding }),
+    ),
+  );
+  expect(packed?.headers['content-encoding']).toBe('gzip');
+  expect(gunzipSync(packed?.body ?? '').toString()).toBe('the file page.js\n');
+  expect(again?.body.equals(packed?.body ?? Buffer.alloc(0))).toBe(true);
+  expect(plain?.headers['content-encoding']).toBeUndefined();
+  expect(plain?.body.toString()).toBe('the file page.js\n');
+});
+
+/** As it came, which `fetch` unpacks. */
+async function rawAnswer(port: number, path: string, headers: Readonly<Record<string, string>>) {
+  const asked = request({ host: '127.0.0.1', port, path, headers });
+  asked.end();
+  const [response] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, 'response'));
+  const parts: Buffer[] = [];
+  for await (const part of response) parts.push(Buffer.from(part));
+  return { headers: response.headers, body: Buffer.concat(parts) };
+}
+
+test('pipelined requests for the page leave one answer in memory, and others are answered meanwhile', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'fleetgc-page-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const size = 1024 * 1024;
+  for (const name of ['index.html', 'page.css', 'icon.svg']) writeFileSync(join(directory, name), name);
+  writeFileSync(join(directory, 'page.js'), randomBytes(size));
+  const { log } = await ownLog();
+  const { address, get } = await dashboardOf(log, { pageDirectory: directory });
+  const before = process.memoryUsage().arrayBuffers;
+  // Whoever reads nothing of what it asks for.
+  const greedy = connect(address.port, '127.0.0.1').pause();
+  onTestFinished(() => void greedy.destroy());
+  greedy.on('error', () => undefined);
+  greedy.write(`GET /page.js HTTP/1.1\r\nhost: 127.0.0.1:${address.port}\r\n\r\n`.repeat(1_000));
+  for (let count = 0; count < 20; count += 1) expect((await get('/api/session')).status).toBe(200);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100 * size);
+});
+
 /** With headers that `fetch` does not let anybody set. */
 function statusOf(
   { address }: Dashboard,
@@ -398,13 +468,12 @@ describe('where people sign in', () => {
     return dashboardOf(log, { access: { tokens: readTokens('tokens', `viewer ann ${TOKEN}`) } });
   };
 
-  test('nobody is told anything before, but the page on which to sign in, and probes', async () => {
+  test('nobody is told anything before, but the page on which to sign in', async () => {
     const { get } = await withTokens();
     for (const { path } of ROUTES) expect((await get(path)).status, path).toBe(401);
     expect((await get('/api/events')).status).toBe(401);
     expect((await get('/api/none')).status).toBe(401);
     expect((await get('/')).status).toBe(200);
-    expect((await get('/livez')).status).toBe(200);
   });
 
   test('a token opens it, by a header or once for a session', async () => {

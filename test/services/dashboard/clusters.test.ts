@@ -65,7 +65,7 @@ test('clusters are as fleetgc status, cluster report, held, audit report and aud
         waitingOwners: 1,
         badReferences: 60,
         missingOwners: 2,
-        unreadKinds: 2,
+        unreadKinds: 1,
       },
       removed: [3],
     },

@@ -22,6 +22,7 @@ import { image, inventory } from '../../fixtures/inventory.ts';
 import { objectResult, refusedCommand, removed } from '../../fixtures/results.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
+import { standingClock } from '../../support/standing-clock.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { timedLog } from '../audit/support/timed-log.ts';
 import { caughtUp, dashboardOf } from './support/dashboard.ts';
@@ -35,6 +36,7 @@ const statsOf = (node: string, atMs: number, over: Parameters<typeof diskStats>[
   );
 
 test('nodes are those of fleetgc nodes: those that are heard, silent, paused and misspelt', async () => {
+  standingClock();
   const { log, path, publishAt } = await timedLog();
   const nowMs = Date.now();
   const policy = appliedPolicy({ name: 'default' });
@@ -105,6 +107,8 @@ test('an event log that stands still needs somebody, on the page as for the verb
     const answer = DashboardStatus.parse(await dashboard.json('/api/status')).status;
     return (answer?.nodes?.silent ?? 0) > 0 && answer;
   });
+  // Its images are not known now: it is said that a node is not counted, and not only "0 B on 0 nodes".
+  expect(await dashboard.json('/api/images')).toMatchObject({ nodes: 0, nodesNotCounted: 1 });
   const { stdout } = await inProcess(['status', '-o', 'json', '--log', 'embedded', '--log-path', path]);
   const asked = FleetStatus.parse(JSON.parse(stdout));
   for (const { problems, log: told } of [status, asked]) {
@@ -201,6 +205,7 @@ test.each(['periodic', 'forced', 'eviction:imagefs.available'])(
 );
 
 test('a dashboard that is started again, and one without its file, tell the same', async () => {
+  standingClock();
   const { log, path } = await ownLog();
   await log.publish([statsOf('web-1', Date.now()), outgoing(nodeOutput('results', objectResult()))]);
   const projection = path.replace('event-log.db', 'projection.db');

@@ -67,6 +67,7 @@ async function perform(log: ActingLog, { name, asked }: Pick<Killed, 'name' | 'a
   const acting = {
     log: own,
     writer: unsignedWriter(own),
+    roots: null,
     by: 'ann (dashboard, token)',
     nodes: [],
     nowMs: Date.now(),

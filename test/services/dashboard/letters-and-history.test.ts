@@ -184,7 +184,7 @@ test('where signatures are looked at, it is told whose key signed, and what does
     file('ops.pem'),
   ];
   await own.run('pause', '--by', 'bob', ...signed);
-  await own.run('pause', '--cluster', 'prod', '--by', 'ann (dashboard, token)');
+  await own.run('pause', '--cluster', 'prod', '--by', 'ann (dashboard, token)', '--allow-unsigned');
   const history = new PeopleHistory({
     db: openTables(file('projection.db'), 'test').db,
     log: own.log,

@@ -101,7 +101,9 @@ describe('over the log of a simulated fleet', () => {
     const projection = join(directory, 'projection.db');
     const port = await start(['dashboard', '--projection', projection], /"port":(\d+)/);
     url = `http://127.0.0.1:${port}`;
-    await waitUntil('it to be ready', 30_000, async () => (await fetch(`${url}/readyz`)).ok);
+    await waitUntil('it to be ready', 30_000, async () =>
+      (await (await fetch(`${url}/api/progress`)).text()).includes('"isCaughtUp":true'),
+    );
     // What needs somebody is asked for once the nodes are there.
     await waitUntil(
       'its status',

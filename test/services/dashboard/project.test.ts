@@ -22,6 +22,7 @@ import { openTables } from '../../../services/dashboard/projection/tables.ts';
 import { readFreed } from '../../../services/dashboard/readers/freed.ts';
 import { namesOfObject } from '../../../services/dashboard/readers/names.ts';
 import { deadLetter } from '../../cli/verbs/dead-letters/letters.ts';
+import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { objectResult, pressureUnrelieved, refusedCommand, removed } from '../../fixtures/results.ts';
@@ -564,6 +565,32 @@ describe('more nodes than have a place', () => {
     expect(places.cluster.others).toBe(1);
   });
 });
+
+test.each(['results', 'decisions'] as const)(
+  'a reclaim that ended above its target is a warning of its node at once: %s',
+  (topic) => {
+    using store = openStore();
+    const policies = setsOfEntries([{ kind: 'policy', record: appliedPolicy({ mode: 'enforce' }) }]).node;
+    const fleet = new Fleet(store.db, policies);
+    const places = new FleetPlaces({ nodes: 2, clusters: 2 });
+    const trust = { believes: () => true };
+    const projector = new Projector({
+      store,
+      fleet,
+      held: new Held(),
+      places,
+      trust,
+      onActivity: () => undefined,
+    });
+    fleet.heard(diskStats({ availableBytes: '10' }), NOW);
+    fleet.takeChanged();
+    expect(fleet.told(NOW).nodes[0]?.warnings).toEqual([]);
+    const record = recordOf(nodeOutput(topic, pressureUnrelieved()), { timestampMs: NOW + MINUTE });
+    projector.take(topic, record, true);
+    expect(fleet.told(NOW + MINUTE).nodes[0]?.warnings).toMatchObject([{ kind: 'above-threshold' }]);
+    expect([...fleet.takeChanged()]).toEqual(['prod/web-1']);
+  },
+);
 
 test('a node that was only sighted is let go in time', () => {
   using store = openStore();

@@ -10,6 +10,7 @@ import { NOW_MS, TRACEPARENT } from '../../support/logs/log-record.ts';
 const PUBLICATION = { source: '/fleetgc/cli', nowMs: NOW_MS, trace: { traceparent: TRACEPARENT } };
 
 const stored = (offset: number, over: Partial<StoredLetter> = {}): StoredLetter => ({
+  valueBytes: 0,
   diedAtMs: NOW_MS,
   redrivenAtMs: null,
   letter: letterAt(offset),

@@ -106,6 +106,7 @@ function logWith(policies: readonly ClusterPolicyRecord[]): ReturnType<typeof lo
     deleted: new Set<string>(),
     lost: [],
     sets,
+    signatures: { kind: 'judged' as const },
   };
   return {
     facts: {
@@ -161,14 +162,14 @@ describe('rights', () => {
       part: 'agent',
       leaseNamespace: 'kube-system',
       mayNot: ({ resourceAttributes: asked, nonResourceAttributes: path }) =>
-        (asked?.verb === 'watch' && asked.resource === 'secrets') ||
+        (asked?.verb === 'watch' && asked.resource === 'configmaps') ||
         (asked?.resource === 'leases' && asked.verb === 'patch' && asked.name === 'fleetgc-cluster-agent') ||
         path?.path === '/apis',
     });
     expect(of('api-rights')).toMatchObject({
       outcome: 'problem',
       seen: expect.stringMatching(
-        /^3 of \d+ rights are missing.*: watch secrets, get \/apis, patch leases\.coordination\.k8s\.io fleetgc-cluster-agent in kube-system\.$/,
+        /^3 of \d+ rights are missing.*: watch configmaps, get \/apis, patch leases\.coordination\.k8s\.io fleetgc-cluster-agent in kube-system\.$/,
       ),
       todo: expect.stringContaining('fleetgc cluster rbac --part agent'),
     });

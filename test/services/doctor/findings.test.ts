@@ -83,6 +83,7 @@ const disks = (imagefs: FilesystemReading | null) =>
         image: [{ mountpoint: '/var/lib/containerd', usedBytes: null, inodesUsed: null }],
         container: [],
       },
+      unmeasured: imagefs === null ? ['The filesystem imagefs cannot be measured: ENOENT.'] : [],
     }),
   );
 
@@ -142,7 +143,13 @@ describe('the runtime', () => {
 });
 
 describe('what containerd tells beside CRI', () => {
-  const well = { images: seen(3), runtime: seen(null) };
+  const runtimeOf = (version: string, endpoint = '/run/containerd/containerd.sock') =>
+    seen({
+      endpoint,
+      version: { name: 'containerd', version, apiVersion: 'v1' },
+      status: { runtimeReady: true, networkReady: true, sandboxImage: '' },
+    });
+  const well = { images: seen(3), runtime: runtimeOf('v2.1.5') };
   table([
     { name: 'well', finding: imageLayersFinding(true, well), outcome: 'ok', says: /3 names/ },
     {
@@ -156,6 +163,23 @@ describe('what containerd tells beside CRI', () => {
       finding: imageLayersFinding(true, { ...well, runtime: failed('RUNTIME_MISSING') }),
       outcome: 'skipped',
       says: /see runtime/,
+    },
+    {
+      name: 'the version of K3s',
+      finding: imageLayersFinding(true, { ...well, runtime: runtimeOf('v2.1.5-k3s1') }),
+      outcome: 'warning',
+      says: /v2\.1\.5-k3s1.*K3s or RKE2.*cannot tell/,
+      todo: /keep\.images.*keep\.unpullable: false/,
+    },
+    {
+      name: 'the socket of K3s, also where containerd’s own API is not asked',
+      finding: imageLayersFinding(false, {
+        ...well,
+        runtime: runtimeOf('v2.1.5', 'unix:///run/k3s/containerd/containerd.sock'),
+      }),
+      outcome: 'warning',
+      says: /\/run\/k3s\/.*K3s or RKE2/,
+      todo: /keep\.images/,
     },
     {
       name: 'no such API',
@@ -188,7 +212,7 @@ describe('filesystems', () => {
       name: 'not measured',
       finding: disks(null),
       outcome: 'problem',
-      says: /imagefs cannot be measured.*\/var\/lib\/containerd/,
+      says: /imagefs cannot be measured.*\/var\/lib\/containerd.*ENOENT/,
       todo: /Mount the path/,
     },
     {
@@ -202,7 +226,8 @@ describe('filesystems', () => {
 
 describe('the kubelet', () => {
   const URL = 'https://127.0.0.1:10250';
-  const pods = (haveDelivered: boolean) => seen({ pods: 12, haveDelivered, sources: ['api', 'file'] });
+  const pods = (haveDelivered: boolean, proxy: string | null = null) =>
+    seen({ pods: 12, haveDelivered, sources: ['api', 'file'], proxy });
   table([
     {
       name: 'not configured',
@@ -217,6 +242,13 @@ describe('the kubelet', () => {
       outcome: 'warning',
       says: /api, file/,
       todo: /--pod-sources/,
+    },
+    {
+      name: 'a proxy before the kubelet',
+      finding: kubeletFinding(URL, pods(true, 'nginx/1.22')),
+      outcome: 'warning',
+      says: /12 pods.*nginx\/1\.22/,
+      todo: /closes idle connections/,
     },
     {
       name: 'refuses',
@@ -385,6 +417,13 @@ describe('the machine', () => {
       todo: /make room/,
     },
     {
+      name: 'room that is nearly used up',
+      finding: stateDirectoryFinding({ ...state, availableBytes: 200_000_000n }),
+      outcome: 'warning',
+      says: /200 MB available/,
+      todo: /before it is full/,
+    },
+    {
       name: 'little room',
       finding: stateDirectoryFinding({ ...state, availableBytes: 9_999_999n }),
       outcome: 'warning',
@@ -393,20 +432,30 @@ describe('the machine', () => {
     },
     {
       name: 'locks held',
-      finding: stateLockFinding('/s', seen([holder('agent'), holder('executor')])),
+      finding: stateLockFinding('/s', { holders: seen([holder('agent'), holder('executor')]), others: [] }),
       outcome: 'ok',
       says: /^agent: process 12 node cli\.mjs node; executor: process 12/,
     },
     {
       name: 'one lock held',
-      finding: stateLockFinding('/s', seen([holder('agent')])),
+      finding: stateLockFinding('/s', { holders: seen([holder('agent')]), others: [] }),
       outcome: 'warning',
       says: /executor: nobody/,
       todo: /start it/,
     },
     {
+      name: 'another executor on the same runtime',
+      finding: stateLockFinding('/s', {
+        holders: seen([holder('agent'), holder('executor')]),
+        others: [{ pid: 7, command: 'fleetgc run', stateDirectory: '/other' }],
+      }),
+      outcome: 'warning',
+      says: /another executor on this runtime: process 7 \(fleetgc run\), with the state directory \/other$/,
+      todo: /one executor for each container runtime/,
+    },
+    {
       name: 'locks hidden',
-      finding: stateLockFinding('/s', failed('INTERNAL')),
+      finding: stateLockFinding('/s', { holders: failed('INTERNAL'), others: [] }),
       outcome: 'skipped',
       says: /cannot be seen/,
     },
@@ -435,7 +484,7 @@ describe('the machine', () => {
       finding: localFileFinding(LOCAL, { kind: 'held', message: 'no YAML' }),
       outcome: 'problem',
       says: /no YAML/,
-      todo: /Correct/,
+      todo: /is corrected/,
     },
     {
       name: 'a local file that limits',
@@ -509,6 +558,27 @@ describe('the event log', () => {
       name: 'a setting differs',
       finding: topicsFinding(seen([differs('config')]), all),
       outcome: 'warning',
+      says: /gc\.heads/,
+      todo: /troubleshoot/,
+    },
+    {
+      name: 'a single broker, with one copy',
+      finding: topicsFinding(seen([differs('only-copy'), differs('only-copy')]), all),
+      outcome: 'warning',
+      says: /^Topic gc\.heads differs\.$/,
+      todo: /install\.md/,
+    },
+    {
+      name: 'a single broker, with one copy, and a topic is missing',
+      finding: topicsFinding(seen([differs('only-copy'), differs('missing')]), all),
+      outcome: 'problem',
+      says: /gc\.heads/,
+      todo: /topics create/,
+    },
+    {
+      name: 'a topic that is kept for ever is deleted from',
+      finding: topicsFinding(seen([differs('keeps-less')]), all),
+      outcome: 'problem',
       says: /gc\.heads/,
       todo: /troubleshoot/,
     },

@@ -4,12 +4,13 @@ import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { Bucket, DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
-import { fleetNodes } from '../../../services/fleet-status/fleet-nodes.ts';
+import { readFleetNodes } from '../../../services/fleet-status/fleet-nodes.ts';
 import { readReportingNodes } from '../../../services/fleet-status/reporting-nodes.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
+import { pressureUnrelieved } from '../../fixtures/results.ts';
 import { DAY, HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { timedLog } from '../audit/support/timed-log.ts';
@@ -27,8 +28,8 @@ async function heardLog(heard: readonly (readonly [agoMs: number, over: Partial<
     const event = diskStats({}, { id: `stats-${index}`, takenAt, ...over });
     await publishAt(atMs, outgoing(nodeOutput('diskStats', event)));
   }
-  const read = () => readReportingNodes({ log, nowMs: NOW, onProgress: () => undefined }, SIGNAL);
-  return { log, read, nodes: async (policies = NO_POLICIES) => fleetNodes(await read(), policies, NOW) };
+  const needs = { log, nowMs: NOW, onProgress: () => undefined };
+  return { log, publishAt, nodes: (policies = NO_POLICIES) => readFleetNodes(needs, policies, SIGNAL) };
 }
 
 const everyMinute = (fromAgoMs: number, toAgoMs: number, over: Partial<DiskStats>) =>
@@ -197,7 +198,7 @@ test.each([
     expect(FleetNodes.parse(found).nodes[0]?.warnings.map(({ kind }) => kind)).toEqual(told ? [told] : []);
     if (told)
       expect(found.nodes[0]?.warnings[0]?.message).toMatch(
-        /fs has met a threshold of policy \S+ for 40 minutes/,
+        /fs met a threshold of policy \S+ 40 minutes ago and has not reached the target since/,
       );
   },
 );
@@ -206,4 +207,40 @@ test('a node that met its threshold until it fell silent is only told as silent'
   const { nodes } = await heardLog([[2 * HOUR, freeFor(40, 100)]]);
   const found = await nodes(policySet('node', [appliedPolicy()], []));
   expect(found.nodes[0]?.warnings.map(({ kind }) => kind)).not.toContain('above-threshold');
+});
+
+test.each(['results', 'decisions'] as const)(
+  'a node is warned of as soon as a reclaim ended above its target, as %s tell, and no longer once it has the target',
+  async (topic) => {
+    const policies = policySet('node', [appliedPolicy({ mode: 'enforce' })], []);
+    const warned = async (over: Partial<DiskStats>, agoMs: number) => {
+      const { nodes, publishAt } = await heardLog([[SECOND, over]]);
+      await publishAt(NOW - agoMs, outgoing(nodeOutput(topic, pressureUnrelieved())));
+      return (await nodes(policies)).nodes[0]?.warnings;
+    };
+    expect(await warned(freeFor(2, 100), MINUTE)).toMatchObject([
+      {
+        kind: 'above-threshold',
+        message: expect.stringMatching(
+          /^a reclaim has ended above its target: \w+fs still has less free than/,
+        ),
+      },
+    ]);
+    expect(await warned(freeFor(2, 100, 500), MINUTE)).toEqual([]);
+    expect(await warned(freeFor(2, 100), HOUR)).toEqual([]);
+  },
+);
+
+test('of a fleet without pressure no result and no decision is read', async () => {
+  const { log } = await heardLog([[SECOND, freeFor(40, 500)]]);
+  const topics = new Set<string>();
+  const watching: Pick<typeof log, 'read'> = {
+    read: (request, signal) => {
+      topics.add(request.topic);
+      return log.read(request, signal);
+    },
+  };
+  const policies = policySet('node', [appliedPolicy()], []);
+  await readFleetNodes({ log: watching, nowMs: NOW, onProgress: () => undefined }, policies, SIGNAL);
+  expect([...topics]).toEqual(['gc.node.disk-stats']);
 });

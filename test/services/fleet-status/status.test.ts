@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
 import { statusLines } from '../../../cli/views/fleet/status-lines.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
+import type { EventLog, OutgoingRecord } from '../../../packages/event-log/port.ts';
+import { serviceSource } from '../../../packages/pipeline/publisher.ts';
+import type { Decision } from '../../../schemas/events/decision.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
 import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
+import { clusterStatus } from '../../../services/fleet-status/cluster-status.ts';
 import { readStatus } from '../../../services/fleet-status/fleet-status.ts';
 import { groupOf, SERVICES_FOR } from '../../../services/fleet-status/group-progress.ts';
 import { statusProblems } from '../../../services/fleet-status/status-problems.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
+import { decision } from '../../fixtures/outputs.ts';
 import { refusedCommand } from '../../fixtures/results.ts';
 import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
 import { decisionLog } from '../../support/logs/decision-log.ts';
@@ -46,10 +51,10 @@ const well = (over: Partial<FleetStatus> = {}): FleetStatus => ({
   ...over,
 });
 const problemsOf = (over: Partial<FleetStatus>, groupsUnknown: string | null = null) =>
-  statusProblems(well(over), groupsUnknown);
+  statusProblems(well(over), { groups: groupsUnknown, signatures: null });
 
 test('where all is well it says so, what it did not look at, and how it stands', () => {
-  expect(statusProblems(well(), null)).toEqual([]);
+  expect(statusProblems(well(), { groups: null, signatures: null })).toEqual([]);
   const lines = statusLines(well());
   expect(lines[0]).toMatch(/^All is running as it should\. .*"fleetgc audit verify" says\.$/);
   expect(lines).toContain('Log: Kafka, 2 brokers: kafka-1:9092, kafka-2:9092');
@@ -121,14 +126,14 @@ test.each([
         (node) => ({ subject: `prod/${node}`, kind: 'above-threshold', message: 'it is' }) as const,
       ),
     },
-    told: /^2 nodes have met a threshold of the policy for 15 minutes or more: prod\/a, prod\/b\. /,
+    told: /^2 nodes are above a threshold of the policy and not relieved, or meet one again and again: prod\/a, prod\/b\. /,
   },
   {
     name: 'a node that stays above a threshold in dry-run',
     over: {
       warnings: [{ subject: 'prod/a', kind: 'above-threshold-dry-run', message: 'it is' } as const],
     },
-    told: /^1 node has met a threshold .*, and the policy says dry-run, so nothing is removed there: prod\/a\.$/,
+    told: /^1 node is above a threshold .*, and the policy says dry-run, so nothing is removed there: prod\/a\.$/,
   },
   {
     name: 'a clock',
@@ -164,7 +169,7 @@ test.each([
 });
 
 test('that nobody may ask for groups is told', () => {
-  expect(problemsOf({}, 'no rights')).toEqual(['Nobody knows how far the services are: no rights']);
+  expect(problemsOf({}, 'no rights')).toEqual(['The progress of the services is unknown: no rights']);
 });
 
 test('the groups are those of the services', async () => {
@@ -232,4 +237,66 @@ test.each([
   expect(status.problems.filter((problem) => problem.includes('as held: prod/web-1.'))).toHaveLength(
     held ? 1 : 0,
   );
+});
+
+function tooCostly(id: string, over: Partial<Decision> = {}): OutgoingRecord {
+  const event = decision({ id, outcome: 'too-costly', ...over });
+  const record = outgoing(nodeOutput('decisions', event));
+  return { ...record, headers: { ...record.headers, ce_source: serviceSource(event.decider.name) } };
+}
+const fleetStatus = (log: EventLog) =>
+  readStatus(
+    { roots: null, log, kind: 'embedded', nowMs: NOW, onProgress: () => undefined },
+    new AbortController().signal,
+  );
+
+test.each([
+  { name: 'the last one', agoMs: MINUTE, later: null, told: true },
+  {
+    name: 'the last one of this decider',
+    agoMs: 2 * MINUTE,
+    later: { decider: { name: 'container-gc', version: '1' } } as const,
+    told: true,
+  },
+  { name: 'the one before the last', agoMs: 2 * MINUTE, later: {}, told: false },
+  { name: 'one of an hour ago', agoMs: HOUR, later: null, told: false },
+])('[P10] a node of which $name was too costly to decide is told: $told', async ({ agoMs, later, told }) => {
+  const { log, publishAt } = await timedLog();
+  await publishAt(NOW - agoMs, tooCostly('first'));
+  if (later) await publishAt(NOW - MINUTE, tooCostly('second', { outcome: 'nothing-to-do', ...later }));
+  const status = await fleetStatus(log);
+  expect(status.warnings.map(({ subject, kind }) => [subject, kind])).toEqual(
+    told ? [['prod/web-1', 'too-costly']] : [],
+  );
+  expect(
+    status.problems.filter((problem) =>
+      /^Decisions about 1 node were too costly .*: prod\/web-1\..*fewer patterns/.test(problem),
+    ),
+  ).toHaveLength(told ? 1 : 0);
+});
+
+test('[P10] what only looks like a decision that was too costly is not told', async () => {
+  const { log, publishAt } = await timedLog();
+  await publishAt(
+    NOW - MINUTE,
+    tooCostly('first', { outcome: 'not-believed', notBelieved: [{ rule: 'too-costly', message: '' }] }),
+  );
+  expect((await fleetStatus(log)).warnings).toEqual([]);
+});
+
+test('[P10] a cluster of which a decision would be too costly is told', () => {
+  const held = { cluster: 'c1', clusterInstance: 'i', heardAtMs: NOW, proof: 'signed', holds: [] } as const;
+  const reporting = { census: null, unanswered: { commands: 0, sinceMs: null }, heardMs: NOW };
+  const warnedOf = (tooCostly: boolean) =>
+    clusterStatus(
+      { ...reporting, cluster: 'c1', clusterInstance: 'i', held: { ...held, tooCostly } },
+      null,
+      NOW,
+    );
+  expect(warnedOf(false).warnings).toEqual([]);
+  const status = warnedOf(true);
+  expect(status.warnings.map(({ kind }) => kind)).toEqual(['too-costly']);
+  expect(
+    problemsOf({ clusters: [{ ...status, policy: { name: 'p', policyVersion: 1, mode: 'enforce' } }] }),
+  ).toEqual([expect.stringMatching(/^Decisions about 1 cluster are too costly .*: c1\. /)]);
 });

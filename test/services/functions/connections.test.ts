@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { whoseAddress } from '../../../packages/process/connection-limits.ts';
+import { ProxyList } from '../../../packages/process/http-server.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
 import { decider as imageGc } from '../../../services/functions/deciders/image-gc.ts';
 import { MOST_CONNECTIONS_OF_AN_ADDRESS } from '../../../services/functions/http/serve.ts';
@@ -32,6 +33,23 @@ test('who holds connections open keeps nobody else out, and no probe; one too ma
   const [first] = held;
   first?.destroy();
   await waitUntil('there is room again', 1_000, async () => (await ask(address, {})).status === 415);
+});
+
+test('behind a trusted proxy a caller with many requests in hand keeps nobody else out, and gets 429', async () => {
+  const proxies = new ProxyList(['127.0.0.1'], '--trusted-proxy');
+  const address = await serveTestFunction(await openTestFunction(imageGc), { proxies });
+  const forwarded = (caller: string) => ({ headers: [['x-forwarded-for', `8.8.8.8, ${caller}`]] as const });
+  await Promise.all(
+    Array.from({ length: MOST_CONNECTIONS_OF_AN_ADDRESS }, async () => {
+      const socket = await silent(address);
+      const head = ['POST / HTTP/1.1', 'host: f', 'x-forwarded-for: 10.0.0.1', 'content-length: 10'];
+      socket.write([...head, 'content-type: application/cloudevents+json', '', '{'].join('\r\n'));
+    }),
+  );
+  await waitUntil('its requests to be in hand', 1_000, async () => {
+    return (await ask(address, forwarded('10.0.0.1'))).status === 429;
+  });
+  expect((await ask(address, forwarded('10.0.0.2'))).status).toBe(415);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { doubledMember } from '../../../services/functions/http/doubled-member.ts';
+import { doubledMemberAt } from '../../../services/functions/http/doubled-member.ts';
 
 test.each([
   ['{"a":1,"b":1,"a":1}', 1, 'a'],
@@ -7,10 +7,10 @@ test.each([
   ['{"a":1,"\\u0061":1}', 1, 'a'],
   ['[{"a":1},{"a":1,"a":2}]', 2, 'a'],
 ])('of %s at depth %i it is %s', (text, depth, name) => {
-  expect(doubledMember(text, depth, 10)).toBe(name);
+  expect(doubledMemberAt(text, depth, 10)).toBe(name);
 });
 
 test('in an object with more names than anybody reads none is looked for, and in the next one again', () => {
-  expect(doubledMember('[{"a":1,"b":1,"c":1,"a":1}]', 2, 2)).toBeNull();
-  expect(doubledMember('[{"a":1,"b":1,"c":1,"a":1},{"d":1,"d":2}]', 2, 2)).toBe('d');
+  expect(doubledMemberAt('[{"a":1,"b":1,"c":1,"a":1}]', 2, 2)).toBeNull();
+  expect(doubledMemberAt('[{"a":1,"b":1,"c":1,"a":1},{"d":1,"d":2}]', 2, 2)).toBe('d');
 });

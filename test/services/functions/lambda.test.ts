@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
@@ -31,6 +31,7 @@ const at = (offset: bigint, over: Partial<LogRecord> = {}): LogRecord => ({
 });
 const BAD = { value: Buffer.from('{') };
 const { signal } = new AbortController();
+const READING = { topics: imageGc.topics, nowMs: 1_795_888_502_111 };
 
 async function openLambda(log: KeptLog | null, first = unsignedDocument([appliedPolicy()], Date.now())) {
   const source = new ScriptedSource(first);
@@ -133,9 +134,7 @@ test('headers are bytes, which pollers write as numbers with a sign', () => {
     eventSource: 'SelfManagedKafka',
     records: { 'gc.node.inventory-3': [{ ...lambdaRecord(at(1n)), headers }] },
   };
-  expect(readLambdaEvent(event, imageGc.topics)).toMatchObject([
-    { records: [{ headers: { ce_subject: 'ü2' } }] },
-  ]);
+  expect(readLambdaEvent(event, READING)).toMatchObject([{ records: [{ headers: { ce_subject: 'ü2' } }] }]);
 });
 
 /** Numbers, as pollers write bytes. */
@@ -171,22 +170,62 @@ test('a header without a value, and a time that is none, keep no record from bei
   const record = { ...first, headers: [...first.headers, { empty: null }], timestamp: 2 ** 63 };
   const event = { eventSource: 'aws:kafka', records: { 'gc.node.inventory-3': [record] } };
   expect((await answer(event)).batchItemFailures).toEqual([]);
-  expect(readLambdaEvent(event, imageGc.topics)).toMatchObject([
-    { records: [{ timestampMs: -1, headers: { empty: '' } }] },
+  expect(readLambdaEvent(event, READING)).toMatchObject([
+    { records: [{ timestampMs: READING.nowMs, headers: { empty: '' } }] },
   ]);
 });
 
-test('when the event log took a record counts only where the log itself says it', () => {
-  const dated = (timestampType: string) =>
-    readLambdaEvent(
-      {
-        eventSource: 'aws:kafka',
-        records: { 'gc.node.inventory-3': [{ ...lambdaRecord(at(1n)), timestampType }] },
-      },
-      imageGc.topics,
-    );
-  expect(dated('CREATE_TIME')).toMatchObject([{ records: [{ isDatedByWriter: true }] }]);
-  expect(dated('LOG_APPEND_TIME')).toMatchObject([
-    { records: [expect.not.objectContaining({ isDatedByWriter: true })] },
-  ]);
+test.each([
+  ['CREATE_TIME', 1],
+  ['LOG_APPEND_TIME', 1],
+  ['LOG_APPEND_TIME', -1],
+  ['LOG_APPEND_TIME', 0],
+  ['LOG_APPEND_TIME', READING.nowMs + 1],
+  ['anything', 1],
+])(
+  'a record counts as dated by its writer at the time of the call, also where the caller says %s %s',
+  (timestampType, timestamp) => {
+    const event = {
+      eventSource: 'aws:kafka',
+      records: { 'gc.node.inventory-3': [{ ...lambdaRecord(at(1n)), timestampType, timestamp }] },
+    };
+    expect(readLambdaEvent(event, READING)).toMatchObject([
+      { records: [{ isDatedByWriter: true, timestampMs: READING.nowMs }] },
+    ]);
+  },
+);
+
+describe('numbers as decimal text', () => {
+  const named = (partition: unknown, offset: unknown, timestamp: unknown) => ({
+    eventSource: 'aws:kafka',
+    records: { 'gc.node.inventory-3': [{ ...lambdaRecord(at(1n)), partition, offset, timestamp }] },
+  });
+
+  test.each([
+    ['3', 7, 1],
+    [3, '7', 1],
+    [3, 7, '1795888502111'],
+    ['3', '7', '-1'],
+    ['3', '7', '9223372036854775807'],
+  ])('partition %j, offset %j, time %j', (partition, offset, timestamp) => {
+    expect(readLambdaEvent(named(partition, offset, timestamp), READING)).toMatchObject([
+      { records: [{ partition: 3, offset: 7n }] },
+    ]);
+  });
+
+  test.each([
+    ['', 7],
+    ['03', 7],
+    ['+3', 7],
+    ['3.0', 7],
+    ['0x3', 7],
+    [' 3', 7],
+    ['-3', 7],
+    [3, '-1'],
+    [3, '9007199254740992'],
+    [3, '7e3'],
+    [3, '99999999999999999999'],
+  ])('not partition %j, offset %j', (partition, offset) => {
+    expect(readLambdaEvent(named(partition, offset, 1), READING)).toEqual(expect.any(String));
+  });
 });

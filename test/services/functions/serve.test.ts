@@ -198,6 +198,8 @@ test('EventBridge Pipes sends records of Kafka', async () => {
   };
   expect(outputsOf(await askJson(address, 'application/json', [record]))).toEqual(decidedBy(FULL));
   expect(outputsOf(await askJson(address, 'application/json', record))).toEqual(decidedBy(FULL));
+  const asText = { ...record, partition: String(partition), offset: String(offset), timestamp: '1' };
+  expect(outputsOf(await askJson(address, 'application/json', [asText]))).toEqual(decidedBy(FULL));
   expect(
     problemOf(await askJson(address, 'application/json', [{ ...record, topic: 'gc.node.commands' }])).status,
   ).toBe(400);

@@ -174,6 +174,19 @@ describe('in profile fleetgc', () => {
     },
   );
 
+  test('[cluster S16] many objects at once whose missing owners have namesakes are held, until an approval names the owner', () => {
+    const restored = (withNamesakes: number) =>
+      leaves([owner('o', { state: 'unseen', namesakeUid: 'new' })], {
+        cascades: [cascade('o', 3, 4)],
+        withNamesakes,
+      });
+    expect([9, 10].map((count) => words(of(restored(count))))).toEqual(['delete Background D14', 'hold S16']);
+    expect(of(restored(10)).facts).toMatchObject({ namesakeUid: 'new', ownerUid: 'o', objects: 3 });
+    expect(words(of(restored(10), UPSTREAM))).toBe('delete Background D14');
+    expect(words(of(restored(10), approving(approvedOwner('o', 3))))).toBe('delete Background D14');
+    expect(words(of(restored(10), approving(approvedOwner('o', 3, { name: 'other' }))))).toBe('hold S16');
+  });
+
   test('[cluster S3] after a restore nothing is done at all', () => {
     const finishing = candidate({
       object: { deletionTimestamp: '2026-11-01T00:00:00Z', finalizers: ['orphan'] },
@@ -217,9 +230,10 @@ describe('in profile fleetgc', () => {
 
 describe('[cluster S7] an approval ends the hold that it names, and no other', () => {
   const wide = leaves([gone()], { cascades: [cascade('o', 1_200, 6_000)] });
-  const namespace = { kind: 'Namespace', namespaced: false, namespace: '', uid: 'n' };
+  const namespace = { kind: 'Namespace', name: 'n', uid: 'n' };
   const ofHeldKind = leaves([gone()], { object: namespace, cascades: [cascade('o', 1_200, 6_000)] });
   const GOES = 'delete Background D14';
+  const ROOT = { uid: 'root', kind: 'apps/Deployment', namespace: 'ns', name: 'name-root' };
 
   test.each([
     [[approvedOwner('o', 1_200)], GOES],
@@ -252,16 +266,49 @@ describe('[cluster S7] an approval ends the hold that it names, and no other', (
     expect(words(of(both, approving(approvedOwner('o', 1_200), approvedOwner('p', 1_100))))).toBe(GOES);
   });
 
+  test.each<readonly [string, Partial<Extract<Approved, { kind: 'owner' }>>]>([
+    ['name', { name: 'payments-db' }],
+    ['namespace', { namespace: 'shop' }],
+    ['scope', { namespace: '' }],
+    ['kind', { ownerKind: 'Secret' }],
+  ])(
+    'an approval that shows another %s under the uid of the owner lets nothing go, and the record names it',
+    (_, over) => {
+      const shown = approvedOwner('o', 9_000, over);
+      const outcome = of(wide, approving(shown));
+      expect(words(outcome)).toBe('hold S1');
+      expect(outcome.facts).toMatchObject({ shownOtherwise: 'approval-1' });
+    },
+  );
+
+  test('an approval of an owner that dependents describe differently lets nothing go', () => {
+    const two = leaves([gone(), { ...gone(), name: 'payments-db' }], { cascades: [cascade('o', 1_200, 2)] });
+    expect(words(of(two, approving(approvedOwner('o', 9_000))))).toBe('hold S1');
+  });
+
   test('what goes with an owner goes with the approval of that one too, as wide as it was', () => {
     const deeper = leaves([gone()], {
-      cascades: [{ ...cascade('o', 1_200, 6_000), within: { uid: 'root', kind: 'apps/Deployment' } }],
+      cascades: [{ ...cascade('o', 1_200, 6_000), within: ROOT }],
     });
+    const root = { ...ROOT, kind: 'owner', ownerKind: ROOT.kind, objects: 1_201 } as const;
     const ways = [
-      approvedOwner('root', 1_201),
-      approvedOwner('root', 1_199),
-      approvedOwners('apps/Deployment', 6_001),
+      root,
+      { ...root, objects: 1_199 },
+      { ...root, name: 'other' },
+      { ...root, namespace: 'other' },
+      { ...root, ownerKind: 'Deployment' },
+      approvedOwners(ROOT.kind, 6_001, ['root']),
+      approvedOwners(ROOT.kind, 6_001, ['another']),
     ];
-    expect(ways.map((what) => words(of(deeper, approving(what))))).toEqual([GOES, 'hold S1', GOES]);
+    expect(ways.map((what) => words(of(deeper, approving(what))))).toEqual([
+      GOES,
+      'hold S1',
+      'hold S1',
+      'hold S1',
+      'hold S1',
+      GOES,
+      'hold S1',
+    ]);
   });
 
   test('the record names what let it go', () => {

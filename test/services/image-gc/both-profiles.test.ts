@@ -5,6 +5,8 @@ import { keepMatcher, unpullableBecause } from '../../../schemas/policy/image-pa
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { decide } from '../../../services/image-gc/decide.ts';
 import { planImageCommand, planImages } from '../../../services/image-gc/plan-images.ts';
+import { inventory } from '../../fixtures/inventory.ts';
+import { policy } from '../../fixtures/policy.ts';
 import { NOW } from '../../fixtures/time.ts';
 import { runs } from '../../support/property-runs.ts';
 import { arbitraryCase, type Case, caseTwice, KEEP_NOTHING } from './support/arbitrary-case.ts';
@@ -37,7 +39,7 @@ describe('in any mode, on any node, under any policy of either profile, never go
   test('[M2] detected after the inventory was taken', () =>
     never(({ firstDetectedMs }) => firstDetectedMs > NOW));
   test('[M11] on the keep list', () =>
-    never((image, { settings }) => keepMatcher(settings.keep)(image) !== undefined));
+    never((image, { settings }) => keepMatcher(settings.keep).keptBy(image) !== undefined));
   test('[M11] one that cannot be pulled again, unless the policy says so', () =>
     never((image, { settings }) => settings.keep.unpullable && unpullableBecause(image) !== undefined));
   test('[M12] one that is not known to be pulled, unless the policy says so', () =>
@@ -211,6 +213,13 @@ test('[C8] nothing goes while a container names no image', () => {
     const doubtful = { ...one, given: { ...one.given, containersWithoutImage: ['container-0'] } };
     expect(removed(doubtful)).toEqual([]);
   });
+});
+
+test('[C8] the record names the container that keeps all images', () => {
+  const { notBelieved } = decide(inventory({ containersWithoutImage: ['container-7'] }), policy());
+  expect(notBelieved).toMatchObject([
+    { rule: 'C8', message: expect.stringMatching(/any image may be theirs.*: container-7$/) },
+  ]);
 });
 
 test('all of this is said of plans that remove something', () => {

@@ -74,6 +74,27 @@ describe('[M12] what this node did not pull', () => {
       expect(judged(profile, false, image('a', { origin })).verdict).toMatchObject({ action: 'remove' });
     });
 
+    test.each(['v2.1.5-k3s1', '1.7.23+k3s2', 'v2.0.5-RKE2.1'])(
+      'on a runtime of version %s no image counts as pulled',
+      (version) => {
+        const judgedThere = (unpullable: boolean) =>
+          decide(
+            inventory({
+              images: [image('a'), ...USED],
+              reclaim: reclaim(),
+              runtime: { name: 'containerd', version },
+            }),
+            policy({ profile, keep: keepList({ unpullable }) }),
+          ).verdicts[0];
+        expect(judgedThere(true)).toMatchObject({
+          action: 'keep',
+          rule: 'M12',
+          facts: { origin: 'unknown', runtimeVersion: version },
+        });
+        expect(judgedThere(false)).toMatchObject({ action: 'remove' });
+      },
+    );
+
     test('one that was pulled, or of which no runtime can tell it, goes', () => {
       expect(judged(profile, true, image('a')).verdict).toMatchObject({ action: 'remove' });
     });

@@ -34,7 +34,7 @@ describe('on any node, under any policy, never goes an image that is', () => {
   test('[M2] detected after the inventory was taken', () =>
     never(({ firstDetectedMs }) => firstDetectedMs > NOW));
   test('[M11] without a digest', () => never(({ repoDigests }) => repoDigests.length === 0));
-  test('[M11] on the keep list', () => never((one, { keep }) => keepMatcher(keep)(one) !== undefined));
+  test('[M11] on the keep list', () => never((one, { keep }) => keepMatcher(keep).keptBy(one) !== undefined));
   test('[M33] in backoff', () => never(({ backoff }) => (backoff?.untilMs ?? 0) > NOW));
 });
 

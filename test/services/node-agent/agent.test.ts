@@ -154,7 +154,9 @@ describe('an agent on a simulated node', () => {
     onTestFinished(() => containerd[Symbol.dispose]());
     const lines = logLines();
     const logger = createLogger({ service: 'node-agent', level: 'info' }, lines);
-    const running = start({ contents: loggedContentReading({ containerd, clock: time, logger }) });
+    const running = start({
+      contents: loggedContentReading({ containerd, importsLookPulled: false, clock: time, logger }),
+    });
     await time.passUntil('the first inventory', MINUTE, nth(running, 1));
 
     expect(lines.lines.filter((line) => line.includes('containerd told nothing of its images: '))).toEqual([

@@ -38,6 +38,7 @@ async function reading(options: Partial<SimulatedNodeOptions> = {}): Promise<Rea
   onTestFinished(() => containerd[Symbol.dispose]());
   const told: MissingContents[] = [];
   const contentsOf = contentReading({
+    importsLookPulled: false,
     containerd,
     clock: node.clock,
     onMissing: (missing) => told.push(missing),
@@ -163,6 +164,7 @@ test('[M12] a runtime that has told origins has not lost them when it says that 
   const without = new FleetGcError('RUNTIME_UNSUPPORTED', 'unknown service');
   let isWithout = false;
   const contentsOf = contentReading({
+    importsLookPulled: false,
     containerd: {
       ...containerd,
       images: (ms) => (isWithout ? Promise.reject(without) : containerd.images(ms)),
@@ -208,6 +210,7 @@ test('[M7, M12] where nobody is to be asked nothing is known, and nothing is sai
   const told: MissingContents[] = [];
   const { node } = await reading();
   const contentsOf = contentReading({
+    importsLookPulled: false,
     containerd: null,
     clock: node.clock,
     onMissing: (missing) => told.push(missing),
@@ -217,4 +220,29 @@ test('[M7, M12] where nobody is to be asked nothing is known, and nothing is sai
   expect(layers).toBeNull();
   expect(listed.map(({ id }) => originOf(id))).toEqual([undefined, undefined]);
   expect(told).toEqual([]);
+});
+
+test('[M12] where imports look like pulls none is known to have been pulled, and what is known not to have been stays so', async () => {
+  const { node } = await reading();
+  imported(node, 'own');
+  using containerd = connectContainerd(node.endpoint);
+  const asked = contentReading({
+    containerd,
+    importsLookPulled: true,
+    clock: node.clock,
+    onMissing: () => {},
+  });
+  const notAsked = contentReading({
+    containerd: null,
+    importsLookPulled: true,
+    clock: node.clock,
+    onMissing: () => {},
+  });
+  const listed = detected(node);
+  const originsBy = async (read: ContentReading) => {
+    const { originOf } = await read(listed);
+    return Object.fromEntries(listed.map(({ id, repoTags: [name = id] }) => [name, originOf(id)]));
+  };
+  expect(await originsBy(asked)).toEqual({ [PAUSE]: 'not-pulled', [NGINX]: 'unknown', own: 'not-pulled' });
+  expect(await originsBy(notAsked)).toEqual({ [PAUSE]: 'unknown', [NGINX]: 'unknown', own: 'unknown' });
 });

@@ -1,42 +1,23 @@
 import { expect, test } from 'vitest';
-import { imageUsage } from '../../../packages/cri/usage.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { NO_CONTENTS } from '../../../services/node-agent/inventory/content-reading.ts';
 import { agentEvents } from '../../../services/node-agent/inventory/inventory.ts';
 import { ownInventory } from '../../../services/node-agent/inventory/inventory-for-executor.ts';
-import type { CompleteScan, NodeScan } from '../../../services/node-agent/inventory/node-scan.ts';
+import type { NodeScan } from '../../../services/node-agent/inventory/node-scan.ts';
 import {
   type ContentsOfScan,
   contentsOfScans,
 } from '../../../services/node-agent/inventory/objects-from-scan.ts';
-import { filesystems } from '../../fixtures/filesystems.ts';
 import { NODE } from '../../fixtures/inventory.ts';
-import { completeListing } from '../../fixtures/listing.ts';
+import { completeScan } from '../../fixtures/node-scan.ts';
 import { instant, SECOND } from '../../fixtures/time.ts';
 import { BOOT_B, manualClock } from '../../support/manual-clock.ts';
-
-const completeScan = (takenAt: Instant): CompleteScan => {
-  const listing = completeListing();
-  return {
-    status: 'complete',
-    takenAt,
-    readings: filesystems(),
-    listing,
-    usage: imageUsage(listing, []),
-    records: new Map(),
-    watchedSinceMs: 0,
-    clockSteadySinceMs: 0,
-    pods: [],
-    allSourcesReady: true,
-    podLogs: { podLogDirectories: [], danglingSymlinks: [] },
-  };
-};
 
 /** Takes an inventory a while after `last`, and tells whether it rests on that scan. */
 async function restsOn(last: NodeScan | null, afterMs: number, actions: readonly Instant[] = []) {
   const clock = manualClock({ sinceBootMs: instant().sinceBootMs + afterMs });
   const take = ownInventory({
-    scan: async () => completeScan(clock.now()),
+    scan: async () => completeScan({ takenAt: clock.now() }),
     lastScan: () => last,
     events: agentEvents({ identity: NODE, nodeLabels: {}, startedAt: clock.now() }),
     backoff: () => [],
@@ -47,7 +28,7 @@ async function restsOn(last: NodeScan | null, afterMs: number, actions: readonly
   return takenAt === last?.takenAt;
 }
 
-const LAST = completeScan(instant());
+const LAST = completeScan({ takenAt: instant() });
 const actionAt = (ms: number, bootId = instant().bootId): Instant =>
   instant({ sinceBootMs: instant().sinceBootMs + ms, bootId });
 
@@ -61,7 +42,7 @@ test('without a scan, with one that is incomplete or of another boot, the node i
   const { takenAt, readings } = LAST;
   expect(await restsOn(null, 0)).toBe(false);
   expect(await restsOn({ status: 'incomplete', problems: [], takenAt, readings }, 0)).toBe(false);
-  expect(await restsOn(completeScan(actionAt(0, BOOT_B)), 0)).toBe(false);
+  expect(await restsOn(completeScan({ takenAt: actionAt(0, BOOT_B) }), 0)).toBe(false);
 });
 
 test('what was done in its moment or later makes it useless; what was done before does not', async () => {
@@ -82,6 +63,6 @@ test('containerd is asked once for each scan, and not at all for an incomplete o
   expect(asked).toBe(0);
   await Promise.all([contentsOf(LAST), contentsOf(LAST)]);
   expect(asked).toBe(1);
-  await contentsOf(completeScan(instant()));
+  await contentsOf(completeScan({ takenAt: instant() }));
   expect(asked).toBe(2);
 });

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { LayerTable } from '../../../packages/cri/containerd/image-layers.ts';
-import { imageUsage } from '../../../packages/cri/usage.ts';
 import { brokenTexts } from '../../../schemas/events/broken-texts.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import {
@@ -17,7 +16,6 @@ import {
 } from '../../../services/node-agent/inventory/inventory.ts';
 import type { CompleteScan, IncompleteScan } from '../../../services/node-agent/inventory/node-scan.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
-import { NODE } from '../../fixtures/inventory.ts';
 import {
   completeListing,
   digestOf,
@@ -26,6 +24,7 @@ import {
   listedSandbox,
   runtimeImage,
 } from '../../fixtures/listing.ts';
+import { completeScan, inventoryHeader, NO_PARTS } from '../../fixtures/node-scan.ts';
 import { HOUR, instant, MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 
 const takenAt = instant();
@@ -36,49 +35,10 @@ const LABELS = {
   'io.kubernetes.pod.namespace': 'default',
 };
 
-function scan(over: Partial<CompleteScan> = {}): CompleteScan {
-  const listing = over.listing ?? completeListing();
-  return {
-    status: 'complete',
-    takenAt,
-    readings: filesystems(),
-    listing,
-    usage: imageUsage(listing, []),
-    records: new Map(),
-    watchedSinceMs: 0,
-    clockSteadySinceMs: 0,
-    pods: [],
-    allSourcesReady: true,
-    podLogs: { podLogDirectories: [], danglingSymlinks: [] },
-    ...over,
-  };
-}
-
-const PARTS: InventoryParts = {
-  backoff: [],
-  diedContainerIds: [],
-  historyUnreadable: null,
-  layers: null,
-  originOf: () => undefined,
-};
-
 /** Parsed as a consumer parses it. */
 function publish(given: CompleteScan | IncompleteScan, parts: Partial<InventoryParts> = {}): Inventory {
-  const header = {
-    type: 'fleetgc.node.inventory',
-    version: 1,
-    id: 'inventory-1',
-    ...NODE,
-    takenAt,
-    agentStartedAt: takenAt,
-    trigger: 'interval',
-    reclaim: null,
-    nodeLabels: {},
-    commandVersions: [1],
-    runtime: { name: 'containerd', version: '2.4.2' },
-    filesystems: given.readings,
-  } as const;
-  return Inventory.parse(inventoryOf({ ...header, commandVersions: [1] }, given, { ...PARTS, ...parts }));
+  const header = { ...inventoryHeader, filesystems: given.readings };
+  return Inventory.parse(inventoryOf({ ...header, commandVersions: [1] }, given, { ...NO_PARTS, ...parts }));
 }
 
 function complete(given: CompleteScan, parts: Partial<InventoryParts> = {}): CompleteInventory {
@@ -93,7 +53,7 @@ test('[A11] an inventory says when it was taken and since when its agent looks',
   const why = { trigger: 'interval', reclaim: null, diedContainerIds: [] } as const;
   const runtime = { name: 'containerd', version: '2' };
   const events = agentEvents({ identity, nodeLabels: {}, startedAt });
-  const inventory = events.inventory({ scan: scan(), ...why, runtime }, PARTS);
+  const inventory = events.inventory({ scan: completeScan(), ...why, runtime }, NO_PARTS);
   expect(inventory).toMatchObject({ takenAt, agentStartedAt: startedAt });
 });
 
@@ -113,7 +73,7 @@ test('[A3, A4, A5] what the runtime holds, in the words of the inventory', () =>
     ],
     sandboxes: [listedSandbox('s1', { podUid: 'uid-1', labels: LABELS, state: 'notReady', attempt: 1 })],
   });
-  const inventory = complete(scan({ listing }));
+  const inventory = complete(completeScan({ listing }));
 
   expect(inventory.images).toEqual([
     {
@@ -163,7 +123,7 @@ test.each([[{ team: 'a' }], [{}], [null]])(
   '[M11] labels of an image that the runtime tells as %o',
   (labels) => {
     const listing = completeListing({ images: [runtimeImage('app', { labels })] });
-    expect(complete(scan({ listing })).images[0]?.labels).toEqual(labels);
+    expect(complete(completeScan({ listing })).images[0]?.labels).toEqual(labels);
   },
 );
 
@@ -175,7 +135,7 @@ test.each(Object.keys(LABELS))(
       containers: [listedContainer('c1', { imageId: APP, labels })],
       sandboxes: [listedSandbox('s1', { labels })],
     });
-    const { containers, sandboxes } = complete(scan({ listing }));
+    const { containers, sandboxes } = complete(completeScan({ listing }));
     expect([containers[0]?.pod, sandboxes[0]?.pod]).toEqual([null, null]);
   },
 );
@@ -186,8 +146,8 @@ test.each([
   ['its name where there is nothing else', { image: imageSpec({ image: 'app:1' }) }, 'app:1'],
   ['nothing', {}, ''],
 ])('[C8] a container names its image by %s', (_name, over, expected) => {
-  const listing = completeListing({ containers: [listedContainer('c1', over)] });
-  const { containers, containersWithoutImage } = complete(scan({ listing }));
+  const listing = completeListing({ containers: [listedContainer('c1', { state: 'exited', ...over })] });
+  const { containers, containersWithoutImage } = complete(completeScan({ listing }));
   expect(containers[0]?.imageId).toBe(expected);
   expect(containersWithoutImage).toEqual(expected === '' ? ['c1'] : []);
 });
@@ -201,24 +161,26 @@ test.each<[string, number, number | null, number, number | null]>([
   const records = new Map([
     [APP, { firstDetectedMs: at(firstMs), lastUsedMs: usedMs === null ? null : at(usedMs) }],
   ]);
-  const { images } = complete(scan({ listing: completeListing({ images: [runtimeImage('app')] }), records }));
+  const { images } = complete(
+    completeScan({ listing: completeListing({ images: [runtimeImage('app')] }), records }),
+  );
   expect(images[0]).toMatchObject({ firstDetectedMs, lastUsedMs });
 });
 
 test('[E2, M2] since when images were watched is told on the wall clock, and never after the inventory', () => {
   const watched = (agoMs: number) =>
-    complete(scan({ watchedSinceMs: takenAt.sinceBootMs - agoMs })).imagesWatchedSinceMs;
+    complete(completeScan({ watchedSinceMs: takenAt.sinceBootMs - agoMs })).imagesWatchedSinceMs;
   expect([watched(HOUR), watched(-MINUTE)]).toEqual([NOW - HOUR, NOW]);
 });
 
 test('[M27, M32] since when nobody has set the clock is told as it was found', () => {
-  expect(complete(scan({ clockSteadySinceMs: NOW - HOUR })).clockSteadySinceMs).toBe(NOW - HOUR);
+  expect(complete(completeScan({ clockSteadySinceMs: NOW - HOUR })).clockSteadySinceMs).toBe(NOW - HOUR);
 });
 
 test('a stepped wall clock changes no age', () => {
   const records = new Map([[APP, { firstDetectedMs: takenAt.sinceBootMs - HOUR, lastUsedMs: null }]]);
   const stepped = instant({ wallTimeMs: NOW + 25 * 365 * 24 * HOUR });
-  const given = scan({
+  const given = completeScan({
     listing: completeListing({ images: [runtimeImage('app')] }),
     records,
     takenAt: stepped,
@@ -232,7 +194,7 @@ test('[M17, M33] failing objects carry their backoff; one of another clock has n
     containers: [listedContainer('c1', { imageId: APP })],
     sandboxes: [listedSandbox('s1')],
   });
-  const inventory = complete(scan({ listing }), {
+  const inventory = complete(completeScan({ listing }), {
     backoff: [
       { kind: 'image', id: APP, failures: 2, untilMs: NOW + HOUR },
       { kind: 'container', id: 'c1', failures: 9, untilMs: NOW + HOUR + 1 },
@@ -255,7 +217,7 @@ test('[G23] containers that died are named while the runtime has them, and not i
       listedContainer('again', { imageId: APP, state: 'running' }),
     ],
   });
-  const { diedContainerIds } = complete(scan({ listing }), {
+  const { diedContainerIds } = complete(completeScan({ listing }), {
     diedContainerIds: ['dead', 'again', 'removed'],
   });
   expect(diedContainerIds).toEqual(['dead']);
@@ -271,8 +233,7 @@ const UNREADABLE: FilesystemReadings = { ...filesystems(), imagefs: null };
 
 test.each([
   ['the runtime could not be listed', INCOMPLETE, {}, ['runtime-unreachable']],
-  ['a filesystem could not be measured', scan({ readings: UNREADABLE }), {}, ['filesystem-unreadable']],
-  ['the history was damaged', scan(), { historyUnreadable: 'damaged' }, ['history-unreadable']],
+  ['the history was damaged', completeScan(), { historyUnreadable: 'damaged' }, ['history-unreadable']],
   [
     'all of that',
     { ...INCOMPLETE, readings: UNREADABLE },
@@ -286,12 +247,18 @@ test.each([
   expect(inventory).not.toHaveProperty('images');
 });
 
+test('[A1] a filesystem that cannot be measured leaves the inventory complete, without its reading', () => {
+  const { filesystems: told, images } = complete(completeScan({ readings: UNREADABLE }));
+  expect(told.imagefs).toBeNull();
+  expect(images).toEqual(complete(completeScan()).images);
+});
+
 test.each([
   ['a name', { name: 'half \ud83d' }],
   ['a label', { labels: { ...LABELS, 'io.kubernetes.pod.name': '\udc00' } }],
 ])('[P3] half a character in %s: incomplete, and the inventory itself has none', (_name, over) => {
   const listing = completeListing({ containers: [listedContainer('c1', { imageId: APP, ...over })] });
-  const inventory = publish(scan({ listing }));
+  const inventory = publish(completeScan({ listing }));
 
   expect(inventory).toMatchObject({ status: 'incomplete', problems: [{ code: 'value-out-of-range' }] });
   expect(brokenTexts(inventory)).toEqual([]);
@@ -301,11 +268,11 @@ test('whole characters of two halves, and the sign for what is none, are texts l
   const listing = completeListing({
     containers: [listedContainer('c1', { imageId: APP, name: '\ud83d\ude00 \ufffd' })],
   });
-  expect(publish(scan({ listing })).status).toBe('complete');
+  expect(publish(completeScan({ listing })).status).toBe('complete');
 });
 
 const manyContainers = (count: number) =>
-  scan({
+  completeScan({
     listing: completeListing({
       containers: Array.from({ length: count }, (_, n) => listedContainer(`c${n}`)),
     }),
@@ -327,7 +294,7 @@ test('more than 4 MiB as published, however few objects: too large', () => {
     ...runtimeImage(`image-${n}`),
     repoDigests: [`r/x@sha256:${randomBytes(MAX_INVENTORY_COMPRESSED_BYTES / 8).toString('hex')}`],
   }));
-  const inventory = publish(scan({ listing: completeListing({ images }) }));
+  const inventory = publish(completeScan({ listing: completeListing({ images }) }));
   expect(inventory).toMatchObject({ status: 'too-large', counts: { images: 9 } });
 });
 
@@ -335,7 +302,7 @@ const layerTable = (digest: string): LayerTable => ({
   layers: [{ kind: 'blob', digest, sizeBytes: 7 }],
   ofImage: new Map([[APP, [0]]]),
 });
-const TWO_IMAGES = scan({
+const TWO_IMAGES = completeScan({
   listing: completeListing({ images: ['app', 'other'].map((name) => runtimeImage(name)) }),
 });
 

@@ -6,6 +6,7 @@ import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.
 import type { EventLog, Headers } from '../../../packages/event-log/port.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
+import { NO_MARKS } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
 import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
@@ -82,7 +83,7 @@ async function startAgent() {
     logger,
     metrics,
   };
-  const consuming = { log, trust: TRUST_OFF, publisher, deadLetters, now, monotonicNow };
+  const consuming = { log, trust: TRUST_OFF, publisher, deadLetters, marks: NO_MARKS, now, monotonicNow };
   const running = runNodeAgent({ agent, consuming }, stop.signal);
   onTestFinished(async () => {
     stop.abort();

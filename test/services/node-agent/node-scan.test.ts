@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { connectReader } from '../../../packages/cri/client.ts';
 import type { RuntimeReader } from '../../../packages/cri/port.ts';
-import { imageUsage } from '../../../packages/cri/usage.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import {
   type CompleteScan,
@@ -12,6 +11,7 @@ import {
 } from '../../../services/node-agent/inventory/node-scan.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { completeListing, listedContainer, listedSandbox, runtimeImage } from '../../fixtures/listing.ts';
+import { completeScan } from '../../fixtures/node-scan.ts';
 import { instant } from '../../fixtures/time.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
@@ -49,25 +49,14 @@ const NO_LOGS = { podLogDirectories: [], danglingSymlinks: [] };
 
 describe('the fingerprint', () => {
   const image = runtimeImage('app');
-  const scan = (over: Partial<CompleteScan> = {}): CompleteScan => {
-    const listing = over.listing ?? completeListing({ images: [image], containers: [listedContainer('c')] });
-    return {
-      status: 'complete',
-      takenAt: instant(),
-      readings: filesystems(),
-      listing,
-      usage: imageUsage(listing, []),
-      records: new Map(),
-      watchedSinceMs: 0,
-      clockSteadySinceMs: 0,
+  const scan = (over: Partial<CompleteScan> = {}): CompleteScan =>
+    completeScan({
+      listing: completeListing({ images: [image], containers: [listedContainer('c')] }),
       pods: [
         { uid: 'u', state: 'known', contentRemovable: false, runtimeRemovable: false, initContainers: [] },
       ],
-      allSourcesReady: true,
-      podLogs: NO_LOGS,
       ...over,
-    };
-  };
+    });
 
   test('is equal for the same objects in another order, with other times and readings', () => {
     const images = [image, runtimeImage('other')];

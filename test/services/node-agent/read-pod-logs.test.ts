@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  inventoryLogSymlink,
+  inventoryLogSymlinks,
   inventoryPodLogDirectory,
   podLogReader,
 } from '../../../services/node-agent/inventory/read-pod-logs.ts';
@@ -82,7 +82,9 @@ describe('the inventory', () => {
     { name: 'web_default_app-aaaaaaaa1', container: 'unreadable' },
     { name: 'web_default_app.log', container: 'unreadable' },
   ])('[I5, I6] the container of $name is $container', ({ name, container }) => {
-    expect(inventoryLogSymlink(name, containers, () => null)).toEqual({ name, container, backoff: null });
+    expect(inventoryLogSymlinks([name], containers, () => null)).toEqual([
+      { name, container, backoff: null },
+    ]);
   });
 
   test.each([
@@ -90,6 +92,6 @@ describe('the inventory', () => {
     { name: 'web_default_app-dddddd.log', container: 'unknown' },
     { name: 'web_default_app-dddddddd.log', container: 'exited' },
   ])('[I8] the shortened id in $name: $container', ({ name, container }) => {
-    expect(inventoryLogSymlink(name, containers, () => null)).toMatchObject({ container });
+    expect(inventoryLogSymlinks([name], containers, () => null)).toMatchObject([{ container }]);
   });
 });

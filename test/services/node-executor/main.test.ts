@@ -1,7 +1,13 @@
+import type { Logger } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../packages/event-log/partition.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
+import {
+  type CrashMarks,
+  NO_MARKS,
+  openCrashMarks,
+} from '../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource } from '../../../packages/pipeline/publisher.ts';
 import { pause } from '../../../packages/process/backoff.ts';
@@ -28,7 +34,7 @@ import { AGREEING_POLICY, agreeingInventory } from './support/agreeing-inventory
 import { fakeRuntime } from './support/fake-runtime.ts';
 
 /** An executor on an embedded log and a state directory of its own, as a process runs it. */
-async function runExecutor() {
+async function runExecutor(marksOf: (directory: string, logger: Logger) => CrashMarks = () => NO_MARKS) {
   const { deps, records } = await decisionLog();
   const runtime = fakeRuntime();
   const clock = manualClock();
@@ -82,6 +88,7 @@ async function runExecutor() {
       ),
       publisher,
       deadLetters,
+      marks: marksOf(directory, deps.logger),
       sleep: pause,
       random: () => 0,
       onStarted: () => undefined,
@@ -131,6 +138,22 @@ test('what is no command for this node is refused and kept as a dead letter; wha
   });
   const letters = await records('deadLetters', 1);
   expect(letters.map(bodyOf)).toMatchObject([{ cause: 'wrong-schema', value: bad.toString('base64') }]);
+});
+
+test('a command over which two processes ended becomes a dead letter, and the executor goes on with the next', async () => {
+  const { deps, records, identity, runtime } = await runExecutor((directory, logger) => ({
+    ...openCrashMarks(directory, 'in-hand', logger),
+    deathsOf: ({ offset }) => (offset === 0n ? 2 : 0),
+  }));
+  const [deadly, next] = ['deadly', 'next'].map((id) =>
+    outgoing(nodeOutput('commands', imageRemoval(['a'], { ...identity, id }))),
+  );
+  if (deadly === undefined || next === undefined) throw new Error('two commands were written');
+  await deps.log.publish([deadly, next]);
+  expect((await records('deadLetters', 1)).map(bodyOf)).toMatchObject([{ cause: 'process-died' }]);
+  const results = (await records('results', 2)).map(bodyOf);
+  expect(results).toMatchObject([{ commandId: 'next' }, { commandId: 'next' }]);
+  expect(runtime.gone).toEqual([]);
 });
 
 /** Another node's key, on the same partition of the topic of commands. */

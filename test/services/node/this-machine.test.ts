@@ -2,6 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { nodeLabelsIn, openThisNode, thisMachine } from '../../../services/node/this-machine.ts';
+import { silentContext } from '../../packages/event-log/probe.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const OPTIONS = {
@@ -44,6 +45,7 @@ test('all that a node keeps is there before it begins, so that a full disk ends 
   using _node = openThisNode(
     { ...OPTIONS, stateDirectory, machineIdFile, podSources: [], imageLayers: false },
     ['agent', 'executor'],
+    silentContext().logger,
   );
   expect(readdirSync(stateDirectory).filter((name) => !/^instance-|\.lock/.test(name))).toEqual([
     'backoff',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import {
   MAX_NOTICE_FACT_LENGTH,
@@ -20,6 +21,7 @@ import {
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { decision } from '../../fixtures/outputs.ts';
+import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { deletionRecord, pauseRecord, policyRecord } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { objectResult, pressureUnrelieved, refusedCommand } from '../../fixtures/results.ts';
@@ -61,7 +63,37 @@ const wide = {
   objects: 240,
   limit: 100,
 };
-const held = clusterDecision({
+const policies = policySet(
+  'cluster',
+  [clusterPolicyRecord({ limits: { cascade: 100, cascadeOfKind: 9_000, removalsPerHour: 100 } })],
+  [],
+);
+const DEPLOYMENT = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  resource: 'deployments',
+  namespaced: true,
+};
+const GONE = { state: 'gone', gone: { how: 'watched', orphaned: false } } as const;
+/** An object that goes with so many others. */
+const going = (uid: string, ownerUid: string) =>
+  candidate({
+    object: { uid, name: uid, namespace: 'shop' },
+    references: [
+      owner(ownerUid, {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        name: 'web',
+        resolved: DEPLOYMENT,
+        ...GONE,
+      }),
+    ],
+    cascades: [{ ownerUid, ownerKind: 'apps/Deployment', objects: 240, ofKind: 240, within: null }],
+  });
+const held = ownership({ candidates: [going('a', 'u'), going('b', 'u')] });
+/** With nothing but the deciders' Kafka credentials. */
+const forged = clusterDecision({
   verdicts: [0, 1].map((position) => ({ position, action: 'hold', rule: 'S1', facts: wide })),
 });
 const deadLetter: FleetEvent = {
@@ -98,6 +130,15 @@ const EXAMPLES: readonly (readonly [event: FleetEvent, told: readonly string[]])
     ],
   ],
   [
+    decision({
+      outcome: 'too-costly',
+      policy: { name: 'default', version: 1, hash: 'b'.repeat(64), setHash: '' },
+    }),
+    [
+      'too-costly | prod/web-1: image-gc decided nothing under policy default: the decision would take too many steps, so everything is kept. fleetgc status tells on which nodes, and fleetgc audit explain what the decision said. No signature proves this',
+    ],
+  ],
+  [
     refusedCommand({ result: { outcome: 'refused', reason: 'not-trusted', message: 'no key' } }),
     ['distrusted | prod/web-1: a command was refused (not-trusted): no key'],
   ],
@@ -109,7 +150,7 @@ const EXAMPLES: readonly (readonly [event: FleetEvent, told: readonly string[]])
   [
     held,
     [
-      'held | c1: 2 objects are held by rule S1 because of apps/Deployment shop/web: more than 100 objects. fleetgc held tells how to let them go',
+      'held | c1: 2 objects are held by rule S1 because of apps/Deployment shop/web: more than 100 objects. fleetgc held tells how to let them go. No signature proves this',
     ],
   ],
   [
@@ -132,7 +173,7 @@ const EXAMPLES: readonly (readonly [event: FleetEvent, told: readonly string[]])
       ],
     }),
     [
-      'held | c1: 1 object is held by rule S1 because of apps/Deployment shop/web: more than 100 objects. fleetgc held tells how to let them go',
+      'held | c1: 1 object is held by rule S1 because of apps/Deployment shop/web: more than 100 objects. fleetgc held tells how to let them go. No signature proves this',
     ],
   ],
   [
@@ -149,7 +190,7 @@ const EXAMPLES: readonly (readonly [event: FleetEvent, told: readonly string[]])
       },
     }),
     [
-      'stuck | c1: apps/Deployment shop/web is being deleted since 2026-01-01T00:00:00Z and waits for the finalizers example.com/hold',
+      'stuck | c1: apps/Deployment shop/web is being deleted since 2026-01-01T00:00:00Z and waits for the finalizers example.com/hold. No signature proves this',
     ],
   ],
   [pauseRecord(), ['paused | somebody paused removals on all nodes: an incident is being looked into']],
@@ -203,14 +244,17 @@ const EXAMPLES: readonly (readonly [event: FleetEvent, told: readonly string[]])
   [refusedCommand(), []],
   [deletionRecord('default', false), []],
   [clusterDecision(), []],
-  [{ ...held, outcome: 'not-ours' }, []],
+  [forged, []],
+  [ownership({ candidates: [candidate()] }), []],
   [diskStats(), []],
   [decision(), []],
   [objectResult(), []],
 ];
 
+const KNOWN = { policies, isSigned: false };
+
 const told = (event: FleetEvent): readonly string[] =>
-  noticesOf(event, AT_MS).map(({ kind, text }) => `${kind} | ${text}`);
+  noticesOf(event, AT_MS, KNOWN).map(({ kind, text }) => `${kind} | ${text}`);
 
 test.each(EXAMPLES.map(([event, expected]) => [event.type, event, expected] as const))(
   '%s tells what it should',
@@ -218,6 +262,12 @@ test.each(EXAMPLES.map(([event, expected]) => [event.type, event, expected] as c
     expect(told(event).map((text) => text.replaceAll('prod/node-1', 'prod/web-1'))).toEqual(expected);
   },
 );
+
+test('what is held that a key signed is told without a doubt, and without policies nobody knows what is held', () => {
+  const [notice] = noticesOf(held, AT_MS, { policies, isSigned: true });
+  expect(notice?.text).toMatch(/fleetgc held tells how to let them go$/);
+  expect(noticesOf(held, AT_MS, { policies: null, isSigned: true })).toEqual([]);
+});
 
 test('each kind that an event tells has an example; silence is told by a clock', () => {
   const kinds = new Set(EXAMPLES.flatMap(([, expected]) => expected.map((text) => text.split(' ')[0])));
@@ -235,23 +285,16 @@ test('each kind that an event tells has an example; silence is told by a clock',
 
 describe('the id of a notice', () => {
   test('is that of the same event again, whenever it comes', () => {
-    const [once] = noticesOf(done(3), AT_MS);
-    const [again] = noticesOf(done(3), AT_MS + 5);
+    const [once] = noticesOf(done(3), AT_MS, KNOWN);
+    const [again] = noticesOf(done(3), AT_MS + 5, KNOWN);
     expect(again?.id).toBe(once?.id);
   });
 
   test('differs by event, by kind, and by what of the event it tells', () => {
     const both = clusterCommandResult({ result: { outcome: 'done', counts: { removed: 1, failed: 1 } } });
-    const two = clusterDecision({
-      verdicts: ['a', 'b'].map((ownerUid, position) => ({
-        position,
-        action: 'hold',
-        rule: 'S1',
-        facts: { ...wide, ownerUid },
-      })),
-    });
+    const two = ownership({ candidates: [going('a', 'u'), going('b', 'v')] });
     const ids = [both, { ...both, id: 'another' }, two].flatMap((event) =>
-      noticesOf(event, AT_MS).map(({ id }) => id),
+      noticesOf(event, AT_MS, KNOWN).map(({ id }) => id),
     );
     expect(ids).toHaveLength(6);
     expect(new Set(ids).size).toBe(6);
@@ -260,14 +303,18 @@ describe('the id of a notice', () => {
 
 describe('what others wrote', () => {
   test('stays one line of text, and no longer than it may be', () => {
-    const [notice] = noticesOf(pauseRecord({ reason: `\u001b[2J\n\u202e${'x'.repeat(2_000)}` }), AT_MS);
+    const [notice] = noticesOf(
+      pauseRecord({ reason: `\u001b[2J\n\u202e${'x'.repeat(2_000)}` }),
+      AT_MS,
+      KNOWN,
+    );
     expect(notice?.text).toContain('\\u{1b}[2J\\u{a}\\u{202e}');
     expect(notice?.text).toHaveLength(MAX_NOTICE_TEXT_LENGTH);
   });
 
   test('is no longer in a fact than it may be', () => {
     const letter = { ...deadLetter, topic: 'x'.repeat(1_000_000), group: `a\n${'\u{1f600}'.repeat(1_000)}` };
-    const [notice] = noticesOf(letter, AT_MS);
+    const [notice] = noticesOf(letter, AT_MS, KNOWN);
     expect(notice?.facts.topic).toHaveLength(MAX_NOTICE_FACT_LENGTH);
     expect(notice?.facts.group).toMatch(/^a\\u\{a\}/);
     expect(String(notice?.facts.group).isWellFormed()).toBe(true);
@@ -275,20 +322,28 @@ describe('what others wrote', () => {
 
   test('names no node where the key of a dead letter is none', () => {
     for (const key of ['a/b/c', '../x', '', 'prod/we b'])
-      expect(noticesOf({ ...deadLetter, key: Buffer.from(key).toString('base64') }, AT_MS)).toMatchObject([
-        { cluster: null, node: null },
-      ]);
+      expect(
+        noticesOf({ ...deadLetter, key: Buffer.from(key).toString('base64') }, AT_MS, KNOWN),
+      ).toMatchObject([{ cluster: null, node: null }]);
   });
 
   test('makes no more than twenty holds of one decision', () => {
-    const many = clusterDecision({
-      verdicts: Array.from({ length: 500 }, (_, position) => ({
-        position,
-        action: 'hold',
-        rule: 'S1',
-        facts: { ...wide, ownerUid: String(position) },
-      })),
+    const many = ownership({
+      candidates: Array.from({ length: 500 }, (_, number) => going(`x${number}`, `u${number}`)),
     });
-    expect(noticesOf(many, AT_MS)).toHaveLength(20);
+    expect(noticesOf(many, AT_MS, KNOWN)).toHaveLength(20);
   });
+});
+
+test('[P10] a cluster fact that is too costly to decide under the active policies is told', () => {
+  const forged = Array.from({ length: 100_000 }, (_, index) => `g/Kind${index}`);
+  const known = {
+    policies: policySet('cluster', [clusterPolicyRecord({ heldKinds: forged })], []),
+    isSigned: true,
+  };
+  const candidates = Array.from({ length: 40 }, (_, index) => going(`u${index}`, 'u'));
+  const told = noticesOf(ownership({ candidates }), AT_MS, known);
+  expect(told.map(({ kind, text }) => `${kind} | ${text}`)).toEqual([
+    'too-costly | c1: graph-gc decides nothing: the decision would take too many steps, so everything is kept. fleetgc status tells on which clusters',
+  ]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { contentHash } from '../../../packages/canonical/ids.ts';
-import { nodeOutput } from '../../../packages/decision/handler.ts';
+import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
+import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../packages/event-log/port.ts';
 import { UNCOUNTED } from '../../../packages/event-log/port.ts';
 import { consumerMetrics } from '../../../packages/pipeline/consumer-metrics.ts';
@@ -16,14 +17,20 @@ import type { Notice } from '../../../services/notices/notice.ts';
 import { Replays } from '../../../services/notices/replays.ts';
 import { Watches } from '../../../services/notices/watches.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
-import { clusterDecision } from '../../fixtures/cluster.ts';
+import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { decision } from '../../fixtures/outputs.ts';
+import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
 import { pressureUnrelieved, refusedCommand } from '../../fixtures/results.ts';
 import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
 import { NOW_MS, outgoing, recordOf } from '../../support/logs/log-record.ts';
 
 const RUNNING = new AbortController().signal;
+
+const POLICIES = policySet('cluster', [clusterPolicyRecord({ heldKinds: ['ConfigMap'] })], []);
+const HELD_CANDIDATE = candidate({
+  references: [owner('o', { state: 'gone', gone: { how: 'watched', orphaned: false } })],
+});
 
 const NO_REPLAYS = { has: async () => false };
 
@@ -35,6 +42,7 @@ function handlerWith(
   const offered: Notice[] = [];
   const metrics = createMetrics();
   const handle = noticesHandler({
+    policies: () => POLICIES,
     trust,
     told: new ToldOnce(),
     watches: new Watches(),
@@ -142,19 +150,29 @@ describe('nobody is told', () => {
     ]);
     expect(kindsOf(offered)).toEqual(['unrelieved']);
   });
+
+  test('[P10] of a decision, unless it was too costly: once in a day for each decider', async () => {
+    const { handle, offered } = handlerWith();
+    const costly = (id: string, name: 'image-gc' | 'container-gc') =>
+      recordOf(
+        nodeOutput(
+          'decisions',
+          decision({ id, outcome: 'too-costly', reason: 'many', decider: { name, version: '1' } }),
+        ),
+        { timestampMs: NOW_MS },
+      );
+    const named = decision({ id: 'b', notes: [{ rule: 'too-costly', message: '' }] });
+    await handle([costly('a', 'image-gc'), recordOf(nodeOutput('decisions', named))]);
+    await handle([costly('c', 'image-gc'), costly('d', 'container-gc')]);
+    expect(kindsOf(offered)).toEqual(['too-costly', 'too-costly']);
+  });
 });
 
 describe('what the log tells again and again', () => {
-  const facts = { kind: 'Secret' };
   const holds = (id: string) =>
-    recordOf(
-      {
-        topic: 'clusterDecisions',
-        key: 'c1',
-        event: clusterDecision({ id, verdicts: [{ position: 0, action: 'hold', rule: 'S2', facts }] }),
-      },
-      { timestampMs: NOW_MS },
-    );
+    recordOf(clusterOutput('clusterOwnership', ownership({ id, candidates: [HELD_CANDIDATE] })), {
+      timestampMs: NOW_MS,
+    });
 
   test('is told once in a day', async () => {
     const { handle, offered } = handlerWith();
@@ -180,6 +198,7 @@ describe('what the log tells again and again', () => {
 test('what ended processes again and again is passed over, unread', async () => {
   const { offered, metrics } = handlerWith();
   const handle = noticesHandler({
+    policies: null,
     trust: TRUST_OFF,
     told: new ToldOnce(),
     watches: new Watches(),

@@ -47,7 +47,7 @@ test('who fell silent before the process began is told, and so is that they are 
   const offered: Notice[] = [];
   const sources = { now, monotonicNow: () => performance.now(), wait: pause };
   const listener = await listen(
-    { log, trust: TRUST_OFF, metrics: createMetrics(), logger: SILENT, sources },
+    { log, trust: TRUST_OFF, policies: null, metrics: createMetrics(), logger: SILENT, sources },
     {
       receiver: 'pager',
       kinds: ['silent', 'heard-again'],
@@ -99,7 +99,7 @@ test('a webhook is told of a cluster and a log that fell silent, and that they a
     sources,
   });
   const kinds = matching.flatMap((rule) => rule.kinds);
-  const listening = { log, trust: TRUST_OFF, metrics, logger: SILENT, sources };
+  const listening = { log, trust: TRUST_OFF, policies: null, metrics, logger: SILENT, sources };
   const listener = await listen(listening, { receiver: 'pager', kinds, lane });
   const stop = new AbortController();
   await waitUntil('the group to be joined', BOUND_MS, () => listener.state().joined);

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { MAX_WEIGHT_OF_NODE_GLOBS } from '../../../schemas/policy/glob.ts';
+import { MAX_SELECTION_STEPS, Steps } from '../../../schemas/policy/steps.ts';
 import { ruleFor, rulesTo } from '../../../services/notices/matching.ts';
 import { requireRules, rulesIn } from '../../../services/notices/rules-file.ts';
 import { noticeOf } from './support/notice-of.ts';
@@ -102,5 +104,84 @@ describe('a notice goes', () => {
 
   test('by a rule about nodes only where it is about one', () => {
     expect(nameFor('chat', { kind: 'held', node: null })).toBeUndefined();
+  });
+});
+
+describe('the patterns of a file', () => {
+  const MOST_RULES = 100;
+  const MOST_RECEIVERS = 16;
+  const many = <T>(count: number, make: (index: number) => T): T[] =>
+    Array.from({ length: count }, (_, index) => make(index));
+  const fileOf = (of: {
+    readonly rules: number;
+    readonly receivers: number;
+    readonly patterns: readonly string[];
+    readonly clusters?: readonly string[];
+  }): string => {
+    const to = many(of.receivers, (index) => `r${index}`);
+    return JSON.stringify({
+      receivers: to.map((name) => ({ name, type: 'webhook', url: 'https://r.example/' })),
+      rules: many(of.rules, (index) => ({
+        name: `n${index}`,
+        ...(of.clusters !== undefined && { clusters: of.clusters }),
+        nodes: of.patterns,
+        to,
+      })),
+    });
+  };
+  /** Its weight is 1 for the star and 1 for each character after it. */
+  const ofWeight = (weight: number): string => `*${'w'.repeat(weight - 2)}`;
+  const half = many(8, (index) => `${ofWeight(MAX_WEIGHT_OF_NODE_GLOBS / 16 - 1)}${index}`);
+  const refused = [
+    expect.stringMatching(/^rules: the patterns of all rules together cost too much: at most/),
+  ];
+
+  test.each([
+    { what: 'two rules', rules: 2, receivers: 1, patterns: half },
+    { what: 'two receivers', rules: 1, receivers: 2, patterns: half },
+    { what: 'clusters and nodes', rules: 1, receivers: 1, patterns: half, clusters: half },
+  ])('may cost so much together, and no more, for $what', (of) => {
+    expect(problems(fileOf(of))).toEqual([]);
+    expect(problems(fileOf({ ...of, patterns: [...half, 'x'] }))).toEqual(refused);
+  });
+
+  test('of the largest file with ordinary rules are taken', () => {
+    const ordinary = { patterns: ['web-1'], clusters: ['prod'] };
+    expect(problems(fileOf({ rules: MOST_RULES, receivers: MOST_RECEIVERS, ...ordinary }))).toEqual([]);
+    expect(
+      problems(fileOf({ rules: MOST_RULES, receivers: 1, patterns: many(5, (at) => `web-${at}-*-a`) })),
+    ).toEqual([]);
+  });
+
+  test.each([
+    {
+      what: 'one rule',
+      rules: 1,
+      receivers: 1,
+      patterns: [...half, ...half.map((each) => each.replace('*w', '*v'))],
+    },
+    {
+      what: 'rules',
+      rules: MOST_RULES,
+      receivers: 1,
+      patterns: many(8, (index) => `*www${index}`.slice(0, 4)),
+    },
+    { what: 'receivers', rules: MOST_RULES, receivers: MOST_RECEIVERS, patterns: ['*'] },
+    {
+      what: 'rules and lists',
+      rules: MOST_RULES,
+      receivers: MOST_RECEIVERS,
+      patterns: ['y'],
+      clusters: ['w'.repeat(253)],
+    },
+  ])('that are taken cost one notice no more than a choice may, for all receivers: $what', (of) => {
+    const file = rulesIn(fileOf(of));
+    if (!file.ok) throw new Error(file.problems.join());
+    for (const name of ['w'.repeat(253), 'wv'.repeat(126), 'v'.repeat(253)]) {
+      const steps = new Steps(MAX_SELECTION_STEPS);
+      const told = noticeOf(1, { cluster: name, node: `${name.slice(1)}x` });
+      for (const receiver of file.rules.receivers) ruleFor(rulesTo(file.rules, receiver.name), told, steps);
+      expect(steps.taken).toBeLessThanOrEqual(MAX_SELECTION_STEPS);
+    }
   });
 });

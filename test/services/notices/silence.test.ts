@@ -65,10 +65,12 @@ describe('nobody is silent', () => {
   });
 });
 
-test('names that somebody makes up do not fill the memory', () => {
+test('names that somebody makes up do not fill the memory, and those for whom there is no room are counted', () => {
   const silence = new Silence('diskStats');
   for (let number = 0; number < 60_000; number += 1) silence.heard(heardAt(AT_MS, `made-up-${number}`));
   expect(silence.look(WELL, SILENT_MS)).toHaveLength(50_000);
+  expect(silence.takeUnwatched()).toBe(10_000);
+  expect(silence.takeUnwatched()).toBe(0);
 });
 
 test('a cluster is silent after twenty minutes, and told by its name alone', () => {

@@ -132,7 +132,7 @@ describe('the answer to a line', () => {
         more: 1,
       },
       causes: [
-        expect.stringMatching(/^trigger: must be one of periodic, forced, eviction:/),
+        expect.stringMatching(/^trigger: must be one of all, periodic, forced, eviction:/),
         expect.stringMatching(/^more: is no part of a request/),
         expect.stringMatching(/^inventory: fleetgc\.node\.other does not belong/),
         expect.stringMatching(/^policy\.name: must be 1 to 63/),

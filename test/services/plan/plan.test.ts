@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { planTable } from '../../../cli/views/plan/plan-table.ts';
+import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { Plan, type PlanTrigger } from '../../../schemas/reports/plan.ts';
 import { planFor } from '../../../services/plan/plan.ts';
 import { filesystem, filesystems } from '../../fixtures/filesystems.ts';
@@ -63,11 +65,34 @@ test('everything that goes, in its order, and everything that stays, each with i
     id: 'large',
     name: 'registry.example/large:1',
     sizeBytes: 150,
+    freedBytes: '150',
     rule: 'D11',
     because: 'unused, and least recently used',
     facts: expect.objectContaining({ place: 1, lastUsedMs: NOW - 5 * HOUR }),
   });
   expect(Plan.parse(made)).toEqual(made);
+});
+
+test('no two rows are equal: an image without a name has its id, and what has one name its id beside it', () => {
+  const UNNAMED = { repoTags: ['<none>:<none>'], repoDigests: ['<none>@<none>'] };
+  const twin = (id: string, uid: string) =>
+    container(id, { pod: { uid, name: 'web', namespace: 'default' }, name: 'main', state: 'running' });
+  const made = plan(
+    inventory({
+      images: [image('sha256:aa', UNNAMED), image('sha256:bb', UNNAMED), image('sha256:cc')],
+      containers: [twin('first', 'pod-1'), twin('second', 'pod-2')],
+      pods: [pod('pod-1'), pod('pod-2')],
+    }),
+  );
+  const names = [...made.remove, ...made.keep].map(({ kind, name }) => `${kind} ${name}`);
+
+  expect(names.toSorted()).toEqual([
+    'container default/web/main#0 (first)',
+    'container default/web/main#0 (second)',
+    'image registry.example/sha256:cc:1',
+    'image sha256:aa',
+    'image sha256:bb',
+  ]);
 });
 
 test.each(['periodic', 'forced', 'eviction:imagefs.available'] as const)(
@@ -336,6 +361,27 @@ test('[M11, M12] images that could not be pulled again are noted once, with why 
   expect(notesOf(false)).toEqual([]);
 });
 
+test('[M12] the plan of a node of K3s keeps what may have been imported, and says so whatever the policy says', () => {
+  const node = inventory({
+    images: [image('coredns'), image('known', { origin: 'not-pulled' })],
+    runtime: { name: 'containerd', version: 'v2.1.5-k3s1' },
+  });
+  const planned = (unpullable: boolean) =>
+    planFor({ inventory: node, policies: policySet({ keep: keepList({ unpullable }) }), trigger: 'forced' });
+  const said = { rule: 'M12', message: expect.stringMatching(/K3s or RKE2.*agent\/images.*keep\.images/) };
+  const kept = planned(true);
+  expect(kept.remove).toEqual([]);
+  expect(kept.keep).toContainEqual(
+    expect.objectContaining({
+      rule: 'M12',
+      facts: { origin: 'unknown', runtimeVersion: 'v2.1.5-k3s1' },
+    }),
+  );
+  expect(kept.notes).toEqual([said, { rule: 'M12', message: expect.stringContaining('1 image that stays') }]);
+  expect(planned(false).remove).toHaveLength(2);
+  expect(planned(false).notes).toEqual([said]);
+});
+
 test('[G23] right after a container died, what its death takes is in the plan', () => {
   const node = inventory({
     trigger: 'container-died',
@@ -346,4 +392,45 @@ test('[G23] right after a container died, what its death takes is in the plan', 
     ],
   });
   expect(removed(plan(node))).toEqual(['container first G23']);
+});
+
+describe('all triggers', () => {
+  const some = (): CompleteInventory =>
+    inventory({
+      filesystems: filesystems({ availableBytes: '300' }),
+      images: [
+        image('old', { sizeBytes: 40 }),
+        image('older', { sizeBytes: 60, lastUsedMs: NOW - 9 * HOUR }),
+      ],
+    });
+  const policy = {
+    evictionThresholds: [threshold('imagefs.available', { value: { percent: 90 } })],
+  };
+
+  test('what an eviction threshold of the policy removes is in the plan, and what none does is not', () => {
+    const periodic = plan(some(), { trigger: 'periodic', ...policy });
+    const all = plan(some(), { trigger: 'all', ...policy });
+    expect(removed(periodic)).toEqual([]);
+    expect(all.remove.map(({ id }) => id)).toEqual(['older', 'old']);
+    expect(all.triggers.map(({ trigger }) => trigger)).toEqual(['periodic', 'eviction:imagefs.available']);
+    expect(Plan.parse(all)).toEqual(all);
+  });
+
+  test('a target that cannot be reached is told, for people and for programs', () => {
+    const all = plan(some(), { trigger: 'all', ...policy });
+    expect(all.triggers[1]).toMatchObject({ isReached: false, estimatedBytes: '100', removals: 2 });
+    expect(planTable(all).join('\n')).toMatch(
+      /eviction:imagefs\.available: .*The target cannot be reached: once all of this is removed, 499 B are still missing/,
+    );
+  });
+
+  test('every object is in the plan once, and the column adds up to the sum', () => {
+    for (const trigger of ['all', 'periodic', 'forced'] as const) {
+      const made = plan(some(), { trigger, ...policy });
+      const sum = made.remove.reduce((bytes, { freedBytes }) => bytes + BigInt(freedBytes ?? '0'), 0n);
+      expect(String(sum)).toBe(made.estimatedBytes);
+      const ids = [...made.remove, ...made.keep].map(({ kind, id }) => `${kind} ${id}`);
+      expect(new Set(ids).size).toBe(ids.length);
+    }
+  });
 });

@@ -184,6 +184,7 @@ describe('[cluster S7] an approval of pods of missing nodes lets them go, and no
     ['one less: they have grown', [approvedPods(59)], 'a hold S1'],
     ['what goes with owners of kind Node', [approvedOwners('Node', 9_999)], 'a hold S1'],
     ['the pod itself, as one of a held kind', [approvedObjects('Pod', 'a')], 'a hold S1'],
+    ['pods of another node', [approvedPods(60, ['other'])], 'a hold S1'],
     ['nothing', [], 'a hold S1'],
   ])('[cluster S1] %s', (_, approved, expected) => {
     expect(words([one], policy, MANY, ...approved)).toEqual([expected]);

@@ -33,7 +33,7 @@ export class ClusterAccounts implements Disposable {
   }
 
   /** What `fleetgc cluster rbac` prints is applied, and nothing else: a kubeconfig of the account. */
-  async account(part: 'run' | 'agent' | 'executor', ...args: readonly string[]): Promise<string> {
+  async accountByDefault(part: 'run' | 'agent' | 'executor', ...args: readonly string[]): Promise<string> {
     await this.applyPrinted('rbac', '--part', part, '--kubeconfig', this.admin, ...args);
     const name = `fleetgc-cluster-${part}`;
     const file = await this.fileFor('kube-system', name);
@@ -43,6 +43,11 @@ export class ClusterAccounts implements Disposable {
       return status === 200;
     });
     return file;
+  }
+
+  /** The same with rights on all kinds, as a cluster that is compared with upstream needs them. */
+  account(part: 'run' | 'agent' | 'executor', ...args: readonly string[]): Promise<string> {
+    return this.accountByDefault(part, '--with', 'all', ...args);
   }
 
   /** A kubeconfig of a service account that is there; it has what every account has, which an API server gives a while after its start. */

@@ -24,7 +24,8 @@ interface NodeRuntimeRow {
   readonly killing: (containerId: string) => readonly string[];
 }
 
-const ctr = (...words: readonly string[]): readonly string[] => [
+/** A command of containerd's own client, in the namespace of CRI. */
+export const ctr = (...words: readonly string[]): readonly string[] => [
   ...['ctr', '-a', `${SOCKET_FOLDER}/containerd.sock`, '-n', 'k8s.io'],
   ...words,
 ];

@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 export interface ChildOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  readonly boundMs: number;
+  /** Ends a child that writes nothing for so long. A slow one that goes on has all the time that it needs. */
+  readonly silenceMs: number;
   /** Ends the child and all that it started. */
   readonly signal: AbortSignal;
 }
@@ -22,19 +23,24 @@ export async function runChild(
   args: readonly string[],
   options: ChildOptions,
 ): Promise<ChildOutcome> {
-  const bound = AbortSignal.timeout(options.boundMs);
-  const ending = AbortSignal.any([bound, options.signal]);
+  const silent = new AbortController();
+  const silence = setTimeout(() => silent.abort(), options.silenceMs);
+  const ending = AbortSignal.any([silent.signal, options.signal]);
   const { cwd, env } = options;
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output.push(text);
+      silence.refresh();
+    });
   }
   const end = (): void => endGroup(child);
   ending.addEventListener('abort', end, { once: true });
   const code = await closed(child, output);
   ending.removeEventListener('abort', end);
-  if (bound.aborted) output.push(`\nended after its bound of ${options.boundMs / 1000} s\n`);
+  clearTimeout(silence);
+  if (silent.signal.aborted) output.push(`\nended: it wrote nothing for ${options.silenceMs / 1000} s\n`);
   return { ok: code === 0 && !ending.aborted, output: output.join('') };
 }
 

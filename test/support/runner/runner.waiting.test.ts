@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -26,7 +28,7 @@ test('projects of vitest are counted test by test, and what did not run is a fai
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
 
-  const outcome = await vitest(['mixed', 'broken'], 60_000).run({ cwd, env, signal });
+  const outcome = await vitest(['mixed', 'broken']).run({ cwd, env, signal });
 
   const failures = ['b', 'c', 'd', 'broken.test.js'];
   expect(outcome).toMatchObject({ passed: 1, failed: failures.length });
@@ -47,6 +49,24 @@ test.for([
   expect(countTests(report, true)).toEqual({ passed: 0, failed: 1, problems: [because] });
 });
 
+test.each(['stdout', 'stderr'] as const)(
+  'a run whose %s is read no more ends without a stack trace',
+  async (closed) => {
+    const option = closed === 'stdout' ? '--help' : '--unknown';
+    const child = spawn(process.execPath, ['test/run.ts', option], { cwd: REPOSITORY, env });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+    child[closed].destroy();
+    const [status] = await once(child, 'close');
+
+    expect(said).toBe('');
+    expect(status).toBe(closed === 'stdout' ? 0 : 2);
+  },
+);
+
 test('an interrupted run leaves no process behind', async () => {
   const interrupted = new AbortController();
   const pidFile = join(temporaryDirectory(), 'pid');
@@ -54,7 +74,7 @@ test('an interrupted run leaves no process behind', async () => {
   const child = runChild('sh', ['-c', script], {
     cwd: '/',
     env,
-    boundMs: 60_000,
+    silenceMs: 3_600_000,
     signal: interrupted.signal,
   });
   const grandchild = await waitUntil('the grandchild to start', 5000, () =>
@@ -65,6 +85,15 @@ test('an interrupted run leaves no process behind', async () => {
 
   expect((await child).ok).toBe(false);
   await waitUntil('the grandchild to be gone', 5000, () => !isAlive(grandchild));
+});
+
+test('a run that writes nothing any more is ended, and says why', async () => {
+  const options = { cwd: '/', env, silenceMs: 100, signal };
+  const { ok, output } = await runChild('sh', ['-c', 'echo begun; exec sleep 1000'], options);
+  expect({ ok, output }).toEqual({
+    ok: false,
+    output: expect.stringMatching(/ended: it wrote nothing for 0\.1 s\n$/),
+  });
 });
 
 test('a suite gets nothing from the shell that could change what it does', () => {

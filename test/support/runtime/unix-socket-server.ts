@@ -8,6 +8,8 @@ export interface GrpcAnswer {
   readonly status: number;
   readonly details?: string;
   readonly message?: Buffer;
+  /** How often it comes. */
+  readonly times?: number;
 }
 
 /** Takes connections and says nothing, ever. */
@@ -51,12 +53,12 @@ export async function rawGrpcServer(
   return calls;
 }
 
-function respond(stream: ServerHttp2Stream, { status, details = '', message }: GrpcAnswer): void {
+function respond(stream: ServerHttp2Stream, { status, details = '', message, times = 1 }: GrpcAnswer): void {
   stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
   stream.on('wantTrailers', () =>
     stream.sendTrailers({ 'grpc-status': String(status), 'grpc-message': encodeURIComponent(details) }),
   );
-  if (message) stream.write(framed(message));
+  if (message) for (let each = 0; each < times; each += 1) stream.write(framed(message));
   stream.end();
 }
 

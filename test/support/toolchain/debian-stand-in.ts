@@ -4,7 +4,7 @@ import { canInstall, install } from './apt.ts';
 import { cacheDirectory } from './cache.ts';
 import { run, succeeds } from './command.ts';
 import { step } from './progress.ts';
-import { DEBIAN_IMAGE, DEBIAN_RELEASE } from './versions.ts';
+import { debianImage } from './versions.ts';
 
 const BOOTSTRAP_MS = 600_000;
 const IMPORT_MS = 120_000;
@@ -12,20 +12,20 @@ const OWN_CERTIFICATES = '/usr/local/share/ca-certificates';
 const CERTIFICATE_BUNDLE = '/etc/ssl/certs/ca-certificates.crt';
 
 /** A minimal Debian under the public image's name, from Debian's own packages. */
-export async function buildDebianStandIn(): Promise<void> {
-  const archive = join(cacheDirectory('rootfs'), `debian-${DEBIAN_RELEASE}-${process.arch}.tar`);
+export async function buildDebianStandIn(release: string): Promise<void> {
+  const archive = join(cacheDirectory('rootfs'), `debian-${release}-${process.arch}.tar`);
   if (!existsSync(archive))
-    await step(`building a root filesystem of Debian ${DEBIAN_RELEASE}`, () => bootstrap(archive));
+    await step(`building a root filesystem of Debian ${release}`, () => bootstrap(release, archive));
   // Programs that bring their own certificates (Node.js) must also believe in those of this machine's network.
   const change = hasOwnCertificates() ? ['--change', `ENV NODE_EXTRA_CA_CERTS=${CERTIFICATE_BUNDLE}`] : [];
-  await run('docker', ['import', '--change', 'CMD ["bash"]', ...change, archive, DEBIAN_IMAGE], {
+  await run('docker', ['import', '--change', 'CMD ["bash"]', ...change, archive, debianImage(release)], {
     usualMs: IMPORT_MS,
   });
 }
 
-async function bootstrap(archive: string): Promise<void> {
+async function bootstrap(release: string, archive: string): Promise<void> {
   await ensureMmdebstrap(
-    `the image ${DEBIAN_IMAGE} cannot be pulled, and a stand-in needs mmdebstrap: make a registry reachable for the Docker Engine, or run as root on Debian or Ubuntu`,
+    `the image ${debianImage(release)} cannot be pulled, and a stand-in needs mmdebstrap: make a registry reachable for the Docker Engine, or run as root on Debian or Ubuntu`,
   );
   const unfinished = `${archive}.${process.pid}.tar`;
   const own = [
@@ -38,7 +38,7 @@ async function bootstrap(archive: string): Promise<void> {
       '--variant=minbase',
       '--include=ca-certificates',
       ...(hasOwnCertificates() ? own : []),
-      DEBIAN_RELEASE,
+      release,
       unfinished,
     ],
     { usualMs: BOOTSTRAP_MS },

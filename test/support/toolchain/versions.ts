@@ -4,9 +4,12 @@ export const CONTAINERD_VERSION = '2.4.2';
 export const CRIO_VERSION = '1.34.0';
 /** Of the kubelet, and of the API server that one joins. */
 export const KUBERNETES_VERSION = '1.34.2';
-/** As the Dockerfile and package.json name it. */
-export const NODE_VERSION = '24.21.0';
+/** As the Dockerfile names it, and package.json for x64. */
+export const NODE_VERSION = '24.22.3';
+/** Of the images of nodes and brokers. */
 export const DEBIAN_RELEASE = 'bookworm';
+/** Of ours, as the Dockerfile names it. */
+export const OUR_DEBIAN_RELEASE = 'trixie';
 export const COMPOSE_VERSION = '2.40.3';
 /** The last that is made of the libraries of Kubernetes 1.34, which are compiled for it anyway. */
 export const HELM_VERSION = '3.19.4';
@@ -24,8 +27,9 @@ export const AWS_CLI_VERSION = '1.45.11';
 /** The oldest Go that builds all of it: containerd and the emulator of Lambda ask for this one, in their go.mod. README.md names it. */
 export const MINIMUM_GO = '1.26.6';
 
-export const DEBIAN_IMAGE = `debian:${DEBIAN_RELEASE}-slim`;
-export const NODE_IMAGE = `node:${NODE_VERSION}-${DEBIAN_RELEASE}-slim`;
+export const debianImage = (release: string): string => `debian:${release}-slim`;
+export const DEBIAN_IMAGE = debianImage(DEBIAN_RELEASE);
+export const NODE_IMAGE = `node:${NODE_VERSION}-${OUR_DEBIAN_RELEASE}-slim`;
 export const KAFKA_IMAGE = `apache/kafka:${KAFKA_VERSION}`;
 export const REGISTRY_IMAGE = 'fleetgc/test-registry:2.8';
 export const API_SERVER_IMAGE = `fleetgc/test-api-server:${KUBERNETES_VERSION}`;

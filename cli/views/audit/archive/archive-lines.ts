@@ -4,8 +4,9 @@ import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { LostRecords } from '../../../../services/audit/archive/archive-log.ts';
 import type { ArchiveRun } from '../../../../services/audit/archive/archive-to.ts';
-import type { ArchiveFindings, CheckProgress } from '../../../../services/audit/archive/check-archive.ts';
+import type { ArchiveFindings } from '../../../../services/audit/archive/check-archive.ts';
 import type { SignedPass } from '../../../../services/audit/archive/sign-head.ts';
+import { jsonLine } from '../../../framework/printable-documents.ts';
 
 /** What `-o json` shows of a run; offsets as text. */
 export const runValue = ({ records, files, lost, head, signed }: ArchiveRun) => ({
@@ -73,20 +74,5 @@ export const findingsNdjson = ({ deviations, gaps, unfinished, ...counts }: Arch
       unfinished: unfinished.length,
     },
   ]
-    .map((line) => `${JSON.stringify(line)}\n`)
+    .map((line) => `${jsonLine(line)}\n`)
     .join('');
-
-const REPORT_EVERY_MS = 5_000;
-
-/** Tells a long check now and then how far it is. */
-export function checkingProgress(
-  report: (line: string) => void,
-  now: () => number,
-): (progress: CheckProgress) => void {
-  let reportedMs = now();
-  return ({ done, of }) => {
-    if (now() - reportedMs < REPORT_EVERY_MS) return;
-    reportedMs = now();
-    report(`${done} of ${of} files checked`);
-  };
-}

@@ -154,7 +154,7 @@ const RESULTS: Readonly<Record<ClusterEntryOf<'result'>['outcome'], string>> = {
 
 function resultText(entry: ClusterEntryOf<'result'>): EntryText {
   const { outcome, wholeCommand, message, reason, rule, owners, node, requests } = entry;
-  const said = message === null ? RESULTS[outcome] : `${message} (${reason})`;
+  const said = message === null ? RESULTS[outcome] : `${message}${reason === null ? '' : ` (${reason})`}`;
   const text = [
     `${wholeCommand ? 'the whole command: ' : ''}${said}${rule === null ? '' : ` (${rule})`}`,
     ...owners.map(({ uid, found }) => `owner ${uid} ${FOUND[found]}`),

@@ -11,6 +11,7 @@ import type {
   ObjectName,
 } from '../../../../schemas/reports/cluster-explanation.ts';
 import { tableLines } from '../../../framework/output.ts';
+import { jsonLine } from '../../../framework/printable-documents.ts';
 import { nameOf } from '../../cluster/object-text.ts';
 import { clusterEntryText, clusterRuleText } from './cluster-entry-text.ts';
 import { CLOCKS_APART_MS } from './explanation-lines.ts';
@@ -123,7 +124,7 @@ const askFor = (name: ObjectName): string => `${kindName(name)}/${nameOf(name)}`
 /** For programs, a line for each entry of each life or each thing that may be meant. */
 export function clusterExplanationNdjson(explanation: ClusterExplanation): string {
   return linesOf(explanation)
-    .map((line) => `${JSON.stringify(line)}\n`)
+    .map((line) => `${jsonLine(line)}\n`)
     .join('');
 }
 

@@ -10,6 +10,7 @@ import type {
 import type { EntryOf, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
 import { objectKey } from '../../../../services/audit/events/identity.ts';
 import { tableLines } from '../../../framework/output.ts';
+import { jsonLine } from '../../../framework/printable-documents.ts';
 import { shortIds } from '../short-id.ts';
 import { entryText, goneText, resultFreedText, ruleText } from './entry-text.ts';
 
@@ -118,7 +119,7 @@ function candidateLines({ candidates }: Ambiguous): readonly string[] {
 /** For programs, a line for each entry of the timeline or each thing that may be meant. */
 export function explanationNdjson(explanation: Explanation): string {
   return linesOf(explanation)
-    .map((line) => `${JSON.stringify(line)}\n`)
+    .map((line) => `${jsonLine(line)}\n`)
     .join('');
 }
 

@@ -16,6 +16,7 @@ const OUTCOMES: Readonly<Record<DecisionOutcome, string>> = {
   'no-policy': 'no policy selects the node',
   paused: 'paused',
   'not-believed': 'nothing can be decided',
+  'too-costly': 'too costly to decide',
   'no-common-version': 'no version of commands in common',
   overtaken: 'passed over',
 };

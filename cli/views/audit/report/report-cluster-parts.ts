@@ -26,7 +26,7 @@ const OWN_RULE = 'a rule of the policy';
 const sumOf = (rows: readonly { readonly objects: number }[]): number =>
   rows.reduce((sum, { objects }) => sum + objects, 0);
 
-function deletedPart({ removed, goneAlready, rehearsed }: ClustersReport): ReportPart {
+function deletedPart({ removed, goneAlready, rehearsed, unreported }: ClustersReport): ReportPart {
   const waiting = removed.reduce((sum, row) => sum + row.waiting, 0);
   const rows = removed.map(({ cluster, kind, collector, rule, ownRule, objects }) => [
     { name: cluster },
@@ -45,6 +45,10 @@ function deletedPart({ removed, goneAlready, rehearsed }: ClustersReport): Repor
       ...(rehearsed === 0
         ? []
         : [`${counted(rehearsed, 'object')} rehearsed: the API server would have done it.`]),
+      ...unreported.map(
+        ({ cluster, kind, found, objects }) =>
+          `${counted(objects, 'object')} of kind ${kind} in ${cluster} announced by an executor that ended without a report: found ${found}.`,
+      ),
     ],
     table: table(['Cluster', 'Kind', 'Collector', 'Why', 'Rule', 'Objects'], rows),
     bars: removed.map(({ cluster, kind, rule, objects }) => ({

@@ -1,4 +1,5 @@
 import { removedBecause } from '../../../../packages/decision/rule-text.ts';
+import { leastOf, mostOf } from '../../../../packages/process/least-and-most.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
@@ -67,8 +68,8 @@ function summaryPart(dryRun: AuditReport['dryRun'], wouldGo: readonly WouldGo[])
 /** When it was planned: the policy may say something else by now. */
 export function plannedText(wouldGo: readonly WouldGo[]): string {
   if (wouldGo.length === 0) return '';
-  const first = timeText(Math.min(...wouldGo.map(({ firstMs }) => firstMs)));
-  const last = timeText(Math.max(...wouldGo.map(({ lastMs }) => lastMs)));
+  const first = timeText(leastOf(wouldGo.map(({ firstMs }) => firstMs)));
+  const last = timeText(mostOf(wouldGo.map(({ lastMs }) => lastMs)));
   return first === last ? `, at ${first}` : `, from ${first} to ${last}`;
 }
 
@@ -84,8 +85,8 @@ const nodesPart = (wouldGo: readonly WouldGo[]): ReportPart => ({
         String(images),
         String(group.length - images),
         bytesText(group),
-        timeText(Math.min(...group.map(({ firstMs }) => firstMs))),
-        timeText(Math.max(...group.map(({ lastMs }) => lastMs))),
+        timeText(leastOf(group.map(({ firstMs }) => firstMs))),
+        timeText(mostOf(group.map(({ lastMs }) => lastMs))),
       ];
     }),
   ),

@@ -1,5 +1,6 @@
 import { printableLine } from '../../../../packages/text/printable.ts';
 import type { AuditReport } from '../../../../schemas/reports/audit-report.ts';
+import { jsonLine } from '../../../framework/printable-documents.ts';
 import type { Cell, ReportPart, Table } from './report-part.ts';
 import { introduction, reportParts, type WhichParts } from './report-parts.ts';
 
@@ -35,5 +36,5 @@ export function reportNdjson(report: AuditReport): string {
     Array.isArray(value) ? value.map((entry: object) => ({ part, ...entry })) : [],
   );
   const rest = Object.fromEntries(members.filter(([, value]) => !Array.isArray(value)));
-  return [...lists, { part: 'summary', ...rest }].map((line) => JSON.stringify(line)).join('\n');
+  return [...lists, { part: 'summary', ...rest }].map((line) => jsonLine(line)).join('\n');
 }

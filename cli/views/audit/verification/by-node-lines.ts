@@ -1,4 +1,3 @@
-import { printable } from '../../../../packages/text/printable.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import { placeText } from '../../../../services/audit/events/log-position.ts';
 import type { FoundList } from '../../../../services/audit/verify/collected-findings.ts';
@@ -26,9 +25,9 @@ function groupLine(group: readonly NotOurs[]): string {
   if (only === undefined) return '';
   const { kind, id, node, places } = only;
   const [before, after] = places;
-  const where = `${printable(node)}  ${kind}`;
+  const where = `${node}  ${kind}`;
   if (group.length === 1)
-    return `${where} ${printable(shortIds(id))}  gone by ${timeText(after.timestampMs)}, last seen ${timeText(before.timestampMs)} (${placeText(before)})`;
+    return `${where} ${shortIds(id)}  gone by ${timeText(after.timestampMs)}, last seen ${timeText(before.timestampMs)} (${placeText(before)})`;
   const times = group.map(({ places: [, gone] }) => gone.timestampMs);
   const firstMs = times.reduce((a, b) => Math.min(a, b), after.timestampMs);
   const lastMs = times.reduce((a, b) => Math.max(a, b), after.timestampMs);
@@ -57,5 +56,5 @@ function nodeLine(group: readonly Unanswered[]): string {
       ? 'no inventory of the node was read'
       : `the node was heard last at ${timeText(heardMs)}`;
   const advice = group.some(isLivingOn) ? ': it lives on, so look at its executor' : '';
-  return `${printable(node)}: ${group.length}, last ${timeText(place.timestampMs)} (${placeText(place)}); ${heard}${advice}`;
+  return `${node}: ${group.length}, last ${timeText(place.timestampMs)} (${placeText(place)}); ${heard}${advice}`;
 }

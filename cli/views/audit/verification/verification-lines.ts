@@ -1,15 +1,16 @@
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import { counted } from '../../../../packages/text/counted.ts';
-import { printable } from '../../../../packages/text/printable.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
 import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
 import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
 import type { HeadsSummary } from '../../../../services/audit/verify/heads/verify-heads.ts';
 import type {
+  BeforeSignatures,
   SignedBy,
   UnprovedFacts,
 } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
+import { jsonLine } from '../../../framework/printable-documents.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
 import { headLines } from './head-lines.ts';
 
@@ -20,6 +21,8 @@ export interface Verification extends Found {
   readonly signedBy: readonly SignedBy[] | null;
   /** `null` where nobody asked for them to be counted. */
   readonly unprovedFacts: readonly UnprovedFacts[] | null;
+  /** The same as `signedBy`. */
+  readonly beforeSignatures: BeforeSignatures | null;
   /** The same. */
   readonly heads: HeadsSummary | null;
 }
@@ -39,6 +42,7 @@ export function verificationLines(verification: Verification): readonly string[]
     ...(counts.records === 0 ? [] : countLines(counts)),
     ...signerLines(verification.signedBy ?? []),
     ...unprovedLines(verification.unprovedFacts ?? []),
+    ...beforeLines(verification.beforeSignatures),
     ...headLines(verification),
   ];
 }
@@ -88,8 +92,8 @@ const findingLines = ({
   node,
   places: [at, ...others],
 }: Deviation | Gap): readonly string[] => [
-  `${at === undefined ? '' : `${timeText(at.timestampMs)}  ${placeText(at)}  `}${node === null ? '' : `${printable(node)}  `}${kind}`,
-  `    ${printable(message)}${against(others)}`,
+  `${at === undefined ? '' : `${timeText(at.timestampMs)}  ${placeText(at)}  `}${node === null ? '' : `${node}  `}${kind}`,
+  `    ${message}${against(others)}`,
 ];
 
 const against = (places: readonly Place[]): string =>
@@ -121,7 +125,7 @@ const signerLines = (signedBy: readonly SignedBy[]): readonly string[] =>
         'Signed:',
         ...signedBy.map(
           ({ topic, keyId, name, role, records }) =>
-            `  ${counted(records, 'record')} of ${topic} by ${keyId} (${printable(name)}), role ${role}`,
+            `  ${counted(records, 'record')} of ${topic} by ${keyId} (${name}), role ${role}`,
         ),
       ];
 
@@ -141,6 +145,17 @@ const unprovedLines = (unproved: readonly UnprovedFacts[]): readonly string[] =>
           ({ topic, cause, records }) => `  ${counted(records, 'record')} of ${topic}: ${CAUSES[cause]}`,
         ),
       ];
+
+function beforeLines(before: BeforeSignatures | null): readonly string[] {
+  if (before === null || before.firstStatementMs === null || before.byTopic.length === 0) return [];
+  const records = before.byTopic.reduce((sum, topic) => sum + topic.records, 0);
+  return [
+    '',
+    `Before signatures: ${counted(records, 'record')} without a signature ${records === 1 ? 'is' : 'are'} older than the first statement about a key (${timeText(before.firstStatementMs)}). ${records === 1 ? 'It is no deviation' : 'They are no deviations'}, and nothing proves who wrote ${records === 1 ? 'it' : 'them'}:`,
+    ...before.byTopic.map((topic) => `  ${counted(topic.records, 'record')} of ${topic.topic}`),
+  ];
+}
+
 const COUNTED = [
   ['decisions', 'decisions'],
   ['verified', 'of them came out the same again'],
@@ -183,6 +198,7 @@ export const verificationNdjson = ({
   unanswered,
   signedBy,
   unprovedFacts,
+  beforeSignatures,
   heads,
 }: Verification): string =>
   [
@@ -202,10 +218,11 @@ export const verificationNdjson = ({
       unanswered: unanswered.byKind,
       signedBy,
       unprovedFacts,
+      beforeSignatures,
       heads,
     },
   ]
-    .map((line) => `${JSON.stringify(line)}\n`)
+    .map((line) => `${jsonLine(line)}\n`)
     .join('');
 
 const WHY: Readonly<Record<GapKind, string>> = {
@@ -221,6 +238,8 @@ const WHY: Readonly<Record<GapKind, string>> = {
   'unknown-version': 'a newer release wrote them',
   'records-missing': 'gaps in the event log',
   'answer-missing': 'commands whose own result is overdue',
+  'intent-open':
+    'commands with announced objects that have no result: in a cluster the next executor settles them, so start one; on a node look whether they are gone',
   'head-out-of-time': 'heads that are older than what they name, by the time of the event log',
   'without-head': 'some minutes of decisions that no head names',
   'archive-unknown': 'the event log has no head of this archive',

@@ -3,6 +3,20 @@
 {{- define "fleetgc.selector" -}}
 app.kubernetes.io/name: fleetgc
 app.kubernetes.io/component: {{ .component }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- end -}}
+
+{{/* Of the chart's own accounts. */}}
+{{- define "fleetgc.accountAnnotations" -}}
+{{- with .Values.serviceAccount.annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Of a pod: what selects it, and what the values add: root, component, pod (its values). What selects it cannot be overridden. */}}
+{{- define "fleetgc.podLabels" -}}
+{{- toYaml (merge (include "fleetgc.selector" . | fromYaml) (.pod.podLabels | default dict) .root.Values.podLabels) }}
 {{- end -}}
 
 {{/* Of objects, not of pods: a release number on a pod would restart it at every upgrade. */}}

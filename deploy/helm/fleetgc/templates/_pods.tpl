@@ -26,8 +26,14 @@ capabilities:
 {{/* fsGroup: may read keys and addresses that its group alone may read, and write to a volume of its own. */}}
 {{- define "fleetgc.restrictedPod" -}}
 runAsNonRoot: true
-runAsUser: 1000
-fsGroup: 1000
+{{- with .root.Values.podSecurityContext }}
+{{- with .runAsUser }}
+runAsUser: {{ . }}
+{{- end }}
+{{- with .fsGroup }}
+fsGroup: {{ . }}
+{{- end }}
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
@@ -73,13 +79,13 @@ topologySpreadConstraints:
 
 {{/*
 The template of a pod that serves: of everything but the node and the operator's Job. Pod Security "restricted" takes it.
-root, component, container, args, port, pod (its values), secret (its login at Kafka); and where it has them: account, signing, env,
-mounts, volumes, checksums.
+root, component, container, args, port (of health and metrics), pod (its values), secret (its login at Kafka); and where it has them:
+pagePort, account, signing, env, mounts, volumes, checksums.
 */}}
 {{- define "fleetgc.servingPod" -}}
 metadata:
   labels:
-    {{- include "fleetgc.selector" . | nindent 4 }}
+    {{- include "fleetgc.podLabels" . | nindent 4 }}
   annotations:
     {{- include "fleetgc.checksums" .root | nindent 4 }}
     {{- with .checksums }}
@@ -89,7 +95,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  {{- with .account }}
+  {{- with .account | default (empty .root.Values.serviceAccount.annotations | ternary "" "fleetgc") }}
   serviceAccountName: {{ . }}
   {{- end }}
   # Only what asks the API server has a token for it.
@@ -112,7 +118,11 @@ spec:
       env:
         # Every address of the pod, of IPv4 and of IPv6: the kubelet probes the one, "kubectl port-forward" uses another.
         - name: FLEETGC_HTTP_ADDRESS
+          value: "[::]:{{ .pagePort | default .port }}"
+        {{- if .pagePort }}
+        - name: FLEETGC_PROBE_ADDRESS
           value: "[::]:{{ .port }}"
+        {{- end }}
         {{- if .signing }}
         - name: FLEETGC_SIGNING_KEY_FILE
           value: /etc/fleetgc/signing/key.pem
@@ -126,6 +136,10 @@ spec:
       ports:
         - name: http
           containerPort: {{ .port }}
+        {{- with .pagePort }}
+        - name: page
+          containerPort: {{ . }}
+        {{- end }}
       {{- include "fleetgc.probes" (dict "port" "http") | trim | nindent 6 }}
       resources:
         {{- toYaml .pod.resources | nindent 8 }}

@@ -3,7 +3,7 @@ import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { FleetGcError } from '../../../process/errors.ts';
 import { TOPIC_NAMES, topicSpec } from '../../partition.ts';
 import type { Admin } from '../client/admin.ts';
-import { protocolType } from '../client/errors.ts';
+import { protocolType, refusedParts } from '../client/errors.ts';
 import type { KafkaOptions } from '../client/options.ts';
 import { topicConfig } from './compare-topics.ts';
 import { topicShapes } from './declared-partitions.ts';
@@ -34,7 +34,8 @@ export async function createMissing(admin: TopicAdmin, options: KafkaOptions): P
         configEntries: Object.entries(topicConfig(topic, options)).map(([name, value]) => ({ name, value })),
       })),
     })
-    .catch((error) => withCounts(error, admin, options));
+    .catch((error) => withCounts(error, admin, options))
+    .catch((error) => withSettings(error, options));
   await untilUsable(admin, missing);
   return missing;
 }
@@ -53,6 +54,58 @@ async function withCounts(
     `Kafka has ${there}, and ${replicationFactor} copies of each record were asked for. With so few brokers for good, say --kafka-replication-factor ${brokers.length}, here and to "fleetgc topics check"; else wait until all brokers have started.`,
     { cause: error },
   );
+}
+
+/** What a broker, or a policy of its operator, refuses about a topic itself. */
+const REFUSED_TYPES: ReadonlySet<string> = new Set([
+  'POLICY_VIOLATION',
+  'INVALID_CONFIG',
+  'INVALID_PARTITIONS',
+  'INVALID_REQUEST',
+  'INVALID_TOPIC_EXCEPTION',
+  'INVALID_REPLICA_ASSIGNMENT',
+]);
+
+interface Refused {
+  readonly topic: TopicName;
+  readonly type: string;
+  readonly said: string;
+}
+
+/** The topic, the setting and the broker's own words help more than the name of the error. */
+function withSettings(error: unknown, options: KafkaOptions): never {
+  const refused = refusedParts(error).flatMap(refusedTopic);
+  const [first] = refused;
+  if (first === undefined) throw error;
+  const sentences = refused.map(
+    ({ topic, type, said }) =>
+      `  ${topic}: ${type}${said === '' ? '' : `, in the broker's words: ${said}`}. FleetGC asked for ${askedFor(topic, said, options)}.`,
+  );
+  throw new FleetGcError(
+    'TOPICS_DIFFER',
+    [
+      `Kafka refused to create ${refused.length === 1 ? '1 topic' : `${refused.length} topics`}:`,
+      ...sentences,
+      `  Change a setting with --kafka-topic-config NAME=VALUE, or leave it to the broker with --kafka-topic-config NAME= (TOPIC:NAME=VALUE for one topic), here and to "fleetgc topics check"; or have the broker's policy changed. docs/operating/troubleshoot.md says what each setting is for.`,
+    ],
+    { cause: error },
+  );
+}
+
+function refusedTopic(error: Error): readonly Refused[] {
+  const type = protocolType(error) ?? '';
+  const topic = TOPIC_NAMES.find((name) => 'topic' in error && error.topic === name);
+  if (topic === undefined || !REFUSED_TYPES.has(type)) return [];
+  const said = 'brokerMessage' in error && typeof error.brokerMessage === 'string' ? error.brokerMessage : '';
+  return [{ topic, type, said: said.trim().replace(/\.$/, '') }];
+}
+
+/** The settings that the broker names; all of them where it names none. */
+function askedFor(topic: TopicName, said: string, options: KafkaOptions): string {
+  const settings = Object.entries(topicConfig(topic, options));
+  const named = settings.filter(([name]) => said.includes(name));
+  const told = (named.length > 0 ? named : settings).map(([name, value]) => `${name}=${value}`);
+  return [...told, ...(named.length > 0 ? [] : [`${topicSpec(topic).partitions} partitions`])].join(', ');
 }
 
 async function untilUsable(admin: TopicAdmin, topics: readonly TopicName[]): Promise<void> {

@@ -64,6 +64,13 @@ function inner(error: Error): unknown {
 const typeOf = (error: Error): string | null =>
   'type' in error && typeof error.type === 'string' ? error.type : null;
 
+/** All errors that a request for several objects ended with, each with what wraps it left out. */
+export const refusedParts = (error: unknown): readonly Error[] => {
+  const several = chain(error).find((each) => 'errors' in each && Array.isArray(each.errors));
+  if (several === undefined || !('errors' in several) || !Array.isArray(several.errors)) return [];
+  return several.errors.filter((one: unknown) => one instanceof Error);
+};
+
 /** Kafka's name of the error anywhere in the chain, such as `MESSAGE_TOO_LARGE`; null when it is of another kind. */
 export const protocolType = (error: unknown): string | null =>
   chain(error)
@@ -108,7 +115,7 @@ export const undecodable = (
 ): FleetGcError =>
   new FleetGcError(
     'LOG_CORRUPT',
-    `${topic}/${partition} holds records that cannot be decoded (${cause instanceof Error ? cause.message : cause}). Find who writes there with another compression than zstd or gzip, or what becomes too large, or move the group past them.`,
+    `${topic}/${partition} holds records that cannot be decoded (${cause instanceof Error ? cause.message : cause}). FleetGC reads zstd and gzip. Check compression.type of the topic, since a broker recompresses what it takes unless that is "producer" ("fleetgc topics check"); then look for a writer that compresses in another way, or for what becomes too large. Where a checksum is wrong, look for a failing disk or network of a broker. Or move the group past these records.`,
     { cause },
   );
 
@@ -122,6 +129,13 @@ export const unanswered = (brokers: readonly string[], ms: number): FleetGcError
 /** Where each broker that kafkajs asks for metadata fails, it reads in an answer that is `null`. */
 const isAnswerOfNobody = (error: Error): boolean =>
   error instanceof TypeError && error.message.includes('topicMetadata');
+
+/** A broker that answers with an error has been reached, so advice about reaching one would mislead. */
+function adviceFor(type: string | null, code: ErrorCode): string {
+  if (type === null) return ADVICE[code] ?? '';
+  const known = ADVICE_BY_TYPE[type] ?? (code === 'LOG_UNREACHABLE' ? undefined : ADVICE[code]);
+  return known ?? `The broker answered with ${type}: look at its log.`;
+}
 
 /** Says in the operator's words what kafkajs reported. A fault in our own code stays `INTERNAL`. */
 export function toEventLogError(brokers: readonly string[], error: unknown): FleetGcError {
@@ -137,7 +151,7 @@ export function toEventLogError(brokers: readonly string[], error: unknown): Fle
     return new FleetGcError('INTERNAL', deepest, { cause: error });
   }
   const code = logErrorCode(errors);
-  const advice = ADVICE_BY_TYPE[protocolType(error) ?? ''] ?? ADVICE[code] ?? '';
+  const advice = adviceFor(protocolType(error), code);
   const message = `Kafka at ${brokers.join(', ')}: ${deepest.replace(/\.$/, '')}. ${advice}`.trim();
   return new FleetGcError(code, message, { cause: error });
 }

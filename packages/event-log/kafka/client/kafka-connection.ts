@@ -20,6 +20,8 @@ interface Shared {
 export class KafkaConnection implements Disposable {
   readonly #shared: Shared;
   readonly #client: ClientHealth;
+  /** What a client still reports that was given up says nothing of the one that took its place. */
+  #isDisposed = false;
 
   constructor(shared: Shared, client: ClientHealth) {
     this.#shared = shared;
@@ -59,13 +61,14 @@ export class KafkaConnection implements Disposable {
     const fields = { code: failure.code, client: this.#client.name };
     if (passesByItself(error)) outage.passes(failure.code, fields, failure.message);
     else outage.occurred(failure.code, fields, failure.message);
-    health.note(this.#client, failure.message);
+    if (!this.#isDisposed) health.note(this.#client, failure.message);
     return failure;
   }
 
   /** To be called when a broker answered. */
   reached(): void {
     const { options, context, outage, health } = this.#shared;
+    if (this.#isDisposed) return;
     health.note(this.#client, null);
     if (health.of().connected && outage.resolved())
       context.logger.info({ brokers: options.brokers }, 'Kafka is reached again');
@@ -77,10 +80,11 @@ export class KafkaConnection implements Disposable {
 
   /** To be called with what is wrong with the partitions of a topic, `null` when nothing is: while anything is, all stands still. */
   noteTopic(topic: TopicName, problem: string | null): void {
-    this.#shared.health.noteTopic(topic, problem);
+    if (!this.#isDisposed) this.#shared.health.noteTopic(topic, problem);
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
     this.#shared.health.forget(this.#client);
   }
 }

@@ -25,9 +25,29 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
   export default queue;
 }
 
+declare module 'kafkajs/src/protocol/requests/createTopics/v2/response.js' {
+  import type { ParseCreated } from './kafkajs-repairs.ts';
+
+  const response: { parse: ParseCreated };
+  export default response;
+}
+
+declare module 'kafkajs/src/protocol/requests/createTopics/v3/response.js' {
+  import type { ParseCreated } from './kafkajs-repairs.ts';
+
+  const response: { parse: ParseCreated };
+  export default response;
+}
+
 declare module 'kafkajs/src/protocol/requests/fetch/v11/response.js' {
   import type { DecodeFetch } from '../protocol/fetch-response.ts';
 
   const response: { decode: DecodeFetch };
   export default response;
+}
+
+declare module 'kafkajs/src/protocol/recordBatch/crc32C/index.js' {
+  /** The CRC-32C of the bytes, as a number of 32 bits without a sign. */
+  const crc32C: (bytes: Buffer) => number;
+  export default crc32C;
 }

@@ -4,11 +4,13 @@ import manifest from 'kafkajs/package.json' with { type: 'json' };
 import KafkaBroker from 'kafkajs/src/broker/index.js';
 import KafkaBrokerPool from 'kafkajs/src/cluster/brokerPool.js';
 import KafkaRequestQueue from 'kafkajs/src/network/requestQueue/index.js';
+import createdV2 from 'kafkajs/src/protocol/requests/createTopics/v2/response.js';
+import createdV3 from 'kafkajs/src/protocol/requests/createTopics/v3/response.js';
 import response from 'kafkajs/src/protocol/requests/fetch/v11/response.js';
 import { FleetGcError } from '../../../process/errors.ts';
 import { gzipCodec, zstdCodec } from '../protocol/compression.ts';
 import { decodeFetch } from '../protocol/fetch-response.ts';
-import { isRefusal } from './errors.ts';
+import { isRefusal, refusedParts } from './errors.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
@@ -127,7 +129,7 @@ async function askWithinBound(broker: Broker, ask: AskVersions): Promise<unknown
 /**
  * kafkajs takes a broker for connected whose connection is open, also when it never answered the first request: the next
  * try "succeeds", and all that follows fails with an error that nobody can tell from a fault of our own. Here a connection
- * without its first answer ends, so that the next broker of the list is tried. For the version that `repairIdleLoop` asks for.
+ * without its first answer ends, so that the next broker of the list is tried. For `REPAIRED_VERSION` alone.
  */
 function repairFirstAnswer(): void {
   const ask = KafkaBroker.prototype.apiVersions;
@@ -158,6 +160,27 @@ export const tellRefusals = (withBroker: AskOneOfThem): AskOneOfThem =>
     return answer;
   };
 
+/** An answer to a request that creates topics; the message is the broker's own, or that of its policy. */
+interface CreatedAnswer {
+  readonly topicErrors: readonly { readonly topic: string; readonly errorMessage?: string | null }[];
+}
+export type ParseCreated = (answer: CreatedAnswer) => Promise<unknown>;
+
+/** kafkajs throws away what a broker says of a refusal, and gives its own text for the code. */
+export const withBrokersWords =
+  (parse: ParseCreated): ParseCreated =>
+  async (answer) => {
+    try {
+      return await parse(answer);
+    } catch (error) {
+      for (const part of refusedParts(error)) {
+        const said = answer.topicErrors.find(({ topic }) => 'topic' in part && part.topic === topic);
+        Object.assign(part, { brokerMessage: said?.errorMessage ?? null });
+      }
+      throw error;
+    }
+  };
+
 /**
  * kafkajs has no zstd of its own, and a consumer without it cannot read a topic on which somebody used it; its own gzip decompresses
  * without a bound.
@@ -184,6 +207,8 @@ export function repairKafkajs(): void {
   repairRequestQueue();
   repairFirstAnswer();
   KafkaBrokerPool.prototype.withBroker = tellRefusals(KafkaBrokerPool.prototype.withBroker);
+  createdV2.parse = withBrokersWords(createdV2.parse);
+  createdV3.parse = withBrokersWords(createdV3.parse);
   response.decode = decodeFetch;
   registerCodecs();
   isRepaired = true;

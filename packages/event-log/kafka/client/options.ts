@@ -1,5 +1,7 @@
 import type { Mechanism, SASLOptions } from 'kafkajs';
 import { z } from 'zod';
+import type { TopicName } from '../../../../schemas/events/topics.ts';
+import { TOPIC_NAMES, topicSpec } from '../../partition.ts';
 import { bearerLogin } from './bearer-login.ts';
 import { passwordIn, readSecret, whileRunning } from './secrets.ts';
 import { BearerToken, requireTokenFiles, tokenProvider } from './tokens.ts';
@@ -28,6 +30,44 @@ const Sasl = z.discriminatedUnion('mechanism', [
   z.strictObject({ mechanism: z.literal('oauthbearer'), token: BearerToken }),
 ]);
 
+/** What a broker's policy may ask to be otherwise. Retention decides what is kept, and the checks of retention still tell it. */
+const CHANGEABLE = [
+  'segment.ms',
+  'max.compaction.lag.ms',
+  'delete.retention.ms',
+  'retention.ms',
+  'retention.bytes',
+  'max.message.bytes',
+  'min.insync.replicas',
+] as const;
+const LEFT_OUT_ONLY = ['cleanup.policy', 'message.timestamp.type', 'compression.type'] as const;
+
+/** By these a broker deletes; of what is kept for ever it may not. */
+const KEEPING: ReadonlySet<string> = new Set(['cleanup.policy', 'retention.ms', 'retention.bytes']);
+/** Whether this setting of a topic that is kept for ever says how long the broker keeps its records. */
+export const decidesKeeping = (topic: TopicName, setting: string): boolean =>
+  topicSpec(topic).retentionMs === 'forever' && KEEPING.has(setting);
+
+/** `[TOPIC:]NAME=VALUE` */
+export const TopicSetting = z
+  .strictObject({
+    /** `null`: every topic that has this setting. */
+    topic: z.enum(TOPIC_NAMES).nullable(),
+    name: z.enum([...CHANGEABLE, ...LEFT_OUT_ONLY]),
+    /** Empty: left to the broker. */
+    value: z
+      .string()
+      .regex(/^(-?[0-9]{1,19})?$/, { error: 'must be a whole number, or empty to leave it to the broker' }),
+  })
+  .refine(({ name, value }) => value === '' || CHANGEABLE.some((one) => one === name), {
+    error:
+      'FleetGC needs its own value of this setting: you can leave it out when you create topics, but not change it',
+  })
+  .refine(({ topic, name, value }) => value === '' || topic === null || !decidesKeeping(topic, name), {
+    error: 'This topic is kept for ever: no value of this setting may make the broker delete from it',
+  });
+export type TopicSetting = z.infer<typeof TopicSetting>;
+
 export const KafkaOptions = z.strictObject({
   kind: z.literal('kafka'),
   brokers: z.array(Address).min(1),
@@ -38,6 +78,8 @@ export const KafkaOptions = z.strictObject({
   replicationFactor: z.int().min(1).default(3),
   /** Copies that must have a record before it is acknowledged; one less than there are, when not given. */
   minInsyncReplicas: z.int().min(1).optional(),
+  /** Settings of topics in place of FleetGC's; an empty value leaves a setting to the broker. */
+  topicConfig: z.array(TopicSetting).optional(),
   /** `gzip` for readers outside our control that know no zstd. */
   compression: z.enum(['zstd', 'gzip']).default('zstd'),
   /** `short` where somebody waits for the answer, `long` for what runs on and outlasts outages. */

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import * as https from 'node:https';
 import { z } from 'zod';
 import { FleetGcError, toFleetGcError } from '../../../process/errors.ts';
-import { readJson } from '../../../text/read-json.ts';
 import { passwordIn, readSecret, whileRunning } from './secrets.ts';
 
 const Path = z.string().min(1);
@@ -122,7 +121,7 @@ const unreachable = (url: string, why: string, cause?: unknown): FleetGcError =>
 
 function jsonOf(text: string): unknown {
   try {
-    return readJson(text);
+    return JSON.parse(text);
   } catch {
     return null;
   }

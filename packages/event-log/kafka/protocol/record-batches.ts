@@ -1,6 +1,7 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { FleetGcError, toFleetGcError } from '../../../process/errors.ts';
 import type { LogRecord } from '../../port.ts';
+import { crc32c } from '../client/checksum.ts';
 import { gzipCodec, hold, isTolerant, zstdCodec } from './compression.ts';
 import { ProtocolReader } from './protocol-reader.ts';
 
@@ -48,6 +49,8 @@ const MAX_HEADERS = 100;
 
 /** Before the bytes that the length of a batch counts: its first offset and the length. */
 const LENGTH_END = 12;
+/** Of what the length counts, the bytes before those that the checksum is of: the leader's epoch, the format, and the checksum. */
+const CHECKSUM_END = 4 + 1 + 4;
 const MAGIC = 2;
 const COMPRESSION = 0x7;
 const LOG_APPEND_TIME = 0x8;
@@ -59,6 +62,8 @@ const OTHERS: Readonly<Record<number, string>> = { 2: 'Snappy', 3: 'LZ4' };
 interface Batch {
   readonly firstOffset: bigint;
   readonly lastOffset: bigint;
+  /** CRC-32C of all that follows it. */
+  readonly checksum: number;
   readonly firstTimestamp: bigint;
   /** Of all records, where the broker stamps them. */
   readonly appendedAt: string | null;
@@ -70,37 +75,56 @@ interface Batch {
 }
 
 /**
- * The records of all batches that are there as a whole. kafkajs takes time in the square of the number of headers of a record (a minute for
+ * The records of all batches that are there as a whole and as they were written. kafkajs looks at no checksum, takes time in the square of the number of headers of a record (a minute for
  * 69 kB of them, in which nothing else happens), and fails on a batch of more than a hundred thousand records.
  */
 export async function decodeBatches(bytes: Buffer): Promise<FetchedMessage[]> {
   const reader = new ProtocolReader(bytes);
   const messages: FetchedMessage[] = [];
+  let wholeBatches = 0;
   while (reader.leftBytes >= LENGTH_END) {
     const firstOffset = reader.int64();
     const length = reader.int32();
     // A broker cuts an answer off where it is full.
     if (length > reader.leftBytes) break;
-    await decodeBatch(firstOffset, new ProtocolReader(reader.bytes(length)), messages);
+    await decodeBatch(firstOffset, reader.bytes(length), messages);
+    wholeBatches += 1;
   }
+  // A broker sends the first batch whole whatever its size. What has none would look like an answer that has nothing to read.
+  if (bytes.length > 0 && wholeBatches === 0)
+    throw new FleetGcError('LOG_CORRUPT', `${bytes.length} bytes of records do not hold a complete batch`);
   return messages;
 }
 
-async function decodeBatch(
-  firstOffset: bigint,
-  reader: ProtocolReader,
-  into: FetchedMessage[],
-): Promise<void> {
+/**
+ * A batch whose checksum is wrong is not as it was written, and nothing in it counts: a byte that changed on a disk or on the way could
+ * be any other number. Where such a batch is told as one record, its header must at least agree with itself on where it ends, which
+ * only that of another batch does not: else the partition stands still, rather than that records behind it are passed over.
+ */
+async function decodeBatch(firstOffset: bigint, bytes: Buffer, into: FetchedMessage[]): Promise<void> {
+  const reader = new ProtocolReader(bytes);
   const batch = decodeHeader(firstOffset, reader);
-  const bytes = reader.leftBytes;
+  const recordBytes = reader.leftBytes;
   const before = into.length;
+  const isWhole = crc32c(bytes.subarray(CHECKSUM_END)) === batch.checksum;
   try {
+    if (!isWhole) throw damaged(batch);
     await decodeRecords(batch, reader, into);
   } catch (error) {
-    if (!isTolerant()) throw error;
-    into.splice(before, Number.POSITIVE_INFINITY, unreadable(batch, bytes, toFleetGcError(error)));
+    if (!isTolerant() || (!isWhole && !hasPlausibleEnd(batch))) throw error;
+    into.splice(before, Number.POSITIVE_INFINITY, unreadable(batch, recordBytes, toFleetGcError(error)));
   }
 }
+
+const damaged = ({ firstOffset }: Batch): FleetGcError =>
+  new FleetGcError(
+    'LOG_CORRUPT',
+    `the checksum of the batch from offset ${firstOffset} on is wrong, so it is not as it was written`,
+  );
+
+/** Two fields that say the same, of which a single fault changes one. */
+const hasPlausibleEnd = ({ firstOffset, lastOffset, count }: Batch): boolean =>
+  lastOffset === firstOffset + BigInt(count) - 1n;
 
 /** An empty value is no event, and unlike none it deletes nothing. */
 const unreadable = (
@@ -124,7 +148,7 @@ function decodeHeader(firstOffset: bigint, reader: ProtocolReader): Batch {
       'LOG_CORRUPT',
       `records of format ${magic} cannot be read, only of format ${MAGIC}`,
     );
-  reader.int32(); // checksum
+  const checksum = reader.int32() >>> 0;
   const attributes = reader.int16();
   const lastOffset = firstOffset + BigInt(Math.max(0, reader.int32()));
   const firstTimestamp = reader.int64();
@@ -133,6 +157,7 @@ function decodeHeader(firstOffset: bigint, reader: ProtocolReader): Batch {
   return {
     firstOffset,
     lastOffset,
+    checksum,
     firstTimestamp,
     maxTimestamp,
     appendedAt: (attributes & LOG_APPEND_TIME) === 0 ? null : String(maxTimestamp),

@@ -1,8 +1,10 @@
 import { backoffMs } from '../../../process/backoff.ts';
+import { FleetGcError } from '../../../process/errors.ts';
 import { partitionName, topicSpec } from '../../partition.ts';
 import type { ReadFrom, ReadRequest } from '../../port.ts';
 import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import type { Cluster } from '../client/cluster.ts';
+import { protocolType } from '../client/errors.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import { listOffsets, requireOffset, type TopicPartition } from './offsets.ts';
 
@@ -79,9 +81,18 @@ async function firstOffsets(
   from: Exclude<ReadFrom, 'earliest'>,
 ): Promise<(at: TopicPartition) => bigint | undefined> {
   if ('offset' in from) return () => from.offset;
-  const found = await listOffsets(cluster, partitions, { fromTimestamp: from.timestampMs });
+  const found = await listOffsets(cluster, partitions, { fromTimestamp: from.timestampMs }).catch(
+    (error: unknown) => {
+      if (protocolType(error) !== 'UNKNOWN') throw error;
+      throw new FleetGcError('LOG_UNREACHABLE', timeNotFound(partitions), { cause: error });
+    },
+  );
   return (at) => found.get(partitionName(at));
 }
+
+/** Only about a time has a broker to read what it keeps: it answers all else, so advice about reaching it would mislead. */
+const timeNotFound = (partitions: readonly TopicPartition[]): string =>
+  `The leader of ${partitions.map(partitionName).join(', ')} failed to find a record by its time (UNKNOWN). To find it, a broker decompresses records, and may lack the memory: look at the log of the broker, and give it more heap (KAFKA_HEAP_OPTS). It is tried again.`;
 
 const endOf = (end: bigint, to: ReadRequest['to']): bigint =>
   typeof to === 'object' && to.before < end ? to.before : end;

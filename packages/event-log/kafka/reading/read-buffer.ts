@@ -35,8 +35,11 @@ export class ReadBuffer {
   }
 
   deliver(records: readonly LogRecord[]): void {
-    this.#records.push(...records);
-    this.#bytes += records.reduce((sum, record) => sum + recordBytes(record), 0);
+    // One by one: a batch may have hundreds of thousands, which are too many arguments.
+    for (const record of records) {
+      this.#records.push(record);
+      this.#bytes += recordBytes(record);
+    }
   }
 
   answered(): void {

@@ -1,11 +1,11 @@
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { backoffMs, pause } from '../../../process/backoff.ts';
 import { partitionName } from '../../partition.ts';
+import { noteOf } from '../../partition-deaths.ts';
 import type { EventLogContext } from '../../port.ts';
 import { RETRY_BACKOFFS } from '../../retry-backoffs.ts';
 import type { Consumer } from '../client/consumer.ts';
 import { isGroupChange } from '../client/errors.ts';
-import { noteOf } from './partition-deaths.ts';
 
 /** An offset to commit: the next one to be read by the group. */
 export interface Commit {

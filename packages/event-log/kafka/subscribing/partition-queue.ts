@@ -1,13 +1,13 @@
 import { LinkedController } from '../../../process/linked-controller.ts';
 import { MAX_SLICE_BYTES, recordBytes, sliceRecords } from '../../limits.ts';
 import { partitionName } from '../../partition.ts';
+import { PartitionDeaths } from '../../partition-deaths.ts';
 import type { LogRecord, SliceHandler, Subscription } from '../../port.ts';
 import { type MemberState, type Serving, type SliceSource, serveSlices } from '../../subscription.ts';
 import type { Consumer, FormerMember } from '../client/consumer.ts';
 import { undecodable } from '../client/errors.ts';
 import type { KafkaConnection } from '../client/kafka-connection.ts';
 import type { Cursor } from '../reading/cursor.ts';
-import { PartitionDeaths } from './partition-deaths.ts';
 import type { StartOffset } from './start-offsets.ts';
 
 /** Records fetched ahead, per partition; more is fetched while there are fewer. A single larger record is taken all the same. */

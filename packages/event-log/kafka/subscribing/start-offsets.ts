@@ -1,4 +1,5 @@
 import { partitionName } from '../../partition.ts';
+import { deathsIn } from '../../partition-deaths.ts';
 import type { Subscription } from '../../port.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { protocolType } from '../client/errors.ts';
@@ -9,7 +10,6 @@ import {
   requireOffset,
   type TopicPartition,
 } from '../reading/offsets.ts';
-import { deathsIn } from './partition-deaths.ts';
 
 /** Where a partition is to be read from. `isNew`: the group had no place there yet. */
 export interface StartOffset extends TopicPartition {

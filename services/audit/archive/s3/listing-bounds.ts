@@ -10,11 +10,18 @@ export class ListingBounds {
   #emptyPages = 0;
   #bytes = 0;
 
-  take<Each>(page: readonly Each[] = []): readonly Each[] {
-    if (page.length === 0) this.#emptyPages += 1;
+  /** What of a page was asked for. */
+  take<Each extends { readonly Key?: string | undefined }>(
+    prefix: string,
+    page: readonly Each[] = [],
+  ): readonly Each[] {
+    const asked = page.filter(({ Key }) => Key?.startsWith(prefix));
+    if (asked.length === 0) this.#emptyPages += 1;
     if (this.#emptyPages > MOST_EMPTY_PAGES)
-      throw new Error(`the listing has no end: ${MOST_EMPTY_PAGES} of its pages name nothing`);
-    return page;
+      throw new Error(
+        `the listing has no end: ${MOST_EMPTY_PAGES} of its pages name nothing that was asked for`,
+      );
+    return asked;
   }
 
   /** Sums of sizes bound what is asked for, and one that is negative or no number would undo that. */

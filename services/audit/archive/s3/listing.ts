@@ -36,9 +36,10 @@ export async function* listedObjects(
     const page = await client.send(
       new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: from }),
     );
-    for (const { Key: key = '/', Size: size } of bounds.take(page.Contents))
-      if (key.startsWith(prefix) && !key.endsWith('/'))
-        yield { key: bounds.own(key), sizeBytes: bounds.size(size) };
+    for (const { Key: named = '', Size: size } of bounds.take(prefix, page.Contents)) {
+      const key = bounds.own(named);
+      if (!key.endsWith('/')) yield { key, sizeBytes: bounds.size(size) };
+    }
     from = goingOn(from, page.IsTruncated ? page.NextContinuationToken : undefined);
   } while (from !== undefined);
 }
@@ -53,8 +54,8 @@ export async function* listedUploads(
     const page: ListMultipartUploadsCommandOutput = await client.send(
       new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix, ...from }),
     );
-    for (const { Key: key, UploadId: id } of bounds.take(page.Uploads))
-      if (key?.startsWith(prefix) && id !== undefined) yield { key: bounds.own(key), id: bounds.own(id) };
+    for (const { Key: key = '', UploadId: id } of bounds.take(prefix, page.Uploads))
+      if (id !== undefined) yield { key: bounds.own(key), id: bounds.own(id) };
     from = goingOn(from, nextMarker(page));
   }
 }

@@ -83,6 +83,11 @@ const EXPLAINED: readonly Explained[] = [
       `${whereText(place)} does not know these credentials, or their secret is another one`,
   },
   {
+    names: ['NotImplemented', 'NotSupported', '501'],
+    text: ({ place }) =>
+      `${whereText(place)} does not support a header that FleetGC sends. An archive needs conditional writes (If-None-Match and If-Match), so that two archivers never write over each other. AWS S3 and current releases of MinIO have them. Update the storage, use one that has them, or archive to a directory`,
+  },
+  {
     names: ['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired'],
     text: () => 'the credentials have ended: see to where they come from',
   },

@@ -1,9 +1,12 @@
-import { closeSync, type Dirent, fstatSync, openSync, readSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { type Dirent, readFileSync, readSync, statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { makeDirectories } from '../../../../packages/files/make-directories.ts';
+import { readItself, withFileItself } from '../../../../packages/files/open-file.ts';
+import { reportIfWide } from '../../../../packages/files/wide-files.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { unreadableReason } from '../../../../packages/process/options/named-file.ts';
+import { isPermissionDenied, systemProblem } from '../../../../packages/process/system-problem.ts';
 import { lockDirectory, writableDirectory } from './directory-writing.ts';
 import { FIRST_PART, partNumber, partsIn } from './manifest-parts.ts';
 import { LOCK_FILE, PASS_FILE } from './names.ts';
@@ -21,6 +24,7 @@ export const directoryStore = (directory: string): ArchiveStore => ({
     const problem = makeDirectories(directory);
     if (problem !== null)
       throw new FleetGcError('STATE_UNWRITABLE', `cannot write an archive to ${directory}: ${problem}`);
+    reportIfWide(directory, statSync(directory).mode, 'directory');
     return writableDirectory(directory, lockDirectory(directory));
   },
   [Symbol.dispose]: () => undefined,
@@ -30,10 +34,16 @@ async function manifestIn(directory: string): Promise<Buffer> {
   const path = join(directory, FIRST_PART);
   try {
     const [, ...later] = partsIn(await readdir(directory));
-    const parts = [await readFile(path)];
-    for (const part of later) parts.push(await readFile(join(directory, part)));
+    const parts = [readItself(path)];
+    for (const part of later) parts.push(readItself(join(directory, part)));
     return Buffer.concat(parts);
   } catch (cause) {
+    if (isPermissionDenied(cause))
+      throw new FleetGcError(
+        'FILE_UNUSABLE',
+        `cannot read the archive in ${directory}: ${unreadableReason(cause)}`,
+        { cause },
+      );
     throw new FleetGcError(
       'NOT_FOUND',
       `there is no archive in ${directory}: ${path} cannot be read: ${unreadableReason(cause)}`,
@@ -58,7 +68,7 @@ async function filesIn(directory: string): Promise<readonly string[]> {
 async function passMarksIn(directory: string): Promise<readonly string[]> {
   try {
     const marks = (await readdir(directory)).filter((name) => PASS_FILE.test(name));
-    const contents = await Promise.all(marks.map((name) => ifThere(readFile(join(directory, name), 'utf8'))));
+    const contents = marks.map((name) => ifThere(() => readItself(join(directory, name)).toString('utf8')));
     return contents.filter((content) => content !== null);
   } catch (error) {
     if (isMissing(error)) return [];
@@ -67,18 +77,23 @@ async function passMarksIn(directory: string): Promise<readonly string[]> {
 }
 
 /** A pass may end while it is looked for. */
-const ifThere = (reading: Promise<string>): Promise<string | null> =>
-  reading.catch((error) => {
+function ifThere(read: () => string): string | null {
+  try {
+    return read();
+  } catch (error) {
     if (isMissing(error)) return null;
     throw error;
-  });
+  }
+}
 
 async function contentOf(directory: string, { file, sizeBytes }: WantedFile): Promise<StoredContent> {
   const path = join(directory, file);
   try {
-    const found = await stat(path);
-    if (found.size !== sizeBytes) return { kind: 'other-size', sizeBytes: found.size };
-    return { kind: 'content', content: await readFile(path) };
+    return withFileItself(path, (file, { size }) =>
+      size === sizeBytes
+        ? { kind: 'content', content: readFileSync(file) }
+        : { kind: 'other-size', sizeBytes: size },
+    );
   } catch (error) {
     return unreadable(error);
   }
@@ -100,14 +115,11 @@ async function* contentsOf(
 
 function smallContent(path: string, sizeBytes: number, memory: Buffer): StoredContent {
   try {
-    const file = openSync(path, 'r');
-    try {
-      const { size } = fstatSync(file);
-      if (size !== sizeBytes) return { kind: 'other-size', sizeBytes: size };
-      return { kind: 'content', content: memory.subarray(0, readSync(file, memory, 0, size, 0)) };
-    } finally {
-      closeSync(file);
-    }
+    return withFileItself(path, (file, { size }) =>
+      size === sizeBytes
+        ? { kind: 'content', content: memory.subarray(0, readSync(file, memory, 0, size, 0)) }
+        : { kind: 'other-size', sizeBytes: size },
+    );
   } catch (error) {
     return unreadable(error);
   }
@@ -116,7 +128,10 @@ function smallContent(path: string, sizeBytes: number, memory: Buffer): StoredCo
 const unreadable = (error: unknown): StoredContent =>
   isMissing(error)
     ? { kind: 'missing' }
-    : { kind: 'unreadable', why: error instanceof Error ? error.message : String(error) };
+    : {
+        kind: 'unreadable',
+        why: systemProblem(error) ?? (error instanceof Error ? error.message : String(error)),
+      };
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';

@@ -1,21 +1,16 @@
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { lockFile } from '../../../../packages/files/file-lock.ts';
+import { inFolder } from '../../../../packages/files/folders.ts';
+import {
+  appendToFile,
+  cutFile,
+  readItself,
+  syncDirectory,
+  writeNewFile,
+} from '../../../../packages/files/open-file.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
+import { systemProblem } from '../../../../packages/process/system-problem.ts';
 import { requireLeftovers } from './leftovers.ts';
 import { FIRST_PART, partsIn } from './manifest-parts.ts';
 import { isLeftUnfinished, LOCK_FILE, passFile, UNFINISHED } from './names.ts';
@@ -31,14 +26,16 @@ export const writableDirectory = (directory: string, lock: Disposable): Writable
   readManifest: () => manifestIn(directory),
   begin: async (line) => {
     const path = join(directory, FIRST_PART);
-    writeFileSync(`${path}${UNFINISHED}`, lineText(line), { flush: true });
-    renameSync(`${path}${UNFINISHED}`, path);
-    syncToDisk(directory);
+    await orUnwritable(directory, () => {
+      rmSync(`${path}${UNFINISHED}`, { force: true });
+      writeNewFile(`${path}${UNFINISHED}`, lineText(line));
+      renameSync(`${path}${UNFINISHED}`, path);
+      syncDirectory(directory);
+    });
   },
   clear: async (found) => clear(directory, found),
   write: (file, content) => orUnwritable(directory, () => placeFile(directory, file, content)),
-  append: (line) =>
-    orUnwritable(directory, () => appendFileSync(lastPart(directory), lineText(line), { flush: true })),
+  append: (line) => orUnwritable(directory, () => appendToFile(lastPart(directory), lineText(line))),
   markPass: (beganMs) => orUnwritable(directory, () => markPass(directory, beganMs)),
   unmarkPass: () => orUnwritable(directory, () => rmSync(join(directory, passFile(null)), { force: true })),
   [Symbol.dispose]: () => lock[Symbol.dispose](),
@@ -46,9 +43,9 @@ export const writableDirectory = (directory: string, lock: Disposable): Writable
 
 const lineText = (line: unknown): string => `${JSON.stringify(line)}\n`;
 
-async function orUnwritable(directory: string, write: () => void | Promise<void>): Promise<void> {
+async function orUnwritable(directory: string, write: () => void): Promise<void> {
   try {
-    await write();
+    write();
   } catch (cause) {
     throw unwritable(directory, cause);
   }
@@ -57,14 +54,13 @@ async function orUnwritable(directory: string, write: () => void | Promise<void>
 const unwritable = (directory: string, cause: unknown): FleetGcError =>
   new FleetGcError(
     'STATE_UNWRITABLE',
-    `cannot write to the archive in ${directory}: ${cause instanceof Error ? cause.message : cause}. Nothing is lost while the log keeps it; see to the disk`,
+    `cannot write to the archive in ${directory}: ${systemProblem(cause) ?? (cause instanceof Error ? cause.message : cause)}. Nothing is lost while the log keeps it; see to the disk`,
     { cause },
   );
 
 async function manifestIn(directory: string): Promise<Buffer | null> {
-  if (!existsSync(join(directory, FIRST_PART))) return null;
-  const parts = partsIn(readdirSync(directory));
-  return Buffer.concat(await Promise.all(parts.map((part) => readFile(join(directory, part)))));
+  if (lstatSync(join(directory, FIRST_PART), { throwIfNoEntry: false }) === undefined) return null;
+  return Buffer.concat(partsIn(readdirSync(directory)).map((part) => readItself(join(directory, part))));
 }
 
 const lastPart = (directory: string): string =>
@@ -77,48 +73,29 @@ const lastPart = (directory: string): string =>
 function clear(directory: string, { manifest, unnamed }: FoundFiles): void {
   requireLeftovers(directory, { manifest, unnamed }, MOST_LEFT);
   const path = lastPart(directory);
-  const before = manifest.sizeBytes - statSync(path).size;
-  if (!manifest.isWhole) truncateSync(path, manifest.wholeBytes - before);
+  const before = manifest.sizeBytes - lstatSync(path).size;
+  if (!manifest.isWhole) cutFile(path, manifest.wholeBytes - before);
   for (const file of unnamed)
-    if (isLeftUnfinished(file) && file !== passFile(null)) rmSync(join(directory, file));
+    if (isLeftUnfinished(file) && file !== passFile(null))
+      inFolder(directory, dirname(file), (folder) => rmSync(`${folder}/${basename(file)}`));
 }
 
 /** Whoever has the lock writes one after the other. */
 const MOST_LEFT = 1;
 
 /** Written elsewhere in the archive, so that a file with its own name is whole, and where tables are looked for there is nothing else. */
-async function placeFile(directory: string, file: string, content: Buffer): Promise<void> {
-  const path = join(directory, file);
-  makeFolder(directory, dirname(file));
-  const unfinished = join(directory, `${basename(file)}${UNFINISHED}`);
-  await writeFile(unfinished, content);
-  syncToDisk(unfinished);
-  renameSync(unfinished, path);
-  syncToDisk(dirname(path));
-}
-
-/** With all folders on the way to it, so that they outlast a loss of power. */
-function makeFolder(directory: string, folder: string): void {
-  if (existsSync(join(directory, folder))) return;
-  const above = dirname(folder);
-  if (above !== '.') makeFolder(directory, above);
-  mkdirSync(join(directory, folder), { recursive: true });
-  syncToDisk(join(directory, above));
-}
+const placeFile = (directory: string, file: string, content: Buffer): void =>
+  inFolder(directory, dirname(file), (folder) => {
+    const unfinished = join(directory, `${basename(file)}${UNFINISHED}`);
+    rmSync(unfinished, { force: true });
+    writeNewFile(unfinished, content);
+    renameSync(unfinished, `${folder}/${basename(file)}`);
+    syncDirectory(folder);
+  });
 
 function markPass(directory: string, beganMs: number): void {
   const path = join(directory, passFile(null));
-  if (!existsSync(path)) writeFileSync(path, String(beganMs), { flush: true });
-}
-
-/** Returns when what was written to the file, or a name in the directory, outlasts a loss of power. */
-function syncToDisk(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) writeNewFile(path, String(beganMs));
 }
 
 const inUse = (directory: string, cause: unknown): FleetGcError =>

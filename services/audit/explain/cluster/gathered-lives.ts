@@ -204,7 +204,7 @@ export class GatheredLives {
     if (result === null || !this.reader.isNew(result, record)) return;
     const at = momentOf(record, result.at);
     if (result.type === 'fleetgc.cluster.object-results') this.#takeObjectResults(result, at);
-    else this.#takeRefusal(result, at);
+    else if (result.type === 'fleetgc.cluster.command-result') this.#takeRefusal(result, at);
   }
 
   #takeObjectResults({ cluster, commandId, objects }: ClusterObjectResults, at: Moment): void {

@@ -195,7 +195,7 @@ export const resultEntry = (
   rule: told.rule,
   outcome: told.result.outcome,
   reason: 'reason' in told.result ? told.result.reason : null,
-  message: 'message' in told.result ? told.result.message : null,
+  message: 'message' in told.result ? (told.result.message ?? null) : null,
   attempts: told.attempts,
   requests: told.requests,
   owners: told.owners,

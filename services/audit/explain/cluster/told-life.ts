@@ -1,3 +1,4 @@
+import { leastOf, mostOf } from '../../../../packages/process/least-and-most.ts';
 import type { ReferenceState } from '../../../../schemas/events/ownership.ts';
 import type {
   ClusterEntryOf,
@@ -5,19 +6,20 @@ import type {
   ClusterTimelineEntry,
   ObjectLife,
 } from '../../../../schemas/reports/cluster-explanation.ts';
+import { DeletionsAround } from './deletions-around.ts';
 import type { GatheredLife } from './gathered-lives.ts';
 
 /** The life of an object in its order: what is equal told once, what was answered, and how it stands. */
 export function toldLife({ object: { uid }, happened }: GatheredLife): ObjectLife {
   const inOrder = happened.toSorted((a, b) => a.orderMs - b.orderMs).map(({ entry }) => entry);
   const life = new LifeTeller(inOrder);
-  for (const entry of inOrder) life.tell(entry);
+  for (const [place, entry] of inOrder.entries()) life.tell(entry, place);
   const times = inOrder.map(({ loggedAtMs }) => loggedAtMs);
   return {
     uid,
     state: life.state,
-    firstMs: Math.min(...times),
-    lastMs: Math.max(...times),
+    firstMs: leastOf(times),
+    lastMs: mostOf(times),
     timeline: life.timeline,
   };
 }
@@ -28,7 +30,9 @@ const IS_AWAY: ReadonlySet<string> = new Set<ReferenceState>(['gone', 'unseen'])
 class LifeTeller {
   state: ClusterObjectState = 'there';
   readonly timeline: ClusterTimelineEntry[] = [];
-  readonly #all: readonly ClusterTimelineEntry[];
+  readonly #deletions: DeletionsAround;
+  /** Behind the one by which it was gone before. */
+  #begin = 0;
   readonly #answered: ReadonlySet<string>;
   /** What was told last of each cause for telling it. */
   readonly #told = new Map<string, string>();
@@ -38,11 +42,11 @@ class LifeTeller {
   #goneAtMs: number | null = null;
 
   constructor(all: readonly ClusterTimelineEntry[]) {
-    this.#all = all;
+    this.#deletions = new DeletionsAround(all);
     this.#answered = new Set(all.flatMap((entry) => (entry.what === 'result' ? [entry.commandId] : [])));
   }
 
-  tell(entry: ClusterTimelineEntry): void {
+  tell(entry: ClusterTimelineEntry, place: number): void {
     switch (entry.what) {
       case 'candidate':
         this.#tellCandidate(entry);
@@ -61,7 +65,7 @@ class LifeTeller {
         this.#tellResult(entry);
         break;
       case 'settled':
-        this.#tellSettled(entry);
+        this.#tellSettled(entry, place);
         break;
     }
   }
@@ -100,25 +104,16 @@ class LifeTeller {
     this.#note(entry);
   }
 
-  #tellSettled(entry: ClusterEntryOf<'settled'>): void {
+  #tellSettled(entry: ClusterEntryOf<'settled'>, place: number): void {
     if (entry.how === 'no-candidate') {
       this.state = 'settled';
       this.#note(entry);
       return;
     }
-    const byFleetGc = this.#isDeletedAround(entry);
+    const byFleetGc = this.#deletions.has(entry, { place, begin: this.#begin });
+    this.#begin = place + 1;
     this.state = byFleetGc ? 'removed' : 'gone';
     this.#note({ ...entry, byFleetGc });
-  }
-
-  /** The agent may see it go before the executor tells so: until it is told again, a result tells of the same deletion. */
-  #isDeletedAround(settled: ClusterEntryOf<'settled'>): boolean {
-    const place = this.#all.indexOf(settled);
-    const isOther = (entry: ClusterTimelineEntry): boolean =>
-      entry !== settled && entry.what === 'settled' && entry.how === 'gone';
-    const begin = this.#all.findLastIndex((entry, index) => index < place && isOther(entry)) + 1;
-    const end = this.#all.findIndex((entry, index) => index > place && isToldAfter(entry, settled));
-    return this.#all.slice(begin, end < 0 ? undefined : end).some(isDeletion);
   }
 
   #fold(entry: ClusterEntryOf<'owner' | 'verdict'>): void {
@@ -160,9 +155,3 @@ const contentOf = (entry: ClusterEntryOf<'candidate'>): string => {
   const { isBeingDeleted, finalizers, keptBy, owners, facts } = entry;
   return JSON.stringify([isBeingDeleted, finalizers, keptBy, owners, comparable(facts)]);
 };
-
-const isDeletion = (entry: ClusterTimelineEntry): boolean =>
-  entry.what === 'result' && (entry.outcome === 'removed' || entry.outcome === 'accepted');
-
-const isToldAfter = (entry: ClusterTimelineEntry, { clusterTimeMs }: ClusterEntryOf<'settled'>): boolean =>
-  entry.what === 'candidate' && (entry.clusterTimeMs ?? 0) > (clusterTimeMs ?? 0);

@@ -1,9 +1,10 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import type { ClusterDecision } from '../../../../schemas/events/cluster-decision.ts';
 import { type ClusterObject, kindName } from '../../../../schemas/events/cluster-objects.ts';
-import type {
-  ClusterCommandResult,
-  ClusterObjectResults,
+import {
+  type ClusterCommandResult,
+  type ClusterObjectResults,
+  foundLater,
 } from '../../../../schemas/events/cluster-result.ts';
 import type {
   ClusterChanged,
@@ -41,6 +42,9 @@ export class ClusterTally {
   readonly #changed = new Counts<Omit<ClusterChanged, 'objects'>>((thing) => JSON.stringify(thing));
   readonly #refused = new Counts<Stayed<'refused'>>((thing) => JSON.stringify(thing));
   readonly #failed = new Counts<Stayed<'failed'>>((thing) => JSON.stringify(thing));
+  readonly #unreported = new Counts<Omit<ClustersReport['unreported'][number], 'objects'>>((thing) =>
+    JSON.stringify(thing),
+  );
   readonly #refusedCommands = new Counts<Omit<ClustersReport['refusedCommands'][number], 'commands'>>(
     (thing) => JSON.stringify(thing),
   );
@@ -81,6 +85,7 @@ export class ClusterTally {
       unnamed: this.#unnamed,
       refused: this.#refused.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
       failed: this.#failed.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
+      unreported: this.#unreported.mostFirst().map(({ thing, count: objects }) => ({ ...thing, objects })),
       refusedCommands: this.#refusedCommands
         .mostFirst()
         .map(({ thing, count: commands }) => ({ ...thing, commands })),
@@ -141,7 +146,8 @@ export class ClusterTally {
     if (result === null) return;
     this.#clusters.add(result.cluster);
     if (result.type === 'fleetgc.cluster.command-result') this.#takeRefusal(result);
-    else for (const told of result.objects) this.#takeObject(result.cluster, told);
+    if (result.type === 'fleetgc.cluster.object-results')
+      for (const told of result.objects) this.#takeObject(result.cluster, told);
   }
 
   #takeRefusal({ cluster, result }: ClusterCommandResult): void {
@@ -151,6 +157,11 @@ export class ClusterTally {
   #takeObject(cluster: string, { object, rule, action, ownRule, result }: ToldObject): void {
     const kind = kindName(object);
     const collector = COLLECTOR_OF_DECIDER[DECIDER_OF_ACTION[action]](rule);
+    const found = foundLater(result);
+    if (found !== null) {
+      this.#unreported.add({ cluster, kind, found });
+      return;
+    }
     switch (result.outcome) {
       case 'removed':
       case 'accepted':

@@ -1,3 +1,4 @@
+import { mostOf } from '../../../../packages/process/least-and-most.ts';
 import type { ClusterDecision, ClusterVerdict } from '../../../../schemas/events/cluster-decision.ts';
 import { type ClusterObject, kindName } from '../../../../schemas/events/cluster-objects.ts';
 import { compareText } from '../../../../schemas/events/text-order.ts';
@@ -48,5 +49,5 @@ const nameOf = ({ cluster, kind, collector, rule }: Concluded): string =>
 function sumOf(group: readonly Concluded[]): ClusterConcluded {
   const [first] = group;
   if (first === undefined) throw new Error('no group is empty');
-  return { ...first, objects: group.length, lastMs: Math.max(...group.map(({ lastMs }) => lastMs)) };
+  return { ...first, objects: group.length, lastMs: mostOf(group.map(({ lastMs }) => lastMs)) };
 }

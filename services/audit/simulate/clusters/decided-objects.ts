@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { readJson } from '../../../../packages/text/read-json.ts';
 import { ClusterDecision, type ClusterVerdict } from '../../../../schemas/events/cluster-decision.ts';
 import type { ClusterDeciderName } from '../../../../schemas/events/deciders.ts';
 import type { PolicySetOf } from '../../../../schemas/policy/policy.ts';
@@ -51,6 +50,7 @@ const ACTS: Readonly<Record<Decided['outcome'], (act: Act) => Concluded>> = {
   'nothing-to-do': () => 'kept',
   'no-policy': () => 'kept',
   paused: () => 'kept',
+  'too-costly': () => 'kept',
 };
 
 const DecisionOf = z.object({ ...Decided.shape, type: z.literal('fleetgc.cluster.decision') });
@@ -63,7 +63,7 @@ export function decidedAgain(
 ): DecidedFact {
   const text = value?.toString('utf8') ?? '';
   const position = { topic, partition, offset: String(offset), sha256: sha256Hex(value ?? '') };
-  const decisions = decide(read(readJson(text)), position, policies).flatMap(
+  const decisions = decide(read(JSON.parse(text)), position, policies).flatMap(
     ({ event }) => DecisionOf.safeParse(event).data ?? [],
   );
   return new Map(decisions.flatMap((decision) => [...decidedFact(decision)]));

@@ -1,8 +1,13 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { addUnder } from '../../../../packages/process/add-under.ts';
 import type { ClusterCommand } from '../../../../schemas/events/cluster-command.ts';
-import type { ClusterCommandResult } from '../../../../schemas/events/cluster-result.ts';
+import type { ClusterCommandIntent } from '../../../../schemas/events/cluster-intent.ts';
+import type {
+  ClusterCommandResult,
+  ClusterObjectResults,
+} from '../../../../schemas/events/cluster-result.ts';
 import { SUBJECTS } from '../../../../schemas/events/identity.ts';
-import { placeOf } from '../../events/log-position.ts';
+import { type Place, placeOf } from '../../events/log-position.ts';
 import { namelessId } from '../commands/command-account.ts';
 import { type Coverages, type Judging, LATE_RESULT_MS, SETTLED_MS } from '../coverage.ts';
 import type { Findings } from '../findings.ts';
@@ -11,6 +16,7 @@ import {
   type Commanded,
   commandedBy,
   disagreement,
+  isDeed,
   isDistrust,
   isOfBystander,
   type Placed,
@@ -23,7 +29,20 @@ interface Account {
   readonly isEarlier: boolean;
   /** Uids of objects that have a result. */
   readonly told: Set<string>;
+  /** Uids of objects that executors announced, by executor. */
+  readonly announced: Map<string, Set<string>>;
+  /** Where something was first announced. */
+  announcedAt: Place | null;
+  /** What was done of which no intent lay before it. */
+  readonly unannounced: Unannounced[];
   ending: Placed<ClusterCommandResult> | null;
+}
+
+interface Unannounced {
+  readonly executor: string | undefined;
+  readonly uid: string;
+  readonly outcome: string;
+  readonly place: Place;
 }
 
 /** Brings together commands of clusters and their results, in whatever order they come, and judges what stays alone. */
@@ -36,6 +55,8 @@ export class AnsweredClusterCommands {
   readonly #others = new Set<string>();
   /** Ids of commands by how executors name them that did not read them. */
   readonly #nameless = new Map<string, string>();
+  /** Instances of clusters whose executors announce what they do. */
+  readonly #announcing = new Set<string>();
   /** By cluster, when its agent last published what it saw. */
   readonly #lastHeardMs = new Map<string, number>();
 
@@ -47,7 +68,15 @@ export class AnsweredClusterCommands {
   commanded(command: ClusterCommand, record: LogRecord, isEarlier = false): void {
     if (this.#accounts.has(command.id) || this.#others.has(command.id)) return;
     const placed = { event: commandedBy(command), place: placeOf(record) };
-    const account = { command: placed, isEarlier, told: new Set<string>(), ending: null };
+    const account: Account = {
+      command: placed,
+      isEarlier,
+      told: new Set(),
+      announced: new Map(),
+      announcedAt: null,
+      unannounced: [],
+      ending: null,
+    };
     this.#accounts.set(command.id, account);
     for (const answer of this.#early.get(command.id) ?? []) this.#add(account, answer);
     this.#early.delete(command.id);
@@ -65,6 +94,7 @@ export class AnsweredClusterCommands {
   }
 
   answered(event: ClusterAnswer, record: LogRecord): void {
+    if (event.type === 'fleetgc.cluster.command-intent') this.#announcing.add(event.clusterInstance);
     this.#take({ event, place: placeOf(record) });
   }
 
@@ -75,8 +105,7 @@ export class AnsweredClusterCommands {
     if (unread !== undefined && isDistrust(event)) {
       if (account !== undefined) account.ending ??= { event, place };
     } else if (account !== undefined) this.#add(account, answer);
-    else if (!this.#others.has(event.commandId))
-      this.#early.set(event.commandId, [...(this.#early.get(event.commandId) ?? []), answer]);
+    else if (!this.#others.has(event.commandId)) addUnder(this.#early, event.commandId, answer);
   }
 
   heard({ key, timestampMs }: LogRecord): void {
@@ -104,10 +133,22 @@ export class AnsweredClusterCommands {
         node: SUBJECTS.cluster.keyOf(event),
         places: [place, account.command.place],
       });
-    else if (event.type === 'fleetgc.cluster.object-results')
-      for (const { object } of event.objects) account.told.add(object.uid);
+    else if (event.type === 'fleetgc.cluster.command-intent') announce(account, event, place);
+    else if (event.type === 'fleetgc.cluster.object-results') this.#tell(account, event, place);
     else if (!isOfBystander(event, account.command.event)) account.ending = { event, place };
     if (problem === null && account.isEarlier) this.#findings.counts.ofEarlier++;
+  }
+
+  /** Executors of releases that wrote no intents do not name themselves; where any wrote one, all have to. */
+  #tell(account: Account, event: ClusterObjectResults, place: Place): void {
+    const { executor } = event;
+    const announced = executor === undefined ? undefined : account.announced.get(executor);
+    const hasToBe = executor !== undefined || this.#announcing.has(event.clusterInstance);
+    for (const { object, result } of event.objects) {
+      account.told.add(object.uid);
+      if (hasToBe && isDeed(result) && !announced?.has(object.uid))
+        account.unannounced.push({ executor, uid: object.uid, outcome: result.outcome, place });
+    }
   }
 
   #judgeEarly(id: string, answers: readonly Placed<ClusterAnswer>[]): void {
@@ -127,10 +168,40 @@ export class AnsweredClusterCommands {
   /** Whether nothing more is expected of it. */
   #judgeAccount(account: Account, { atEnd }: Judging, lastMs: number): boolean {
     if (account.isEarlier) return atEnd;
+    if (account.ending !== null || atEnd) this.#judgeIntents(account, lastMs);
     if (account.ending !== null) this.#judgeEnding(account, account.ending);
     else if (atEnd) this.#judgeUnanswered(account, lastMs);
     else return false;
     return true;
+  }
+
+  /** Where the results began after the command, intents may have been deleted, or were not asked for. */
+  #judgeIntents(account: Account, lastMs: number): void {
+    const { command, told, announced, announcedAt, unannounced } = account;
+    const { event, place } = command;
+    const { coverage, beganAfter } = this.#coverages;
+    const isWhole =
+      coverage('clusterResults') <= place.timestampMs && !beganAfter('clusterResults', place.timestampMs);
+    const node = SUBJECTS.cluster.keyOf(event);
+    for (const { executor, uid, outcome, place: at } of isWhole ? unannounced : [])
+      this.#findings.deviation({
+        kind: 'not-announced',
+        message: `${uid}: ${outcome}, and ${executor === undefined ? 'it names no executor' : `executor ${executor} had not announced it`}`,
+        node,
+        places: [at, place],
+      });
+    const open = new Set(
+      [...announced.values()].flatMap((uids) => [...uids].filter((uid) => !told.has(uid))),
+    );
+    if (open.size === 0 || announcedAt === null) return;
+    if (place.timestampMs + event.lifetimeMs + SETTLED_MS >= lastMs) this.#findings.counts.open++;
+    else
+      this.#findings.gap({
+        kind: 'intent-open',
+        message: `${open.size} of its announced objects have no result`,
+        node,
+        places: [announcedAt, place],
+      });
   }
 
   #judgeEnding({ command, told }: Account, { event, place }: Placed<ClusterCommandResult>): void {
@@ -166,4 +237,11 @@ export class AnsweredClusterCommands {
       this.#findings.unanswered({ kind, id: event.id, node, place, heardMs });
     }
   }
+}
+
+function announce(account: Account, { executor, objects }: ClusterCommandIntent, place: Place): void {
+  const uids = account.announced.get(executor) ?? new Set<string>();
+  for (const { object } of objects) uids.add(object.uid);
+  account.announced.set(executor, uids);
+  account.announcedAt ??= place;
 }

@@ -1,10 +1,12 @@
 import { canonicalJson } from '../../../../packages/canonical/ids.ts';
 import {
   clusterCommandResultId,
+  clusterIntentId,
   clusterObjectResultsId,
   clusterRejectedResultId,
 } from '../../../../packages/decision/result-ids.ts';
 import type { ClusterCommand } from '../../../../schemas/events/cluster-command.ts';
+import type { ClusterCommandIntent, IntendedObject } from '../../../../schemas/events/cluster-intent.ts';
 import type {
   ClusterCommandResult,
   ClusterObjectResults,
@@ -12,7 +14,7 @@ import type {
 import type { Place } from '../../events/log-position.ts';
 
 /** What the executor of a cluster says of a command or its objects. */
-export type ClusterAnswer = ClusterObjectResults | ClusterCommandResult;
+export type ClusterAnswer = ClusterCommandIntent | ClusterObjectResults | ClusterCommandResult;
 
 export interface Placed<Event> {
   readonly event: Event;
@@ -22,6 +24,10 @@ export interface Placed<Event> {
 type Item = Pick<ClusterCommand['items'][number], 'rule'> & {
   readonly action: ClusterCommand['items'][number]['act']['action'];
 };
+
+/** What an executor has to announce before it does it. */
+export const isDeed = ({ outcome }: ClusterObjectResults['objects'][number]['result']): boolean =>
+  outcome === 'removed' || outcome === 'accepted' || outcome === 'patched';
 
 /** What of a command its results are checked against. */
 export type Commanded = Pick<
@@ -61,26 +67,40 @@ export function disagreement(command: Commanded, answer: ClusterAnswer): Disagre
   if (answer.clusterInstance !== command.clusterInstance && !isOfBystander(answer, command))
     return differs('it is of another cluster of that name than the command');
   if (!idsOf(answer).includes(answer.id)) return differs('its id does not follow from its command');
-  return answer.type === 'fleetgc.cluster.object-results'
-    ? objectDisagreement(command, answer)
-    : miscount(command, answer);
+  switch (answer.type) {
+    case 'fleetgc.cluster.command-intent':
+      return answer.lifetimeMs === command.lifetimeMs
+        ? objectDisagreement(command, answer.objects, () => 'announced')
+        : differs('it gives the command another lifetime');
+    case 'fleetgc.cluster.object-results':
+      return objectDisagreement(command, answer.objects, ({ result }) => result.outcome);
+    case 'fleetgc.cluster.command-result':
+      return miscount(command, answer);
+  }
 }
 
 function idsOf(answer: ClusterAnswer): readonly string[] {
   if (answer.type === 'fleetgc.cluster.object-results')
     return [clusterObjectResultsId(answer, answer.objects)];
+  if (answer.type === 'fleetgc.cluster.command-intent')
+    return [clusterIntentId(answer, answer.executor, answer.objects)];
   const { result } = answer;
   const own = clusterCommandResultId(answer);
   return result.outcome === 'refused' ? [own, clusterRejectedResultId(answer, result)] : [own];
 }
 
-function objectDisagreement({ items }: Commanded, { objects }: ClusterObjectResults): Disagreement | null {
-  for (const { object, rule, action, result } of objects) {
+function objectDisagreement<Named extends IntendedObject>(
+  { items }: Commanded,
+  objects: readonly Named[],
+  wordOf: (named: Named) => string,
+): Disagreement | null {
+  for (const named of objects) {
+    const { object, rule, action } = named;
     const item = items.get(object.uid);
     if (item === undefined)
       return {
         kind: 'not-commanded',
-        message: `${object.kind} ${object.uid}: ${result.outcome}, and the command does not name it`,
+        message: `${object.kind} ${object.uid}: ${wordOf(named)}, and the command does not name it`,
       };
     if (rule !== item.rule || action !== item.action)
       return {
@@ -105,7 +125,7 @@ function miscount({ items }: Commanded, { result }: ClusterCommandResult): Disag
  */
 export const steadyContent = (event: ClusterAnswer): string =>
   canonicalJson(
-    event.type === 'fleetgc.cluster.object-results'
+    event.type !== 'fleetgc.cluster.command-result'
       ? [
           event.commandId,
           event.decisionId,

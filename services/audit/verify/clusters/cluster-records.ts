@@ -68,7 +68,7 @@ export class ClusterRecords {
     const { reader, records, findings } = this.#parts;
     const result = reader.read('clusterResults', record);
     if (result === null || !records.isNew(result.event, record, steadyContent(result.event))) return;
-    findings.counts.results++;
+    if (result.event.type !== 'fleetgc.cluster.command-intent') findings.counts.results++;
     this.commands.answered(result.event, record);
     if (result.event.type !== 'fleetgc.cluster.object-results') return;
     findings.counts.removals += result.event.objects.filter(

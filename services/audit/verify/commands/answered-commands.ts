@@ -1,4 +1,5 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { addUnder } from '../../../../packages/process/add-under.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
@@ -122,7 +123,7 @@ export class AnsweredCommands {
   #addWithoutAccount(answer: Placed<Answer>): void {
     const { commandId } = answer.event;
     const other = this.#others.get(commandId);
-    if (other === undefined) this.#early.set(commandId, [...(this.#early.get(commandId) ?? []), answer]);
+    if (other === undefined) addUnder(this.#early, commandId, answer);
     if (other?.kind === 'settled' && !isOfBystander(answer.event, other))
       tellDisagreement(
         this.#findings,
@@ -145,7 +146,21 @@ export class AnsweredCommands {
     else if (this.#isAnswerLost(account, judging)) tellLostAnswer(this.#findings, account);
     else if (judging.atEnd) this.#judgeUnanswered(account, lastMs);
     else return false;
+    this.#judgeAnnounced(account, lastMs);
     return true;
+  }
+
+  /** What an executor announced whose journal was in memory, and that no result tells of. */
+  #judgeAnnounced({ announced, objects, command: { event, place } }: Account, lastMs: number): void {
+    const open = [...announced].filter(([key]) => !objects.has(key));
+    const [first] = open;
+    if (first === undefined || place.timestampMs + event.lifetimeMs + SETTLED_MS >= lastMs) return;
+    this.#findings.gap({
+      kind: 'intent-open',
+      message: `${open.length} of its objects were announced while the journal of the executor could not be written, and no result says what came of them`,
+      node: nodeKey(event),
+      places: [first[1], place],
+    });
   }
 
   /** Of a topic that was made anew the results of its objects may be gone. */

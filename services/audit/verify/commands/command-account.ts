@@ -4,18 +4,24 @@ import {
   objectResultId,
   passFailedId,
   rejectedResultId,
+  removalIntentId,
 } from '../../../../packages/decision/result-ids.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import type { Rejection } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';
-import type { CommandResult, ObjectResult, PassFailed } from '../../../../schemas/events/result.ts';
+import type {
+  CommandResult,
+  ObjectResult,
+  PassFailed,
+  RemovalIntent,
+} from '../../../../schemas/events/result.ts';
 import { objectKey } from '../../events/identity.ts';
 import type { Place } from '../../events/log-position.ts';
 import type { Findings } from '../findings.ts';
 
 /** What an executor says of a command or its objects. */
-export type Answer = ObjectResult | CommandResult | PassFailed;
+export type Answer = ObjectResult | RemovalIntent | CommandResult | PassFailed;
 
 export interface Placed<Event> {
   readonly event: Event;
@@ -33,6 +39,8 @@ export interface Account {
   readonly command: Placed<Commanded>;
   /** One for each object, by its name. */
   readonly objects: Map<string, Placed<ObjectResult>>;
+  /** Objects that were announced before they were removed, by their names. */
+  readonly announced: Map<string, Place>;
   ending: Placed<CommandResult> | null;
   /**
    * Whether an executor refused it that it was not for, or that did not believe who signed it; what its own executor says
@@ -46,7 +54,13 @@ export function openAccount(command: Command, place: Place): Account {
   const { id, cluster, node, nodeInstance, decisionId, inventoryId, lifetimeMs } = command;
   const items = command.items.map((item) => ({ kind: item.kind, id: item.id, rule: item.rule }));
   const event = { id, cluster, node, nodeInstance, decisionId, inventoryId, lifetimeMs, items };
-  return { command: { event, place }, objects: new Map(), ending: null, isTurnedAway: false };
+  return {
+    command: { event, place },
+    objects: new Map(),
+    announced: new Map(),
+    ending: null,
+    isTurnedAway: false,
+  };
 }
 
 /** Takes an answer that agrees with its command; else says why it does not. */
@@ -56,6 +70,8 @@ export function takeAnswer(account: Account, { event, place }: Placed<Answer>): 
   if (isOfBystander(event, account.command.event)) account.isTurnedAway = true;
   else if (event.type === 'fleetgc.node.object-result')
     account.objects.set(objectKey(event.object), { event, place });
+  else if (event.type === 'fleetgc.node.removal-intent')
+    account.announced.set(objectKey(event.object), place);
   else if (event.type === 'fleetgc.node.command-result') account.ending = { event, place };
   return null;
 }
@@ -96,7 +112,8 @@ function disagreement(command: Commanded, answer: Answer): Disagreement | null {
   if (answer.decisionId !== command.decisionId || answer.inventoryId !== command.inventoryId)
     return differs('it names another decision or inventory than the command');
   const by = { nodeInstance: answer.nodeInstance, commandId: command.id };
-  if (answer.type === 'fleetgc.node.object-result') return objectDisagreement(command, answer);
+  if (answer.type === 'fleetgc.node.object-result' || answer.type === 'fleetgc.node.removal-intent')
+    return objectDisagreement(command, answer);
   return idsOf(answer, by).includes(answer.id) ? null : differs('its id does not follow from its command');
 }
 
@@ -111,20 +128,21 @@ function idsOf(
   return result.outcome === 'refused' ? [own, rejectedResultId(by, result)] : [own];
 }
 
-function objectDisagreement(command: Commanded, answer: ObjectResult): Disagreement | null {
-  const { object, rule, nodeInstance, result } = answer;
+function objectDisagreement(command: Commanded, answer: ObjectResult | RemovalIntent): Disagreement | null {
+  const { object, rule, nodeInstance } = answer;
+  const isResult = answer.type === 'fleetgc.node.object-result';
+  const idOf = isResult ? objectResultId : removalIntentId;
   const index = command.items.findIndex(({ kind, id }) => kind === object.kind && id === object.id);
   const item = command.items[index];
   if (item === undefined)
     return {
       kind: 'not-commanded',
-      message: `${objectKey(object)}: ${result.outcome}, and the command does not name it`,
+      message: `${objectKey(object)}: ${isResult ? answer.result.outcome : 'announced'}, and the command does not name it`,
     };
   const by = { nodeInstance, commandId: command.id };
   const problem =
     (nodeInstance !== command.nodeInstance && 'it is of another installation of the node than the command') ||
-    (answer.id !== objectResultId(by, index, object) &&
-      'its id does not follow from its command and object') ||
+    (answer.id !== idOf(by, index, object) && 'its id does not follow from its command and object') ||
     (rule !== item.rule && `it gives rule ${rule}, and the command ${item.rule}`);
   return problem === false ? null : { kind: 'result-differs', message: problem };
 }

@@ -1,4 +1,5 @@
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { addUnder } from '../../../../packages/process/add-under.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
@@ -89,7 +90,7 @@ export class LateAnswers {
     const { commandId } = answer.event;
     this.#count++;
     if (this.#count > MOST) this.#tell(answer);
-    else this.#waiting.set(commandId, [...(this.#waiting.get(commandId) ?? []), answer]);
+    else addUnder(this.#waiting, commandId, answer);
   }
 
   areThere(): boolean {

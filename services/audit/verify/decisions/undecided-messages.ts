@@ -29,7 +29,7 @@ interface Progress {
   last: bigint | null;
 }
 
-/** Of a node with many dead letters the most are only counted, in the next one. Returns how many messages these can have been. */
+/** Of a node with many dead letters, one may stand for messages before it. Returns how many messages these can have been. */
 function forgetCounted({ awaited }: Progress, { key, offset, suppressedBefore }: DeadLetter): number {
   const node = key === null ? null : Buffer.from(key, 'base64').toString();
   const counted = [...awaited]

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { canonicalJson } from '../../../../packages/canonical/ids.ts';
 import type { LogRecord } from '../../../../packages/event-log/port.ts';
 import { Decision } from '../../../../schemas/events/decision.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';
@@ -8,7 +9,7 @@ import type { Reclaim } from '../../../../schemas/events/reclaim.ts';
 import { type Place, placeOf } from '../../events/log-position.ts';
 import { type Coverages, type Judging, LATE_RESULT_MS, tellMissing } from '../coverage.ts';
 import type { Findings } from '../findings.ts';
-import { firstDifference, sameJson } from '../same-json.ts';
+import { firstDifference } from '../same-json.ts';
 
 const Answering = InventoryHead.pick({ cluster: true, node: true, nodeInstance: true, reclaim: true });
 
@@ -19,6 +20,55 @@ interface Carried {
   readonly nodeInstance: string;
   readonly place: Place;
 }
+
+/**
+ * All that carries a reclaim of one name. Many inventories may answer it, and an attacker may have written many orders of it: what one of
+ * them asks for takes the same time, however many there are.
+ */
+class OfReclaim {
+  readonly first: Carried;
+  readonly #firstAt = new Map<string, Carried>();
+  readonly #whole = new Set<string>();
+  readonly #lasting = new Set<string>();
+  #latestMs = Number.NEGATIVE_INFINITY;
+
+  constructor(first: Carried) {
+    this.first = first;
+  }
+
+  /** Epoch milliseconds. */
+  get latestMs(): number {
+    return this.#latestMs;
+  }
+
+  add(carried: Carried): void {
+    const { reclaim, place } = carried;
+    this.#whole.add(canonicalJson(reclaim));
+    this.#lasting.add(lastingJson(reclaim));
+    const position = positionOf(reclaim);
+    if (!this.#firstAt.has(position)) this.#firstAt.set(position, carried);
+    this.#latestMs = Math.max(this.#latestMs, place.timestampMs);
+  }
+
+  hasWhole(reclaim: Reclaim): boolean {
+    return this.#whole.has(canonicalJson(reclaim));
+  }
+
+  /** Whether one of them is of the same reclaim; the one of this step and round may lie before the range. */
+  hasLasting(reclaim: Reclaim): boolean {
+    return this.#lasting.has(lastingJson(reclaim));
+  }
+
+  /** That of the same step and round; else the first of all. */
+  nearest(reclaim: Reclaim): Carried {
+    return this.#firstAt.get(positionOf(reclaim)) ?? this.first;
+  }
+}
+
+const positionOf = ({ step, round }: Reclaim): string => `${step} ${round}`;
+
+/** Only step and round change while a reclaim goes on. */
+const lastingJson = ({ step, round, ...rest }: Reclaim): string => canonicalJson(rest);
 
 /** A reclaim begins with a decision of pressure, which names it. */
 const Beginning = Decision.pick({ cluster: true, node: true, nodeInstance: true, reclaim: true }).extend({
@@ -33,8 +83,8 @@ const Beginning = Decision.pick({ cluster: true, node: true, nodeInstance: true,
 export class AnsweredOrders {
   readonly #findings: Findings;
   readonly #coverages: Pick<Coverages, 'coverage' | 'beganAfter'>;
-  readonly #orders = new Map<string, Carried[]>();
-  readonly #beginnings = new Map<string, Carried[]>();
+  readonly #orders = new Map<string, OfReclaim>();
+  readonly #beginnings = new Map<string, OfReclaim>();
   #answers: Carried[] = [];
   #mayBeBegunUnread = false;
 
@@ -71,16 +121,15 @@ export class AnsweredOrders {
     this.#answers = this.#answers.filter((answer) => !isDue(answer));
     for (const ofReclaims of [this.#orders, this.#beginnings])
       for (const [name, all] of ofReclaims)
-        if (all.every(({ place }) => place.timestampMs < beforeMs - LATE_RESULT_MS)) ofReclaims.delete(name);
+        if (all.latestMs < beforeMs - LATE_RESULT_MS) ofReclaims.delete(name);
   }
 
   #judgeAnswer(answer: Carried): void {
     const { reclaim, node, place } = answer;
-    const ofReclaim = this.#orders.get(nameOf(answer)) ?? [];
-    if (ofReclaim.some((order) => sameJson(reclaim, order.reclaim))) return;
-    const order = ofReclaim.find((one) => isSamePosition(one.reclaim, reclaim)) ?? ofReclaim[0];
-    if (order !== undefined && !ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim)))
-      this.#tellOther(answer, order, 'order');
+    const ordered = this.#orders.get(nameOf(answer));
+    if (ordered?.hasWhole(reclaim)) return;
+    if (ordered !== undefined && !ordered.hasLasting(reclaim))
+      this.#tellOther(answer, ordered.nearest(reclaim), 'order');
     else if (this.#areOrdersGone(place)) this.#judgeWithoutOrders(answer);
     else {
       const message = `no order has the reclaim ${reclaim.id}, step ${reclaim.step}, round ${reclaim.round}, that it carries`;
@@ -97,11 +146,9 @@ export class AnsweredOrders {
   #judgeWithoutOrders(answer: Carried): void {
     const { reclaim, node, place } = answer;
     const { coverage, beganAfter } = this.#coverages;
-    const ofReclaim = this.#beginnings.get(nameOf(answer)) ?? [];
-    const [beginning] = ofReclaim;
-    if (beginning !== undefined) {
-      if (!ofReclaim.some((one) => isOfSameReclaim(one.reclaim, reclaim)))
-        this.#tellOther(answer, beginning, 'decision');
+    const begun = this.#beginnings.get(nameOf(answer));
+    if (begun !== undefined) {
+      if (!begun.hasLasting(reclaim)) this.#tellOther(answer, begun.first, 'decision');
     } else if (this.#mayBeBegunUnread || place.timestampMs - LATE_RESULT_MS < coverage('decisions'))
       this.#findings.counts.outOfRange++;
     else {
@@ -118,9 +165,11 @@ export class AnsweredOrders {
   }
 }
 
-function addTo(byName: Map<string, Carried[]>, carried: Carried): void {
+function addTo(byName: Map<string, OfReclaim>, carried: Carried): void {
   const name = nameOf(carried);
-  byName.set(name, [...(byName.get(name) ?? []), carried]);
+  const ofReclaim = byName.get(name) ?? new OfReclaim(carried);
+  ofReclaim.add(carried);
+  byName.set(name, ofReclaim);
 }
 
 const carriedBy = (
@@ -131,9 +180,3 @@ const carriedBy = (
 
 /** Agents answer orders to their own installation alone. */
 const nameOf = ({ node, nodeInstance, reclaim }: Carried): string => `${node} ${nodeInstance} ${reclaim.id}`;
-
-const isSamePosition = (a: Reclaim, b: Reclaim): boolean => a.step === b.step && a.round === b.round;
-
-/** Only step and round change while a reclaim goes on; the order of another round may lie before the range. */
-const isOfSameReclaim = (ordered: Reclaim, { step, round, ...rest }: Reclaim): boolean =>
-  sameJson({ ...ordered, step, round }, { step, round, ...rest });

@@ -1,16 +1,18 @@
+import { partitionName } from '../../../../packages/event-log/partition.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import type { Distrust } from '../../../../packages/trust/distrust.ts';
 import type { KeyRing } from '../../../../packages/trust/key-ring.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { readKeys, type StoredKeys } from '../../../../packages/trust/read-keys.ts';
+import { claimedSignature } from '../../../../packages/trust/signature.ts';
 import { isFact, type Principal, type Trust } from '../../../../packages/trust/trust.ts';
 import { subjectOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import { placeOf } from '../../events/log-position.ts';
 import { objectionToRecord } from '../../signed-events/objection-to-record.ts';
-import { createCollector, type Found } from '../collected-findings.ts';
+import { createCollector, type Found, MOST_TOLD } from '../collected-findings.ts';
 import { trustThen } from '../heads/read-heads.ts';
 
 /** Who signed how much of what: the proof that remains when the key is long out of use. */
@@ -28,6 +30,17 @@ export interface VerifiedSignatures {
   readonly signedBy: readonly SignedBy[];
   /** Where they are counted and no deviations. */
   readonly unprovedFacts: readonly UnprovedFacts[];
+  readonly beforeSignatures: BeforeSignatures;
+}
+
+/**
+ * Records that carry no signature and are older than anything that was ever signed here. Nothing proves who wrote them, and
+ * nothing could.
+ */
+export interface BeforeSignatures {
+  /** Epoch milliseconds; `null` where no statement about a key is there, or one may be missing: then no record counts as older. */
+  readonly firstStatementMs: number | null;
+  readonly byTopic: readonly { readonly topic: string; readonly records: number }[];
 }
 
 /** Facts that no key of their node proves. */
@@ -84,10 +97,10 @@ export async function verifySignaturesWith(
   signal: AbortSignal,
 ): Promise<VerifiedSignatures> {
   let keys = await known.readKeys();
-  const checked = new CheckedSignatures(keys.ring, facts);
+  const checked = new CheckedSignatures(keys, facts);
   const readAgain = async (): Promise<void> => {
     keys = await known.readKeys();
-    checked.know(keys.ring);
+    checked.know(keys);
   };
   for (const topic of facts === 'off' ? SIGNED : [...SIGNED, ...FACTS])
     for await (const record of recordsOf(log, { topic, range, onSettled: readAgain }, signal))
@@ -135,21 +148,26 @@ class CheckedSignatures {
   /** Per topic and record key, the highest generation so far. */
   readonly #generations = new Map<string, number>();
 
-  constructor(ring: KeyRing, facts: FactsTrust) {
+  readonly #before = new UnsignedBefore();
+
+  constructor({ ring, isWhole }: StoredKeys, facts: FactsTrust) {
     this.#ring = ring;
     this.#facts = facts;
     this.#trust = trustThen(ring);
+    this.#before.know(isWhole ? ring.earliestStatementMs : null);
   }
 
   /** What is known of keys from here on. */
-  know(ring: KeyRing): void {
+  know({ ring, isWhole }: StoredKeys): void {
     this.#ring = ring;
     this.#trust = trustThen(ring);
+    this.#before.know(isWhole ? ring.earliestStatementMs : null);
   }
 
   /** `isTold`: it lies in the range. */
   take(topic: TopicId, record: LogRecord, isTold: boolean): void {
     const authentication = this.#trust.authenticate(topic, record);
+    this.#before.see(record);
     if (!authentication.ok && isFact(topic) && this.#facts !== 'required') {
       if (isTold) this.#countUnproved(TOPICS[topic].name, authentication.distrust);
       return;
@@ -159,6 +177,7 @@ class CheckedSignatures {
       ? this.#problemOf(topic, record, authentication.principal)
       : authentication.distrust.message;
     if (!isTold) return;
+    if (!authentication.ok && this.#before.take(topic, record, authentication.distrust)) return;
     if (problem !== null) this.notTrusted(problem, node, record);
     if (authentication.ok && authentication.principal.kind === 'key')
       this.#count(TOPICS[topic].name, authentication.principal.keyId);
@@ -185,11 +204,13 @@ class CheckedSignatures {
   }
 
   result(): VerifiedSignatures {
+    for (const { message, node, record } of this.#before.notExcused()) this.notTrusted(message, node, record);
     const signedBy = [...this.#signed.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return {
       found: this.#collector.found(),
       signedBy: signedBy.map(([, signed]) => signed),
       unprovedFacts: [...this.#unproved.values()],
+      beforeSignatures: this.#before.result(),
     };
   }
 
@@ -205,5 +226,73 @@ class CheckedSignatures {
     const { name, role } = key;
     const records = (this.#signed.get(at)?.records ?? 0) + 1;
     this.#signed.set(at, { topic, keyId, name, role, records });
+  }
+}
+
+/** A head is nothing but its signature. */
+const NEVER_UNSIGNED: ReadonlySet<TopicId> = new Set<TopicId>(['heads']);
+
+interface Unsigned {
+  readonly message: string;
+  readonly node: string | null;
+  readonly record: LogRecord;
+}
+
+/**
+ * What may be from before there were signatures. Only what could not have been written later counts: the log dated it, it is older
+ * than the first statement of a root, no record before it in its partition was signed, and no record of that time was either. Any
+ * signature counts against it, also one that proves nothing: who had none to expect had none to imitate.
+ */
+class UnsignedBefore {
+  #firstStatementMs: number | null = null;
+  /** A signature is older than the first statement that is left: how long there were signatures is not known. */
+  #isContradicted = false;
+  readonly #signedPartitions = new Set<string>();
+  readonly #byTopic = new Map<string, number>();
+  /** The first of them, as they deviate where nothing is excused. */
+  readonly #first: Unsigned[] = [];
+
+  know(firstStatementMs: number | null): void {
+    const isEarlier = firstStatementMs === null || firstStatementMs < (this.#firstStatementMs ?? 0);
+    if (isEarlier && this.#byTopic.size > 0) this.#isContradicted = true;
+    this.#firstStatementMs = firstStatementMs;
+  }
+
+  /** Every record that is read, whoever wrote it. */
+  see(record: LogRecord): void {
+    if (claimedSignature(record.headers).kind === 'none') return;
+    this.#signedPartitions.add(partitionName(record));
+    if (this.#isBefore(record)) this.#isContradicted = true;
+  }
+
+  /** Whether the record is from before there were signatures, as far as is known until now. */
+  take(topic: TopicId, record: LogRecord, { reason, message }: Distrust): boolean {
+    if (reason !== 'unsigned' || NEVER_UNSIGNED.has(topic) || record.isDatedByWriter) return false;
+    if (!this.#isBefore(record) || this.#signedPartitions.has(partitionName(record))) return false;
+    const { name } = TOPICS[topic];
+    this.#byTopic.set(name, (this.#byTopic.get(name) ?? 0) + 1);
+    const node = subjectOf(TOPICS[topic], record.key)?.key ?? null;
+    if (this.#first.length < MOST_TOLD) this.#first.push({ message, node, record });
+    return true;
+  }
+
+  /** Told after the last record: what is excused no more. Of those that are not remembered only the number is right. */
+  *notExcused(): Generator<Unsigned> {
+    if (!this.#isContradicted) return;
+    const total = [...this.#byTopic.values()].reduce((sum, records) => sum + records, 0);
+    for (let index = 0; index < total; index++) {
+      const one = this.#first[index] ?? this.#first.at(-1);
+      if (one !== undefined) yield one;
+    }
+  }
+
+  result(): BeforeSignatures {
+    if (this.#isContradicted) return { firstStatementMs: null, byTopic: [] };
+    const byTopic = [...this.#byTopic].map(([topic, records]) => ({ topic, records }));
+    return { firstStatementMs: this.#firstStatementMs, byTopic };
+  }
+
+  #isBefore({ timestampMs }: LogRecord): boolean {
+    return this.#firstStatementMs !== null && timestampMs < this.#firstStatementMs;
   }
 }

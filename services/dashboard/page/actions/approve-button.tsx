@@ -8,7 +8,7 @@ const CHOICES_HOURS = [1, 2, 4, 8, 12, 24, 48, 168, 720];
 
 export interface ApproveButtonProps {
   /** What is held, as `fleetgc held` names it; the reader saw so many objects. */
-  readonly held: Pick<DashboardAction<'approve'>, 'cluster' | 'name' | 'as' | 'objects'>;
+  readonly held: Pick<DashboardAction<'approve'>, 'cluster' | 'name' | 'as' | 'objects' | 'shown'>;
   /** The same in words, such as `owner apps/Deployment shop/web (1f2e…)`. */
   readonly text: string;
   /** How long it needs until all of it has gone, where the policy lets only so many go in an hour. */
@@ -29,8 +29,8 @@ export function ApproveButton({ held, text, neededHours = 1, onDone }: ApproveBu
       {...(onDone && { onDone })}
     >
       <p>
-        Up to {countText(held.objects)} objects may then go, as you see them here. If more are held by now,
-        nothing is approved.
+        Up to {countText(held.objects)} objects may then go, as you see them here. If more are held by now, or
+        others, nothing is approved.
       </p>
       <label>
         In force for

@@ -110,7 +110,13 @@ function HoldTable({ cluster, told: { held, holdWords }, onDone }: HeldProps) {
                   ) : (
                     <>
                       <ApproveButton
-                        held={{ cluster, name: words.name, as: words.as, objects: words.objects }}
+                        held={{
+                          cluster,
+                          name: words.name,
+                          as: words.as,
+                          objects: words.objects,
+                          shown: words.shown,
+                        }}
                         text={words.text}
                         neededHours={words.neededHours}
                         onDone={onDone}
@@ -211,7 +217,7 @@ function Cascades({ told, held }: Told & { readonly held: Answered<DashboardHeld
               <tr>
                 <th scope="col">Owner</th>
                 <th scope="col" class="number">
-                  Objects that go with it
+                  Objects that depended on it, deleted ones too
                 </th>
                 <th scope="col" class="number">
                   With all of its kind

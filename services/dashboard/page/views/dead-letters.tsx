@@ -219,7 +219,9 @@ function ShownLetter({ shown, onDone }: ShownLetterProps) {
       </dl>
       <p>{letter.message}</p>
       {letter.suppressedBefore === 0 ? null : (
-        <p>{countText(letter.suppressedBefore)} more of this key before it were only counted.</p>
+        <p>
+          {countText(letter.suppressedBefore)} more of this key before it have no dead letter of their own.
+        </p>
       )}
       {staysBecause === null ? (
         <div class="buttons">

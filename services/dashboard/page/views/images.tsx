@@ -42,7 +42,11 @@ export function ImagesView({ query }: { readonly query: URLSearchParams }) {
 
 const bytesText = (bytes: string): string => sizeText(BigInt(bytes));
 
-function Sums({ told: { sums, nodes, nodesWithoutLayers } }: { readonly told: DashboardImages }) {
+function Sums({
+  told: { sums, nodes, nodesWithoutLayers, nodesNotCounted },
+}: {
+  readonly told: DashboardImages;
+}) {
   return (
     <>
       <dl class="facts">
@@ -55,6 +59,12 @@ function Sums({ told: { sums, nodes, nodesWithoutLayers } }: { readonly told: Da
           {countText(sums.images)}
         </Fact>
       </dl>
+      {nodesNotCounted === 0 ? null : (
+        <p>
+          Not counted: {countText(nodesNotCounted)} {nodesNotCounted === 1 ? 'node is' : 'nodes are'} silent
+          or told nothing of images yet, and what lies there is not known.
+        </p>
+      )}
       <p class="quiet">
         Of each node its newest inventory counts. What images of one node have in common counts once on that
         node.

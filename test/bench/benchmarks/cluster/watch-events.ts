@@ -194,6 +194,7 @@ async function reflectUntilEnd(
     },
     random: Math.random,
     labelsAsked: () => null,
+    tellsOfRestore: () => true,
     newestBefore: () => '',
     onWatchEnded: () => undefined,
     inTurn: <Result>(list: () => Promise<Result>) => list(),

@@ -29,6 +29,7 @@ function delaysPolicies(fault: ClusterFault): boolean {
     case 'broker-killed':
     case 'broker-frozen':
     case 'broker-full':
+    case 'slow':
       return true;
     default:
       return false;
@@ -52,6 +53,7 @@ function blinds(fault: ClusterFault): boolean {
       return fault.client === 'fleetgc-cluster' || fault.client === 'fleetgc-cluster-agent';
     case 'topic-anew':
       return fault.topic === 'gc.cluster.ownership';
+    case 'slow':
     case 'watch':
     case 'watch-late':
     case 'pages':

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { certified, revoked, T0 } from '../../judge/support/a-round.ts';
 import type { ClusterFault } from '../faults/fault.ts';
 import { judgeCluster } from './judge.ts';
+import { clusterLogEvidence } from './log-evidence.ts';
 import {
   aClusterRound,
   clusterAct,
@@ -167,12 +170,15 @@ describe('what policy keeps', () => {
   test('a pod went that had ended, though no more had than may stay', () => {
     const pods = (count: number) =>
       Array.from({ length: count }, (_, at) => thing(`p-${at}`, { kind: 'Pod', isEnded: true }));
-    const truth = (count: number) => {
+    const truth = (count: number, goneAt: number) => {
       const [first, ...others] = pods(count);
-      return first ? [is(1, first), ...others.map((pod) => is(2, pod)), gone(10, first)] : [];
+      return first ? [is(1, first), ...others.map((pod) => is(2, pod)), gone(goneAt, first)] : [];
     };
-    expect(invariantsIn({ truth: truth(5) })).toEqual([]);
-    expect(invariantsIn({ truth: truth(4) })).toEqual(['policy']);
+    // Long after the last of them ended they are as many still.
+    for (const goneAt of [10, 100]) {
+      expect(invariantsIn({ truth: truth(5, goneAt) })).toEqual([]);
+      expect(invariantsIn({ truth: truth(4, goneAt) })).toEqual(['policy']);
+    }
   });
 });
 
@@ -199,13 +205,19 @@ describe('what is told', () => {
     expect(invariantsIn({ truth: COLLECTED, results: refused })).toEqual(['lost']);
   });
 
-  test('an executor that was killed before it could tell is forgiven, and no other part', () => {
-    const kill = (part: string, atMs: number): ClusterFault => ({ kind: 'kill', part, atMs, forMs: 0 });
-    const lost = (fault: ClusterFault) => invariantsIn({ truth: COLLECTED, results: [], faults: [fault] });
-    expect(lost(kill('cluster-executor', 11_000))).toEqual([]);
-    expect(lost(kill('cluster-executor', 16_000))).toEqual(['lost']);
-    expect(lost(kill('cluster-executor', 9_000))).toEqual(['lost']);
-    expect(lost(kill('cluster-agent', 11_000))).toEqual(['lost']);
+  test.each(['cluster-executor', 'cluster-agent'])(
+    'nothing is forgiven where %s was killed before it could tell',
+    (part) => {
+      for (const atMs of [9_000, 11_000, 16_000]) {
+        const kill: ClusterFault = { kind: 'kill', part, atMs, forMs: 0 };
+        expect(invariantsIn({ truth: COLLECTED, results: [], faults: [kill] })).toEqual(['lost']);
+      }
+    },
+  );
+
+  test('what a later executor found gone or changed is told', () => {
+    for (const outcome of ['not-found', 'failed'])
+      expect(invariantsIn({ truth: COLLECTED, results: [told('d', { outcome })] })).toEqual([]);
   });
 
   test('a deed whose answer was lost has to be told too', () => {
@@ -296,4 +308,48 @@ test('audit tells of everything that no good key signed, and finds nothing else'
   expect(invariantsIn({ truth: COLLECTED, audit: [deviation] })).toEqual(['audit']);
   expect(invariantsIn({ truth: COLLECTED, audit: [], distrusted: [place] })).toEqual(['audit']);
   expect(invariantsIn({ truth: COLLECTED, audit: [distrust], distrusted: [place] })).toEqual([]);
+});
+
+test('a dead letter stands for the nearest commands before it that nothing else answers, as many as it says', () => {
+  const record = (topic: TopicName, offset: number, event: object, key = 'chaos'): LogRecord => ({
+    topic,
+    partition: 0,
+    offset: BigInt(offset),
+    timestampMs: T0,
+    key,
+    value: Buffer.from(JSON.stringify(event)),
+    headers: {},
+  });
+  const commands = Array.from({ length: 6 }, (_, offset) =>
+    record('gc.cluster.commands', offset, {
+      type: 'fleetgc.cluster.command',
+      id: `command-${offset}`,
+      items: [],
+    }),
+  );
+  const results = [
+    record('gc.cluster.results', 0, {
+      type: 'fleetgc.cluster.command-result',
+      id: 'result-3',
+      commandId: 'command-3',
+      result: { outcome: 'done' },
+    }),
+  ];
+  const letterOf = (offset: string, suppressedBefore: number) => ({
+    type: 'fleetgc.dead-letter',
+    topic: 'gc.cluster.commands',
+    partition: 0,
+    offset,
+    key: Buffer.from('chaos').toString('base64'),
+    suppressedBefore,
+  });
+  const givenUp = (suppressedBefore: number) => {
+    const letters = [letterOf('0', 0), letterOf('4', suppressedBefore)];
+    const deadLetters = letters.map((letter, at) => record('gc.dead-letters', at, letter));
+    const records = { lasting: [], commands, results, deadLetters, policies: [], keys: [] };
+    return [...clusterLogEvidence(records).givenUp].toSorted();
+  };
+  expect(givenUp(0)).toEqual(['0@0', '0@4']);
+  expect(givenUp(1)).toEqual(['0@0', '0@2', '0@4']);
+  expect(givenUp(9)).toEqual(['0@0', '0@1', '0@2', '0@4']);
 });

@@ -10,6 +10,7 @@ import {
   readEvents,
   signers,
   taintedIn,
+  without,
 } from '../../judge/log-evidence.ts';
 
 /** What the judge reads in messages, and no more: they are parsed here apart from the product's schemas. */
@@ -81,8 +82,10 @@ export function clusterLogEvidence(records: Records): ClusterLogEvidence {
   const signer = signers(keys);
   const ofObjects = readEvents(results, ObjectResults).filter(isOurs);
   const ofCommands = readEvents(results, CommandResult).filter(isOurs);
+  const answered = new Set(ofCommands.map(({ event }) => event.commandId));
+  const orders = readEvents(commands, Command);
   return {
-    orders: readEvents(commands, Command).map(({ event: { id, items }, record }) => ({
+    orders: orders.map(({ event: { id, items }, record }) => ({
       id,
       uids: items.map(({ object }) => object.uid),
       atMs: record.timestampMs,
@@ -97,9 +100,9 @@ export function clusterLogEvidence(records: Records): ClusterLogEvidence {
         atMs: record.timestampMs,
       })),
     ),
-    answered: new Set(ofCommands.map(({ event }) => event.commandId)),
+    answered,
     retold: [...retoldIn(ofObjects), ...retoldIn(ofCommands)],
-    givenUp: givenUpOf(deadLetters, 'gc.cluster.commands'),
+    givenUp: givenUpOf(deadLetters, 'gc.cluster.commands', without(commands, orders, answered)),
     places: lasting.map(placeOf),
     tainted: taintedIn(lasting),
     distrusted: distrustedIn([...lasting, ...policies], keys),

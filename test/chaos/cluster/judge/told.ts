@@ -1,8 +1,4 @@
-import { undelayedMs } from '../../judge/delays.ts';
 import type { Violation } from '../../judge/evidence.ts';
-import type { ClusterFault } from '../faults/fault.ts';
-import { EXECUTOR } from '../shape.ts';
-import { policyDelays } from './delays.ts';
 import type { ClusterEvidence } from './evidence.ts';
 import { clusterViolation } from './violation.ts';
 import { textOf, type World } from './world.ts';
@@ -26,7 +22,7 @@ export function clusterTwice({ log }: ClusterEvidence, { went, ever }: World): r
 /** Outcomes of an object to which something may have been done by this command. */
 export const TRIED: ReadonlySet<string> = new Set(['removed', 'accepted', 'patched', 'not-found', 'failed']);
 
-/** Each command is answered or given up, and each deed is told. */
+/** Each command is answered or given up, and each deed is told, whenever its executor ended. */
 export function clusterLost({ log, played }: ClusterEvidence, { deeds }: World): readonly Violation[] {
   const silent = log.orders
     .filter(({ id, place }) => !log.answered.has(id) && !log.givenUp.has(place))
@@ -39,31 +35,12 @@ export function clusterLost({ log, played }: ClusterEvidence, { deeds }: World):
     .filter(({ before }) => !told.has(before.uid))
     .filter(({ atMs }) => !wentWithTopic(atMs, played, 'gc.cluster.results'))
     .filter(({ atMs }) => !wentWithTopic(atMs, played, 'gc.cluster.commands'))
-    .filter(({ atMs }) => !wasForgotten(atMs, played))
     .map(
       ({ before, kind, atMs }) =>
         `${textOf(before)} was ${kind} at ${new Date(atMs).toISOString()}, and no result tells of it`,
     );
   return [...new Set([...silent, ...untold])].map((text) => clusterViolation('lost', text));
 }
-
-/**
- * What an executor did is known by its results alone. One that was killed before the log had them does what is left by the orders, unless
- * these are refused by then.
- */
-function wasForgotten(atMs: number, played: ClusterEvidence['played']): boolean {
-  const delays = policyDelays(played);
-  return played.some(
-    ({ fault, fromMs, toMs }) =>
-      killsExecutor(fault) && toMs >= atMs && undelayedMs(delays, atMs, fromMs) <= PUBLISHED_MS,
-  );
-}
-
-const killsExecutor = (fault: ClusterFault): boolean =>
-  fault.kind === 'kill-at' || (fault.kind === 'kill' && fault.part === EXECUTOR);
-
-/** From a deed until the log has its result, on a machine that is busy. */
-const PUBLISHED_MS = 5_000;
 
 /** What lay on a topic that was deleted went with it, and may not have been read before. */
 const wentWithTopic = (atMs: number, played: ClusterEvidence['played'], topic: string): boolean =>

@@ -84,7 +84,9 @@ class Replay implements World {
   #note(before: TrueObject, line: Change): void {
     const kind = kindOf(before, line);
     if (kind === null) return;
-    const counted = this.#ended.filter(({ atMs }) => atMs >= line.atMs - COUNTED_MS);
+    // As many as before the time looked at, until the first change in it.
+    const lastBefore = this.#ended.findLastIndex(({ atMs }) => atMs < line.atMs - COUNTED_MS);
+    const counted = this.#ended.slice(Math.max(0, lastBefore));
     this.deeds.push({
       atMs: line.atMs,
       kind,

@@ -87,7 +87,15 @@ const areHeld =
 
 test('[cluster S3] scenario 9: what objects of a kind own stays when its definition goes and comes back, over kills of all that runs, until it is approved on the page', async () => {
   await defineGadgets();
-  await subject.accounts.applyPrinted('rbac', '--part', 'run', '--kubeconfig', subject.accounts.admin);
+  await subject.accounts.applyPrinted(
+    'rbac',
+    '--with',
+    'all',
+    '--part',
+    'run',
+    '--kubeconfig',
+    subject.accounts.admin,
+  );
   const made = await cluster.call('POST', GADGETS, {
     apiVersion: 'few.example.com/v1',
     kind: 'Gadget',
@@ -171,7 +179,15 @@ async function heldFor(logPath: string, { uid }: Owner): Promise<HeldList['clust
 test('[cluster S3, S7] what objects of a kind own is held where its definition went and came back while nobody ran, and goes once that is approved', async () => {
   const owner = await makeWidget('went');
   // The printed role names the kinds that are served.
-  await subject.accounts.applyPrinted('rbac', '--part', 'run', '--kubeconfig', subject.accounts.admin);
+  await subject.accounts.applyPrinted(
+    'rbac',
+    '--with',
+    'all',
+    '--part',
+    'run',
+    '--kubeconfig',
+    subject.accounts.admin,
+  );
   const owned = ['of-widget-1', 'of-widget-2', 'of-widget-3'];
   for (const name of owned) await cluster.make(name, [owner]);
   await cluster.call('DELETE', `${DEFINITIONS}/widgets.anew.example.com`);

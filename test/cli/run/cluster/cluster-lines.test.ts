@@ -68,7 +68,7 @@ test.each<[string, Partial<ClusterDecision>, string[]]>([
       verdicts: [verdict(0, { action: 'hold', rule: 'S1', facts: { objects: 7, limit: 5 } })],
     },
     [
-      'graph-gc holds ConfigMap ns/a: it stays until somebody approves it, and "fleetgc held" says how (S1, objects 7, limit 5)',
+      'graph-gc holds ConfigMap ns/a: it stays until it is approved, and "fleetgc held" says how (S1, objects 7, limit 5)',
     ],
   ],
   [
@@ -135,5 +135,36 @@ test('of whole commands only a refusal is told', () => {
   expect([commandLine({ result: done }), commandLine({ result: refused })]).toEqual([
     null,
     'a command was refused: it came too late (expired)',
+  ]);
+});
+
+const missing = (ownerUid: string, objects: number) => ({
+  ownerUid,
+  ownerKind: 'ConfigMap',
+  objects,
+  ofKind: objects,
+  within: null,
+});
+
+test('a dry run tells how much would go in all, each missing owner once', () => {
+  const candidates = [
+    candidate({ object: { name: 'a', uid: 'a' }, cascades: [missing('o', 5)] }),
+    candidate({ object: { name: 'b', uid: 'b' }, cascades: [missing('o', 5)] }),
+    candidate({ object: { name: 'c', uid: 'c' }, cascades: [missing('p', 2)] }),
+  ];
+  const verdicts = [verdict(0), verdict(1), verdict(2)];
+  expect(decisionLines(decision({ outcome: 'dry-run', verdicts }), candidates)).toEqual([
+    'graph-gc would delete 3 ConfigMap (ns/a, ns/b, ns/c), but this is a dry run. With what depends on them at most 7 objects would go',
+  ]);
+  expect(decisionLines(decision({ outcome: 'commanded', verdicts }), candidates)).toEqual([
+    'graph-gc wants to delete 3 ConfigMap (ns/a, ns/b, ns/c)',
+  ]);
+});
+
+test('a dry run of what nobody counted dependents of says so', () => {
+  const expired = { ...decision({ outcome: 'dry-run', verdicts: [verdict(0, { action: 'expire' })] }) };
+  const [{ object }] = [named('a')];
+  expect(decisionLines(expired, [{ object }])).toEqual([
+    'graph-gc would delete ConfigMap ns/a, whose time is over, but this is a dry run. What depends on them would go after them, and is not counted here',
   ]);
 });

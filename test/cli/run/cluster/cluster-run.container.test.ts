@@ -142,7 +142,7 @@ test('[cluster D14, S1] in a dry run, and where a cascade is too wide, nothing g
   const report = await inProcess(['cluster', 'report', '--log', 'embedded', '--log-path', dry.logPath]);
   expect([report.exitCode, report.stderr]).toEqual([0, '']);
   expect(report.stdout).toContain('ConfigMap default/w1: ConfigMap wide, which is not there');
-  expect(report.stdout).toMatch(/ConfigMap wide \([0-9a-f-]+\): 3 objects would go with it/);
+  expect(report.stdout).toMatch(/ConfigMap wide \([0-9a-f-]+\): at most 3 objects depended on it/);
   expect(dry.running.output.stdout).toContain('Policy clusters: dry-run. Nothing will be removed.');
   expect(await dry.running.terminate()).toBe(0);
   expect(new Set(await rulesOn(dry.logPath))).toEqual(new Set(['delete D14']));
@@ -178,7 +178,8 @@ test('[cluster S1, S7] what is held goes by the command that is printed, and onl
   const printed = (await heldNow())
     .match(/fleetgc (approve c1 .*)/g)
     ?.find((line) => line.includes(`${one}`));
-  expect(printed).toBe(`fleetgc approve c1 ${one} --objects 3 ${log.join(' ')}`);
+  const [mark = 'no mark of what is shown'] = /(?<=--shown )[0-9a-f]{16}/.exec(printed ?? '') ?? [];
+  expect(printed).toBe(`fleetgc approve c1 ${one} --objects 3 --shown ${mark} ${log.join(' ')}`);
   const approved = await inProcess((printed ?? '').split(' ').slice(1));
   expect([approved.exitCode, approved.stdout]).toEqual([
     0,

@@ -90,7 +90,7 @@ async function giveRights(policy: object): Promise<void> {
     stringify({ kind: 'ClusterPolicy', name: 'p', mode: 'enforce', collectors, ...policy }),
   );
   const printed = ['--part', 'run', '--kubeconfig', subject.accounts.admin, '--policy', file];
-  await subject.accounts.applyPrinted('rbac', ...printed);
+  await subject.accounts.applyPrinted('rbac', '--with', 'all', ...printed);
 }
 
 async function startRun(policy: object, logPath: string): Promise<FaultyRun> {

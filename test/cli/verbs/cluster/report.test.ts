@@ -6,6 +6,7 @@ import { UNSIGNED } from '../../../../packages/trust/signer.ts';
 import type { Census } from '../../../../schemas/events/census.ts';
 import { census, fullCensus } from '../../../fixtures/census.ts';
 import { type OwnLog, ownLog } from '../../fleetgc.ts';
+import { rootedLog } from '../rooted-log.ts';
 
 async function told({ log }: OwnLog, ...events: readonly Census[]): Promise<void> {
   const publisher = createPublisher({
@@ -49,4 +50,13 @@ test.each([[], ['--cluster', 'other']])('a log on which nobody told anything: %j
   const { exitCode, stderr } = await own.run('cluster', 'report', ...args);
   expect(exitCode).toBe(1);
   expect(stderr).toContain('on this event log');
+});
+
+test('whose word it is stands beside it, and with roots it is said where no key signed it', async () => {
+  const { own, file } = await rootedLog();
+  await told(own, bad);
+  expect((await own.run('cluster', 'report')).stdout).toContain(', not proved: signatures are not checked');
+  const { stdout, stderr } = await own.run('cluster', 'report', '--trust-roots', file('roots.yaml'));
+  expect(stdout).toContain(', NOT PROVED: no key of the cluster signed it');
+  expect(stderr).toContain('No key of the cluster c1 signed what is reported of it');
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { partitionOf } from '../../../../packages/event-log/partition.ts';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { ownLog } from '../../fleetgc.ts';
+import { inProcess, ownLog, stoppedInProcess, withoutProgress } from '../../fleetgc.ts';
 import { jsonOf, readTopic } from '../../read-topic.ts';
 import { base64, bury, deadLetter, KEY, lose, PARTITION, putBack } from './letters.ts';
 
@@ -68,6 +68,32 @@ test('messages of one node go back in the order in which they were on the log', 
 
   const back = await putBack(log, values.length);
   expect(back.map(({ value }) => value?.toString())).toEqual(['message 2', 'message 10', 'message 119']);
+});
+
+test('a letter that somebody gave the id of another one hides nothing: the message goes back', async () => {
+  const { log, run } = await ownLog();
+  const lost = await lose(log, ['{}']);
+  const [letter] = lost;
+  await bury(log, ...lost, deadLetter({ ...letter, value: base64('made up'), message: 'nothing to see' }));
+  await bury(log, deadLetter({ ...letter, offset: '7', message: 'of another place' }));
+
+  expect((await run('dead-letters', 'list')).stdout.match(/^dead-letter-0 /gm)).toHaveLength(3);
+  const shown = await run('dead-letters', 'show', 'dead-letter-0');
+  expect(shown.stderr).toContain('3 dead letters have this id, and at most one of them is true');
+  expect(shown.stdout).toContain('takenAt: Required');
+  const { exitCode, stdout, stderr } = await run('dead-letters', 'redrive', 'dead-letter-0');
+  expect([exitCode, stdout]).toEqual([1, '1 message put back\n']);
+  expect(stderr).toContain('somebody made this dead letter up');
+  expect((await putBack(log, 1)).map(({ value }) => value?.toString())).toEqual(['{}']);
+});
+
+test('a letter that came once more without its value is the same one', async () => {
+  const { log, run } = await ownLog();
+  const lost = await lose(log, ['{}']);
+  const again = lost.map((letter) => ({ ...letter, value: null, omittedBytes: 2 }));
+  await bury(log, ...lost, ...again);
+  expect((await run('dead-letters', 'list')).stdout.match(/^dead-letter-0 /gm)).toHaveLength(1);
+  expect((await run('dead-letters', 'redrive', 'dead-letter-0')).exitCode).toBe(0);
 });
 
 const ELSEWHERE = `gc.node.inventory/${PARTITION}@0 holds another message`;
@@ -222,13 +248,58 @@ test('a dry run of redrive changes nothing', async () => {
   expect(await putBack(log, 1)).toEqual([]);
 });
 
-test('many messages: progress is told on stderr', async () => {
-  const { log, run } = await ownLog();
+test('many messages on a slow machine: progress is reported on stderr', async () => {
+  const { log, path } = await ownLog();
   await bury(log, ...(await lose(log, new Array<string>(250).fill('{}'))));
-  const { stdout, stderr } = await run('dead-letters', 'redrive', '--all');
+  let nowMs = 0;
+  const { stdout, stderr } = await inProcess(
+    ['dead-letters', 'redrive', '--all', '--log', 'embedded', '--log-path', path],
+    undefined,
+    undefined,
+    () => (nowMs += 10_000),
+  );
 
   expect(stdout).toBe('250 messages put back\n');
-  expect(stderr).toBe('100 of 250 messages put back\n200 of 250 messages put back\n');
+  expect(stderr).toBe('100 of 250 messages put back …\n200 of 250 messages put back …\n');
+});
+
+test('stopped in the middle, redrive says how far it is, and a second one puts back what is missing', async () => {
+  const { log, path, run } = await ownLog();
+  await bury(log, ...(await lose(log, new Array<string>(250).fill('{}'))));
+  const stopped = await stoppedInProcess(
+    ['dead-letters', 'redrive', '--all', '--log', 'embedded', '--log-path', path],
+    { signal: 'SIGINT', once: (stderr) => stderr.includes('100 of 250 messages put back') },
+  );
+
+  expect({ ...stopped, stderr: withoutProgress(stopped.stderr) }).toEqual({
+    exitCode: 130,
+    stdout: '100 messages put back\n',
+    stderr:
+      'stopping\nfleetgc dead-letters redrive: stopped after 100 of 250 messages. Written to gc.node.inventory: prod/web-1 (100 records). Written to gc.dead-letters: prod/web-1 (100 records). Nothing else was written. Run the same command again: it is safe, and writes what is missing.\n',
+  });
+  expect(await putBack(log, 250)).toHaveLength(100);
+  expect(await run('dead-letters', 'redrive', '--all')).toMatchObject({
+    exitCode: 0,
+    stdout: '150 messages put back\n',
+  });
+  expect(await putBack(log, 250)).toHaveLength(250);
+});
+
+test('stopped before it has begun, redrive says that nothing was written', async () => {
+  const { log, path } = await ownLog();
+  await bury(log, ...(await lose(log, ['{}'])));
+  const stopped = await stoppedInProcess(
+    ['dead-letters', 'redrive', '--all', '--log', 'embedded', '--log-path', path],
+    { signal: 'SIGTERM', once: () => true },
+  );
+
+  expect(stopped).toEqual({
+    exitCode: 143,
+    stdout: '',
+    stderr:
+      'stopping\nfleetgc dead-letters redrive: stopped before everything was read, so nothing is said of it. Nothing was written.\n',
+  });
+  expect(await putBack(log, 1)).toEqual([]);
 });
 
 test.each<{ args: string[]; says: string }>([

@@ -249,7 +249,7 @@ test('check says what is missing, what ends soon, and whether a key may sign', a
     );
   }
   expect(await check()).toMatchObject({ exitCode: 0, stdout: 'no problem found\n' });
-  expect((await check('--within', '21d')).stdout).toMatch(/\(operator\), role operator, ends at 20/);
+  expect((await check('--within', '21d')).stdout).toMatch(/\(operator\), role operator, expires at 20/);
 
   expect((await check('--key-file', given.file('decider.pem'), '--role', 'operator')).stdout).toMatch(
     /may sign as decider, not as operator/,

@@ -3,6 +3,7 @@ import { HOUR_MS } from '../../../../packages/process/durations.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import { type ApprovalRecord, approvalKey } from '../../../../schemas/policy/approval.ts';
 import { PolicyList, ShownPolicy } from '../../../../schemas/reports/policy-list.ts';
+import { approvedOwners } from '../../../fixtures/approval.ts';
 import { CLUSTER } from '../../../fixtures/cluster.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { type OwnLog, ownLog } from '../../fleetgc.ts';
@@ -17,7 +18,7 @@ function approval(over: Partial<ApprovalRecord>): ApprovalRecord {
     version: 1,
     id: `approval ${over.cluster}`,
     ...CLUSTER,
-    what: { kind: 'owner-kind', ownerKind: 'ConfigMap', objects: 3 },
+    what: approvedOwners('ConfigMap', 3),
     approvedAtMs,
     untilMs: approvedAtMs + 2 * HOUR_MS,
     by: 'me',
@@ -41,7 +42,7 @@ test('[cluster S7] list tells approvals in force with their end, and none that h
   );
   const { stdout } = await own.run('policy', 'list');
   expect(stdout).toBe(
-    `cluster c1: approved until ${timeText(inForce.untilMs)}: owners of kind ConfigMap, 3 objects, by me, seen\n`,
+    `cluster c1: approved until ${timeText(inForce.untilMs)}: owners of kind ConfigMap: ns/name-o, ns/name-p, ns/name-gone, 3 objects, by me, seen\n`,
   );
   const json = PolicyList.parse(JSON.parse((await own.run('policy', 'list', '-o', 'json')).stdout));
   expect(json.approvals).toMatchObject([{ cluster: 'c1', untilMs: inForce.untilMs }]);

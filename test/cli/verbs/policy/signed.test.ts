@@ -1,6 +1,15 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { operatorPublication } from '../../../../cli/framework/task-event-log.ts';
+import { toRecord } from '../../../../packages/pipeline/publisher.ts';
 import { readKeyFile } from '../../../../packages/trust/key-file.ts';
 import { signRecord } from '../../../../packages/trust/signature.ts';
+import { approvalKey } from '../../../../schemas/policy/approval.ts';
+import { approval, approvedPods } from '../../../fixtures/approval.ts';
+import { inventory } from '../../../fixtures/inventory.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { ownLog } from '../../fleetgc.ts';
 import { jsonOf, readTopic } from '../../read-topic.ts';
 import { signedFleet } from './support/signed-fleet.ts';
 
@@ -100,7 +109,7 @@ test('policy sign signs what carries no signature that counts, as it is, and lea
     'Everything on gc.policies carries a signature that counts.\n',
   );
   // What was looked at is not there any more.
-  await own.run('pause', '--cluster', 'a', '--reason', 'another');
+  await own.run('pause', '--cluster', 'a', '--reason', 'another', '--allow-unsigned');
   expect((await signing()).stderr).toMatch(/holds something else now/);
   const all = JSON.parse((await as('operator', 'policy', 'sign', '--all', '--dry-run', '-o', 'json')).stdout);
   expect(all.signed).toHaveLength(4);
@@ -140,13 +149,13 @@ test('apply of an equal policy writes it anew where an old record was put back',
 test('policy list and status show with the roots what counts, and without them what lies there', async () => {
   const { own, file, as } = await signedFleet();
   await as('operator', 'policy', 'apply', file('eu.yaml'));
-  await own.run('policy', 'apply', file('web.yaml'));
+  await own.run('policy', 'apply', file('web.yaml'), '--allow-unsigned');
   const roots = ['--trust-roots', file('roots.yaml')];
   const listed = async (...more: readonly string[]) => {
     const { stdout, stderr } = await own.run('policy', 'list', '-o', 'json', ...more);
     return { names: JSON.parse(stdout).policies.map(nameOf), stderr };
   };
-  expect(await listed()).toEqual({ names: ['eu.web', 'web'], stderr: '' });
+  expect(await listed()).toEqual({ names: ['eu.web', 'web'], stderr: UNSIGNED_WEB });
   expect(await listed(...roots)).toEqual({
     names: ['eu.web'],
     stderr: expect.stringMatching(/key "web".*it carries no signature.*Nothing is removed on any node/),
@@ -157,7 +166,7 @@ test('policy list and status show with the roots what counts, and without them w
 test('policy show, effective and nodes look at signatures with the roots, too', async () => {
   const { own, file, as } = await signedFleet();
   await as('operator', 'policy', 'apply', file('eu.yaml'));
-  await own.run('policy', 'apply', file('web.yaml'));
+  await own.run('policy', 'apply', file('web.yaml'), '--allow-unsigned');
   const roots = ['--trust-roots', file('roots.yaml')];
   const ofNode = ['policy', 'effective', '--cluster', 'eu', '--node', 'n', '-o', 'json'];
   expect((await own.run('policy', 'show', 'web')).exitCode).toBe(0);
@@ -167,7 +176,7 @@ test('policy show, effective and nodes look at signatures with the roots, too', 
   });
   expect((await own.run('policy', 'show', 'eu.web', ...roots)).exitCode).toBe(0);
   for (const verb of [ofNode, ['nodes']]) {
-    expect((await own.run(...verb)).stderr).not.toMatch(/signature/);
+    expect((await own.run(...verb)).stderr).toEqual(UNSIGNED_WEB);
     expect((await own.run(...verb, ...roots)).stderr).toMatch(/it carries no signature.*Nothing is removed/);
   }
   expect((await own.run(...ofNode, ...roots)).stdout).not.toContain('"web"');
@@ -190,6 +199,76 @@ test('what replaces the record of a stolen key has a higher generation, though t
   expect((await as('second', 'policy', 'apply', file('web.yaml'))).stdout).toMatch(/written again/);
   const last = (await readTopic(own.log, 'gc.policies')).at(-1);
   expect(Number(last?.headers.ce_fleetgcgeneration)).toBe(generation + 1);
+});
+
+/** What a verb without roots says of it. */
+const UNSIGNED_WEB = expect.stringMatching(
+  /1 record of gc.policies without a signature, although this fleet has signing keys: "web"\. Nodes and services with --trust required do not trust this and remove nothing/,
+);
+
+test.each([
+  { name: 'apply over a signed policy', args: ['policy', 'apply', 'other.yaml'] },
+  { name: 'apply beside one', args: ['policy', 'apply', 'eu.yaml'] },
+  { name: 'delete', args: ['policy', 'delete', 'web'] },
+  { name: 'delete of what is not there', args: ['policy', 'delete', 'gone'] },
+  { name: 'pause', args: ['pause'] },
+  { name: 'pause beside it', args: ['pause', '--cluster', 'a'] },
+  { name: 'resume', args: ['resume'] },
+  { name: 'resume of all', args: ['resume', '--all'] },
+  {
+    name: 'withdrawal of an approval',
+    args: ['approve', 'prod', 'Pod', '--as', 'pods-of-missing-nodes', '--withdraw'],
+  },
+  { name: 'pause with --trust warn', args: ['pause', '--trust', 'warn', '--trust-roots', 'roots.yaml'] },
+])(
+  'without a key nothing is written where the fleet signs, unless asked for by name: $name',
+  async ({ args }) => {
+    const { own, file, as } = await signedFleet();
+    await as('operator', 'policy', 'apply', file('web.yaml'));
+    await as('operator', 'pause');
+    const state = approval(approvedPods(5), { cluster: 'prod' });
+    const record = toRecord(
+      { topic: 'policies', key: approvalKey(state), event: state },
+      operatorPublication(),
+    );
+    await own.log.publish([
+      signRecord(record, { fleet: 'prod', key: readKeyFile(file('operator.pem')), generation: Date.now() }),
+    ]);
+    const before = await readTopic(own.log, 'gc.policies');
+    const given = args.map((each) => (each.endsWith('.yaml') ? file(each) : each));
+    const { exitCode, stderr, stdout } = await own.run(...given);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/without a signature.*Nothing was written.*--signing-key-file.*--allow-unsigned/s);
+    expect(await readTopic(own.log, 'gc.policies')).toEqual(before);
+
+    await own.run(...given, '--allow-unsigned');
+    expect((await readTopic(own.log, 'gc.policies')).length).toBeGreaterThan(before.length);
+  },
+);
+
+test('every verb that shows policies without roots says what the fleet would not trust, also after the last signed record is replaced', async () => {
+  const { own, file, as } = await signedFleet();
+  await as('operator', 'policy', 'apply', file('web.yaml'));
+  const effective = ['policy', 'effective', '--cluster', 'eu', '--node', 'n'];
+  const verbs = [['policy', 'list'], ['policy', 'show', 'web'], effective, ['nodes'], ['held']];
+  for (const verb of verbs)
+    expect((await own.run(...verb)).stderr).toMatch(
+      /Signatures were not verified, since --trust-roots was not/,
+    );
+  await own.run('policy', 'apply', file('other.yaml'), '--allow-unsigned');
+  for (const verb of [...verbs, ['policy', 'export']])
+    expect((await own.run(...verb)).stderr).toEqual(UNSIGNED_WEB);
+  expect((await own.run('status')).stdout).toEqual(UNSIGNED_WEB);
+  const facts = join(temporaryDirectory(), 'inventory.json');
+  writeFileSync(facts, JSON.stringify(inventory()));
+  expect((await own.run('plan', '--from-log', '--inventory', facts)).stderr).toEqual(UNSIGNED_WEB);
+});
+
+test('a fleet without keys is told nothing of signatures', async () => {
+  const own = await ownLog();
+  const { file } = await signedFleet();
+  await own.run('policy', 'apply', file('web.yaml'));
+  expect((await own.run('policy', 'list')).stderr).toBe('');
 });
 
 test('what is written without a key on the way to signatures is told', async () => {

@@ -36,7 +36,9 @@ test('each rule for machines', async () => {
   const rules = Rules.parse(JSON.parse(stdout));
   expect(rules.map(({ resourceName, operation }) => `${operation} ${resourceName}`)).toEqual(
     Object.values(TOPICS).flatMap(({ name }) =>
-      name === 'gc.heads' ? [`Read ${name}`, `Write ${name}`] : [`Read ${name}`],
+      name === 'gc.heads'
+        ? [`Read ${name}`, `Write ${name}`, `DescribeConfigs ${name}`]
+        : [`Read ${name}`, `DescribeConfigs ${name}`],
     ),
   );
   expect(new Set(rules.map(({ principal, state }) => `${principal} ${state}`))).toEqual(

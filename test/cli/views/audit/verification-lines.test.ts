@@ -10,7 +10,14 @@ function lines(counts: Partial<Counts>, unanswered: readonly Unanswered[] = []):
   const collector = createCollector();
   Object.assign(collector.counts, { decisions: 5, verified: 5, ...counts });
   for (const one of unanswered) collector.unanswered(one);
-  return verificationLines({ range, ...collector.found(), signedBy: null, unprovedFacts: null, heads: null });
+  return verificationLines({
+    range,
+    ...collector.found(),
+    signedBy: null,
+    unprovedFacts: null,
+    beforeSignatures: null,
+    heads: null,
+  });
 }
 
 describe('the answer', () => {
@@ -43,7 +50,14 @@ test.each([
 ])('of heads it is said whether a log was asked (%o)', ({ says, ...archive }) => {
   const heads = { archive: { lines: 5, ...archive }, decisionHeads: 0 };
   const { found } = createCollector();
-  const told = verificationLines({ range, ...found(), signedBy: null, unprovedFacts: null, heads });
+  const told = verificationLines({
+    range,
+    ...found(),
+    signedBy: null,
+    unprovedFacts: null,
+    beforeSignatures: null,
+    heads,
+  });
   expect(told).toContainEqual(expect.stringMatching(says));
 });
 
@@ -56,7 +70,14 @@ test.each([
   for (let count = 0; count < total; count++) collector.deviation(deviation);
 
   expect(
-    verificationLines({ range, ...collector.found(), signedBy: null, unprovedFacts: null, heads: null }),
+    verificationLines({
+      range,
+      ...collector.found(),
+      signedBy: null,
+      unprovedFacts: null,
+      beforeSignatures: null,
+      heads: null,
+    }),
   ).toContain(says);
 });
 
@@ -71,6 +92,7 @@ test('what the kubelet removed is told as no fault', () => {
     ...collector.found(),
     signedBy: null,
     unprovedFacts: null,
+    beforeSignatures: null,
     heads: null,
   }).join('\n');
   expect(told).toContain('Gone by other hands, which is no fault: 2 objects went between two inventories');
@@ -102,5 +124,27 @@ test('commands that nobody answered are told node by node, those that live on fi
     '  prod/b: 1, last 2026-01-01T00:04:00Z (gc.node.commands/1@4); the node was heard last at 2026-01-01T01:00:00Z: it lives on, so look at its executor',
     '  prod/a: 3, last 2026-01-01T00:03:00Z (gc.node.commands/1@3); no inventory of the node was read',
     '',
+  ]);
+});
+
+test('what is from before there were signatures is told apart, with its number and since when there are any', () => {
+  const told = verificationLines({
+    range,
+    ...createCollector().found(),
+    signedBy: [],
+    unprovedFacts: null,
+    beforeSignatures: {
+      firstStatementMs: Date.UTC(2026, 0, 31),
+      byTopic: [
+        { topic: 'gc.node.commands', records: 540 },
+        { topic: 'gc.policies', records: 1 },
+      ],
+    },
+    heads: null,
+  });
+  expect(told.slice(-3)).toEqual([
+    'Before signatures: 541 records without a signature are older than the first statement about a key (2026-01-31T00:00:00Z). They are no deviations, and nothing proves who wrote them:',
+    '  540 records of gc.node.commands',
+    '  1 record of gc.policies',
   ]);
 });

@@ -85,13 +85,14 @@ export const CONTAINERD_ANSWERS = {
       {
         digest: CONTENT,
         size: '10',
+        createdAt: { seconds: '1767225600', nanos: 1 },
         labels: {
           'containerd.io/gc.ref.content.l.0': LAYER,
           'containerd.io/gc.ref.snapshot.overlayfs': TOP,
           'containerd.io/distribution.source.registry.example': 'team/a',
         },
       },
-      { digest: LAYER, size: '7', labels: {} },
+      { digest: LAYER, size: '7', createdAt: null, labels: {} },
     ],
   },
   listIngests: { statuses: [{ ref: `layer-${LAYER}`, expected: LAYER }] },

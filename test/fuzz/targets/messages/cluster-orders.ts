@@ -4,6 +4,7 @@ import { decide } from '../../../../packages/pipeline/decide.ts';
 import { parseBelieved } from '../../../../packages/pipeline/parse/parse-believed.ts';
 import type { ParsedRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../../../schemas/events/cluster-command.ts';
+import { ClusterCommandIntent } from '../../../../schemas/events/cluster-intent.ts';
 import { ClusterCommandResult, ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
 import { ClusterExecutor } from '../../../../services/cluster-executor/executor.ts';
 import { refuseRejected } from '../../../../services/cluster-executor/rejections.ts';
@@ -60,6 +61,7 @@ class ExecutorCluster {
     this.#fill();
     this.executor = new ClusterExecutor({
       identity: IDENTITY,
+      executor: 'executor-1',
       connection: this.api.connection(),
       index: null,
       policy: () => ({ kind: 'policy', record: POLICY, approvals: [] }),
@@ -201,9 +203,13 @@ function judged({ api, results }: ExecutorCluster, { parsed, answers }: Answered
   return parsed.ok ? PASSED : REFUSED;
 }
 
+const SCHEMAS = {
+  'fleetgc.cluster.command-intent': ClusterCommandIntent,
+  'fleetgc.cluster.object-results': ClusterObjectResults,
+  'fleetgc.cluster.command-result': ClusterCommandResult,
+} as const;
+
 function whyUnreadable(event: ResultEvent): string | null {
-  const schema =
-    event.type === 'fleetgc.cluster.object-results' ? ClusterObjectResults : ClusterCommandResult;
-  const { error } = schema.safeParse(event);
+  const { error } = SCHEMAS[event.type].safeParse(event);
   return error === undefined ? null : `published what nobody can read: ${error.message}`;
 }

@@ -82,7 +82,7 @@ export const decisionHead = (): EventOf<'heads'> => ({
 /** What `audit verify` takes for proved by a head: of archives, of decisions and of statements about keys. */
 export const headsReader = ({ ring, trust }: Signatories): ReadMessage => {
   return async ({ record, claim }) => {
-    const readKeys = async () => ({ ring, unreadable: [] });
+    const readKeys = async () => ({ ring, unreadable: [], isWhole: true });
     const reading = new BelievedHeads({ log: logWith(record), readKeys });
     const head = await firstOf(reading.read('earliest', NEVER));
     if (head === null) return REFUSED;

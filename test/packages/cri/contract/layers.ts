@@ -55,6 +55,22 @@ export function layerContract(tried: () => Tried): void {
     expect(layersOf(await readTable(tried()), images)).toEqual(before);
   });
 
+  test('[M12] an imported image that has the name and the label of a pulled one was not pulled', async () => {
+    const { node, runtime } = tried();
+    const { id } = await node.pull('really-pulled');
+    const { id: another } = await node.pull('pulled-beside');
+    const imported = await node.importLikePulled('imported-like-pulled');
+    const listed = await waitUntil('the imported image to be listed with its digest', SETTLE_MS, async () => {
+      const images = await runtime.listImages();
+      const digests = images.find((image) => image.id === imported)?.repoDigests ?? [];
+      return digests.length > 0 && images;
+    });
+    using containerd = connectContainerd(node.readingEndpoint);
+    const content = await readImageContent({ containerd, timeLeftMs });
+    const pulled = pulledImages(listed, content);
+    expect([id, another, imported].map((one) => pulled.get(one))).toEqual([true, true, false]);
+  });
+
   test('[M12] a pulled image is told from one that was imported, be it with a digest in its name', async () => {
     const { node, runtime } = tried();
     const { id } = await node.pull('told-as-pulled');

@@ -40,6 +40,8 @@ export interface ContractNode extends AsyncDisposable {
   importLabelled(name: string, labels: Readonly<Record<string, string>>): Promise<string>;
   /** Imports an image under a name with a digest, as a pull leaves one. Resolves to its id. */
   importWithDigest(name: string): Promise<string>;
+  /** The same, and gives its manifest the label that a pull leaves, as K3s does. Resolves to its id. */
+  importLikePulled(name: string): Promise<string>;
   /** Gives a listed image one more name. */
   tag(reference: string, another: string): Promise<void>;
   /** An existing directory for a pod's logs. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createNetwork } from '../../../support/network.ts';
 import { connectWorkload } from '../../../support/nodes/cri-workload.ts';
+import { ctr } from '../../../support/nodes/node-runtimes.ts';
 import { PAUSE_IMAGE, type RealNode, startRealNode } from '../../../support/nodes/real-node.ts';
 import { type Registry, startRegistry } from '../../../support/nodes/registry.ts';
 import { killContainer } from '../../../support/pods.ts';
@@ -33,6 +34,17 @@ const playedOn = (node: RealNode, registry: Registry): Omit<ContractNode, typeof
   availableBytes: async () => (await node.disk()).availableBytes,
   importLabelled: (name, labels) => node.importImage({ name: `docker.io/local/${name}:1`, labels }),
   importWithDigest: (name) => node.importImage({ name: `docker.io/local/${name}:1`, withDigest: true }),
+  importLikePulled: async (name) => {
+    const image = `docker.io/local/${name}:1`;
+    const id = await node.importImage({ name: image });
+    const listed = await node.exec(ctr('images', 'ls', `name==${image}`));
+    const digest = /sha256:[0-9a-f]{64}/.exec(listed)?.[0] ?? '';
+    await node.exec(ctr('images', 'tag', image, `docker.io/local/${name}@${digest}`));
+    await node.exec(
+      ctr('content', 'label', digest, `containerd.io/distribution.source.docker.io=local/${name}`),
+    );
+    return id;
+  },
   tag: node.tagImage,
   logDirectory: async (pod) => {
     const path = `/var/log/pods/${pod}`;

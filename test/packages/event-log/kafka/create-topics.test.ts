@@ -61,3 +61,36 @@ test('too few brokers for the copies are told with both numbers, and what to say
     message: expect.stringMatching(/^Kafka has 1 broker, and 3 copies .* --kafka-replication-factor 1, /),
   });
 });
+
+const refusing = (type: string, brokerMessage: string | null, topic = 'gc.policies'): TopicAdmin => ({
+  ...emptyCluster([{ leader: 1 }]).admin,
+  createTopics: async () => {
+    const error = Object.assign(kafkaError(type), { topic, brokerMessage });
+    throw Object.assign(new Error('Topic creation errors'), {
+      name: 'KafkaJSAggregateError',
+      errors: [error],
+    });
+  },
+});
+
+test.each([
+  ['POLICY_VIOLATION', 'segment.ms must be at least 14400000', /segment\.ms=3600000\./],
+  ['POLICY_VIOLATION', 'retention.ms may not be -1.', /retention\.ms=-1\./],
+  ['INVALID_CONFIG', 'Invalid value for max.message.bytes', /max\.message\.bytes=\d+\./],
+  ['INVALID_PARTITIONS', 'too many partitions', /partitions\./],
+  ['POLICY_VIOLATION', null, /cleanup\.policy=compact.*partitions\./],
+])('%s is told with topic, setting and what to do: %s', async (type, said, asked) => {
+  const refused = createMissing(refusing(type, said), options);
+  await expect(refused).rejects.toMatchObject({ code: 'TOPICS_DIFFER' });
+  await expect(refused).rejects.toThrow(new RegExp(`gc\\.policies: ${type}`));
+  await expect(refused).rejects.toThrow(asked);
+  await expect(refused).rejects.toThrow(/--kafka-topic-config NAME=VALUE/);
+  await expect(refused).rejects.not.toThrow(/brokers run|address and port/);
+  if (said !== null) await expect(refused).rejects.toThrow(said.replace(/\.$/, ''));
+});
+
+test('an error that is not about the topic itself is passed on', async () => {
+  await expect(createMissing(refusing('NOT_CONTROLLER', null), options)).rejects.toThrow(
+    'Topic creation errors',
+  );
+});

@@ -94,3 +94,15 @@ test.each([
 ])('%o changes the group: %s', (error, expected) => {
   expect(isGroupChange(error)).toBe(expected);
 });
+
+test.each([
+  'POLICY_VIOLATION',
+  'INVALID_CONFIG',
+  'UNSUPPORTED_VERSION',
+  'INVALID_RECORD',
+  'UNKNOWN_SERVER_ERROR',
+])('%s is answered by a broker, so no advice is about reaching one', (type) => {
+  const { message } = toEventLogError(['kafka:9092'], wrapped(protocol(type)));
+  expect(message).not.toMatch(/brokers run|address and port|TLS/);
+  expect(message).toContain(type);
+});

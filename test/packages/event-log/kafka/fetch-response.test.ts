@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { CompressionTypes } from 'kafkajs';
 import { describe, expect, test } from 'vitest';
+import { crc32c } from '../../../../packages/event-log/kafka/client/checksum.ts';
 import { registerCodecs } from '../../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
 import { tolerantWithin, withinBytes } from '../../../../packages/event-log/kafka/protocol/compression.ts';
 import { decodeFetch } from '../../../../packages/event-log/kafka/protocol/fetch-response.ts';
@@ -71,6 +72,12 @@ async function messagesOf(bytes: Buffer) {
   return responses[0]?.partitions[0]?.messages ?? [];
 }
 
+/** Writes the checksum anew, as whoever wrote these bytes on purpose would have. */
+function sealed(batch: Encoded): Encoded {
+  batch.buffer.writeUInt32BE(crc32c(batch.buffer.subarray(21)), 17);
+  return batch;
+}
+
 const text = (value: Buffer | null): string | null => value?.toString() ?? null;
 
 describe('records of a fetch', () => {
@@ -116,7 +123,7 @@ describe('records of a fetch', () => {
     const { buffer } = await batchOf([{}, {}]);
     const attributes = 8 + 4 + 4 + 1 + 4;
     buffer.writeInt16BE(buffer.readInt16BE(attributes) | 0x28, attributes);
-    expect(await messagesOf(await answer([{ buffer }]))).toMatchObject([
+    expect(await messagesOf(await answer([sealed({ buffer })]))).toMatchObject([
       { timestamp: '2000', isControlRecord: true },
       { timestamp: '2000', isControlRecord: true },
     ]);
@@ -126,7 +133,7 @@ describe('records of a fetch', () => {
     const stamped = await batchOf([{}]);
     const attributes = 8 + 4 + 4 + 1 + 4;
     stamped.buffer.writeInt16BE(stamped.buffer.readInt16BE(attributes) | 0x8, attributes);
-    const found = await messagesOf(await answer([stamped, await batchOf([{}])]));
+    const found = await messagesOf(await answer([sealed(stamped), await batchOf([{}])]));
     const records = found.map((message) => toLogRecord('gc.node.results', 3, message));
     expect(records.map(({ isDatedByWriter }) => isDatedByWriter ?? false)).toEqual([false, true]);
   });
@@ -173,14 +180,14 @@ describe('what was made to stop whoever reads it', () => {
   test('a number of records that are not there', async () => {
     const { buffer } = await batchOf([{}]);
     buffer.writeInt32BE(1_000, 57);
-    const bytes = await answer([{ buffer }]);
+    const bytes = await answer([sealed({ buffer })]);
     await expect(decodeFetch(bytes)).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
   });
 
   test('a codec that is not known', async () => {
     const { buffer } = await batchOf([{}], CompressionTypes.None);
     buffer.writeInt16BE(3, 8 + 4 + 4 + 1 + 4);
-    await expect(decodeFetch(await answer([{ buffer }]))).rejects.toThrow(
+    await expect(decodeFetch(await answer([sealed({ buffer })]))).rejects.toThrow(
       /compressed with LZ4, and only zstd and gzip/,
     );
   });
@@ -191,6 +198,56 @@ describe('what was made to stop whoever reads it', () => {
     await expect(decodeFetch(await answer([{ buffer }]))).rejects.toThrow(
       /format 1 cannot be read, only of format 2/,
     );
+  });
+});
+
+describe('a batch that is not as it was written', () => {
+  /** Offset, length, epoch of the leader and format are not under the checksum. */
+  const FIRST_CHECKED = 17;
+
+  test('every single bit of it counts: with one flipped nothing of it is read', async () => {
+    const { buffer } = await batchOf(
+      [{ key: 'node-1', value: '{"availableBytes":1000000}', headers: { id: '1' } }, {}],
+      CompressionTypes.None,
+    );
+    for (let bit = FIRST_CHECKED * 8; bit < buffer.length * 8; bit++) {
+      const flipped = Buffer.from(buffer);
+      flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      const bytes = await answer([{ buffer: flipped }]);
+      await expect(decodeFetch(bytes), `bit ${bit}`).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
+    }
+  });
+
+  test('a number that became another: 1000000 is never read as 9000000', async () => {
+    const { buffer } = await batchOf([{ value: '{"availableBytes":1000000}' }], CompressionTypes.None);
+    buffer.write('9', buffer.indexOf('1000000'));
+    await expect(decodeFetch(await answer([{ buffer }]))).rejects.toThrow(
+      'the checksum of the batch from offset 0 on is wrong, so it is not as it was written',
+    );
+  });
+
+  test('a batch that says it has none or is longer than what came does not pass for an answer without records', async () => {
+    const empty = await batchOf([{}]);
+    empty.buffer.writeInt32BE(0, 57);
+    const longer = await batchOf([{}]);
+    longer.buffer.writeInt32BE(longer.buffer.readInt32BE(8) + 1, 8);
+    for (const batch of [empty, longer])
+      await expect(decodeFetch(await answer([batch]))).rejects.toMatchObject({ code: 'LOG_CORRUPT' });
+  });
+
+  test('where it is asked for alone it is one record; unless its end is not sure, which would pass over others', async () => {
+    const flippedValue = await batchOf([{ value: 'value' }, {}], CompressionTypes.None);
+    flippedValue.buffer.write('V', flippedValue.buffer.indexOf('value'));
+    const bytes = await answer([flippedValue]);
+    expect(await tolerantWithin(1_000_000, () => messagesOf(bytes))).toEqual([
+      expect.objectContaining({ offset: '1', unreadable: expect.stringContaining('checksum') }),
+    ]);
+    const flippedEnd = await batchOf([{}, {}]);
+    flippedEnd.buffer.writeInt32BE(1 + 0x10000, 23);
+    const unsure = await answer([flippedEnd]);
+    await expect(tolerantWithin(1_000_000, () => messagesOf(unsure))).rejects.toMatchObject({
+      code: 'LOG_CORRUPT',
+    });
   });
 });
 
@@ -207,7 +264,7 @@ describe('a batch that cannot be decoded, where it is asked for alone', () => {
       batch: async () => {
         const { buffer } = await batchOf([{}, {}, {}]);
         buffer.writeInt32BE(1_000, 57);
-        return { buffer };
+        return sealed({ buffer });
       },
     },
     {

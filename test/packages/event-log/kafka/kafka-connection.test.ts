@@ -53,10 +53,27 @@ test('one of the same name goes on with the trouble of the one before', () => {
   expect(connection.health().connected).toBe(true);
 });
 
+test('what a follower that was given up still meets is no trouble of the one that took its place', () => {
+  const connection = createConnection(options, silentContext());
+  const name = followerName('gc.policies');
+  const former = connection.forClient(name);
+  former.explain(refused);
+  former[Symbol.dispose]();
+  const next = connection.forClient(name);
+  next.reached();
+  // Its request was on its way when it was given up, and fails now.
+  former.explain(refused);
+  next.reached();
+  expect(connection.health('gc.policies')).toEqual({ connected: true, problem: null });
+  next.explain(refused);
+  former.reached();
+  expect(connection.health('gc.policies')).toMatchObject({ connected: false });
+});
+
 test('an outage of one ends when that one is well again, whatever the others do', () => {
   const destination = logLines();
   const logger = createLogger({ service: 'test', level: 'info' }, destination);
-  const connection = createConnection(options, { ...silentContext(), logger });
+  const connection = createConnection(options, { ...silentContext({ now: () => 0 }), logger });
   const [producer, reader] = [connection.forClient('producer'), connection.forClient('reader')];
   producer.explain(refused);
   for (let turn = 0; turn < 100; turn += 1) {

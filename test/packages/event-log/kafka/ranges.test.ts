@@ -53,6 +53,26 @@ test('what no retry mends is told at once', async () => {
   expect(asked.asked).toBe(1);
 });
 
+test('a broker that cannot find a time is not said to be out of reach', async () => {
+  const unknown = protocolError('UNKNOWN', { code: -1, retriable: false });
+  const asked: OffsetConnections = {
+    fetchTopicsOffset: async ([topic]) => {
+      if (topic !== undefined && 'fromTimestamp' in topic) throw unknown;
+      return [{ topic: 'gc.policies', partitions: [{ partition: 0, offset: '7' }] }];
+    },
+    refreshMetadata: async () => undefined,
+  };
+  const request = { ...REQUEST, from: { timestampMs: 1 } };
+  const failure = await readRanges(asked, request, reading()).catch((error: unknown) => error);
+
+  expect(failure).toMatchObject({
+    code: 'LOG_UNREACHABLE',
+    message: expect.stringMatching(/^The leader of gc\.policies\/0 failed to find a record by its time/),
+    cause: unknown,
+  });
+  expect(failure).not.toMatchObject({ message: expect.stringMatching(/address|port|TLS/) });
+});
+
 const manyTimes = (error: Error) => Array.from({ length: 99 }, () => error);
 
 test('a reading that is to end gives up when the leaders are not known for half a minute', async () => {

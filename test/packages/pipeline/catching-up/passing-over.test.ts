@@ -3,6 +3,7 @@ import { overtakenHandler } from '../../../../packages/decision/overtaken-record
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { partitionOf } from '../../../../packages/event-log/partition.ts';
 import { startConsumer } from '../../../../packages/pipeline/consume.ts';
+import { NO_MARKS } from '../../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
@@ -145,6 +146,7 @@ test('nodes that no slice holds twice are passed over for what lies far behind',
     publisher,
     deadLetters: createDeadLetters({ publisher, group: 'pressure', metrics, logger, now }),
     logger,
+    marks: NO_MARKS,
     metrics,
     now,
     monotonicNow,

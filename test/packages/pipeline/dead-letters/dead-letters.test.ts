@@ -112,20 +112,54 @@ test('nothing failed, nothing is published', async () => {
   expect(log.published).toEqual([]);
 });
 
-test('beyond ten a minute of one key they are counted, and the next one says so', async () => {
+test('beyond ten a minute of one key the last of each slice is kept without its value, and stands for those before it', async () => {
   const { metrics, clock, deadLetters, letters } = setUp();
   const many = Array.from({ length: 13 }, (_, index) => failed({ offset: BigInt(index) }));
   await deadLetters.write([...many, failed({ key: 'prod/web-2' })]);
-  expect(letters().map(({ suppressedBefore }) => suppressedBefore)).toEqual(Array(11).fill(0));
+  expect(letters().map(({ offset, suppressedBefore }) => [offset, suppressedBefore])).toEqual([
+    ...Array.from({ length: 10 }, (_, index) => [`${index}`, 0]),
+    ['12', 2],
+    [`${2n ** 60n}`, 0],
+  ]);
+  expect(letters()[10]).toMatchObject({ value: null, omittedBytes: 3 });
+  await deadLetters.write([failed({ offset: 13n })]);
+  expect(letters().at(-1)).toMatchObject({ offset: '13', suppressedBefore: 0, value: null, omittedBytes: 3 });
   clock.nowMs = 60_000;
   await deadLetters.write([failed()]);
-  expect(letters().at(-1)?.suppressedBefore).toBe(3);
+  expect(letters().at(-1)).toMatchObject({ suppressedBefore: 0, value: 'AP8B' });
   const text = await metrics.text();
-  expect(text).toContain('fleetgc_dead_letters_total{cause="not-json"} 12');
-  expect(text).toContain('fleetgc_dead_letters_suppressed_total{cause="not-json"} 3');
+  expect(text).toContain('fleetgc_dead_letters_total{cause="not-json"} 14');
+  expect(text).toContain('fleetgc_dead_letters_suppressed_total{cause="not-json"} 2');
 });
 
-test('the logger writes a line for each one that is kept, with the stack when a handler failed', async () => {
+test('whenever the process ends, the letters on the log stand for every message that was given up', async () => {
+  const slices = fc.array(
+    fc.array(fc.constantFrom('prod/web-1', 'prod/web-2', null), { minLength: 1, maxLength: 30 }),
+    { maxLength: 6 },
+  );
+  await fc.assert(
+    fc.asyncProperty(slices, async (keys) => {
+      const { deadLetters, letters } = setUp();
+      const of = (letter: DeadLetter, key: string | null): boolean =>
+        letter.key === (key === null ? null : Buffer.from(key).toString('base64'));
+      let given = 0;
+      for (const [at, slice] of keys.entries()) {
+        await deadLetters.write(slice.map((key, i) => failed({ key, offset: BigInt(100 * at + i) })));
+        given += slice.length;
+        const counted = letters().reduce((sum, { suppressedBefore }) => sum + 1 + suppressedBefore, 0);
+        expect(counted).toBe(given);
+      }
+      for (const key of ['prod/web-1', 'prod/web-2', null]) {
+        const stand = letters()
+          .filter((letter) => of(letter, key))
+          .reduce((sum, { suppressedBefore }) => sum + 1 + suppressedBefore, 0);
+        expect(stand).toBe(keys.flat().filter((each) => each === key).length);
+      }
+    }),
+  );
+});
+
+test('the logger writes a line for each one that is kept whole, with the stack when a handler failed', async () => {
   const { out, deadLetters } = setUp();
   const error = new FleetGcError('INTERNAL', 'broken', { cause: new TypeError('broken') });
   await deadLetters.write([
@@ -155,7 +189,7 @@ test('what could not be written rejects, and takes no place', async () => {
   await expect(deadLetters.write(many)).rejects.toMatchObject({ code: 'LOG_UNREACHABLE' });
   log.beforePublish = () => undefined;
   await deadLetters.write(many);
-  expect(letters()).toHaveLength(10);
+  expect(letters().filter(({ value }) => value !== null)).toHaveLength(10);
 });
 
 test('a message that is too large to be wrapped keeps all but its value', async () => {

@@ -1,7 +1,7 @@
 import { EventLogOptions, openEventLog } from '../../../../packages/event-log/open.ts';
 import type { Subscription } from '../../../../packages/event-log/port.ts';
 import { startConsumer } from '../../../../packages/pipeline/consume.ts';
-import { openCrashMarks } from '../../../../packages/pipeline/dead-letters/crash-marks.ts';
+import { NO_MARKS, openCrashMarks } from '../../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
@@ -44,7 +44,7 @@ await startConsumer({
   publisher,
   deadLetters: createDeadLetters({ publisher, group, metrics, logger, now: monotonicNow }),
   // Services have no directory of their own.
-  ...(assignment.kind === 'key' && { marks: openCrashMarks(stateDirectory, 'in-hand', logger) }),
+  marks: assignment.kind === 'key' ? openCrashMarks(stateDirectory, 'in-hand', logger) : NO_MARKS,
   logger,
   metrics,
   now,

@@ -233,7 +233,7 @@ test('refuses what is small as text and large as values, without parsing it', ()
   expect(parseRecord('inventory', good({ value: listsOf(60 * 1024 * 1024) }))).toMatchObject({
     rejection: {
       cause: 'too-large',
-      message: 'the value has more elements than the 2000000 that are read on gc.node.inventory',
+      message: 'the value has more elements than the 1500000 that are read on gc.node.inventory',
     },
   });
   expect(parseRecord('inventory', good({ value: Buffer.from('['.repeat(100_000)) }))).toMatchObject({

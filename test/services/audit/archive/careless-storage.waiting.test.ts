@@ -52,6 +52,23 @@ test.each<{ encryption: S3Place['encryption']; headers: Record<string, string> }
   for (const put of puts) expect(put.headers).toMatchObject(headers);
 });
 
+test.each(['If-None-Match', 'If-Match'])(
+  'a storage that answers 501 to a header is told which one an archive needs: %s',
+  async (header) => {
+    const { place, asked } = await answering(({ method }, response) => {
+      if (method === 'PUT') refuse(response, 501, 'NotImplemented');
+      else refuse(response, 404, 'NoSuchKey');
+    });
+    await expect(archived(logOf([at(0)]), place)).rejects.toMatchObject({
+      code: 'STATE_UNWRITABLE',
+      message: expect.stringMatching(
+        new RegExp(`${header}.*two archivers never write over each other.*AWS S3 .*MinIO have them`),
+      ),
+    });
+    expect(asked.filter(({ method, url }) => method === 'PUT' && !url.includes('probe-'))).toEqual([]);
+  },
+);
+
 test.each([
   { status: 403, code: 'AccessDenied', says: 'lacks the right s3:ListBucket' },
   { status: 403, code: 'RequestTimeTooSkewed', says: 'set the clock' },
@@ -151,6 +168,22 @@ test('a listing that gives the same page again and again is not asked for ever',
     message: expect.stringContaining('the listing has no end'),
   });
   expect(asked).toHaveLength(2);
+});
+
+test('a listing that goes on with names that nobody asked for is not asked for ever', async () => {
+  let pages = 0;
+  const { place } = await answering((_, response) => {
+    pages += 1;
+    const isEnd = pages === 200;
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    response.end(
+      `<?xml version="1.0"?><ListBucketResult><IsTruncated>${!isEnd}</IsTruncated><NextContinuationToken>${pages}</NextContinuationToken><Contents><Key>elsewhere/${pages}</Key><Size>1</Size></Contents></ListBucketResult>`,
+    );
+  });
+  await expect(checked({ ...place, prefix: 'archive/' })).rejects.toMatchObject({
+    code: 'STATE_UNREADABLE',
+    message: expect.stringContaining('the listing has no end'),
+  });
 });
 
 const LISTING = 'list-type';

@@ -110,6 +110,11 @@ const PAUSES = fc.constantFrom([], [], [], [pauseRecord()], [pauseRecord({ selec
 
 const TAKEN_AT_MS = ownership().takenAt.serverMs;
 
+/** Those that let an object go. */
+const OWNERS = ['gone', 'unseen', 'unlisted', 'waiting'].flatMap((state) =>
+  [0, 1, 2, 3].map((index) => `${state}-${index}`),
+);
+
 const ownershipCases: fc.Arbitrary<Unnamed> = fc
   .record({
     candidates: fc.array(AnyCandidate, { maxLength: 8 }),
@@ -130,8 +135,11 @@ const ownershipCases: fc.Arbitrary<Unnamed> = fc
     pauses: PAUSES,
     approvals: fc.subarray([
       approval(approvedOwner('gone-0', 2_000), { id: 'approval-owner' }),
-      approval(approvedOwners('ConfigMap', 5_000), { id: 'approval-kind', untilMs: TAKEN_AT_MS + 1_000 }),
-      approval(approvedObjects('Namespace', 'x'), { id: 'approval-objects' }),
+      approval(approvedOwners('ConfigMap', 5_000, OWNERS), { id: 'approval-kind' }),
+      approval(approvedObjects('Namespace', { uid: 'x', namespace: '', name: 'x' }), {
+        id: 'approval-objects',
+        untilMs: TAKEN_AT_MS + 10_000,
+      }),
       approval(approvedOwner('unseen-0', 2_000), { id: 'approval-elsewhere', cluster: 'another' }),
     ]),
   })
@@ -170,8 +178,15 @@ const podCases: fc.Arbitrary<Unnamed> = fc
     ),
     pauses: PAUSES,
     approvals: fc.subarray([
-      approval(approvedPods(9), { id: 'approval-pods' }),
-      approval(approvedObjects('Pod', 'uid-0', 'uid-1'), { id: 'approval-objects' }),
+      approval(approvedPods(9, ['n1', 'n2']), { id: 'approval-pods' }),
+      approval(
+        approvedObjects(
+          'Pod',
+          { uid: 'uid-0', namespace: 'ns', name: 'a-0' },
+          { uid: 'uid-1', namespace: 'ns', name: 'b-1' },
+        ),
+        { id: 'approval-objects' },
+      ),
       approval(approvedOwners('Node', 9_999), { id: 'approval-kind' }),
     ]),
   })

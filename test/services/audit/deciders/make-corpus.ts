@@ -15,7 +15,7 @@ import {
   NODE,
   tooLargeInventory,
 } from '../../../fixtures/inventory.ts';
-import { EVERY_NODE, pauseRecord, policy } from '../../../fixtures/policy.ts';
+import { EVERY_NODE, keepList, pauseRecord, policy } from '../../../fixtures/policy.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';
 import { arbitraryContainerNode } from '../../container-gc/arbitrary.ts';
 import { ARBITRARY_CASES, surrounded, type Unnamed } from './arbitrary-cases.ts';
@@ -26,7 +26,7 @@ import { OVERTAKING_CASES } from './overtaking-cases.ts';
 const SEED = 20_260_101;
 const SAMPLES = 600;
 const MOST_CASES = {
-  inventory: 26,
+  inventory: 27,
   diskStats: 10,
   clusterOwnership: 24,
   clusterPods: 24,
@@ -35,6 +35,19 @@ const MOST_CASES = {
 
 /** More than one command holds. */
 const MANY_IMAGES = Array.from({ length: 104 }, (_, index) => image(`i${index}`, { sizeBytes: 1 }));
+
+/** After each character of its names another set of places in the patterns is where a name can be. */
+const COSTLY_NAMES = Array.from({ length: 6 }, (_, index) => {
+  let state = index + 1;
+  return Array.from({ length: 300 }, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state > 1_073_741_824 ? 'a' : 'b';
+  }).join('');
+});
+const COSTLY_PATTERNS = Array.from(
+  { length: 400 },
+  (_, index) => `**a${'?'.repeat(1 + (index % 15))}b${index}`,
+);
 
 /** What no arbitrary has. */
 const someContent = { event: fc.sample(arbitraryContainerNode, { seed: SEED, numRuns: 1 })[0] };
@@ -51,6 +64,11 @@ const SPECIAL: readonly Unnamed[] = [
     topic: 'inventory',
     event: inventory({ images: MANY_IMAGES, reclaim: reclaim() }),
     ...surrounded(policy()),
+  },
+  {
+    topic: 'inventory',
+    event: inventory({ images: COSTLY_NAMES.map((name, index) => image(`i${index}`, { repoTags: [name] })) }),
+    ...surrounded(policy({ keep: keepList({ patterns: COSTLY_PATTERNS }) })),
   },
   { topic: 'inventory', ...someContent, policies: [], pauses: [] },
   paused({ nodeNames: [`${NODE.node.slice(0, 3)}*`] }),

@@ -8,6 +8,7 @@ import { type ApprovalRecord, approvalKey } from '../../../../schemas/policy/app
 import type { PolicyDeletion } from '../../../../schemas/policy/policy.ts';
 import { AuditReport } from '../../../../schemas/reports/audit-report.ts';
 import { makeReport } from '../../../../services/audit/report/make-report.ts';
+import { approvedOwners } from '../../../fixtures/approval.ts';
 import { CLUSTER, clusterObject, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
 import { HOUR } from '../../../fixtures/time.ts';
@@ -135,7 +136,7 @@ test('approvals are told with their end, also one that was withdrawn; and polici
     version: 1,
     id: 'approval-1',
     ...CLUSTER,
-    what: { kind: 'owner-kind', ownerKind: 'ConfigMap', objects: 3 },
+    what: approvedOwners('ConfigMap', 3),
     approvedAtMs: log.nowMs,
     untilMs: log.nowMs + HOUR,
     by: 'me',

@@ -1,22 +1,27 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nodeOutput } from '../../../../packages/decision/handler.ts';
+import { clusterOutput, nodeOutput } from '../../../../packages/decision/handler.ts';
 import { policySet, policySetRecord } from '../../../../packages/decision/policy-set.ts';
 import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
 import { keyOf } from '../../../../packages/pipeline/parse/record-key.ts';
 import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
 import type { FactsTrust } from '../../../../packages/trust/process-trust.ts';
 import { signRecord } from '../../../../packages/trust/signature.ts';
+import { signerOf } from '../../../../packages/trust/signer.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { approvalKey } from '../../../../schemas/policy/approval.ts';
 import type { PolicyTopicRecord } from '../../../../schemas/policy/policy.ts';
 import { verifySignatures } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { approval, approvedOwner } from '../../../fixtures/approval.ts';
+import { CLUSTER, clusterCommandIntent } from '../../../fixtures/cluster.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { deletionRecord } from '../../../fixtures/policy.ts';
+import { removalIntent } from '../../../fixtures/results.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
+import { runs } from '../../../support/property-runs.ts';
 import { growingLog, logOf } from '../support/archives.ts';
 
 const DAY_MS = 86_400_000;
@@ -178,6 +183,62 @@ describe('facts of nodes', () => {
   });
 });
 
+describe('announcements of what is about to be removed', () => {
+  const [node, cluster] = [newKey(), newKey()];
+  const keys = [
+    ...KEYS,
+    certified(root, node, { role: 'node', clusters: ['prod'], nodes: ['web-1'] }),
+    certified(root, cluster, { role: 'cluster', clusters: [CLUSTER.cluster] }),
+  ];
+  const WHOLE = { fromMs: null, toMs: null };
+
+  test.each([
+    {
+      role: 'node',
+      topic: 'results',
+      key: node,
+      output: nodeOutput('results', removalIntent()),
+      subject: 'prod/web-1',
+    },
+    {
+      role: 'cluster',
+      topic: 'clusterResults',
+      key: cluster,
+      output: clusterOutput('clusterResults', clusterCommandIntent()),
+      subject: CLUSTER.cluster,
+    },
+  ] as const)('of a $role are counted, and deviate where signatures are required', async (announced) => {
+    const { role, topic, key, output, subject } = announced;
+    const plain = outgoing(output);
+    const signed = signerOf({ fleet: FLEET, role, key: () => key }).sign(topic, plain);
+    const records = [
+      ...keys,
+      onLog(signed),
+      onLog(plain),
+      onLog(signRecord(plain, { fleet: FLEET, key: stranger, generation: null })),
+      onLog(signRecord(plain, { fleet: FLEET, key: decider, generation: null })),
+      onLog({ ...signed, value: Buffer.from(`${signed.value} `) }),
+    ];
+    const { name } = TOPICS[topic];
+    const signedBy = [{ topic: name, name: 'a key', role, records: 1 }];
+    expect(await verified(records, WHOLE, 'warn')).toEqual({
+      deviations: [],
+      signedBy,
+      unprovedFacts: [
+        { topic: name, cause: 'unsigned', records: 1 },
+        { topic: name, cause: 'untrusted-key', records: 2 },
+        { topic: name, cause: 'bad-signature', records: 1 },
+      ],
+    });
+    expect(await verified(records, WHOLE, 'required')).toEqual({
+      deviations: [/no signature/, /no root vouches/, /is that of a decider/, /not that of/].map(
+        (message) => ({ kind: 'not-trusted', node: subject, message: expect.stringMatching(message) }),
+      ),
+      signedBy,
+    });
+  });
+});
+
 describe('in a range', () => {
   const [before, within, after] = [SIGNED_AT_MS, SIGNED_AT_MS + DAY_MS, SIGNED_AT_MS + 2 * DAY_MS];
   const range = { fromMs: within, toMs: after };
@@ -306,5 +367,132 @@ describe('[cluster S7] approvals', () => {
     expect(await problems(signedBy(operator, given), withdrawn, signedBy(operator, given))).toEqual([
       'it is older than what it replaced: somebody put an old record back',
     ]);
+  });
+});
+
+describe('records from before there were signatures', () => {
+  const HOUR_MS = 3_600_000;
+  const WHOLE = { fromMs: null, toMs: null };
+  const unsigned = (record: LogRecord): LogRecord => ({ ...record, headers: {} });
+  /** As they lie on a topic that nobody took anything from. */
+  const keys = KEYS.map((record, index) => ({ ...record, offset: BigInt(index) }));
+  const old = [
+    unsigned(command(decider, SIGNED_AT_MS - 2 * HOUR_MS)),
+    unsigned(command(decider, SIGNED_AT_MS - HOUR_MS)),
+    unsigned(policy(1, SIGNED_AT_MS - HOUR_MS)),
+  ];
+
+  async function told(records: readonly LogRecord[], range: TimeRange = WHOLE, facts: FactsTrust = 'off') {
+    const { found, beforeSignatures } = await verifySignatures(
+      logOf([...records]),
+      { roots: rootsOf(root), range, facts },
+      new AbortController().signal,
+    );
+    return { deviations: found.deviations.total, beforeSignatures };
+  }
+
+  test('are counted apart, and what is as old as the first statement deviates', async () => {
+    expect(await told([...keys, ...old, command(), policy(2)])).toEqual({
+      deviations: 0,
+      beforeSignatures: {
+        firstStatementMs: SIGNED_AT_MS,
+        byTopic: [
+          { topic: 'gc.policies', records: 1 },
+          { topic: 'gc.node.commands', records: 2 },
+        ],
+      },
+    });
+    expect(await told([...keys, ...old, unsigned(command())])).toMatchObject({ deviations: 1 });
+  });
+
+  test('are facts too, where those need a signature', async () => {
+    const fact = onLog({ ...outgoing(nodeOutput('inventory', inventory())) }, SIGNED_AT_MS - HOUR_MS);
+    const { beforeSignatures, deviations } = await told([...keys, fact], WHOLE, 'required');
+    expect(deviations).toBe(0);
+    expect(beforeSignatures.byTopic).toEqual([{ topic: 'gc.node.inventory', records: 1 }]);
+  });
+
+  const early = SIGNED_AT_MS - 3 * HOUR_MS;
+  test.each<{ name: string; records: readonly LogRecord[]; deviations: number }>([
+    { name: 'there is no statement', records: old, deviations: 3 },
+    {
+      name: 'the first statement is gone',
+      records: [...keys.map((record) => ({ ...record, offset: record.offset + 1n })), ...old],
+      deviations: 3,
+    },
+    {
+      name: 'a statement in the middle is gone',
+      records: [...keys.map((record) => ({ ...record, offset: record.offset * 2n })), ...old],
+      deviations: 3,
+    },
+    {
+      name: 'the statements were written again later, as they are',
+      records: [
+        ...keys.map((record) => ({ ...record, timestampMs: SIGNED_AT_MS + DAY_MS })),
+        unsigned(command(decider, SIGNED_AT_MS)),
+      ],
+      deviations: 1,
+    },
+    {
+      name: 'a record as old is signed, with any key of any time',
+      records: [...keys, ...old, command(decider, early)],
+      deviations: 3,
+    },
+    {
+      name: 'a record as old bears the signature of a key that nobody knows',
+      records: [...keys, ...old, command(stranger, early)],
+      deviations: 4,
+    },
+    {
+      name: 'it lies after a signed record in its partition, whatever its time says',
+      records: [...keys, command(decider, SIGNED_AT_MS), unsigned(command(decider, early))],
+      deviations: 1,
+    },
+    {
+      name: 'the log did not date it',
+      records: [...keys, { ...unsigned(command(decider, early)), isDatedByWriter: true }],
+      deviations: 1,
+    },
+    {
+      name: 'it is a head',
+      records: [
+        ...keys,
+        onLog({ topic: TOPICS.heads.name, key: 'x', value: Buffer.from('{}'), headers: {} }, early),
+      ],
+      deviations: 1,
+    },
+  ])('are none where $name', async ({ records, deviations }) => {
+    const { beforeSignatures, ...rest } = await told(records);
+    expect(rest).toEqual({ deviations });
+    expect(beforeSignatures.byTopic).toEqual([]);
+  });
+
+  test('are none in a range that begins after the first statement', async () => {
+    const late = unsigned(command(decider, SIGNED_AT_MS + 2 * HOUR_MS));
+    const range = { fromMs: SIGNED_AT_MS + HOUR_MS, toMs: null };
+    expect(await told([...keys, ...old, late], range)).toMatchObject({
+      deviations: 1,
+      beforeSignatures: { byTopic: [] },
+    });
+  });
+
+  test('whatever signatures there are and when, no unsigned record is excused that is not older than each of them', async () => {
+    const hour = fc.integer({ min: -5, max: 5 });
+    const wrote = fc.record({ hour, by: fc.constantFrom('nobody', 'decider', 'stranger') });
+    await fc.assert(
+      fc.asyncProperty(fc.array(wrote, { maxLength: 8 }), async (written) => {
+        const records = written.map(({ hour: at, by }) => {
+          const record = command(by === 'stranger' ? stranger : decider, SIGNED_AT_MS + at * HOUR_MS);
+          return by === 'nobody' ? unsigned(record) : record;
+        });
+        const signedHours = written.flatMap(({ hour: at, by }) => (by === 'nobody' ? [] : [at]));
+        const firstHour = Math.min(0, ...signedHours);
+        const older = written.filter(({ hour: at, by }) => by === 'nobody' && at < firstHour).length;
+        const { beforeSignatures } = await told([...keys, ...records]);
+        const excused = beforeSignatures.byTopic.reduce((sum, topic) => sum + topic.records, 0);
+        expect(excused).toBeLessThanOrEqual(older);
+      }),
+      runs(200),
+    );
   });
 });

@@ -20,6 +20,8 @@ interface Stored {
 
 const VERBS = ['delete', 'get', 'list', 'watch'];
 interface FakeKind {
+  /** Of the core group where it is not given. */
+  readonly group?: string;
   readonly kind: string;
   readonly namespaced: boolean;
 }
@@ -31,7 +33,7 @@ export const KINDS: Readonly<Record<string, FakeKind>> = {
 
 const DATE_MS = 1_800_000_000_000;
 
-/** A little API server of the core group in memory: enough to list and watch metadata. */
+/** A little API server in memory, most of it of the core group: enough to list and watch metadata. */
 export class FakeCluster {
   kinds: Readonly<Record<string, FakeKind>> = KINDS;
   /** What a list of this resource is answered with in place of its objects. */
@@ -42,6 +44,8 @@ export class FakeCluster {
   readonly watchRefusals = new Map<string, number>();
   /** What `/apis` is answered with in place of the groups. */
   groupsRefusal: ApiAnswer | null = null;
+  /** What lists of these resources say as their version, as those of another server do. */
+  readonly versions = new Map<string, string>();
   /** How far the clock of the API server was set. */
   clockSetByMs = 0;
   /** Whether nothing is answered at all. */
@@ -148,9 +152,8 @@ export class FakeCluster {
   #answer({ path }: ApiRequest): ApiAnswer {
     const ok = (body: unknown): ApiAnswer => ({ status: 200, headers: {}, body: JSON.stringify(body) });
     const url = new URL(path, 'http://x');
-    if (url.pathname === '/api') return ok(this.#discovery());
-    if (url.pathname === '/apis')
-      return this.groupsRefusal ?? ok({ kind: 'APIGroupDiscoveryList', items: [] });
+    if (url.pathname === '/api') return ok(this.#discovery(['']));
+    if (url.pathname === '/apis') return this.groupsRefusal ?? ok(this.#discovery(this.#groups()));
     if (url.pathname === '/api/v1/namespaces/kube-system')
       return ok({
         metadata: [...this.#objects.values()].find(({ metadata }) => metadata.name === 'kube-system')
@@ -162,7 +165,7 @@ export class FakeCluster {
     if (this.kinds[resource] === undefined) return { status: 404, headers: {}, body: '404 page not found' };
     const items = [...this.#objects.values()].filter((each) => each.resource === resource);
     return ok({
-      metadata: { resourceVersion: String(this.#version) },
+      metadata: { resourceVersion: this.versions.get(resource) ?? String(this.#version) },
       items: items.map(({ metadata }) => ({ metadata })),
     });
   }
@@ -174,17 +177,31 @@ export class FakeCluster {
     return { status, headers, body: JSON.stringify(statusBody(status, 'Refused')) };
   }
 
-  #discovery() {
-    const resources = Object.entries(this.kinds).map(([resource, { kind, namespaced }]) => ({
-      resource,
-      responseKind: { group: '', version: 'v1', kind },
-      scope: namespaced ? 'Namespaced' : 'Cluster',
-      verbs: VERBS,
-    }));
+  #groups(): readonly string[] {
+    return [...new Set(Object.values(this.kinds).flatMap(({ group }) => group ?? []))];
+  }
+
+  #discovery(groups: readonly string[]) {
     return {
       kind: 'APIGroupDiscoveryList',
-      items: [{ metadata: {}, versions: [{ version: 'v1', resources }] }],
+      items: groups.map((name) => ({
+        metadata: { name },
+        versions: [{ version: 'v1', resources: this.#resourcesOf(name) }],
+      })),
     };
+  }
+
+  #resourcesOf(asked: string) {
+    return Object.entries(this.kinds).flatMap(([resource, { group = '', kind, namespaced }]) =>
+      group === asked
+        ? {
+            resource,
+            responseKind: { group, version: 'v1', kind },
+            scope: namespaced ? 'Namespaced' : 'Cluster',
+            verbs: VERBS,
+          }
+        : [],
+    );
   }
 
   #tell({ resource, metadata }: Stored, type: string): void {

@@ -3,12 +3,12 @@ import { onTestFinished } from 'vitest';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../../../schemas/events/cluster-command.ts';
+import { ClusterCommandIntent } from '../../../../schemas/events/cluster-intent.ts';
 import { ClusterRemoved } from '../../../../schemas/events/cluster-removed.ts';
 import { ClusterCommandResult, ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
 import type { ApprovalRecord } from '../../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import { ClusterExecutor, type ClusterExecutorDeps } from '../../../../services/cluster-executor/executor.ts';
-import type { ResultEvent } from '../../../../services/cluster-executor/results/outbox.ts';
 import { NO_RESULTS } from '../../../../services/cluster-executor/results/recent-results.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { manualTime } from '../../../support/manual-time.ts';
@@ -16,6 +16,9 @@ import { nextLook } from '../../../support/next-look.ts';
 import { DATE_MS, FakeApi, type StoredObject } from './fake-api.ts';
 
 export const IDENTITY = { cluster: 'c1', clusterInstance: 'the-cluster' };
+
+/** What came of commands. */
+export type ClusterAnswer = ClusterObjectResults | ClusterCommandResult;
 
 /** To delete an object in the state in which it is. */
 export const itemFor = (
@@ -37,7 +40,9 @@ let commands = 0;
 
 export interface Harness {
   readonly api: FakeApi;
-  readonly results: ResultEvent[];
+  readonly results: ClusterAnswer[];
+  /** What was announced before anything was done. */
+  readonly intents: ClusterCommandIntent[];
   /** What was saved before it was deleted. */
   readonly saved: ClusterRemoved[];
   policy: ClusterPolicy;
@@ -59,12 +64,16 @@ export interface Harness {
 }
 
 /** An executor of a fake API server, running. */
-export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api: FakeApi) => void): Harness {
-  const time = manualTime(() => 0);
+export function harness(
+  over: Partial<ClusterExecutorDeps> = {},
+  prepare?: (api: FakeApi) => void,
+  time = manualTime(() => 0),
+): Harness {
   const nowMs = (): number => time.now().sinceBootMs;
   const api = new FakeApi(nowMs);
   prepare?.(api);
-  const results: ResultEvent[] = [];
+  const results: ClusterAnswer[] = [];
+  const intents: ClusterCommandIntent[] = [];
   const saved: ClusterRemoved[] = [];
   const stop = new AbortController();
   const state: { policy: ClusterPolicy; approvals: readonly ApprovalRecord[] } = {
@@ -73,6 +82,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
   };
   const executor = new ClusterExecutor({
     identity: IDENTITY,
+    executor: 'executor-1',
     connection: api.connection(),
     index: null,
     policy: () => ({ kind: 'policy', record: clusterPolicyRecord(state.policy), approvals: state.approvals }),
@@ -80,7 +90,9 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
     objectionTo: () => null,
     recent: NO_RESULTS,
     publish: async (events) => {
-      for (const { event } of events) results.push(checked(event));
+      for (const { event } of events)
+        if (event.type === 'fleetgc.cluster.command-intent') intents.push(ClusterCommandIntent.parse(event));
+        else results.push(checked(event));
     },
     save: async (removed) => void saved.push(ClusterRemoved.parse(removed)),
     sleep: time.sleep,
@@ -143,6 +155,7 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
   return {
     api,
     results,
+    intents,
     saved,
     executor,
     time,
@@ -172,13 +185,13 @@ export function harness(over: Partial<ClusterExecutorDeps> = {}, prepare?: (api:
 }
 
 /** As it can be read again. */
-const checked = (event: ResultEvent): ResultEvent =>
+const checked = (event: ClusterAnswer): ClusterAnswer =>
   event.type === 'fleetgc.cluster.object-results'
     ? ClusterObjectResults.parse(event)
     : ClusterCommandResult.parse(event);
 
 /** `removed`, `refused owner-there`, and of a command that was refused as a whole `command refused expired`. */
-export const wordsOf = (results: readonly ResultEvent[], commandId: string): readonly string[] =>
+export const wordsOf = (results: readonly ClusterAnswer[], commandId: string): readonly string[] =>
   results
     .filter((event) => event.commandId === commandId)
     .flatMap((event) => {

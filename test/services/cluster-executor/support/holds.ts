@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../../../packages/process/durations.ts';
 import type { ClusterAction } from '../../../../schemas/events/cluster-command.ts';
 import { kindName } from '../../../../schemas/events/cluster-objects.ts';
 import type { Cascade, OwnershipCandidate } from '../../../../schemas/events/ownership.ts';
-import type { ApprovalRecord, Approved } from '../../../../schemas/policy/approval.ts';
+import type { ApprovalRecord, Approved, ApprovedObject } from '../../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import { IDENTITY } from './executor.ts';
 
@@ -58,36 +58,78 @@ export function whatHolds(
   );
   const holds = doubtful.map(({ uid }) => ({
     why: `S3 ${uid}`,
-    isApproved: cascades.some((each) => each.ownerUid === uid && isCascadeApproved(each, approved)),
+    isApproved: cascades.some(
+      (each) => each.ownerUid === uid && isCascadeApproved(each, candidate, approved),
+    ),
   }));
   if (act.action === 'drop-references') return holds;
   const { cascade, cascadeOfKind } = policy.limits;
   const wide = cascades.filter(({ objects, ofKind }) => objects > cascade || ofKind > cascadeOfKind);
   const kind = kindName(object);
   const ofHeldKind = policy.heldKinds.includes(kind)
-    ? [{ why: `S2 ${kind}`, isApproved: approved.some((what) => namesObject(what, kind, object.uid)) }]
+    ? [{ why: `S2 ${kind}`, isApproved: approved.some((what) => namesObject(what, kind, object)) }]
     : [];
   return [
     ...holds,
     ...ofHeldKind,
-    ...wide.map((each) => ({ why: `S1 ${each.ownerUid}`, isApproved: isCascadeApproved(each, approved) })),
+    ...wide.map((each) => ({
+      why: `S1 ${each.ownerUid}`,
+      isApproved: isCascadeApproved(each, candidate, approved),
+    })),
   ];
 }
 
-const namesObject = (what: Approved, kind: string, uid: string): boolean =>
-  what.kind === 'held-kind' && what.heldKind === kind && what.uids.includes(uid);
+const namesObject = (what: Approved, kind: string, { uid, namespace, name }: ApprovedObject): boolean =>
+  what.kind === 'held-kind' &&
+  what.heldKind === kind &&
+  what.named.some((each) => each.uid === uid && each.namespace === namespace && each.name === name);
 
-const isCascadeApproved = (
+/** Who an owner is, as one of its dependents says it; more than one where it says several things. */
+const namesOf = (uid: string, { object, references }: OwnershipCandidate): readonly string[] => [
+  ...new Set(
+    references
+      .filter((each) => each.uid === uid)
+      .map(({ name, resolved }) =>
+        JSON.stringify([uid, resolved?.namespaced === true ? object.namespace : '', name]),
+      ),
+  ),
+];
+
+/** One owner and the one with which it goes, and no more than was seen: kind, namespace, name and uid. */
+function isCascadeApproved(
   { ownerUid, ownerKind, objects, ofKind, within }: Cascade,
+  candidate: OwnershipCandidate,
   approved: readonly Approved[],
-): boolean =>
-  approved.some(
-    (what) =>
-      (what.kind === 'owner' && [ownerUid, within?.uid].includes(what.uid) && what.objects >= objects) ||
-      (what.kind === 'owner-kind' &&
-        [ownerKind, within?.kind].includes(what.ownerKind) &&
-        what.objects >= ofKind),
+): boolean {
+  const names = namesOf(ownerUid, candidate);
+  const [own = ''] = names;
+  const owners = [
+    ...(names.length === 1 ? [{ kind: ownerKind, is: [own] }] : []),
+    ...(within === null
+      ? []
+      : [
+          {
+            kind: within.kind,
+            is: (within.namespace === null ? ['', candidate.object.namespace] : [within.namespace]).map(
+              (namespace) => JSON.stringify([within.uid, namespace, within.name]),
+            ),
+          },
+        ]),
+  ];
+  return owners.some(({ kind, is }) =>
+    approved.some((what) => {
+      const isIt = ({ uid, namespace, name }: ApprovedObject): boolean =>
+        is.includes(JSON.stringify([uid, namespace, name]));
+      if (what.kind === 'owner') return what.ownerKind === kind && isIt(what) && what.objects >= objects;
+      return (
+        what.kind === 'owner-kind' &&
+        what.ownerKind === kind &&
+        what.owners.some(isIt) &&
+        what.objects >= ofKind
+      );
+    }),
   );
+}
 
 /** What stands for the width of a cascade where nobody has the owner graph: what was deleted for its owner in the past hour. */
 export class DeletedForOwners {

@@ -4,6 +4,7 @@ import type { GraphObject } from '../../../../packages/owner-graph/graph-object.
 import type { Kinds } from '../../../../packages/owner-graph/kinds.ts';
 import { apiVersionOf } from '../../../../packages/owner-graph/kinds.ts';
 import { OwnerIndex } from '../../../../packages/owner-graph/owner-index.ts';
+import type { Surroundings } from '../../../../packages/owner-graph/reference-states.ts';
 import type {
   GoneHow,
   OwnershipCandidate,
@@ -31,7 +32,12 @@ const graphObject = ({ ownerReferences, ...object }: StoredObject): GraphObject 
 });
 
 /** The owner graph of a cluster as it is at this moment, with what went before: what an agent knows that is never behind. */
-export function truthOf(api: FakeApi, ghosts: readonly Ghost[] = [], wentBack = false): ClusterIndex {
+export function truthOf(
+  api: FakeApi,
+  ghosts: readonly Ghost[] = [],
+  wentBack = false,
+  isWithdrawn: Surroundings['isWithdrawn'] = () => false,
+): ClusterIndex {
   const index = new OwnerIndex();
   for (const { object, how, orphaned } of ghosts) {
     const last = orphaned
@@ -48,16 +54,29 @@ export function truthOf(api: FakeApi, ghosts: readonly Ghost[] = [], wentBack = 
   const candidate = (uid: string): OwnershipCandidate | null => {
     const object = index.get(uid);
     const candidacy =
-      object && candidacyOf(object, { graph: index, kinds: kindsOf(api), isSettled: () => true });
+      object &&
+      candidacyOf(object, { graph: index, kinds: kindsOf(api), isSettled: () => true, isWithdrawn });
     return candidacy
       ? candidateFacts(candidacy, {
           widths,
           graph: index,
+          namesakes: { of: () => undefined, objects: 0 },
           isKeptNamespace: (namespace) => kept.has(namespace),
         })
       : null;
   };
-  return { object: (uid) => index.get(uid), candidate, wentBack, pods: NO_PODS, expiry: NOTHING_OVER };
+  const isGoneWithItsKind = (uid: string): boolean => {
+    const gone = index.gone.get(uid);
+    return gone?.how === 'kind-going' && gone.isDeletionSeen && isWithdrawn(gone.kind);
+  };
+  return {
+    object: (uid) => index.get(uid),
+    candidate,
+    isGoneWithItsKind,
+    wentBack,
+    pods: NO_PODS,
+    expiry: NOTHING_OVER,
+  };
 }
 
 /** Of an agent that knows of nothing whose time is over. */

@@ -101,6 +101,7 @@ export class ClusterWorld {
     const executor = new ClusterExecutor({
       ...common,
       identity: this.identity,
+      executor: this.#newId(),
       connection,
       index: agent,
       policy: () => ({ kind: 'policy', record: clusterPolicyRecord(this.policy), approvals: [] }),
@@ -128,6 +129,11 @@ export class ClusterWorld {
     }
     this.#running.clear();
     await this.pass(3);
+  }
+
+  /** No executor reads again what was ordered until now: its topic was deleted, or the orders are too old to be looked for. */
+  loseCommands(): void {
+    this.#commands.splice(0);
   }
 
   async pass(seconds: number): Promise<void> {

@@ -17,6 +17,7 @@ export const unsignedWriter = (log: ActingLog): PolicyWriter => ({
 export function actingOn(log: EventLog): ActingPort & { readonly opened: () => number } {
   let opened = 0;
   return {
+    roots: null,
     opened: () => opened,
     openLog: async () => {
       opened += 1;

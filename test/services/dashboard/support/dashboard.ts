@@ -13,6 +13,7 @@ import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts'
 import { runDashboard } from '../../../../services/dashboard/main.ts';
 import type { ProjectionSettings } from '../../../../services/dashboard/projection/projection.ts';
 import type { ProjectedLog } from '../../../../services/dashboard/projection/standing.ts';
+import type { Wording } from '../../../../services/dashboard/wording.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 
@@ -23,6 +24,8 @@ export interface Dashboard {
   readonly url: string;
   readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Response>;
   readonly json: (path: string) => Promise<unknown>;
+  /** Where it is asked how it is. */
+  readonly probes: Address;
   readonly stop: () => Promise<void>;
 }
 
@@ -40,6 +43,8 @@ export interface DashboardOptions {
   readonly from?: ProjectedLog;
   /** Where the page was built to; an empty one when not given. */
   readonly pageDirectory?: string;
+  /** What reports are called in; that of the product when not given. */
+  readonly wording?: Wording;
 }
 
 /** What a page would be, for tests that look at none. */
@@ -74,10 +79,11 @@ export async function startDashboard(
     believing = { roots: null, facts: 'off' },
     from = { kind: 'embedded', log, name: 'test', path: 'test.db' },
     pageDirectory = emptyPage(dirname(path)),
+    wording = DASHBOARD_WORDING,
   }: DashboardOptions,
 ): Promise<Dashboard> {
   const ending = new AbortController();
-  const serving = Promise.withResolvers<Address>();
+  const serving = Promise.withResolvers<{ readonly address: Address; readonly probes: Address }>();
   const ended = runDashboard(
     {
       access: {
@@ -89,6 +95,7 @@ export async function startDashboard(
         publicUrl: null,
         ...access,
       },
+      probeAddress: { host: '127.0.0.1', port: 0 },
       projection: {
         from,
         ...believing,
@@ -102,9 +109,9 @@ export async function startDashboard(
       pageDirectory,
       simulationSource,
       version: '1.2.3',
-      wording: DASHBOARD_WORDING,
+      wording,
       logger,
-      onServing: serving.resolve,
+      onServing: (address, probes) => serving.resolve({ address, probes: probes ?? address }),
     },
     ending.signal,
   );
@@ -113,10 +120,10 @@ export async function startDashboard(
     ending.abort();
     await ended;
   };
-  const address = await serving.promise;
+  const { address, probes } = await serving.promise;
   const url = `http://127.0.0.1:${address.port}`;
   const get = (asked: string, headers = {}): Promise<Response> => fetch(`${url}${asked}`, { headers });
-  return { address, url, get, json: async (asked) => (await get(asked)).json(), stop };
+  return { address, probes, url, get, json: async (asked) => (await get(asked)).json(), stop };
 }
 
 /** All that lies on the log is read. */

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { NO_PROXIES } from '../../../../packages/process/http-server.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import type { Address } from '../../../../packages/process/options/options.ts';
@@ -16,6 +17,7 @@ export const OPEN_CALLERS: CallerSettings = {
   address: ANY_PORT,
   tokens: [],
   tls: null,
+  proxies: NO_PROXIES,
   factsAreSigned: false,
 };
 

@@ -17,6 +17,7 @@ import {
   executorNode,
   until,
 } from '../support/executor-node.ts';
+import { diskFull } from '../support/memory-state.ts';
 
 const TO_950 = reclaim({ target: { filesystem: 'imagefs', resource: 'availableBytes', atLeast: '950' } });
 
@@ -119,6 +120,87 @@ describe('an executor that is killed at any moment, any number of times', () => 
       await survive(node, command, [step]);
       expect(node.runtime.gone.toSorted()).toEqual(command.items.map(({ id }) => id).toSorted());
       expect(node.result()).toMatchObject({ removed: 2 });
+    }
+  });
+});
+
+/** Until what the log holds tells of the object: what became of it, or that it was about to be removed. */
+const hasTrace = (node: ExecutorNode, id: string): boolean =>
+  node.published.some(
+    (event) =>
+      (event.type === 'fleetgc.node.removal-intent' && event.object.id === id) ||
+      (event.type === 'fleetgc.node.object-result' &&
+        event.object.id === id &&
+        ['removed', 'failed'].includes(event.result.outcome)),
+  );
+
+type Disk = 'takes the journal' | 'takes nothing' | 'takes nothing after the command came';
+
+/** The same as `killAt`, on a disk as it is said, and also before what is published is on the log. */
+function killOn(node: ExecutorNode, disk: Disk, step: number, kill: () => void): void {
+  killAt(node, step, kill);
+  const { beforeWrite } = node.state;
+  const { before } = node.runtime;
+  let hasCome = false;
+  node.state.beforeWrite = (name) => {
+    if (disk === 'takes nothing' || (disk === 'takes nothing after the command came' && hasCome))
+      return diskFull();
+    hasCome = true;
+    return beforeWrite(name);
+  };
+  // A publish counts as a step as a call does.
+  node.beforePublish = () => void before('remove');
+}
+
+describe('no deed without a trace, whatever happens when', () => {
+  const aftermaths: Readonly<Record<string, (node: ExecutorNode) => void>> = {
+    'it starts again at once': () => undefined,
+    'the command is over': (node) => node.clock.advance(60_000),
+    'the node was rebooted': (node) => node.clock.reboot(BOOT_B, 10_000),
+    'the node was paused': (node) => {
+      node.policy = () => ({ kind: 'paused', pause: { reason: '' } });
+    },
+    'its journal is lost': (node) => node.state.files.set('journal', '{}'),
+  };
+  const disks: readonly Disk[] = [
+    'takes the journal',
+    'takes nothing',
+    'takes nothing after the command came',
+  ];
+  const cases = disks.flatMap((disk) =>
+    Object.keys(aftermaths)
+      // With the journal goes what it alone knew: that the command has no result is what tells of it.
+      .filter((after) => disk !== 'takes the journal' || after !== 'its journal is lost')
+      .map((after) => ({ disk, after })),
+  );
+
+  test.each(cases)('killed at every step, where the disk $disk and $after', async ({ disk, after }) => {
+    let hasEnded = false;
+    for (let step = 0; !hasEnded; step++) {
+      const node = executorNode();
+      const command = imageRemoval(addImages(node, ['a', 'b']));
+      const first = node.start();
+      let dead = false;
+      killOn(node, disk, step, () => {
+        first.kill();
+        dead = true;
+      });
+      await first.receive(command);
+      await until('death or the result', () => (dead || node.result(command.id) ? true : undefined));
+      hasEnded = !dead;
+      first.kill();
+      surviveAll(node);
+      node.beforePublish = () => undefined;
+      if (disk !== 'takes the journal') node.state.beforeWrite = diskFull;
+      node.clock.advance(100);
+      aftermaths[after]?.(node);
+      const second = node.start();
+      await second.receive(command);
+      await until('the result', () => node.result(command.id));
+      await second.stop();
+      const untold = node.runtime.gone.filter((id) => !hasTrace(node, id));
+      expect({ step, untold }).toEqual({ step, untold: [] });
+      expect(new Set(node.runtime.gone).size).toBe(node.runtime.gone.length);
     }
   });
 });

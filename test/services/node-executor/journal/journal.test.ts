@@ -21,10 +21,12 @@ import {
 import { resultOutput } from '../../../../services/node-executor/results/results.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { digestOf } from '../../../fixtures/listing.ts';
+import { toTarget } from '../../../fixtures/reclaim.ts';
 import { refusedCommand } from '../../../fixtures/results.ts';
 import { instant } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { TRACEPARENT } from '../../../support/logs/log-record.ts';
+import { nextLook } from '../../../support/next-look.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { addContainer, addImages, executorNode, until } from '../support/executor-node.ts';
 import { diskFull, memoryState } from '../support/memory-state.ts';
@@ -121,7 +123,7 @@ describe('the journal', () => {
     'that knows of $name objects than a command names has the others judged anew',
     async ({ items, rest }) => {
       const node = executorNode();
-      const ids = addImages(node, ['a', 'b']);
+      const ids = addImages(node, ['a', 'b'], 100n);
       const command = imageRemoval(ids, { takenAt: node.clock.now() });
       node.state.files.set(
         'journal',
@@ -182,8 +184,48 @@ describe('when the disk is full', () => {
     node.state.beforeWrite = diskFull;
     await executor.carryOut(imageRemoval([a]));
     expect(node.runtime.gone).toEqual([a]);
-    expect(node.published).toMatchObject([{ journal: 'memory' }, { journal: 'memory' }]);
+    expect(node.published).toMatchObject([
+      { type: 'fleetgc.node.removal-intent', journal: 'memory', object: { kind: 'image', id: a } },
+      { type: 'fleetgc.node.object-result', journal: 'memory' },
+      { type: 'fleetgc.node.command-result', journal: 'memory' },
+    ]);
     expect(node.logLines.filter((line) => line.includes('journal kept in memory'))).toHaveLength(1);
+  });
+
+  test('nothing is removed before the log has taken that it is about to be', async () => {
+    const node = executorNode();
+    const [a = ''] = addImages(node, ['a']);
+    const executor = node.start();
+    node.state.beforeWrite = diskFull;
+    const back = Promise.withResolvers<void>();
+    let isAsked = false;
+    node.beforePublish = () => {
+      isAsked = true;
+      return back.promise;
+    };
+    await executor.receive(imageRemoval([a]));
+    await until('the announcement', () => isAsked || undefined);
+    for (let look = 0; look < 1_000; look++) await nextLook(1);
+    expect(node.runtime.gone).toEqual([]);
+    back.resolve();
+    await until('the result', () => node.result());
+    expect(node.runtime.gone).toEqual([a]);
+  });
+
+  test('no image goes while the result of the last one is neither on disk nor on the event log', async () => {
+    const node = executorNode();
+    const [a = '', b = ''] = addImages(node, ['a', 'b'], 100n);
+    const executor = node.start();
+    node.state.beforeWrite = diskFull;
+    const back = Promise.withResolvers<void>();
+    // What is about to be removed is taken.
+    node.beforePublish = () => (node.runtime.gone.length > 0 ? back.promise : undefined);
+    await executor.receive(imageRemoval([a, b], { reclaim: toTarget('1000') }));
+    await until('the first removal', () => (node.runtime.gone.length > 0 ? true : undefined));
+    for (let look = 0; look < 3_000; look++) await nextLook(1);
+    expect(node.runtime.gone).toEqual([a]);
+    back.resolve();
+    await until('the second removal', () => (node.runtime.gone.length > 1 ? true : undefined));
   });
 
   test('the journal goes back to disk as soon as there is room', async () => {
@@ -205,7 +247,7 @@ describe('when the disk is full', () => {
     node.state.beforeWrite = diskFull;
     await executor.carryOut(imageRemoval([a]));
     await executor.receive(imageRemoval([a]));
-    expect(node.published).toHaveLength(2);
+    expect(node.published).toHaveLength(3);
   });
 });
 

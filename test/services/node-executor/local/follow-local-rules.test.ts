@@ -213,7 +213,7 @@ test('the longest path is remembered on a real disk', async () => {
 test('a file that cannot be read, is a pipe, lies below a file or is too large holds everything, and says why', async () => {
   const { path, start, write } = nodeWithFile();
   mkdirSync(path);
-  expect(await start()()).toEqual(held('EISDIR'));
+  expect(await start()()).toEqual(held('cannot be read: it is a directory'));
   rmSync(path, { recursive: true });
   execFileSync('mkfifo', [path]);
   expect(await start()()).toEqual(held('it is no file'));
@@ -223,7 +223,9 @@ test('a file that cannot be read, is a pipe, lies below a file or is too large h
   const { clock, state } = nodeWithFile();
   const logger = createLogger({ service: 'test', level: 'silent' }, logLines());
   const below = { path: join(path, 'below'), isNamed: false };
-  expect(await followLocalRules(below, { clock, state, logger })()).toEqual(held('ENOTDIR'));
+  expect(await followLocalRules(below, { clock, state, logger })()).toEqual(
+    held('a part of the path is not a directory'),
+  );
 });
 
 test('the log is told once what is wrong with the file, at each change, and when it is followed again', async () => {

@@ -41,7 +41,8 @@ export class ControlledCluster {
       policies: this.policies,
       log: guarded.log,
       countNodesEveryMs: 300_000,
-      sources: systemSources,
+      // Read at each call, so that a test can stop the clock.
+      sources: { ...systemSources, now: () => Date.now() },
       metrics: createMetrics(),
       logger: createLogger({ service: 'test', level: 'info' }, this.logged),
     };

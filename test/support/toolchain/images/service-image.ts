@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { withLock } from '../lock.ts';
 import { step } from '../progress.ts';
 import { SERVICE_IMAGE } from '../versions.ts';
-import { ensureDebianImage, ensureNodeImage } from './base-images.ts';
+import { ensureNodeImage } from './base-images.ts';
 import { dockerBuild } from './build-image.ts';
 
 const LOCK_MS = 1_800_000;
@@ -21,7 +21,6 @@ export function ensureServiceImage(): Promise<string> {
 async function buildServiceImage(): Promise<string> {
   if (!existsSync(join(REPOSITORY, 'Dockerfile')))
     throw new Error('there is no Dockerfile to build our image from');
-  await ensureDebianImage();
   await ensureNodeImage();
   await withLock('image-service', LOCK_MS, () =>
     step(`building our own image ${SERVICE_IMAGE}`, () =>

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import {
   clusterCommandResultId,
+  clusterIntentId,
   clusterObjectResultsId,
   clusterRejectedResultId,
 } from '../../../../../packages/decision/result-ids.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import type { ClusterCommand } from '../../../../../schemas/events/cluster-command.ts';
+import type { ClusterCommandIntent } from '../../../../../schemas/events/cluster-intent.ts';
 import type {
   ClusterCommandResult,
+  ClusterObjectOutcome,
   ClusterObjectResults,
 } from '../../../../../schemas/events/cluster-result.ts';
 import { AnsweredClusterCommands } from '../../../../../services/audit/verify/clusters/answered-cluster-commands.ts';
@@ -16,6 +19,7 @@ import { namelessId } from '../../../../../services/audit/verify/commands/comman
 import {
   CLUSTER,
   clusterCommand,
+  clusterCommandIntent,
   clusterCommandResult,
   clusterItem,
   clusterObject,
@@ -333,4 +337,149 @@ test('results of a command from before the range are counted, and what it lacks 
   commands.judge(AT_END, NOW + 3 * HOUR);
   expect([deviations(), gaps(), collector.found().unanswered.total]).toEqual([[], [], 0]);
   expect(counts).toMatchObject({ ofEarlier: 2, expired: 0 });
+});
+
+describe('what an executor does has to be announced', () => {
+  const EXECUTOR = 'executor-1';
+  const intentOf = (of: ClusterCommand, ...uids: readonly string[]): ClusterCommandIntent => {
+    const objects = uids.map((uid) => ({
+      object: clusterObject({ uid }),
+      rule: 'D14',
+      action: 'delete' as const,
+    }));
+    return clusterCommandIntent({
+      commandId: of.id,
+      executor: EXECUTOR,
+      id: clusterIntentId({ ...CLUSTER, commandId: of.id }, EXECUTOR, objects),
+      lifetimeMs: LIFETIME_MS,
+      objects,
+    });
+  };
+  /** Of releases that write intents. */
+  function namedObjectsOf(of: ClusterCommand, ...uids: readonly string[]): ClusterObjectResults {
+    const told = objectsOf(of, ...uids);
+    const { objects } = told;
+    const id = clusterObjectResultsId({ ...CLUSTER, commandId: of.id, executor: EXECUTOR }, objects);
+    return { ...told, executor: EXECUTOR, id };
+  }
+  const record = (offset: number): LogRecord => at('clusterResults', offset, offset * SECOND);
+
+  test('an intent, results and an end are as they have to be', () => {
+    const { commands, deviations, gaps } = check();
+    commands.commanded(ONE, at('clusterCommands', 0));
+    commands.answered(intentOf(ONE, 'x', 'y'), record(1));
+    commands.answered(namedObjectsOf(ONE, 'x', 'y'), record(2));
+    commands.answered(doneOf(ONE), record(3));
+    commands.judge(AT_END, NOW + HOUR);
+    expect([deviations(), gaps()]).toEqual([[], []]);
+  });
+
+  test.each<readonly [string, (commands: AnsweredClusterCommands) => void]>([
+    ['no intent', () => undefined],
+    [
+      'an intent of another executor',
+      (commands) => {
+        const objects = intentOf(ONE, 'x', 'y').objects;
+        const id = clusterIntentId({ ...CLUSTER, commandId: ONE.id }, 'other', objects);
+        commands.answered({ ...intentOf(ONE, 'x', 'y'), executor: 'other', id }, record(1));
+      },
+    ],
+  ])('a removal that only %s precedes deviates, for each object', (_, before) => {
+    const { commands, deviations } = check();
+    commands.commanded(ONE, at('clusterCommands', 0));
+    before(commands);
+    commands.answered(namedObjectsOf(ONE, 'x', 'y'), record(2));
+    commands.answered(intentOf(ONE, 'x', 'y'), record(3));
+    commands.answered(doneOf(ONE), record(4));
+    commands.judge(AT_END, NOW + HOUR);
+    expect(deviations()).toEqual(['not-announced 2,0', 'not-announced 2,0']);
+  });
+
+  test('an intent that names fewer objects than were removed does not cover the rest', () => {
+    const { commands, deviations } = check();
+    commands.commanded(ONE, at('clusterCommands', 0));
+    commands.answered(intentOf(ONE, 'x'), record(1));
+    commands.answered(namedObjectsOf(ONE, 'x', 'y'), record(2));
+    commands.answered(doneOf(ONE), record(3));
+    commands.judge(AT_END, NOW + HOUR);
+    expect(deviations()).toEqual(['not-announced 2,0']);
+  });
+
+  test('what was recorded by a release without intents does not deviate, until one of the cluster writes the first', () => {
+    const { commands, deviations } = check();
+    commands.commanded(ONE, at('clusterCommands', 0));
+    commands.answered(objectsOf(ONE, 'x', 'y'), record(1));
+    commands.answered(doneOf(ONE), record(2));
+    const two = command('two');
+    commands.commanded(two, at('clusterCommands', 3));
+    commands.answered(intentOf(two, 'x'), record(4));
+    commands.answered(objectsOf(two, 'x', 'y'), record(5));
+    commands.answered(doneOf(two), record(6));
+    commands.judge(AT_END, NOW + HOUR);
+    expect(deviations()).toEqual(['not-announced 5,3', 'not-announced 5,3']);
+  });
+
+  test('what was refused, was gone or was settled needs no intent of its teller', () => {
+    const { commands, deviations } = check();
+    const told = namedObjectsOf(ONE, 'x', 'y');
+    const outcomes: readonly ClusterObjectOutcome[] = [
+      { outcome: 'not-found' },
+      { outcome: 'not-found', found: 'gone', message: '' },
+    ];
+    const objects = told.objects.map((each, index) => ({ ...each, result: outcomes[index] ?? each.result }));
+    const id = clusterObjectResultsId({ ...CLUSTER, commandId: ONE.id, executor: EXECUTOR }, objects);
+    commands.commanded(ONE, at('clusterCommands', 0));
+    commands.answered({ ...told, id, objects }, record(1));
+    commands.answered(doneOf(ONE), record(2));
+    commands.judge(AT_END, NOW + HOUR);
+    expect(deviations()).toEqual([]);
+  });
+
+  test('intents that may have been deleted with a topic, or lie before the range, are not missed', () => {
+    for (const coverages of [
+      { ...ALL, beganAfter: () => true },
+      { ...ALL, coverage: () => NOW + MINUTE },
+    ]) {
+      const { commands, deviations } = check(coverages);
+      commands.commanded(ONE, at('clusterCommands', 0));
+      commands.answered(namedObjectsOf(ONE, 'x', 'y'), record(2));
+      commands.answered(doneOf(ONE), record(3));
+      commands.judge(AT_END, NOW + HOUR);
+      expect(deviations()).toEqual([]);
+    }
+  });
+
+  test.each([
+    { name: 'long over', lastMs: NOW + HOUR, isOpen: false },
+    { name: 'maybe at work', lastMs: NOW + LIFETIME_MS, isOpen: true },
+  ])('an intent of which no result tells is said, where its executor is $name', ({ lastMs, isOpen }) => {
+    const { commands, deviations, gaps, counts } = check();
+    commands.commanded(ONE, at('clusterCommands', 0));
+    commands.answered(intentOf(ONE, 'x', 'y'), record(1));
+    commands.judge(AT_END, lastMs);
+    expect(deviations()).toEqual([]);
+    expect(gaps()).toEqual(isOpen ? [] : ['intent-open 1,0']);
+    expect(counts.open).toBe(isOpen ? 2 : 0);
+  });
+
+  test.each<readonly [string, Partial<ClusterCommandIntent>, string]>([
+    ['another lifetime', { lifetimeMs: 1 }, 'result-differs 1,0'],
+    ['another decision', { decisionId: 'other' }, 'result-differs 1,0'],
+    ['an id that does not follow', { id: 'made-up' }, 'result-differs 1,0'],
+  ])('an intent with %s deviates', (_, over, deviation) => {
+    const { commands, deviations } = check();
+    commands.commanded(ONE, at('clusterCommands', 0));
+    commands.answered({ ...intentOf(ONE, 'x', 'y'), ...over }, record(1));
+    commands.judge(AT_END, NOW + HOUR);
+    expect(deviations()).toEqual([deviation]);
+  });
+
+  test('an intent for no command, or about an object that the command does not name, is not commanded', () => {
+    const { commands, deviations } = check();
+    commands.commanded(ONE, at('clusterCommands', 0));
+    commands.answered(intentOf(ONE, 'z'), record(1));
+    commands.answered(intentOf(command('none'), 'x'), record(2));
+    commands.judge(AT_END, NOW + HOUR);
+    expect(deviations()).toEqual(['not-commanded 1,0', 'not-commanded 2']);
+  });
 });

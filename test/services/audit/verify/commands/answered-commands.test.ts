@@ -3,6 +3,7 @@ import {
   commandResultId,
   objectResultId,
   rejectedResultId,
+  removalIntentId,
 } from '../../../../../packages/decision/result-ids.ts';
 import type { LogRecord } from '../../../../../packages/event-log/port.ts';
 import type { Command, ImageRemoval } from '../../../../../schemas/events/command.ts';
@@ -11,8 +12,8 @@ import { AnsweredCommands } from '../../../../../services/audit/verify/commands/
 import { namelessId } from '../../../../../services/audit/verify/commands/command-account.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
-import { objectResult, refusedCommand, removed } from '../../../../fixtures/results.ts';
-import { HOUR, MINUTE, NOW, SECOND } from '../../../../fixtures/time.ts';
+import { objectResult, refusedCommand, removalIntent, removed } from '../../../../fixtures/results.ts';
+import { HOUR, instant, MINUTE, NOW, SECOND } from '../../../../fixtures/time.ts';
 import { ALL, AT_END, at, findings, midway } from '../support.ts';
 
 const OTHER_INSTANCE = '00000000-0000-4000-8000-000000000000';
@@ -97,6 +98,43 @@ describe('results of a command', () => {
       commands.late.end();
       expect([...deviations(), ...gaps(), counts.expired, counts.open]).toEqual([0, 0]);
     }
+  });
+
+  test('are missed of an object that was announced while the journal could not be written', () => {
+    const [item] = one.items;
+    if (item === undefined) throw new Error('it names objects');
+    const { kind, id } = item;
+    const { cluster, node, nodeInstance, decisionId, inventoryId } = one;
+    const by = { nodeInstance, commandId: one.id };
+    const intent = removalIntent({
+      id: removalIntentId(by, 0, { kind, id }),
+      cluster,
+      node,
+      nodeInstance,
+      at: instant(),
+      commandId: one.id,
+      decisionId,
+      inventoryId,
+      object: { kind, id },
+      rule: item.rule,
+    });
+    for (const told of [
+      { answers: [intent], open: ['intent-open 0,0'] },
+      { answers: [intent, refusalOf(one)], open: ['intent-open 0,0'] },
+      { answers: [intent, resultOf(one, 0), resultOf(one, 1), doneOf(one, { removed: 2 })], open: [] },
+    ]) {
+      const { commands, deviations, gaps } = check();
+      commands.commanded(one, at('commands', 0));
+      for (const [index, event] of told.answers.entries())
+        commands.answered(event, at('results', index, SECOND));
+      commands.judge(AT_END, NOW + HOUR);
+      expect({ deviations: deviations(), gaps: gaps() }).toEqual({ deviations: [], gaps: told.open });
+    }
+    const { commands, deviations } = check();
+    commands.commanded(one, at('commands', 0));
+    commands.answered({ ...intent, object: { kind, id: 'another' } }, at('results', 0, SECOND));
+    commands.judge(AT_END, NOW + HOUR);
+    expect(deviations()).toEqual(['not-commanded 0,0']);
   });
 
   test('are not counted where those of its objects went with a topic that was made anew', () => {

@@ -353,7 +353,7 @@ test('who may not sign archives nothing less, and says so', async () => {
   const late = signerWith(log, ARCHIVER, SIGNED_AT_MS + 365 * DAY_MS);
   expect((await archived(log, directory, { signer: late })).signed).toMatchObject({
     kind: 'failed',
-    why: expect.stringContaining('ended'),
+    why: expect.stringContaining('expired'),
   });
 });
 

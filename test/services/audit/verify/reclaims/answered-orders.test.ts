@@ -189,3 +189,27 @@ test('an order is known for a day after the judged time, and so is a decision th
     expect(deviations()).toEqual(expected);
   }
 });
+
+/** How often members of these orders are read, for inventories of their reclaim that none of them has. */
+function readsOf(orders: AnsweredOrders, most: number): number {
+  let reads = 0;
+  for (let index = 0; index < most; index++) {
+    const { id, ...rest } = reclaim({ ...FIRST, target: { ...FIRST.target, atLeast: String(index) } });
+    const counted = {
+      ...rest,
+      get id() {
+        reads++;
+        return id;
+      },
+    };
+    orders.ordered({ ...observe(), reclaim: counted }, at('observe', index));
+    orders.listed(answer({ ...FIRST, step: 'images', round: 3 }), at('inventory', index, SECOND));
+  }
+  orders.judge(AT_END);
+  return reads;
+}
+
+test('many orders of one reclaim and many inventories take work that grows with them', () => {
+  const [few, many] = [10, 100].map((most) => readsOf(check().orders, most));
+  expect(many).toBe(10 * Number(few));
+});

@@ -117,7 +117,7 @@ test.each<{ name: string; what: ApprovalRecord['what']; fact: Ownership }>([
   { name: 'all owners of a kind', what: approvedOwners('ConfigMap', OBJECTS), fact: held('fact-1') },
   {
     name: 'an object of a held kind',
-    what: approvedObjects('Namespace', 'x'),
+    what: approvedObjects('Namespace', { uid: 'x', namespace: '', name: 'x' }),
     fact: ownership({
       candidates: [
         candidate({
