@@ -7,7 +7,7 @@ import { type ApiServer, startApiServer } from '../support/nodes/api-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { ensureKnativeDefinitions } from '../support/toolchain/definitions.ts';
 import { ensureToolchain } from '../support/toolchain/toolchain.ts';
-import { openShell } from './chart/shell.ts';
+import { establishDefinitions, openShell } from './chart/shell.ts';
 import { textOf } from './files.ts';
 
 let network: TestNetwork;
@@ -27,7 +27,7 @@ test('an API server takes the Service of Knative by its own definition, and no f
   writeFileSync(kubeconfig, stringify(server.localKubeconfig));
   const shell = await openShell(kubeconfig);
   await shell.types(`kubectl create -f ${await ensureKnativeDefinitions()}`);
-  await shell.types('kubectl wait crd --all --for=condition=Established --timeout=60s');
+  await establishDefinitions(shell);
   await shell.types('kubectl create namespace fleetgc');
   const [service] = parseAllDocuments(textOf('deploy/functions/knative/image-gc.yaml'));
   const text = String(service);

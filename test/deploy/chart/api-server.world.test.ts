@@ -14,7 +14,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { EVERYTHING, LEAST, rendered, type Values } from './helm.ts';
 import { makeKeys } from './keys.ts';
 import { COMMANDS, FILES, KEY_COMMANDS } from './page.ts';
-import { openShell, type Shell } from './shell.ts';
+import { establishDefinitions, openShell, type Shell } from './shell.ts';
 
 /** An API server has no controllers: what is installed there is only looked at. */
 let network: TestNetwork;
@@ -154,7 +154,7 @@ function violatedIn(verdict = ''): readonly string[] {
 test('the API server takes what KEDA and the operator of Prometheus scale and scrape by, by their own definitions', async () => {
   const shell = await openShell(kubeconfig);
   await shell.types(`kubectl create -f ${await ensureDefinitions()}`);
-  await shell.types('kubectl wait crd --all --for=condition=Established --timeout=60s');
+  await establishDefinitions(shell);
 
   await applied(shell, {
     ...EVERYTHING,

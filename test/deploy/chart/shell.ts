@@ -5,6 +5,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run } from '../../support/toolchain/command.ts';
 import { ensureHelm } from '../../support/toolchain/helm.ts';
 import { ensureKubectl } from '../../support/toolchain/kubectl.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { REPOSITORY } from '../files.ts';
 
 /** `helm --wait` waits for pods; it ends by itself after the ten minutes that the page gives it. */
@@ -43,4 +44,11 @@ export async function openShell(kubeconfig: string): Promise<Shell> {
       return (await run('env', words, { usualMs: COMMAND_MS, cwd: folder })).stdout;
     },
   };
+}
+
+/** kubectl refuses to wait for a condition while an object's status has none yet, so it is asked again. */
+export async function establishDefinitions(shell: Shell): Promise<void> {
+  await waitUntil('the definitions of kinds are established', COMMAND_MS, () =>
+    shell.types('kubectl wait crd --all --for=condition=Established --timeout=30s'),
+  );
 }
