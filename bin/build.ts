@@ -19,11 +19,11 @@ const BUILT = join(REPOSITORY, 'dist');
 /** The command, and what it starts as a thread. */
 const PROGRAMS = {
   cli: 'cli/main.ts',
-  worker: 'services/audit/verify/worker.ts',
+  worker: 'packages/audit/verify/worker.ts',
   'simulation-worker': 'services/dashboard/simulation/simulation-worker.ts',
 };
 /** What the program reads beside itself. */
-const READ_AT_RUN_TIME = ['packages/cri/**/*.proto', 'services/audit/deciders/*.mjs'];
+const READ_AT_RUN_TIME = ['packages/cri/**/*.proto', 'packages/audit/deciders/*.mjs'];
 /** Where the dashboard looks for its page. */
 const PAGE = 'page';
 /** What the program is made of, for whoever looks for a package in it. */

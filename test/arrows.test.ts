@@ -10,11 +10,11 @@ import { describe, expect, test } from 'vitest';
 const CHECKOUT = join(import.meta.dirname, '..');
 const PURE = [
   'schemas/*/*.ts',
-  'services/{image-gc,container-gc,pressure}/{decide,plan-images}.ts',
-  'services/{image-gc,container-gc,pressure,graph-gc,pod-gc,expiry-gc}/rules/**/*.ts',
+  'packages/deciders/{image-gc,container-gc,pressure}/{decide,plan-images}.ts',
+  'packages/deciders/*/rules/**/*.ts',
   'packages/owner-graph/*.ts',
   'packages/decision/**/*.ts',
-  'services/plan/{plan,pass,trigger,objects}.ts',
+  'packages/plan/{plan,pass,trigger,objects}.ts',
 ];
 /** A program, which writes the JSON Schemas into the repository. */
 const PROGRAMS = ['schemas/generate.ts'];

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { EventLog } from '../../packages/event-log/port.ts';
+import type { EventLog } from '../../packages/log/port.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
-import type { TrustChoice } from '../../packages/trust/process-trust.ts';
+import type { TrustChoice } from '../../packages/records/trust/process-trust.ts';
 import { openPolicyWriter } from './policy-writer.ts';
 import { operatorPublication } from './task-event-log.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type OwnRights, ownRights } from '../../packages/event-log/access/own-rights.ts';
-import type { EventLog } from '../../packages/event-log/port.ts';
+import { type OwnRights, ownRights } from '../../packages/log/access/own-rights.ts';
+import type { EventLog } from '../../packages/log/port.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { type EventLogChoice, forTask, readEventLogSettings } from '../options/event-log-options.ts';

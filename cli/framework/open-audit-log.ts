@@ -1,6 +1,6 @@
-import type { RecordedLog } from '../../packages/pipeline/read-log.ts';
+import type { ArchiveLog } from '../../packages/archive/read-archive.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import type { ArchiveLog } from '../../services/audit/archive/read-archive.ts';
+import type { RecordedLog } from '../../packages/records/read-log.ts';
 import { archivePlace } from '../options/archive-place.ts';
 import type { AuditLogOptions } from '../options/audit-log-options.ts';
 import { loadArchiveCode } from './load-archive-code.ts';
@@ -15,8 +15,6 @@ export async function openAuditLog(
   if (log !== 'archive') return await openTaskEventLog({ options: { ...others, log }, context });
   if (archive === undefined)
     throw new FleetGcError('USAGE', '--log archive needs --archive, the place of the archive');
-  const { openArchiveLog } = await loadArchiveCode(
-    () => import('../../services/audit/archive/read-archive.ts'),
-  );
+  const { openArchiveLog } = await loadArchiveCode(() => import('../../packages/archive/read-archive.ts'));
   return await openArchiveLog(archivePlace(archive, others));
 }

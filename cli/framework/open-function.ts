@@ -1,14 +1,18 @@
-import { openEventLog } from '../../packages/event-log/open.ts';
+import { openEventLog } from '../../packages/log/open.ts';
 import { POLICY_RECHECK_MS } from '../../packages/policy/policies.ts';
 import type { Check } from '../../packages/process/http.ts';
 import { addProcessMetrics, createMetrics, type Metrics } from '../../packages/process/metrics.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
-import type { TrustChoice } from '../../packages/trust/process-trust.ts';
-import type { DecisionFunction } from '../../services/functions/decision-function.ts';
-import { functionOn, type OpenFunction, openWithoutTopics } from '../../services/functions/open-function.ts';
-import { followedPolicies } from '../../services/functions/policies/function-policies.ts';
+import type { TrustChoice } from '../../packages/records/trust/process-trust.ts';
+import type { DecisionFunction } from '../../services/deciders/functions/decision-function.ts';
+import {
+  functionOn,
+  type OpenFunction,
+  openWithoutTopics,
+} from '../../services/deciders/functions/open-function.ts';
+import { followedPolicies } from '../../services/deciders/functions/policies/function-policies.ts';
 import { type EventLogChoice, readEventLogSettings } from '../options/event-log-options.ts';
 import { readDocument } from '../options/function-options.ts';
 import { openServiceOn } from './open-service.ts';

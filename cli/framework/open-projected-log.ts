@@ -1,10 +1,10 @@
-import { openEventLog } from '../../packages/event-log/open.ts';
+import { inventoryTimes } from '../../packages/audit/events/inventory-times.ts';
+import { openEventLog } from '../../packages/log/open.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
-import { inventoryTimes } from '../../services/audit/events/inventory-times.ts';
-import type { ProjectedLog } from '../../services/dashboard/projection/standing.ts';
+import type { ProjectedLog } from '../../packages/read-model/projection/standing.ts';
 import { forAsking, readEventLogSettings } from '../options/event-log-options.ts';
 import { openAuditLog } from './open-audit-log.ts';
 import { requireEventLogFile } from './task-event-log.ts';

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
-import type { EventLogOptions } from '../../packages/event-log/open.ts';
+import type { EventLogOptions } from '../../packages/log/open.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import type { Address } from '../../packages/process/options/options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
+import type { TrustChoice } from '../../packages/records/trust/process-trust.ts';
 import { openServiceProcess, type ServiceProcess } from '../../packages/service/service-process.ts';
 import type { TracingChoice } from '../../packages/tracing/port.ts';
-import type { TrustChoice } from '../../packages/trust/process-trust.ts';
 import { type EventLogChoice, readEventLogSettings } from '../options/event-log-options.ts';
 import { readTracing } from '../options/tracing-options.ts';
 import type { VerbContext } from './verb.ts';

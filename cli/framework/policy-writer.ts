@@ -1,20 +1,20 @@
-import type { EventLog } from '../../packages/event-log/port.ts';
-import type { Publication } from '../../packages/pipeline/publisher.ts';
+import type { EventLog } from '../../packages/log/port.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { highestGenerations } from '../../packages/policy/version-records.ts';
 import type { PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
-import { ownKeyProblems } from '../../packages/trust/key-problems.ts';
-import type { TrustChoice } from '../../packages/trust/process-trust.ts';
-import { readKeys } from '../../packages/trust/read-keys.ts';
-import type { Signing } from '../../packages/trust/renewed-key.ts';
+import type { Publication } from '../../packages/records/publisher.ts';
+import { ownKeyProblems } from '../../packages/records/trust/key-problems.ts';
+import type { TrustChoice } from '../../packages/records/trust/process-trust.ts';
+import { readKeys } from '../../packages/records/trust/read-keys.ts';
+import type { Signing } from '../../packages/records/trust/renewed-key.ts';
 import {
   KeySigner,
   type StateSigner,
   UNSIGNED_STATE,
   unsignedBeside,
-} from '../../packages/trust/state-signer.ts';
-import { RequiredTrust } from '../../packages/trust/trust.ts';
+} from '../../packages/records/trust/state-signer.ts';
+import { RequiredTrust } from '../../packages/records/trust/trust.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { operatorPublication } from './task-event-log.ts';
 import type { VerbContext } from './verb.ts';

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { toEventLogError } from '../../packages/event-log/embedded/errors.ts';
-import { type EventLogOptions, openEventLog } from '../../packages/event-log/open.ts';
-import type { EventLog } from '../../packages/event-log/port.ts';
-import { waitAtMost, waitUnless } from '../../packages/event-log/stopping.ts';
-import { embeddedCreation, requireReadable } from '../../packages/event-log/topic-differences.ts';
-import { type Publication, serviceSource } from '../../packages/pipeline/publisher.ts';
+import { toEventLogError } from '../../packages/log/embedded/errors.ts';
+import { type EventLogOptions, openEventLog } from '../../packages/log/open.ts';
+import type { EventLog } from '../../packages/log/port.ts';
+import { waitAtMost, waitUnless } from '../../packages/log/stopping.ts';
+import { embeddedCreation, requireReadable } from '../../packages/log/topic-differences.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { newTrace } from '../../packages/process/trace.ts';
 import { randomTraceIds } from '../../packages/process/trace-ids.ts';
+import { type Publication, serviceSource } from '../../packages/records/publisher.ts';
 import { type EventLogChoice, forTask, readEventLogSettings } from '../options/event-log-options.ts';
 import type { VerbContext } from './verb.ts';
 

@@ -1,4 +1,4 @@
-import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import type { OutgoingRecord } from '../../packages/log/port.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';

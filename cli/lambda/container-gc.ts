@@ -1,4 +1,4 @@
-import { decider } from '../../services/functions/deciders/container-gc.ts';
+import { decider } from '../../services/deciders/functions/deciders/container-gc.ts';
 import { lambdaHandler } from './handler.ts';
 
 /** What AWS Lambda calls. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
 import { createLogger } from '../../packages/process/logger.ts';
 import { configError, parseOptions } from '../../packages/process/options/read-options.ts';
-import type { DecisionFunction } from '../../services/functions/decision-function.ts';
-import { answerLambda, type LambdaAnswer } from '../../services/functions/lambda/answer-lambda.ts';
+import { createDeadLetters } from '../../packages/records/dead-letters/dead-letters.ts';
+import type { DecisionFunction } from '../../services/deciders/functions/decision-function.ts';
+import { answerLambda, type LambdaAnswer } from '../../services/deciders/functions/lambda/answer-lambda.ts';
 import { openServedFunction, type ServedFunction } from '../framework/open-function.ts';
 import { requireSupportedNode } from '../framework/supported-node.ts';
 import { loggingOptions } from '../options/common-options.ts';

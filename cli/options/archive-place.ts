@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import type { ArchivePlace, S3Encryption } from '../../packages/archive/store/place.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, Switch, Text, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
-import type { ArchivePlace, S3Encryption } from '../../services/audit/archive/store/place.ts';
 
 /** How object storage is reached. Credentials are no options: they come from where those of AWS's own tools come from. */
 export const s3Options = {

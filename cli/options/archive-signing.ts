@@ -1,9 +1,9 @@
+import type { HeadSigner } from '../../packages/archive/sign-head.ts';
 import type { Command } from '../../packages/process/command-output.ts';
 import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
-import { readPrivateKey } from '../../packages/trust/private-key-source.ts';
-import { readTrustRoots } from '../../packages/trust/roots-file.ts';
-import type { HeadSigner } from '../../services/audit/archive/sign-head.ts';
+import { readPrivateKey } from '../../packages/records/trust/private-key-source.ts';
+import { readTrustRoots } from '../../packages/records/trust/roots-file.ts';
 import { privateKeySource, signingKeyOptions } from './private-key-options.ts';
 
 /** For whoever signs what an archive is. */

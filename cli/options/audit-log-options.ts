@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { WorkerSource } from '../../packages/audit/events/open-source.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { Text, withMeta } from '../../packages/process/options/options.ts';
-import type { WorkerSource } from '../../services/audit/events/open-source.ts';
 import { archivePlace, s3Options } from './archive-place.ts';
 import { eventLogOptions, forTask, readEventLogSettings } from './event-log-options.ts';
 

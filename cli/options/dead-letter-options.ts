@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { ReadFrom } from '../../packages/event-log/port.ts';
+import type { ReadFrom } from '../../packages/log/port.ts';
 import { Text, withMeta } from '../../packages/process/options/options.ts';
+import type { LetterFilter } from '../../packages/read-model/dead-letters/letters.ts';
 import { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
-import type { LetterFilter } from '../../services/dead-letters/letters.ts';
 
 const aboutWhich = { commandLineOnly: true } as const;
 

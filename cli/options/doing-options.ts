@@ -1,5 +1,5 @@
-import type { Doing } from '../../packages/pipeline/doing.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
+import type { Doing } from '../../packages/records/doing.ts';
 import { WrittenText } from '../../schemas/policy/approval.ts';
 
 /** Who does it, and why, for whoever looks at it later. */

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { TopicSetting } from '../../packages/event-log/kafka/client/options.ts';
-import { EventLogOptions } from '../../packages/event-log/open.ts';
+import { TopicSetting } from '../../packages/log/kafka/client/options.ts';
+import { EventLogOptions } from '../../packages/log/open.ts';
 import type { TextFile } from '../../packages/process/options/named-file.ts';
 import {
   FilePath,

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
-import type { WithoutTopics } from '../../services/functions/open-function.ts';
-import { fileSource } from '../../services/functions/policies/file-source.ts';
-import { urlSource } from '../../services/functions/policies/url-source.ts';
+import type { WithoutTopics } from '../../services/deciders/functions/open-function.ts';
+import { fileSource } from '../../services/deciders/functions/policies/file-source.ts';
+import { urlSource } from '../../services/deciders/functions/policies/url-source.ts';
 import { LongDuration } from './time-options.ts';
 
 /** Where policies come from. */

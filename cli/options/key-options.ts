@@ -1,7 +1,7 @@
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, Switch, Text, withMeta } from '../../packages/process/options/options.ts';
-import { readPublicKey } from '../../packages/trust/key-pair.ts';
+import { readPublicKey } from '../../packages/records/trust/key-pair.ts';
 import { PublicKeyText } from '../../schemas/keys/key-statement.ts';
 import { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { rootKeyOptions } from './private-key-options.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROLES, type Role } from '../../packages/event-log/access/access-rules.ts';
+import { ROLES, type Role } from '../../packages/log/access/access-rules.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 
 /** The name of a certificate has commas of its own, so only one before the next principal parts two. */

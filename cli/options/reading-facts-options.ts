@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
-import type { FactsTrust } from '../../packages/trust/process-trust.ts';
+import type { FactsTrust } from '../../packages/records/trust/process-trust.ts';
 import { readingTrustOptions } from './trust-options.ts';
 
 /** For what shows what lies on the log, and what nodes and clusters report there. */

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { TOPIC_NAMES, topicSpec } from '../../packages/event-log/partition.ts';
-import type { EventLog } from '../../packages/event-log/port.ts';
-import type { TimeRange } from '../../packages/pipeline/read-log.ts';
+import { type LogPosition, timeOfPosition } from '../../packages/audit/events/log-position.ts';
+import { TOPIC_NAMES, topicSpec } from '../../packages/log/partition.ts';
+import type { EventLog } from '../../packages/log/port.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
+import type { TimeRange } from '../../packages/records/read-log.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { isOffsetText } from '../../schemas/events/offset-text.ts';
 import { parseDurationMs } from '../../schemas/policy/quantity.ts';
-import { type LogPosition, timeOfPosition } from '../../services/audit/events/log-position.ts';
 
 /** A time, how long ago, or when a record was written. */
 export type PointInTime =

@@ -5,12 +5,16 @@ import { toFleetGcError } from '../../packages/process/errors.ts';
 import { FilePath, Switch, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';
 import { onHangup } from '../../packages/process/process-control.ts';
-import { type PrivateKeySource, readPrivateKey } from '../../packages/trust/private-key-source.ts';
-import type { FactsTrust, TrustChoice } from '../../packages/trust/process-trust.ts';
-import type { Signing } from '../../packages/trust/renewed-key.ts';
-import { readTrustRoots } from '../../packages/trust/roots-file.ts';
-import { SEEN_GENERATIONS_FILE, SeenFile, SeenGenerations } from '../../packages/trust/seen-generations.ts';
-import { signsFactsAlone } from '../../packages/trust/trust.ts';
+import { type PrivateKeySource, readPrivateKey } from '../../packages/records/trust/private-key-source.ts';
+import type { FactsTrust, TrustChoice } from '../../packages/records/trust/process-trust.ts';
+import type { Signing } from '../../packages/records/trust/renewed-key.ts';
+import { readTrustRoots } from '../../packages/records/trust/roots-file.ts';
+import {
+  SEEN_GENERATIONS_FILE,
+  SeenFile,
+  SeenGenerations,
+} from '../../packages/records/trust/seen-generations.ts';
+import { signsFactsAlone } from '../../packages/records/trust/trust.ts';
 import { nodeKey, SUBJECTS } from '../../schemas/events/identity.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
 import { privateKeySource, signingKeyOptions } from './private-key-options.ts';

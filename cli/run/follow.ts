@@ -1,5 +1,5 @@
-import type { EventLog } from '../../packages/event-log/port.ts';
-import { parseRecord } from '../../packages/pipeline/parse/parse-record.ts';
+import type { EventLog } from '../../packages/log/port.ts';
+import { parseRecord } from '../../packages/records/parse/parse-record.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import type { EventPrinter } from './event-lines.ts';
 

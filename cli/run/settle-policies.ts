@@ -1,4 +1,4 @@
-import type { EventLog } from '../../packages/event-log/port.ts';
+import type { EventLog } from '../../packages/log/port.ts';
 import { policyChanges } from '../../packages/policy/policy-changes.ts';
 import { readStoredPolicies, type StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePolicies } from '../../packages/policy/write-policies.ts';

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Doing } from '../../packages/pipeline/doing.ts';
 import {
   readPoliciesBy,
   readStoredPolicies,
@@ -8,16 +7,17 @@ import {
 } from '../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter } from '../../packages/policy/write-policies.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
-import { printableLine } from '../../packages/text/printable.ts';
-import { durationText } from '../../schemas/policy/value-text.ts';
 import {
   approvalOfHeld,
   approvalsNamed,
   approvalText,
   approve,
   type Withdrawing,
-} from '../../services/cluster-holds/approve-held.ts';
-import { approvedText } from '../../services/cluster-holds/approving.ts';
+} from '../../packages/read-model/cluster-holds/approve-held.ts';
+import { approvedText } from '../../packages/read-model/cluster-holds/approving.ts';
+import type { Doing } from '../../packages/records/doing.ts';
+import { printableLine } from '../../packages/text/printable.ts';
+import { durationText } from '../../schemas/policy/value-text.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';

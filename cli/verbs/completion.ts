@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { withMeta } from '../../packages/process/options/options.ts';
+import { bashScript } from '../completion/bash.ts';
+import { kubectlAnswer } from '../completion/candidates.ts';
+import { type Completed, completedVerbs } from '../completion/completed-verbs.ts';
+import { fishScript } from '../completion/fish.ts';
+import { zshScript } from '../completion/zsh.ts';
 import { defineVerb, type Verb } from '../framework/verb.ts';
-import { bashScript } from '../views/completion/bash.ts';
-import { kubectlAnswer } from '../views/completion/candidates.ts';
-import { type Completed, completedVerbs } from '../views/completion/completed-verbs.ts';
-import { fishScript } from '../views/completion/fish.ts';
-import { zshScript } from '../views/completion/zsh.ts';
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const satisfies Record<
   string,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
-import { runCriProxy } from '../../services/cri-proxy/main.ts';
-import { offeredSocket, socketOptions } from '../../services/cri-proxy/options.ts';
+import { runCriProxy } from '../../services/node/cri-proxy/main.ts';
+import { offeredSocket, socketOptions } from '../../services/node/cri-proxy/options.ts';
 import { nodeOptions } from '../../services/node/node-options.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';

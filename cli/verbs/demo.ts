@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { runDemo } from '../../lab/demo/run-demo.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';
-import { runDemo } from '../demo/run-demo.ts';
 import { defineVerb } from '../framework/verb.ts';
 
 const SHORTEST_MS = 1_000;

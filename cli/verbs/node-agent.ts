@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGENT_GENERATIONS_FILE } from '../../packages/trust/seen-generations.ts';
+import { AGENT_GENERATIONS_FILE } from '../../packages/records/trust/seen-generations.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
 import { runAgentOnly } from '../../services/node/run-node.ts';
 import { openThisNode } from '../../services/node/this-machine.ts';

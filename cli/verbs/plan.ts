@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { policySet } from '../../packages/decision/policy-set.ts';
+import { planFor } from '../../packages/plan/plan.ts';
+import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../packages/plan/request.ts';
 import { toPolicyRecord } from '../../packages/policy/policy-changes.ts';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
@@ -9,9 +11,7 @@ import type { OptionSources } from '../../packages/process/options/read-options.
 import { Policy, type PolicySet } from '../../schemas/policy/policy.ts';
 import { type Plan, PlanTrigger } from '../../schemas/reports/plan.ts';
 import { containerdOptions, kubeletOptions, nodeOptions } from '../../services/node/node-options.ts';
-import { inventoryOfThisMachine } from '../../services/plan/live/live-inventory.ts';
-import { planFor } from '../../services/plan/plan.ts';
-import { type Asked, defaultsOf, type RequestDefaults, readRequest } from '../../services/plan/request.ts';
+import { inventoryOfThisMachine } from '../../services/node/plan/live-inventory.ts';
 import { partedOutputOptions, printResult } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';

@@ -4,9 +4,13 @@ import { FilePath, ListenAddress, TextList, withMeta } from '../../packages/proc
 import { configError } from '../../packages/process/options/read-options.ts';
 import { readTokenFile } from '../../packages/process/token-file.ts';
 import { AnyDeciderName } from '../../schemas/events/deciders.ts';
-import type { DecisionFunction } from '../../services/functions/decision-function.ts';
-import { CALLER_ROLES, type CallerSettings, requireCallers } from '../../services/functions/http/callers.ts';
-import { runFunction } from '../../services/functions/http/run-function.ts';
+import type { DecisionFunction } from '../../services/deciders/functions/decision-function.ts';
+import {
+  CALLER_ROLES,
+  type CallerSettings,
+  requireCallers,
+} from '../../services/deciders/functions/http/callers.ts';
+import { runFunction } from '../../services/deciders/functions/http/run-function.ts';
 import { openServedFunction } from '../framework/open-function.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { httpOptions } from '../options/common-options.ts';
@@ -16,12 +20,12 @@ import { deciderTrustOptions, readDeciderTrust } from '../options/trust-options.
 
 /** Each is loaded when it is served. */
 const DECIDERS: Readonly<Record<AnyDeciderName, () => Promise<{ readonly decider: DecisionFunction }>>> = {
-  pressure: () => import('../../services/functions/deciders/pressure.ts'),
-  'container-gc': () => import('../../services/functions/deciders/container-gc.ts'),
-  'image-gc': () => import('../../services/functions/deciders/image-gc.ts'),
-  'graph-gc': () => import('../../services/functions/deciders/graph-gc.ts'),
-  'pod-gc': () => import('../../services/functions/deciders/pod-gc.ts'),
-  'expiry-gc': () => import('../../services/functions/deciders/expiry-gc.ts'),
+  pressure: () => import('../../services/deciders/functions/deciders/pressure.ts'),
+  'container-gc': () => import('../../services/deciders/functions/deciders/container-gc.ts'),
+  'image-gc': () => import('../../services/deciders/functions/deciders/image-gc.ts'),
+  'graph-gc': () => import('../../services/deciders/functions/deciders/graph-gc.ts'),
+  'pod-gc': () => import('../../services/deciders/functions/deciders/pod-gc.ts'),
+  'expiry-gc': () => import('../../services/deciders/functions/deciders/expiry-gc.ts'),
 };
 
 const options = z.object({

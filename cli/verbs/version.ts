@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { FROZEN_DECIDERS } from '../../packages/audit/deciders/deciders.ts';
 import { PRODUCT_COMMIT, PRODUCT_VERSION } from '../../packages/process/product-version.ts';
-import { FROZEN_DECIDERS } from '../../services/audit/deciders/deciders.ts';
 import { outputOptions, printResult } from '../framework/output.ts';
 import { defineVerb } from '../framework/verb.ts';
 import { versionLine } from '../framework/version-line.ts';

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { ImageUser as ImageUserSchema } from '../../schemas/events/inventory.ts';
-import type { KubeletPod } from '../kubelet/pod-source.ts';
 import {
   type ImageReference,
   isAbbreviationOf,
@@ -10,6 +9,7 @@ import {
   repositoriesOfImage,
   repositoryOf,
 } from './image-names.ts';
+import type { KubeletPod } from './kubelet/pod-source.ts';
 import type { CompleteListing, ListedContainer } from './listing-types.ts';
 import type { ImageSpec, OtherUse, RuntimeImage } from './port.ts';
 

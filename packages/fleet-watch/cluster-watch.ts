@@ -1,5 +1,5 @@
 import { type FleetEvent, TOPICS } from '../../schemas/events/topics.ts';
-import type { ActiveSubscription, LogRecord } from '../event-log/port.ts';
+import type { ActiveSubscription, LogRecord } from '../log/port.ts';
 import { DAY_MS, MINUTE_MS } from '../process/durations.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { PartitionClocks } from './partition-clocks.ts';

@@ -3,7 +3,7 @@ import type { DiskStats } from '../../schemas/events/disk-stats.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { type FleetEvent, TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
-import type { ActiveSubscription, LogRecord } from '../event-log/port.ts';
+import type { ActiveSubscription, LogRecord } from '../log/port.ts';
 import { DAY_MS } from '../process/durations.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { isLasting, PRESSURE_WARNINGS, pressureOf, pressureWarning } from './node-pressure.ts';

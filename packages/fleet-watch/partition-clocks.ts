@@ -1,4 +1,4 @@
-import type { ActiveSubscription, LogRecord } from '../event-log/port.ts';
+import type { ActiveSubscription, LogRecord } from '../log/port.ts';
 
 type Moment = Pick<LogRecord, 'offset' | 'timestampMs'>;
 

@@ -1,5 +1,5 @@
-import type { KeyRing } from '../trust/key-ring.ts';
-import { type Principal, RequiredTrust } from '../trust/trust.ts';
+import type { KeyRing } from '../records/trust/key-ring.ts';
+import { type Principal, RequiredTrust } from '../records/trust/trust.ts';
 import type { PolicyDocument } from './policy-document.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Doing } from '../pipeline/doing.ts';
+import type { Doing } from '../records/doing.ts';
 import { otherPaused, type PausesByKey, pausesToEnd, type ResumeRequest } from './pauses.ts';
 import type { StoredPolicies } from './stored-policies.ts';
 import { deleteKeys, deleteUnheld, type PolicyWriter } from './write-policies.ts';

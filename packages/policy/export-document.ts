@@ -1,12 +1,12 @@
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
-import type { EventLog, LogRecord, OutgoingRecord } from '../event-log/port.ts';
+import type { EventLog, LogRecord, OutgoingRecord } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
+import { KeyRing } from '../records/trust/key-ring.ts';
+import { SeenGenerations } from '../records/trust/seen-generations.ts';
+import { unbelievable } from '../records/trust/state-signer.ts';
+import { RequiredTrust } from '../records/trust/trust.ts';
 import { timeText } from '../text/time-text.ts';
-import { KeyRing } from '../trust/key-ring.ts';
-import { SeenGenerations } from '../trust/seen-generations.ts';
-import { unbelievable } from '../trust/state-signer.ts';
-import { RequiredTrust } from '../trust/trust.ts';
 import { objectionToDocument } from './document-trust.ts';
 import { policyDocumentText, readPolicyDocument } from './policy-document.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';

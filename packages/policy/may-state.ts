@@ -12,7 +12,7 @@ import {
   type PolicyTopicRecord,
   selectorOfPauseKey,
 } from '../../schemas/policy/policy.ts';
-import type { Principal } from '../trust/trust.ts';
+import type { Principal } from '../records/trust/trust.ts';
 
 /** Why whoever signed this may not say it, in a sentence; `null` when they may. */
 export function objectionToStating(principal: Principal, event: PolicyTopicRecord): string | null {

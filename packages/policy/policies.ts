@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
-import { FollowedTopic, type Following } from '../event-log/follow-topic.ts';
-import type { EventLog, LogRecord } from '../event-log/port.ts';
+import { FollowedTopic, type Following } from '../log/follow-topic.ts';
+import type { EventLog, LogRecord } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
 import type { Metrics } from '../process/metrics.ts';
-import type { SeenGenerations } from '../trust/seen-generations.ts';
-import type { Trust } from '../trust/trust.ts';
+import type { SeenGenerations } from '../records/trust/seen-generations.ts';
+import type { Trust } from '../records/trust/trust.ts';
 import { createPolicyKnowledge, type PolicyKnowledge } from './policy-knowledge.ts';
 import { createPolicyReading, type PolicySets } from './policy-reading.ts';
 

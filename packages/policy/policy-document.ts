@@ -5,9 +5,9 @@ import {
   PolicyDocumentLine,
 } from '../../schemas/policy/policy-document.ts';
 import { canonicalJson, sha256Hex } from '../canonical/ids.ts';
-import type { LogRecord, OutgoingRecord } from '../event-log/port.ts';
-import { exceededBound } from '../pipeline/parse/json-bounds.ts';
-import { readStructuredEvent, structuredEvent } from '../pipeline/structured-event.ts';
+import type { LogRecord, OutgoingRecord } from '../log/port.ts';
+import { exceededBound } from '../records/parse/json-bounds.ts';
+import { readStructuredEvent, structuredEvent } from '../records/structured-event.ts';
 
 /** The policies in force with the keys that vouch for them, for whoever has no event log. */
 export interface PolicyDocument {

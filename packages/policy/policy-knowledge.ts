@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { isApprovalKey, MAX_APPROVAL_MS } from '../../schemas/policy/approval.ts';
 import { isPauseKey } from '../../schemas/policy/policy.ts';
-import type { SeenGenerations } from '../trust/seen-generations.ts';
+import type { SeenGenerations } from '../records/trust/seen-generations.ts';
 import { lossProblem } from './lost-keys.ts';
 import { type PolicyEntry, type PolicyReading, type PolicySets, setsOfEntries } from './policy-reading.ts';
 import type { UnreadableEntry } from './unreadable-record.ts';

@@ -8,10 +8,10 @@ import {
 } from '../../schemas/policy/policy.ts';
 import { contentHash } from '../canonical/ids.ts';
 import { policySet } from '../decision/policy-set.ts';
-import type { LogRecord } from '../event-log/port.ts';
-import { parseRecord } from '../pipeline/parse/parse-record.ts';
-import { type SeenGenerations, seenName } from '../trust/seen-generations.ts';
-import type { Principal, Trust } from '../trust/trust.ts';
+import type { LogRecord } from '../log/port.ts';
+import { parseRecord } from '../records/parse/parse-record.ts';
+import { type SeenGenerations, seenName } from '../records/trust/seen-generations.ts';
+import type { Principal, Trust } from '../records/trust/trust.ts';
 import { objectionToStating } from './may-state.ts';
 import { isUnreadable, selectorOf, type UnreadableEntry, unreadable } from './unreadable-record.ts';
 

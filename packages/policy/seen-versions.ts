@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import { TOPICS } from '../../schemas/events/topics.ts';
-import { type Following, REREAD_BACKOFF } from '../event-log/follow-topic.ts';
-import type { EventLog, LogRecord } from '../event-log/port.ts';
+import { type Following, REREAD_BACKOFF } from '../log/follow-topic.ts';
+import type { EventLog, LogRecord } from '../log/port.ts';
 import { backoffMs } from '../process/backoff.ts';
 import { toFleetGcError } from '../process/errors.ts';
 import { LinkedController } from '../process/linked-controller.ts';
-import { namesGeneration } from '../trust/proved-generation.ts';
-import type { SeenGenerations } from '../trust/seen-generations.ts';
-import type { Trust } from '../trust/trust.ts';
+import { namesGeneration } from '../records/trust/proved-generation.ts';
+import type { SeenGenerations } from '../records/trust/seen-generations.ts';
+import type { Trust } from '../records/trust/trust.ts';
 import { objectionToStating } from './may-state.ts';
 import { statedVersion } from './version-records.ts';
 

@@ -1,7 +1,7 @@
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { sha256Hex } from '../canonical/ids.ts';
-import type { EventLog, LogRecord } from '../event-log/port.ts';
-import { parseRecord } from '../pipeline/parse/parse-record.ts';
+import type { EventLog, LogRecord } from '../log/port.ts';
+import { parseRecord } from '../records/parse/parse-record.ts';
 import { type PolicyWriter, writeStates } from './write-policies.ts';
 
 /** What lies on `gc.policies` and does not count as it is. */

@@ -9,13 +9,13 @@ import {
   type PauseRecord,
   type PolicyRecordOf,
 } from '../../schemas/policy/policy.ts';
-import type { EventLog, LogRecord } from '../event-log/port.ts';
+import type { EventLog, LogRecord } from '../log/port.ts';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import { readKeys } from '../records/trust/read-keys.ts';
+import { SeenGenerations } from '../records/trust/seen-generations.ts';
+import { claimedSignature } from '../records/trust/signature.ts';
+import { RequiredTrust, TRUST_OFF, type Trust } from '../records/trust/trust.ts';
 import { nearestName } from '../text/nearest-name.ts';
-import { readKeys } from '../trust/read-keys.ts';
-import { SeenGenerations } from '../trust/seen-generations.ts';
-import { claimedSignature } from '../trust/signature.ts';
-import { RequiredTrust, TRUST_OFF, type Trust } from '../trust/trust.ts';
 import { createPolicyReading, type PolicyEntry, type PolicySets, setsOfEntries } from './policy-reading.ts';
 import { believedGenerations } from './seen-versions.ts';
 

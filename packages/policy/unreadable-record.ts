@@ -12,9 +12,9 @@ import {
   selectorOfPauseKey,
 } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
-import type { LogRecord } from '../event-log/port.ts';
-import { parseAnyJson } from '../pipeline/parse/parse-record.ts';
-import { firstWrong } from '../pipeline/parse/schema-issues.ts';
+import type { LogRecord } from '../log/port.ts';
+import { parseAnyJson } from '../records/parse/parse-record.ts';
+import { firstWrong } from '../records/parse/schema-issues.ts';
 
 /** A record of `gc.policies` that cannot be understood. */
 export type UnreadableEntry =

@@ -1,10 +1,10 @@
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PolicyTopicRecord } from '../../schemas/policy/policy.ts';
-import type { EventLog, LogRecord } from '../event-log/port.ts';
-import { parseRecord } from '../pipeline/parse/parse-record.ts';
-import { keyOf } from '../pipeline/parse/record-key.ts';
-import type { KeyRing } from '../trust/key-ring.ts';
-import { provedGeneration } from '../trust/proved-generation.ts';
+import type { EventLog, LogRecord } from '../log/port.ts';
+import { parseRecord } from '../records/parse/parse-record.ts';
+import { keyOf } from '../records/parse/record-key.ts';
+import type { KeyRing } from '../records/trust/key-ring.ts';
+import { provedGeneration } from '../records/trust/proved-generation.ts';
 
 type StateTopicId = 'policyVersions' | 'policies';
 

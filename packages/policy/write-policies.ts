@@ -7,13 +7,13 @@ import {
   policyKey,
 } from '../../schemas/policy/policy.ts';
 import { deriveId } from '../canonical/ids.ts';
-import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
-import { type Doing, NOBODY_SAYS, said } from '../pipeline/doing.ts';
-import { parseJson } from '../pipeline/parse/parse-record.ts';
-import { keyOf } from '../pipeline/parse/record-key.ts';
-import { type Publication, toRecord } from '../pipeline/publisher.ts';
+import type { EventLog, OutgoingRecord } from '../log/port.ts';
 import { FleetGcError } from '../process/errors.ts';
-import { type StateSigner, unbelievable, type WrittenState } from '../trust/state-signer.ts';
+import { type Doing, NOBODY_SAYS, said } from '../records/doing.ts';
+import { parseJson } from '../records/parse/parse-record.ts';
+import { keyOf } from '../records/parse/record-key.ts';
+import { type Publication, toRecord } from '../records/publisher.ts';
+import { type StateSigner, unbelievable, type WrittenState } from '../records/trust/state-signer.ts';
 import { objectionToStating } from './may-state.ts';
 import type { PolicyChange } from './policy-changes.ts';
 

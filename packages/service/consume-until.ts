@@ -1,5 +1,5 @@
-import type { Consumer } from '../pipeline/consume.ts';
 import { untilAborted } from '../process/loops.ts';
+import type { Consumer } from '../records/consume.ts';
 
 /**
  * Lets the consumers work until the signal aborts or one of them fails for good; then all finish what they have in hand

@@ -6,10 +6,10 @@ import { TOPICS } from '../../schemas/events/topics.ts';
 import { deriveId } from '../canonical/ids.ts';
 import { NOTHING_HASHED, runningHash } from '../canonical/running-hash.ts';
 import type { Output } from '../decision/handler.ts';
-import { partitionOf } from '../event-log/partition.ts';
-import type { EventLog, OutgoingRecord } from '../event-log/port.ts';
-import type { Publisher } from '../pipeline/publisher.ts';
+import { partitionOf } from '../log/partition.ts';
+import type { EventLog, OutgoingRecord } from '../log/port.ts';
 import { toFleetGcError } from '../process/errors.ts';
+import type { Publisher } from '../records/publisher.ts';
 
 /** How old the first decision that no head names may become. */
 export const HEAD_EVERY_MS = 600_000;

@@ -5,9 +5,9 @@ import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { Observe } from '../../schemas/events/observe.ts';
 import { isAtBeginning } from '../../schemas/events/reclaim.ts';
 import { type FleetEvent, TOPICS } from '../../schemas/events/topics.ts';
-import type { OutgoingRecord } from '../event-log/port.ts';
-import type { OnOutputs } from '../pipeline/decide.ts';
+import type { OutgoingRecord } from '../log/port.ts';
 import type { Metrics } from '../process/metrics.ts';
+import type { OnOutputs } from '../records/decide.ts';
 import { HeldCount } from './held-count.ts';
 
 /** What is counted of one decider, beside what is counted of its consumer. */

@@ -1,9 +1,9 @@
 import type { SubjectKind } from '../../schemas/events/identity.ts';
-import type { EventLog } from '../event-log/port.ts';
-import { type Consumer, startConsumer } from '../pipeline/consume.ts';
-import { NO_MARKS } from '../pipeline/dead-letters/crash-marks.ts';
-import { createDeadLetters } from '../pipeline/dead-letters/dead-letters.ts';
-import type { Trust } from '../trust/trust.ts';
+import type { EventLog } from '../log/port.ts';
+import { type Consumer, startConsumer } from '../records/consume.ts';
+import { NO_MARKS } from '../records/dead-letters/crash-marks.ts';
+import { createDeadLetters } from '../records/dead-letters/dead-letters.ts';
+import type { Trust } from '../records/trust/trust.ts';
 import type { DecisionChain } from './decision-chain.ts';
 import {
   type DecisionService,

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { Following } from '../event-log/follow-topic.ts';
-import type { EventLog } from '../event-log/port.ts';
+import type { Following } from '../log/follow-topic.ts';
+import type { EventLog } from '../log/port.ts';
 import { type PolicySource, startPolicySource } from '../policy/policies.ts';
 import { SeenVersions } from '../policy/seen-versions.ts';
 import type { Check } from '../process/http.ts';
 import type { Metrics } from '../process/metrics.ts';
-import type { ProcessTrust } from '../trust/process-trust.ts';
+import type { ProcessTrust } from '../records/trust/process-trust.ts';
 
 interface FollowPolicies {
   readonly log: EventLog;

@@ -1,15 +1,15 @@
 import type { StateFiles } from '../../packages/machine/state-directory.ts';
 import { watchStateSpace } from '../../packages/machine/state-space.ts';
-import { openCrashMarks } from '../../packages/pipeline/dead-letters/crash-marks.ts';
-import { createDeadLetters } from '../../packages/pipeline/dead-letters/dead-letters.ts';
-import { clusterSource, createPublisher, type Publisher } from '../../packages/pipeline/publisher.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { runTogether } from '../../packages/process/loops.ts';
+import { openCrashMarks } from '../../packages/records/dead-letters/crash-marks.ts';
+import { createDeadLetters } from '../../packages/records/dead-letters/dead-letters.ts';
+import { clusterSource, createPublisher, type Publisher } from '../../packages/records/publisher.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import type { ClusterAgent } from '../cluster-agent/agent.ts';
-import { createClusterAgent } from '../cluster-agent/main.ts';
-import { executorGroup, type RunClusterExecutor, runClusterExecutor } from '../cluster-executor/main.ts';
+import type { ClusterAgent } from './agent/agent.ts';
+import { createClusterAgent } from './agent/main.ts';
 import type { RemovingOptions } from './cluster-options.ts';
+import { executorGroup, type RunClusterExecutor, runClusterExecutor } from './executor/main.ts';
 import type { OpenCluster } from './open-cluster.ts';
 import type { Turns } from './turns.ts';
 

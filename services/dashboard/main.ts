@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { WorkerSource } from '../../packages/audit/events/open-source.ts';
 import { lockFile } from '../../packages/files/file-lock.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { type Check, type ProbeServer, serveHttp } from '../../packages/process/http.ts';
 import { addProcessMetrics, createMetrics } from '../../packages/process/metrics.ts';
 import type { Address } from '../../packages/process/options/options.ts';
-import type { WorkerSource } from '../audit/events/open-source.ts';
+import { keepFollowing } from '../../packages/read-model/projection/keep-following.ts';
+import { Projection, type ProjectionSettings } from '../../packages/read-model/projection/projection.ts';
+import { PeopleHistory } from '../../packages/read-model/readers/history.ts';
 import {
   Access,
   type AccessSettings,
@@ -22,9 +25,6 @@ import { isOlderThanItsSources, readPageFiles } from './api/page-files.ts';
 import { PersonBound } from './api/person-bound.ts';
 import { POLICY_QUESTIONS } from './api/policy-requests.ts';
 import { listen, serve } from './api/serve.ts';
-import { keepFollowing } from './projection/keep-following.ts';
-import { Projection, type ProjectionSettings } from './projection/projection.ts';
-import { PeopleHistory } from './readers/history.ts';
 import { Readings } from './readings.ts';
 import { Simulations } from './simulation/simulations.ts';
 import type { Wording } from './wording.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
+import { SummedOnce } from '../../packages/read-model/readers/summed-once.ts';
 import type { AuditReport } from '../../schemas/reports/audit-report.ts';
 import type { Explanation } from '../../schemas/reports/explanation.ts';
 import { LongReadings } from './long-readings/long-readings.ts';
-import { SummedOnce } from './readers/summed-once.ts';
 import type { Wording } from './wording.ts';
 
 /** What is read of the log itself and may take minutes, one of each at a time; and the words for what was found. */

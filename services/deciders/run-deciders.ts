@@ -1,18 +1,18 @@
-import type { Consumer } from '../../packages/pipeline/consume.ts';
+import { startContainerGc } from '../../packages/deciders/container-gc/main.ts';
+import { startExpiryGc } from '../../packages/deciders/expiry-gc/main.ts';
+import { startGraphGc } from '../../packages/deciders/graph-gc/main.ts';
+import { startImageGc } from '../../packages/deciders/image-gc/main.ts';
+import { startPodGc } from '../../packages/deciders/pod-gc/main.ts';
+import { startPressure } from '../../packages/deciders/pressure/main.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import { untilAborted } from '../../packages/process/loops.ts';
+import type { Consumer } from '../../packages/records/consume.ts';
 import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { DecisionServiceDeps } from '../../packages/service/decision-service.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import type { AnyDeciderName } from '../../schemas/events/deciders.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
 import type { DeciderName } from '../../schemas/events/object-kinds.ts';
-import { startContainerGc } from '../container-gc/main.ts';
-import { startExpiryGc } from '../expiry-gc/main.ts';
-import { startGraphGc } from '../graph-gc/main.ts';
-import { startImageGc } from '../image-gc/main.ts';
-import { startPodGc } from '../pod-gc/main.ts';
-import { startPressure } from '../pressure/main.ts';
 
 /** What all decision services of a process share; each has the policies of its own kind of subject. */
 type SharedDeps = Omit<DecisionServiceDeps<SubjectKind>, 'policies'>;

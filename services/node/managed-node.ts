@@ -1,14 +1,14 @@
+import { kubeletPodSource } from '../../packages/cri/kubelet/kubelet-pods.ts';
+import type { KubeletPod, PodSource } from '../../packages/cri/kubelet/pod-source.ts';
 import type { RuntimeReader } from '../../packages/cri/port.ts';
-import { kubeletPodSource } from '../../packages/kubelet/kubelet-pods.ts';
-import type { KubeletPod, PodSource } from '../../packages/kubelet/pod-source.ts';
 import type { NodeClock } from '../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
 import type { PodLogRoots } from '../../packages/machine/pod-log-roots.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
-import { haveDelivered, type KubeletSource } from '../node-agent/pods/pod-states.ts';
-import type { WantedPod } from '../node-executor/checks/runtime-facts.ts';
+import { haveDelivered, type KubeletSource } from './agent/pods/pod-states.ts';
+import type { WantedPod } from './executor/checks/runtime-facts.ts';
 import type { KubeletOptions } from './node-options.ts';
 
 /** A node that agent and executor work on: this machine, or one made up. */

@@ -1,8 +1,8 @@
-import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../packages/log/port.ts';
 import { believedGenerations } from '../../packages/policy/seen-versions.ts';
-import { SeenGenerations } from '../../packages/trust/seen-generations.ts';
-import { claimedSignature } from '../../packages/trust/signature.ts';
-import type { Trust } from '../../packages/trust/trust.ts';
+import { SeenGenerations } from '../../packages/records/trust/seen-generations.ts';
+import { claimedSignature } from '../../packages/records/trust/signature.ts';
+import type { Trust } from '../../packages/records/trust/trust.ts';
 
 /** Finds policies, pauses and approvals of long ago that somebody put back: they count nowhere, so nobody is told of them. */
 export class Replays {

@@ -1,6 +1,6 @@
-import type { SubscriptionState } from '../../packages/event-log/port.ts';
 import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/cluster-watch.ts';
 import { SILENT_AFTER_MS } from '../../packages/fleet-watch/node-track.ts';
+import type { SubscriptionState } from '../../packages/log/port.ts';
 import { DAY_MS, MINUTE_MS } from '../../packages/process/durations.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';

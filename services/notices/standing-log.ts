@@ -1,4 +1,4 @@
-import type { SubscriptionState } from '../../packages/event-log/port.ts';
+import type { SubscriptionState } from '../../packages/log/port.ts';
 import { DAY_MS, MINUTE_MS } from '../../packages/process/durations.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';

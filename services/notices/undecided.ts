@@ -1,7 +1,7 @@
-import type { LogRecord, SubscriptionState } from '../../packages/event-log/port.ts';
 import { SILENT_AFTER_MS } from '../../packages/fleet-watch/node-track.ts';
-import { deciderOf } from '../../packages/pipeline/node-decisions.ts';
+import type { LogRecord, SubscriptionState } from '../../packages/log/port.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
+import { deciderOf } from '../../packages/records/node-decisions.ts';
 import { timeText } from '../../packages/text/time-text.ts';
 import { DeciderName } from '../../schemas/events/object-kinds.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';

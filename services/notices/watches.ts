@@ -1,4 +1,4 @@
-import type { LogRecord, SubscriptionState } from '../../packages/event-log/port.ts';
+import type { LogRecord, SubscriptionState } from '../../packages/log/port.ts';
 import type { FleetEvent, TopicId } from '../../schemas/events/topics.ts';
 import type { Notice } from './notice.ts';
 import { Silence, type SilenceTopic } from './silence.ts';

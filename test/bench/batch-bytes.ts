@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { CompressionTypes } from 'kafkajs';
-import { registerCodecs } from '../../packages/event-log/kafka/client/kafkajs-repairs.ts';
-import { toBatches } from '../../packages/event-log/kafka/publishing/batches.ts';
-import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import { registerCodecs } from '../../packages/log/kafka/client/kafkajs-repairs.ts';
+import { toBatches } from '../../packages/log/kafka/publishing/batches.ts';
+import type { OutgoingRecord } from '../../packages/log/port.ts';
 
 interface Encoded {
   size(): number;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Output } from '../../packages/decision/handler.ts';
-import type { EventLog, EventLogContext } from '../../packages/event-log/port.ts';
-import { toRecord } from '../../packages/pipeline/publisher.ts';
+import type { EventLog, EventLogContext } from '../../packages/log/port.ts';
 import { createLogger } from '../../packages/process/logger.ts';
 import { newTrace } from '../../packages/process/trace.ts';
 import { randomTraceIds } from '../../packages/process/trace-ids.ts';
+import { toRecord } from '../../packages/records/publisher.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 

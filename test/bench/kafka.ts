@@ -1,8 +1,8 @@
 import type { Admin } from 'kafkajs';
-import { openClient } from '../../packages/event-log/kafka/client/client.ts';
-import { KafkaOptions } from '../../packages/event-log/kafka/client/options.ts';
-import { openKafkaLog } from '../../packages/event-log/kafka.ts';
-import type { EventLog } from '../../packages/event-log/port.ts';
+import { openClient } from '../../packages/log/kafka/client/client.ts';
+import { KafkaOptions } from '../../packages/log/kafka/client/options.ts';
+import { openKafkaLog } from '../../packages/log/kafka.ts';
+import type { EventLog } from '../../packages/log/port.ts';
 import { NODE_PARTITIONS, TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import {
   type Broker,

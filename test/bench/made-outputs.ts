@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
+import { imageGcHandler } from '../../packages/deciders/image-gc/handler.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../schemas/events/inventory.ts';
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import type { PolicySet } from '../../schemas/policy/policy.ts';
-import { imageGcHandler } from '../../services/image-gc/handler.ts';
 import { policySet } from '../fixtures/policy.ts';
 import { recordOf } from './context.ts';
 

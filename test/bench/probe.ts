@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { CompressionTypes } from 'kafkajs';
-import { openClient } from '../../packages/event-log/kafka/client/client.ts';
-import { partitionOf } from '../../packages/event-log/partition.ts';
-import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import { openClient } from '../../packages/log/kafka/client/client.ts';
+import { partitionOf } from '../../packages/log/partition.ts';
+import type { OutgoingRecord } from '../../packages/log/port.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { logContext } from './context.ts';
 import type { BenchKafka } from './kafka.ts';

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Output } from '../../packages/decision/handler.ts';
-import type { EventLog, OutgoingRecord } from '../../packages/event-log/port.ts';
-import { writeKeyFile } from '../../packages/trust/key-file.ts';
-import { createKeyPair, readSigningKey, type SigningKey } from '../../packages/trust/key-pair.ts';
-import { trustRootsText } from '../../packages/trust/roots-file.ts';
-import { signRecord } from '../../packages/trust/signature.ts';
-import { certificate } from '../../packages/trust/statement.ts';
+import type { EventLog, OutgoingRecord } from '../../packages/log/port.ts';
+import { writeKeyFile } from '../../packages/records/trust/key-file.ts';
+import { createKeyPair, readSigningKey, type SigningKey } from '../../packages/records/trust/key-pair.ts';
+import { trustRootsText } from '../../packages/records/trust/roots-file.ts';
+import { signRecord } from '../../packages/records/trust/signature.ts';
+import { certificate } from '../../packages/records/trust/statement.ts';
 import type { KeyRole } from '../../schemas/keys/key-statement.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { recordOf } from './context.ts';

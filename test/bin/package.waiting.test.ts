@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import hashes from '../../packages/audit/deciders/hashes.json' with { type: 'json' };
 import { generateJsonSchemas } from '../../schemas/generate.ts';
-import hashes from '../../services/audit/deciders/hashes.json' with { type: 'json' };
 import { patiently } from '../support/patience.ts';
 import { PROGRAM_ENVIRONMENT } from '../support/program.ts';
 

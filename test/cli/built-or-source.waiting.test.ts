@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const run = promisify(execFile);
 const BUILT_AT = new Date('2026-01-02T00:00:00Z');
 /** Folders whose files the program is made of. */
-const SOURCES = ['cli', 'packages', 'schemas', 'services', 'sim'];
+const SOURCES = ['cli', 'packages', 'schemas', 'services', 'lab'];
 const BEFORE = new Date('2026-01-01T00:00:00Z');
 const AFTER = new Date('2026-01-03T00:00:00Z');
 

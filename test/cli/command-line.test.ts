@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { versionLine } from '../../cli/framework/version-line.ts';
 import { ALL_VERBS } from '../../cli/verb-list.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import hashes from '../../services/audit/deciders/hashes.json' with { type: 'json' };
+import hashes from '../../packages/audit/deciders/hashes.json' with { type: 'json' };
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { fleetgc, inProcess } from './fleetgc.ts';
 

@@ -4,7 +4,7 @@ import { ConfigResourceTypes, ConfigSource, Kafka } from 'kafkajs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { FleetStatus } from '../../schemas/reports/fleet-status.ts';
-import { checked } from '../services/audit/support/archives.ts';
+import { checked } from '../packages/audit/support/archives.ts';
 import { type Broker, type SecureBroker, startBroker, startSecureBroker } from '../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { waitUntil } from '../support/wait-until.ts';

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import { startApiServer } from '../../lab/sim/api-server/api-server.ts';
+import { SimulatedCluster } from '../../lab/sim/api-server/cluster.ts';
+import { SERVED } from '../../lab/sim/api-server/kinds.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
-import { startApiServer } from '../../sim/api-server/api-server.ts';
-import { SimulatedCluster } from '../../sim/api-server/cluster.ts';
-import { SERVED } from '../../sim/api-server/kinds.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
 import { simulatedNode } from '../support/simulated-node.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

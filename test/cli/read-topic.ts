@@ -1,4 +1,4 @@
-import type { EventLog, LogRecord } from '../../packages/event-log/port.ts';
+import type { EventLog, LogRecord } from '../../packages/log/port.ts';
 import type { TopicName } from '../../schemas/events/topics.ts';
 
 /** Every record of a topic, in order per partition. */

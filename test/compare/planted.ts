@@ -1,9 +1,9 @@
 import type { PlantedBug } from '../chaos/planted/planted.ts';
 import type { SubjectName } from './subjects.ts';
 
-const RULES = 'services/graph-gc/rules';
-const POD_RULES = 'services/pod-gc/rules';
-const DUE = 'services/expiry-gc/rules/due.ts';
+const RULES = 'packages/deciders/graph-gc/rules';
+const POD_RULES = 'packages/deciders/pod-gc/rules';
+const DUE = 'packages/deciders/expiry-gc/rules/due.ts';
 
 interface ComparedBug extends PlantedBug {
   /** Whose histories have to find it. */
@@ -125,14 +125,14 @@ export const PLANTED: readonly ComparedBug[] = [
   bug(
     'pods',
     'nobody-is-told-of-a-disruption',
-    'services/cluster-executor/checks/judge-pod.ts',
+    'services/cluster/executor/checks/judge-pod.ts',
     "disruption: because === 'node-gone' ? { ...DISRUPTION, atMs } : null,",
     'disruption: null,',
   ),
   bug(
     'pods',
     'pods-are-not-marked',
-    'services/cluster-executor/checks/judge-pod.ts',
+    'services/cluster/executor/checks/judge-pod.ts',
     'const mark = isFinal(candidate) ? null :',
     'const mark = isFinal(candidate) || true ? null :',
   ),
@@ -202,7 +202,7 @@ export const PLANTED: readonly ComparedBug[] = [
   bug(
     'requests',
     'requests-lose-their-finalizers',
-    'services/cluster-executor/acting/carry-out.ts',
+    'services/cluster/executor/acting/carry-out.ts',
     "ownRule === undefined && propagation === 'Background' ? ownPropagation(object) : propagation;",
     'propagation;',
   ),

@@ -7,7 +7,7 @@ import { extract, pack } from 'tar-stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { inProcess } from '../cli/fleetgc.ts';
-import { readCorpus } from '../services/audit/deciders/corpus.ts';
+import { readCorpus } from '../packages/audit/deciders/corpus.ts';
 import { patiently } from '../support/patience.ts';
 import { arm64Image, ensureArm64Emulator } from '../support/toolchain/arm64.ts';
 import { run } from '../support/toolchain/command.ts';

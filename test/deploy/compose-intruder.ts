@@ -4,8 +4,8 @@
  * Whoever starts it bounds its time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventLog, LogRecord, OutgoingRecord } from '../../packages/event-log/port.ts';
-import { claimedSignature } from '../../packages/trust/signature.ts';
+import type { EventLog, LogRecord, OutgoingRecord } from '../../packages/log/port.ts';
+import { claimedSignature } from '../../packages/records/trust/signature.ts';
 import { DeadLetter } from '../../schemas/events/dead-letter.ts';
 import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
 import { openComposeLog } from './compose-log.ts';

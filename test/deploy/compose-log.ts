@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import { openKafkaLog } from '../../packages/event-log/kafka.ts';
-import type { EventLog } from '../../packages/event-log/port.ts';
+import { openKafkaLog } from '../../packages/log/kafka.ts';
+import type { EventLog } from '../../packages/log/port.ts';
 
 /** The event log of the compose example, for what runs in a container on its network. */
 export const openComposeLog = (clientId: string): Promise<EventLog> =>

@@ -3,7 +3,7 @@
  * and until a removal by each of those that are nodes lies on the event log. Whoever starts it bounds its time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReadEvent } from '../../packages/event-log/port.ts';
+import type { ReadEvent } from '../../packages/log/port.ts';
 import { ObjectResult } from '../../schemas/events/result.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { openComposeLog } from './compose-log.ts';

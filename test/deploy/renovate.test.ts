@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import { librariesOfDecider } from '../services/audit/deciders/bundle.ts';
-import { SOURCE_DECIDERS } from '../services/audit/deciders/source-deciders.ts';
+import { librariesOfDecider } from '../packages/audit/deciders/bundle.ts';
+import { SOURCE_DECIDERS } from '../packages/audit/deciders/source-deciders.ts';
 import { REPOSITORY } from './files.ts';
 
 const Rules = z.object({

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fleetgc } from '../cli/fleetgc.ts';
-import { addPartitions } from '../packages/event-log/add-partitions.ts';
+import { addPartitions } from '../packages/log/add-partitions.ts';
 import { startBroker } from '../support/kafka/kafka.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { REPOSITORY } from './files.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signs } from '../../packages/trust/trust.ts';
+import { signs } from '../../packages/records/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import { KeyRole } from '../../schemas/keys/key-statement.ts';
 import { textOf } from '../deploy/files.ts';

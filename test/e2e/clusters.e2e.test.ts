@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clusterOutput } from '../../packages/decision/handler.ts';
-import { createPublisher } from '../../packages/pipeline/publisher.ts';
 import { randomTraceIds } from '../../packages/process/trace-ids.ts';
-import { UNSIGNED } from '../../packages/trust/signer.ts';
+import { createPublisher } from '../../packages/records/publisher.ts';
+import { UNSIGNED } from '../../packages/records/trust/signer.ts';
 import type { ClusterCommand } from '../../schemas/events/cluster-command.ts';
 import { patiently } from '../support/patience.ts';
 import { waitUntil } from '../support/wait-until.ts';

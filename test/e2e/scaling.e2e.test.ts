@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { partitionOf } from '../../packages/event-log/partition.ts';
+import { partitionOf } from '../../packages/log/partition.ts';
 import type { Command } from '../../schemas/events/command.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { followImageDeletions } from '../support/nodes/image-deletions.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { partitionOf } from '../../packages/event-log/partition.ts';
+import { partitionOf } from '../../packages/log/partition.ts';
 import { nodeKey } from '../../schemas/events/identity.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { PushedImage } from '../support/nodes/registry.ts';

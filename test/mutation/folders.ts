@@ -15,58 +15,67 @@ export interface Folder {
 /** What puts a process together decides nothing: containers and whole processes are what tries it. */
 const WIRING = ['main.ts', 'bundle-entry.ts'];
 const DECISION = 'test/packages/decision';
-const DECIDERS = ['test/services/pressure', 'test/services/image-gc', 'test/services/container-gc'];
-const HEADS = 'services/audit/verify/heads';
-const EXECUTOR = ['test/services/node-executor', 'test/packages/files'];
+const DECIDERS = [
+  'test/packages/deciders/pressure',
+  'test/packages/deciders/image-gc',
+  'test/packages/deciders/container-gc',
+];
+const HEADS = 'packages/audit/verify/heads';
+const EXECUTOR = ['test/services/node/executor', 'test/packages/files'];
 
 export const FOLDERS: readonly Folder[] = [
   {
     name: 'packages/decision',
     sources: ['packages/decision/**/*.ts'],
-    tests: [DECISION, ...DECIDERS, 'test/services/node-executor', 'test/services/plan'],
+    tests: [DECISION, ...DECIDERS, 'test/services/node/executor', 'test/packages/plan'],
   },
   {
-    name: 'services/pressure',
-    sources: ['services/pressure/**/*.ts'],
-    tests: [DECISION, 'test/services/pressure'],
+    name: 'packages/deciders/pressure',
+    sources: ['packages/deciders/pressure/**/*.ts'],
+    tests: [DECISION, 'test/packages/deciders/pressure'],
   },
   {
-    name: 'services/image-gc',
-    sources: ['services/image-gc/**/*.ts'],
-    tests: [DECISION, 'test/services/image-gc', 'test/services/plan'],
+    name: 'packages/deciders/image-gc',
+    sources: ['packages/deciders/image-gc/**/*.ts'],
+    tests: [DECISION, 'test/packages/deciders/image-gc', 'test/packages/plan'],
   },
   {
-    name: 'services/container-gc',
-    sources: ['services/container-gc/**/*.ts'],
-    tests: [DECISION, 'test/services/container-gc', 'test/services/plan'],
+    name: 'packages/deciders/container-gc',
+    sources: ['packages/deciders/container-gc/**/*.ts'],
+    tests: [DECISION, 'test/packages/deciders/container-gc', 'test/packages/plan'],
   },
-  { name: 'services/node-executor/checks', sources: ['services/node-executor/checks/*.ts'], tests: EXECUTOR },
+  { name: 'services/node/executor/checks', sources: ['services/node/executor/checks/*.ts'], tests: EXECUTOR },
   {
-    name: 'services/node-executor/removal',
-    sources: ['services/node-executor/removal/*.ts'],
+    name: 'services/node/executor/removal',
+    sources: ['services/node/executor/removal/*.ts'],
     tests: EXECUTOR,
   },
   {
-    name: 'services/node-executor/journal',
-    sources: ['services/node-executor/journal/*.ts'],
+    name: 'services/node/executor/journal',
+    sources: ['services/node/executor/journal/*.ts'],
     tests: EXECUTOR,
   },
   {
     name: 'packages/files',
     sources: ['packages/files/fixed-file*.ts'],
-    tests: ['test/packages/files', 'test/packages/machine', 'test/packages/trust'],
+    tests: ['test/packages/files', 'test/packages/machine', 'test/packages/records/trust'],
   },
   {
-    name: 'services/audit/verify',
-    sources: ['services/audit/verify/**/*.ts'],
+    name: 'packages/audit/verify',
+    sources: ['packages/audit/verify/**/*.ts'],
     except: HEADS,
-    tests: ['test/services/audit'],
+    tests: ['test/packages/audit'],
   },
-  { name: HEADS, sources: [`${HEADS}/**/*.ts`], tests: ['test/services/audit'] },
+  { name: HEADS, sources: [`${HEADS}/**/*.ts`], tests: ['test/packages/audit'] },
   {
-    name: 'packages/trust',
-    sources: ['packages/trust/*.ts'],
-    tests: ['test/packages/trust', 'test/packages/policy', 'test/cli/verbs/keys', 'test/cli/verbs/policy'],
+    name: 'packages/records/trust',
+    sources: ['packages/records/trust/*.ts'],
+    tests: [
+      'test/packages/records/trust',
+      'test/packages/policy',
+      'test/cli/verbs/keys',
+      'test/cli/verbs/policy',
+    ],
   },
 ];
 

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { boundlessRegistry, type Registry } from '../../lab/sim/runtime/registry.ts';
+import { explain } from '../../packages/audit/explain/explain.ts';
 import type { Explained } from '../../schemas/reports/explanation.ts';
-import { explain } from '../../services/audit/explain/explain.ts';
-import { boundlessRegistry, type Registry } from '../../sim/runtime/registry.ts';
 import { MINUTE } from '../fixtures/time.ts';
-import { asking } from '../services/audit/explain/support/recorded-log.ts';
+import { asking } from '../packages/audit/explain/support/recorded-log.ts';
 import { usedPercent } from './support/images.ts';
 import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { simulate } from '../../packages/audit/simulate/simulate.ts';
+import { newestDeciders } from '../../packages/audit/simulate/simulated-decisions.ts';
 import { policySet } from '../../packages/decision/policy-set.ts';
-import { makeReport } from '../../services/audit/report/make-report.ts';
-import { simulate } from '../../services/audit/simulate/simulate.ts';
-import { newestDeciders } from '../../services/audit/simulate/simulated-decisions.ts';
+import { makeReport } from '../../packages/read-model/report/make-report.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { allEnded } from './support/accounts.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
-import { verify } from '../services/audit/support/verify-recording.ts';
+import { verify } from '../packages/audit/support/verify-recording.ts';
 import { outgoing } from '../support/logs/log-record.ts';
 import { allEnded } from './support/accounts.ts';
 import { oldImages, pressure } from './support/images.ts';

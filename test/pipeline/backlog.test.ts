@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Decision } from '../../schemas/events/decision.ts';
 import type { EventOf } from '../../schemas/events/topics.ts';
 import { MINUTE } from '../fixtures/time.ts';
-import { verify } from '../services/audit/support/verify-recording.ts';
+import { verify } from '../packages/audit/support/verify-recording.ts';
 import { outgoing } from '../support/logs/log-record.ts';
 import { allEnded, expectEveryCommandAccounted } from './support/accounts.ts';
 import { oldImages } from './support/images.ts';

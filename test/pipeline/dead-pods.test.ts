@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { SimulatedContainer } from '../../sim/runtime/objects.ts';
+import type { SimulatedContainer } from '../../lab/sim/runtime/objects.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { objectResults } from './support/events.ts';
 import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
-import { threshold } from '../services/pressure/node-disks.ts';
+import { threshold } from '../packages/deciders/pressure/node-disks.ts';
 import { commandResults, objectResults } from './support/events.ts';
 import { oldImages, pressure, usedPercent } from './support/images.ts';
 import { type Pipeline, startPipeline, TEST_BOUND_MS } from './support/pipeline.ts';

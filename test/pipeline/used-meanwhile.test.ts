@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { OutgoingRecord } from '../../packages/event-log/port.ts';
+import type { OutgoingRecord } from '../../packages/log/port.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { imageCommands, objectResults } from './support/events.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Operation, ROLES, type Role, rightsOf } from '../../packages/event-log/access/access-rules.ts';
+import { type Operation, ROLES, type Role, rightsOf } from '../../packages/log/access/access-rules.ts';
 import { eventTypesOf } from '../../schemas/asyncapi/document.ts';
 import { TOPICS, type TopicSpec } from '../../schemas/events/topics.ts';
 import { EXCHANGE, TOPIC_IDS } from '../../schemas/exchange/exchange.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseJson } from '../../packages/pipeline/parse/parse-record.ts';
+import { parseJson } from '../../packages/records/parse/parse-record.ts';
 import { DecisionHead, MOST_RANGES, MOST_STATEMENTS } from '../../schemas/events/head.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 

@@ -14,17 +14,17 @@ import {
 import { PolicyTopicRecord } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { MAX_SELECTION_STEPS, Steps } from '../../schemas/policy/steps.ts';
-import { decider as imageGc } from '../../services/functions/deciders/image-gc.ts';
-import { parseLocalRules } from '../../services/node-executor/local/local-file.ts';
+import { decider as imageGc } from '../../services/deciders/functions/deciders/image-gc.ts';
+import { parseLocalRules } from '../../services/node/executor/local/local-file.ts';
 import { rulesIn } from '../../services/notices/rules-file.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { NODE } from '../fixtures/inventory.ts';
 import { EVERY_NODE, keepList, pauseRecord, policyRecord } from '../fixtures/policy.ts';
 import { SIGNED_AT_MS } from '../fixtures/trust.ts';
-import { unsignedDocument } from '../services/functions/support/function-events.ts';
-import { openTestFunction, ScriptedSource } from '../services/functions/support/open-function.ts';
-import { ControlledCluster } from '../services/policy-controller/support/controlled-cluster.ts';
-import { GuardedLog } from '../services/policy-controller/support/guarded-log.ts';
+import { ControlledCluster } from '../services/cluster/policy-controller/support/controlled-cluster.ts';
+import { GuardedLog } from '../services/cluster/policy-controller/support/guarded-log.ts';
+import { unsignedDocument } from '../services/deciders/functions/support/function-events.ts';
+import { openTestFunction, ScriptedSource } from '../services/deciders/functions/support/open-function.ts';
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));

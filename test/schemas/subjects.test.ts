@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CAUSES_FIRST } from '../../packages/pipeline/read-log.ts';
+import { CAUSES_FIRST } from '../../packages/records/read-log.ts';
 import { SUBJECTS, SubjectKind, subjectNamed } from '../../schemas/events/identity.ts';
 import { subjectOf, TOPICS } from '../../schemas/events/topics.ts';
 import { isPolicyFor } from '../../schemas/policy/policy.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { MAX_LETTER_VALUE_BYTES } from '../../packages/pipeline/dead-letters/dead-letters.ts';
-import { parseJson } from '../../packages/pipeline/parse/parse-record.ts';
+import { MAX_LETTER_VALUE_BYTES } from '../../packages/records/dead-letters/dead-letters.ts';
+import { parseJson } from '../../packages/records/parse/parse-record.ts';
 import { MAX_CLUSTER_COMMAND_ITEMS } from '../../schemas/events/cluster-command.ts';
 import { MAX_MANIFEST_BYTES, MAX_OWNERS_SAVED } from '../../schemas/events/cluster-removed.ts';
 import { MAX_OWNERS_TOLD } from '../../schemas/events/cluster-result.ts';

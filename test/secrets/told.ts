@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { LogRecord } from '../../packages/event-log/port.ts';
+import type { LogRecord } from '../../packages/log/port.ts';
 import type { RunningVerb } from '../cli/service-process.ts';
 import { type Secret, showsIn } from './secret.ts';
 

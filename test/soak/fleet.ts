@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeOutput } from '../../packages/decision/handler.ts';
-import { openEventLog } from '../../packages/event-log/open.ts';
+import { openEventLog } from '../../packages/log/open.ts';
 import { logContext, recordOf } from '../bench/context.ts';
 import { fullNode } from '../bench/inventories.ts';
 import { type BenchKafka, startKafka } from '../bench/kafka.ts';

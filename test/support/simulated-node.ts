@@ -6,7 +6,7 @@ import {
   type SimulatedNode,
   type SimulatedNodeOptions,
   startSimulatedNode,
-} from '../../sim/node/simulated-node.ts';
+} from '../../lab/sim/node/simulated-node.ts';
 import { manualClock } from './manual-clock.ts';
 
 /** A simulated node of 10 GB of this test's own, gone when the test ends. */

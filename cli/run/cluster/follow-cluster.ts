@@ -1,6 +1,6 @@
-import type { EventLog } from '../../../packages/event-log/port.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
-import { firstRecord } from '../../../packages/pipeline/read-log.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
+import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
+import { firstRecord } from '../../../packages/records/read-log.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import type { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../schemas/events/topics.ts';

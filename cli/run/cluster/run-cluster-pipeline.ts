@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import { differencesSince } from '../../../packages/event-log/heard-of.ts';
-import { requireSame } from '../../../packages/event-log/topic-differences.ts';
+import { differencesSince } from '../../../packages/log/heard-of.ts';
+import { requireSame } from '../../../packages/log/topic-differences.ts';
 import type { WrittenClusterPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { POLICY_RECHECK_MS, type PolicySource } from '../../../packages/policy/policies.ts';
 import { toClusterPolicyRecord } from '../../../packages/policy/policy-changes.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { type ArchiveFindings, checkArchive } from '../../../packages/archive/check-archive.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
 import { counted } from '../../../packages/text/counted.ts';
-import { type ArchiveFindings, checkArchive } from '../../../services/audit/archive/check-archive.ts';
 import { formatResult, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { archivePlace, s3Options } from '../../options/archive-place.ts';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { CAUSES_FIRST, type RecordedLog, type TimeRange } from '../../../packages/pipeline/read-log.ts';
-import { MAX_EVENT_BYTES, structuredEvent } from '../../../packages/pipeline/structured-event.ts';
+import { placeOf, placeText } from '../../../packages/audit/events/log-position.ts';
+import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Text, TextList, withMeta } from '../../../packages/process/options/options.ts';
+import { CAUSES_FIRST, type RecordedLog, type TimeRange } from '../../../packages/records/read-log.ts';
+import { MAX_EVENT_BYTES, structuredEvent } from '../../../packages/records/structured-event.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
-import { placeOf, placeText } from '../../../services/audit/events/log-position.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { jsonLine } from '../../framework/printable-documents.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';

@@ -42,7 +42,7 @@ export const verb = defineVerb({
   }),
   run: async ({ sql, archive, output, check, ...s3 }, { logger, progress, signal, write }) => {
     const { queryArchive } = await loadArchiveCode(
-      () => import('../../../services/audit/archive/query-archive.ts'),
+      () => import('../../../packages/archive/query-archive.ts'),
     );
     const onProgress = checkingProgress(progress);
     const rows = queryArchive({ place: archivePlace(archive, s3), sql, check, onProgress }, signal);

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
+import { makeReport } from '../../../packages/read-model/report/make-report.ts';
+import type { TimeRange } from '../../../packages/records/read-log.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
-import { makeReport } from '../../../services/audit/report/make-report.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatOption } from '../../framework/output.ts';
 import { jsonText, yamlText } from '../../framework/printable-documents.ts';

@@ -1,21 +1,21 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { simulateClusters } from '../../../packages/audit/simulate/clusters/simulate-clusters.ts';
+import { simulate } from '../../../packages/audit/simulate/simulate.ts';
+import {
+  newestClusterDeciders,
+  newestDeciders,
+} from '../../../packages/audit/simulate/simulated-decisions.ts';
+import { simulatedPolicies } from '../../../packages/audit/simulate/simulated-policies.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
-import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
 import type { AnyWrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { toClusterPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { TextList, withMeta } from '../../../packages/process/options/options.ts';
+import type { TimeRange } from '../../../packages/records/read-log.ts';
 import { ClusterName, nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
 import type { PolicySet, PolicySetOf } from '../../../schemas/policy/policy.ts';
 import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
-import { simulateClusters } from '../../../services/audit/simulate/clusters/simulate-clusters.ts';
-import { simulate } from '../../../services/audit/simulate/simulate.ts';
-import {
-  newestClusterDeciders,
-  newestDeciders,
-} from '../../../services/audit/simulate/simulated-decisions.ts';
-import { simulatedPolicies } from '../../../services/audit/simulate/simulated-policies.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatResult, type PartedFormat, partedOutputOptions } from '../../framework/output.ts';
 import { defineVerb, type VerbContext } from '../../framework/verb.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
+import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
 import { clusterOptions, turnOptions } from '../../../services/cluster/cluster-options.ts';
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
 import { openTurns } from '../../../services/cluster/open-turns.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TextList, withMeta } from '../../../packages/process/options/options.ts';
-import { COLLECTOR_ACCOUNT, guardManifests } from '../../../services/cluster-access/guard.ts';
+import { COLLECTOR_ACCOUNT, guardManifests } from '../../../services/cluster/access/guard.ts';
 import { manifestOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/cluster-policy-options.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { clusterLeftovers } from '../../../services/cluster/ask/leftovers/leftovers.ts';
 import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
-import { clusterLeftovers } from '../../../services/cluster-leftovers/leftovers.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { leftoverLines, leftoverNames } from '../../views/cluster/leftover-lines.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { systemSources } from '../../../packages/process/system-sources.ts';
+import { lookAtCluster } from '../../../services/cluster/ask/plan/look.ts';
+import { clusterPlan } from '../../../services/cluster/ask/plan/plan.ts';
 import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
-import { lookAtCluster } from '../../../services/cluster-plan/look.ts';
-import { clusterPlan } from '../../../services/cluster-plan/plan.ts';
 import { outputOptions, printResult } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { chosenClusterPolicy, clusterPolicyOptions } from '../../options/cluster-policy-options.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
+import { lastCensuses } from '../../../packages/read-model/cluster-report/last-censuses.ts';
 import { ClusterName } from '../../../schemas/events/identity.ts';
-import { lastCensuses } from '../../../services/cluster-report/last-censuses.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

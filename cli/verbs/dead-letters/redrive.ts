@@ -7,8 +7,12 @@ import {
   findLetters,
   readLettersBeginning,
   readStoredLetters,
-} from '../../../services/dead-letters/letters.ts';
-import { type ComparedRedrive, compareChosen, redrive } from '../../../services/dead-letters/redrive.ts';
+} from '../../../packages/read-model/dead-letters/letters.ts';
+import {
+  type ComparedRedrive,
+  compareChosen,
+  redrive,
+} from '../../../packages/read-model/dead-letters/redrive.ts';
 import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pause } from '../../../packages/process/backoff.ts';
 import { FilePath, withMeta } from '../../../packages/process/options/options.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
+import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
 import { lookAtLog } from '../../../services/doctor/log/look-at-log.ts';
 import { lookAtMachine } from '../../../services/doctor/node/look-at-node.ts';
 import { NODE_CHECKS } from '../../../services/doctor/node/node-checks.ts';

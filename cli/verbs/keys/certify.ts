@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Text, TextList, withMeta } from '../../../packages/process/options/options.ts';
+import { certificate } from '../../../packages/records/trust/statement.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import { certificate } from '../../../packages/trust/statement.ts';
 import { NodeName } from '../../../schemas/events/identity.ts';
 import { KeyCertificate, KeyRole } from '../../../schemas/keys/key-statement.ts';
 import { issueStatement } from '../../framework/issue-statement.ts';

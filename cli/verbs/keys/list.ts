@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { readKeys } from '../../../packages/records/trust/read-keys.ts';
+import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { counted } from '../../../packages/text/counted.ts';
-import { readKeys } from '../../../packages/trust/read-keys.ts';
-import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

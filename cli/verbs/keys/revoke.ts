@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { withMeta } from '../../../packages/process/options/options.ts';
+import { revocation } from '../../../packages/records/trust/statement.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import { revocation } from '../../../packages/trust/statement.ts';
 import { KeyId, KeyRevocation } from '../../../schemas/keys/key-statement.ts';
 import { issueStatement } from '../../framework/issue-statement.ts';
 import { defineVerb } from '../../framework/verb.ts';

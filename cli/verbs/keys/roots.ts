@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { Labels, withMeta } from '../../../packages/process/options/options.ts';
-import { trustRootsText } from '../../../packages/trust/roots-file.ts';
+import { trustRootsText } from '../../../packages/records/trust/roots-file.ts';
 import { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { FleetName, publicKeyFrom } from '../../options/key-options.ts';

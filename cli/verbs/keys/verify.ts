@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { MAX_EVENT_BYTES, readStructuredEvent } from '../../../packages/pipeline/structured-event.ts';
+import { placeOf } from '../../../packages/audit/events/log-position.ts';
+import { RecordJudge } from '../../../packages/audit/signed-events/judge-record.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { LineTooLong, linesOf } from '../../../packages/process/lines.ts';
 import { fileText, readBytes } from '../../../packages/process/options/named-file.ts';
 import { FilePath, withMeta } from '../../../packages/process/options/options.ts';
-import { readKeys } from '../../../packages/trust/read-keys.ts';
-import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
-import { placeOf } from '../../../services/audit/events/log-position.ts';
-import { RecordJudge } from '../../../services/audit/signed-events/judge-record.ts';
+import { MAX_EVENT_BYTES, readStructuredEvent } from '../../../packages/records/structured-event.ts';
+import { readKeys } from '../../../packages/records/trust/read-keys.ts';
+import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';
 import { formatOption } from '../../framework/output.ts';
 import { jsonLine } from '../../framework/printable-documents.ts';

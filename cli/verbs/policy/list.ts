@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
+import { approvalsNow } from '../../../packages/read-model/cluster-holds/held-list.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';
 import type { PolicyList } from '../../../schemas/reports/policy-list.ts';
-import { approvalsNow } from '../../../services/cluster-holds/held-list.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

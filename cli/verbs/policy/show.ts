@@ -7,12 +7,12 @@ import {
   type StoredApproval,
 } from '../../../packages/policy/stored-policies.ts';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
+import { approvalsNow } from '../../../packages/read-model/cluster-holds/held-list.ts';
 import { linesText } from '../../../packages/text/lines-text.ts';
 import { printable } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { isPolicyFor, type PolicyRecordOf, policyKey } from '../../../schemas/policy/policy.ts';
-import { approvalsNow } from '../../../services/cluster-holds/held-list.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type AccessRule, accessRules, ruleKey } from '../../../packages/event-log/access/access-rules.ts';
-import { grantAccess } from '../../../packages/event-log/access/grant-access.ts';
+import { type AccessRule, accessRules, ruleKey } from '../../../packages/log/access/access-rules.ts';
+import { grantAccess } from '../../../packages/log/access/grant-access.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requireSame } from '../../../packages/event-log/topic-differences.ts';
+import { requireSame } from '../../../packages/log/topic-differences.ts';
 import { objectOptions } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

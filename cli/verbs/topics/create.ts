@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { differencesSince } from '../../../packages/event-log/heard-of.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
-import { requireSame } from '../../../packages/event-log/topic-differences.ts';
+import { differencesSince } from '../../../packages/log/heard-of.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
+import { requireSame } from '../../../packages/log/topic-differences.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';

@@ -1,5 +1,5 @@
+import type { InventoryTimes } from '../../../packages/audit/events/inventory-times.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import type { InventoryTimes } from '../../../services/audit/events/inventory-times.ts';
 
 /** For those who asked for another time; to be put behind a sentence. */
 export const keptText = (kept: InventoryTimes | null): string =>

@@ -1,5 +1,5 @@
-import type { CheckProgress } from '../../../services/audit/archive/check-archive.ts';
-import type { ReadingProgress } from '../../../services/audit/events/reading.ts';
+import type { CheckProgress } from '../../../packages/archive/check-archive.ts';
+import type { ReadingProgress } from '../../../packages/audit/events/reading.ts';
 import type { Progress } from '../../framework/progress.ts';
 
 /** Reports how far a long reading is, how fast, and how long it will take. */

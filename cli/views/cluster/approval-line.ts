@@ -1,8 +1,8 @@
 import type { StoredApproval } from '../../../packages/policy/stored-policies.ts';
+import { approvedText } from '../../../packages/read-model/cluster-holds/approving.ts';
+import { widthOf } from '../../../packages/read-model/cluster-holds/holds.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import { approvedText } from '../../../services/cluster-holds/approving.ts';
-import { widthOf } from '../../../services/cluster-holds/holds.ts';
 
 /** What was approved, and how long it holds. */
 export const approvalLine = ({ cluster, what, untilMs, by, reason }: StoredApproval): string =>

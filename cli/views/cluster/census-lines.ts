@@ -1,10 +1,10 @@
+import type { ToldCensus } from '../../../packages/read-model/cluster-holds/told-censuses.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { Census, CensusFindings, CensusKind, CensusObject } from '../../../schemas/events/census.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ReferenceState } from '../../../schemas/events/ownership.ts';
-import type { ToldCensus } from '../../../services/cluster-holds/told-censuses.ts';
 import { PROOF } from './held-lines.ts';
 import { nameOf } from './object-text.ts';
 import { unreadLines } from './unread-lines.ts';

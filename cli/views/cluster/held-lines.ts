@@ -1,11 +1,11 @@
+import { approvedText } from '../../../packages/read-model/cluster-holds/approving.ts';
+import { commandFor, type ToldHolds } from '../../../packages/read-model/cluster-holds/held-list.ts';
+import { type Hold, widthOf } from '../../../packages/read-model/cluster-holds/holds.ts';
+import type { HeldCluster } from '../../../packages/read-model/cluster-holds/read-holds.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import type { HeldProof } from '../../../schemas/reports/policy-list.ts';
-import { approvedText } from '../../../services/cluster-holds/approving.ts';
-import { commandFor, type ToldHolds } from '../../../services/cluster-holds/held-list.ts';
-import { type Hold, widthOf } from '../../../services/cluster-holds/holds.ts';
-import type { HeldCluster } from '../../../services/cluster-holds/read-holds.ts';
 import { approvalLine } from './approval-line.ts';
 
 /** Each hold with the command that approves it. */

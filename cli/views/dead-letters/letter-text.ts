@@ -1,7 +1,7 @@
+import { letterContent } from '../../../packages/read-model/dead-letters/letter-content.ts';
+import { originalKey, type StoredLetter } from '../../../packages/read-model/dead-letters/letters.ts';
 import { printable, printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import { letterContent } from '../../../services/dead-letters/letter-content.ts';
-import { originalKey, type StoredLetter } from '../../../services/dead-letters/letters.ts';
 import { tableLines } from '../../framework/output.ts';
 
 /** Without the content, which may be large; `fleetgc dead-letters show` has it. */

@@ -1,8 +1,8 @@
+import { placeText } from '../../../packages/audit/events/log-position.ts';
+import type { Judgement } from '../../../packages/audit/signed-events/judge-record.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
-import { placeText } from '../../../services/audit/events/log-position.ts';
-import type { Judgement } from '../../../services/audit/signed-events/judge-record.ts';
 
 /** What `keys verify` says of one line. */
 export type JudgedEvent = Omit<Judgement, 'verdict'> & {

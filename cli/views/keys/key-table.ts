@@ -1,7 +1,7 @@
+import { keyIdOf } from '../../../packages/records/trust/key-pair.ts';
+import type { CertifiedKey, KeyRing } from '../../../packages/records/trust/key-ring.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
-import { keyIdOf } from '../../../packages/trust/key-pair.ts';
-import type { CertifiedKey, KeyRing } from '../../../packages/trust/key-ring.ts';
 import type { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { tableLines } from '../../framework/output.ts';

@@ -1,7 +1,7 @@
+import { answerBatch, MAX_LINE_BYTES, splitLines } from '../../../packages/plan/answer.ts';
+import { type Asked, defaultsOf } from '../../../packages/plan/request.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readBytes } from '../../../packages/process/options/named-file.ts';
-import { answerBatch, MAX_LINE_BYTES, splitLines } from '../../../services/plan/answer.ts';
-import { type Asked, defaultsOf } from '../../../services/plan/request.ts';
 import type { VerbContext } from '../../framework/verb.ts';
 
 export interface Answering extends Pick<VerbContext, 'write' | 'signal'> {

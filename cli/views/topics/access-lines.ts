@@ -1,4 +1,4 @@
-import type { AccessRule, Resource } from '../../../packages/event-log/access/access-rules.ts';
+import type { AccessRule, Resource } from '../../../packages/log/access/access-rules.ts';
 import { tableLines } from '../../framework/output.ts';
 
 /** `wanted`: nobody asked the brokers. `missing`: they have it not, and nobody gave it to them. */

@@ -1,4 +1,4 @@
-import type { TopicDifference } from '../../../packages/event-log/port.ts';
+import type { TopicDifference } from '../../../packages/log/port.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { type ObjectFormat, printObjects, tableLines } from '../../framework/output.ts';
 import type { VerbContext } from '../../framework/verb.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
 import type { PolicyWriter } from '../../../packages/policy/write-policies.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { LinkedController } from '../../../packages/process/linked-controller.ts';

@@ -1,11 +1,11 @@
-import type { EventLog, OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { topicIdOf } from '../../../packages/pipeline/parse/event-schemas.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { objectionToStating } from '../../../packages/policy/may-state.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import type { Principal } from '../../../packages/trust/trust.ts';
+import { goesBack } from '../../../packages/read-model/dead-letters/letters.ts';
+import { topicIdOf } from '../../../packages/records/parse/event-schemas.ts';
+import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
+import type { Principal } from '../../../packages/records/trust/trust.ts';
 import type { PolicyTopicRecord } from '../../../schemas/policy/policy.ts';
-import { goesBack } from '../../dead-letters/letters.ts';
 
 /** What its key is certified for, also where nobody asks for keys. */
 const A_DASHBOARD: Principal = {

@@ -1,10 +1,20 @@
 import type { z } from 'zod';
-import type { Doing } from '../../../packages/pipeline/doing.ts';
 import { endPauses } from '../../../packages/policy/end-pauses.ts';
 import { pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import { readPoliciesBy, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePause } from '../../../packages/policy/write-policies.ts';
+import {
+  approvalOfHeld,
+  approvalsNamed,
+  approvalText,
+  approve,
+} from '../../../packages/read-model/cluster-holds/approve-held.ts';
+import { approvedText } from '../../../packages/read-model/cluster-holds/approving.ts';
+import { readLettersNamed } from '../../../packages/read-model/dead-letters/letters.ts';
+import { compareChosen, redrive } from '../../../packages/read-model/dead-letters/redrive.ts';
+import { selectsNobodyText } from '../../../packages/read-model/fleet-status/warn-unless-selected.ts';
+import type { Doing } from '../../../packages/records/doing.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
@@ -17,11 +27,6 @@ import {
   type DashboardActionName,
 } from '../../../schemas/reports/dashboard-actions.ts';
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
-import { approvalOfHeld, approvalsNamed, approvalText, approve } from '../../cluster-holds/approve-held.ts';
-import { approvedText } from '../../cluster-holds/approving.ts';
-import { readLettersNamed } from '../../dead-letters/letters.ts';
-import { compareChosen, redrive } from '../../dead-letters/redrive.ts';
-import { selectsNobodyText } from '../../fleet-status/warn-unless-selected.ts';
 import type { ActingLog } from './only-acts.ts';
 
 /** What an action is done with. */

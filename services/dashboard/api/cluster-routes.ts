@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import type { Projection } from '../../../packages/read-model/projection/projection.ts';
+import { readCluster } from '../../../packages/read-model/readers/cluster.ts';
+import { readClusterOutcomes } from '../../../packages/read-model/readers/cluster-outcomes.ts';
+import { type ClustersNeeds, readClusters } from '../../../packages/read-model/readers/clusters.ts';
+import { readHeld } from '../../../packages/read-model/readers/held.ts';
+import { readObjectLife } from '../../../packages/read-model/readers/object-life.ts';
+import { findObjects, readOwnerGraph } from '../../../packages/read-model/readers/owner-graph.ts';
 import { ClusterName } from '../../../schemas/events/identity.ts';
-import type { Projection } from '../projection/projection.ts';
-import { readCluster } from '../readers/cluster.ts';
-import { readClusterOutcomes } from '../readers/cluster-outcomes.ts';
-import { type ClustersNeeds, readClusters } from '../readers/clusters.ts';
-import { readHeld } from '../readers/held.ts';
-import { readObjectLife } from '../readers/object-life.ts';
-import { findObjects, readOwnerGraph } from '../readers/owner-graph.ts';
 import { EpochMs, type Route, route, whole } from './route.ts';
 
 const OfCluster = z.strictObject({ cluster: ClusterName });

@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../../packages/process/durations.ts';
+import {
+  REPOSITORY_ORDERS,
+  readHolders,
+  readImages,
+  readRepository,
+} from '../../../packages/read-model/readers/images.ts';
+import { readReturned } from '../../../packages/read-model/readers/returned.ts';
 import { HolderKind } from '../../../schemas/reports/dashboard-images.ts';
-import { REPOSITORY_ORDERS, readHolders, readImages, readRepository } from '../readers/images.ts';
-import { readReturned } from '../readers/returned.ts';
 import { none, Part, type Route, route, whole } from './route.ts';
 
 const MOST_REPOSITORIES = 1_000_000;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import type { Projection } from '../projection/projection.ts';
-import type { ActivityRow } from '../projection/rows.ts';
-import { toldActivity } from '../readers/activity.ts';
-import { newsOf } from '../readers/fleet.ts';
+import type { Projection } from '../../../packages/read-model/projection/projection.ts';
+import type { ActivityRow } from '../../../packages/read-model/projection/rows.ts';
+import { toldActivity } from '../../../packages/read-model/readers/activity.ts';
+import { newsOf } from '../../../packages/read-model/readers/fleet.ts';
 import type { Simulations } from '../simulation/simulations.ts';
 
 /** Each holds a connection. */

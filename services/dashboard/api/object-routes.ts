@@ -1,15 +1,15 @@
 import { z } from 'zod';
+import { explain } from '../../../packages/audit/explain/explain.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
+import type { Projection } from '../../../packages/read-model/projection/projection.ts';
+import { readListed } from '../../../packages/read-model/readers/listed.ts';
+import { newestInventory } from '../../../packages/read-model/readers/newest-inventory.ts';
+import { readObject } from '../../../packages/read-model/readers/object.ts';
 import { ClusterName, NodeName, nodeKey } from '../../../schemas/events/identity.ts';
 import { type DashboardLife, ListedKind, ShownKind } from '../../../schemas/reports/dashboard-object.ts';
 import type { Explanation } from '../../../schemas/reports/explanation.ts';
-import { explain } from '../../audit/explain/explain.ts';
 import type { Read } from '../long-readings/long-readings.ts';
 import { sharingIndex, sharingLog } from '../long-readings/sharing-log.ts';
-import type { Projection } from '../projection/projection.ts';
-import { readListed } from '../readers/listed.ts';
-import { newestInventory } from '../readers/newest-inventory.ts';
-import { readObject } from '../readers/object.ts';
 import { type Asked, EpochMs, NodeKey, Part, type Route, route, whole } from './route.ts';
 
 const MOST_OBJECTS = 1_000_000;

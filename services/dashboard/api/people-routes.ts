@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
+import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
+import { readLetter, readLetters } from '../../../packages/read-model/readers/letters.ts';
 import { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import { EventId } from '../../../schemas/events/event-id.ts';
 import { HistoryKind } from '../../../schemas/reports/dashboard-history.ts';
-import { readLetter, readLetters } from '../readers/letters.ts';
 import { before, type Route, route, whole } from './route.ts';
 
 /** Ids are others', and may have any character. */

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import type { WorkerSource } from '../../../packages/audit/events/open-source.ts';
 import type { Problem } from '../../../packages/policy/file/problem.ts';
 import { readAnyPolicyFiles, type WrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { DAY_MS, HOUR_MS } from '../../../packages/process/durations.ts';
+import type { Projection } from '../../../packages/read-model/projection/projection.ts';
 import type { DashboardPolicyCheck } from '../../../schemas/reports/dashboard-policies.ts';
-import type { WorkerSource } from '../../audit/events/open-source.ts';
 import type { Access, Asking, Identified } from '../access/access.ts';
 import { mayDo, personKey } from '../access/access.ts';
-import type { Projection } from '../projection/projection.ts';
 import type { Simulations } from '../simulation/simulations.ts';
 import { type Answer, jsonAnswer, refusal, tooMuch } from './answer.ts';
 import { readBody } from './body.ts';

@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import type { Projection } from '../../../packages/read-model/projection/projection.ts';
+import {
+  type PoliciesNeeds,
+  readPolicies,
+  readPolicy,
+} from '../../../packages/read-model/readers/policies.ts';
 import { SubjectKind } from '../../../schemas/events/identity.ts';
-import type { Projection } from '../projection/projection.ts';
-import { type PoliciesNeeds, readPolicies, readPolicy } from '../readers/policies.ts';
 import { type Route, route } from './route.ts';
 
 const needsOf = (projection: Projection): PoliciesNeeds => ({

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../../packages/process/durations.ts';
+import type { Projection } from '../../../packages/read-model/projection/projection.ts';
+import { makeReport } from '../../../packages/read-model/report/make-report.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { type DashboardReport, ReportFileForm } from '../../../schemas/reports/dashboard-report.ts';
-import { makeReport } from '../../audit/report/make-report.ts';
 import type { Read } from '../long-readings/long-readings.ts';
 import { sharingLog } from '../long-readings/sharing-log.ts';
-import type { Projection } from '../projection/projection.ts';
 import { GivenFile } from './given-file.ts';
 import { type Asked, EpochMs, type Route, route } from './route.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Projection } from '../../../packages/read-model/projection/projection.ts';
+import type { PeopleHistory } from '../../../packages/read-model/readers/history.ts';
 import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
-import type { Projection } from '../projection/projection.ts';
-import type { PeopleHistory } from '../readers/history.ts';
 import type { Readings } from '../readings.ts';
 import type { Simulations } from '../simulation/simulations.ts';
 import type { LogReaders } from './log-readers.ts';

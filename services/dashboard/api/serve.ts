@@ -9,6 +9,7 @@ import {
   openHttpServer,
   type Peer,
 } from '../../../packages/process/http-server.ts';
+import type { PeopleHistory } from '../../../packages/read-model/readers/history.ts';
 import {
   type AccessSettings,
   type Asking,
@@ -19,7 +20,6 @@ import {
 } from '../access/access.ts';
 import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { ActionDesk } from '../actions/desk.ts';
-import type { PeopleHistory } from '../readers/history.ts';
 import type { Readings } from '../readings.ts';
 import { ACTION_PATHS, act, mayAct } from './act.ts';
 import { type Answer, fileAnswer, jsonAnswer, refusal } from './answer.ts';

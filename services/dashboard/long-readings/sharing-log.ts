@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { EventLog } from '../../../packages/event-log/port.ts';
-import type { NameIndex } from '../../audit/names/name-index.ts';
+import type { NameIndex } from '../../../packages/archive/names/name-index.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
 
 type Log = Pick<EventLog, 'read'>;
 

@@ -1,9 +1,9 @@
+import { openSource } from '../../../packages/audit/events/open-source.ts';
+import { simulate } from '../../../packages/audit/simulate/simulate.ts';
+import { newestDeciders } from '../../../packages/audit/simulate/simulated-decisions.ts';
+import { simulatedPolicies } from '../../../packages/audit/simulate/simulated-policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { SimulationOutcome } from '../../../schemas/reports/dashboard-policies.ts';
-import { openSource } from '../../audit/events/open-source.ts';
-import { simulate } from '../../audit/simulate/simulate.ts';
-import { newestDeciders } from '../../audit/simulate/simulated-decisions.ts';
-import { simulatedPolicies } from '../../audit/simulate/simulated-policies.ts';
 import type { SimulationProgress, SimulationTask } from './task.ts';
 
 /** Of each list; the sums are of all. */

@@ -1,7 +1,7 @@
-import type { TimeRange } from '../../../packages/pipeline/read-log.ts';
+import type { WorkerSource } from '../../../packages/audit/events/open-source.ts';
 import type { WrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
+import type { TimeRange } from '../../../packages/records/read-log.ts';
 import type { SimulationOutcome, SimulationStanding } from '../../../schemas/reports/dashboard-policies.ts';
-import type { WorkerSource } from '../../audit/events/open-source.ts';
 
 /** What a thread simulates: it opens the log by itself. */
 export interface SimulationTask {

@@ -7,10 +7,10 @@ import { readLeaseTimes } from '../../../packages/kube-api/lease.ts';
 import { readClusterInstance } from '../../../packages/kube-api/list.ts';
 import { readServerVersion, type ServerVersion } from '../../../packages/kube-api/server-version.ts';
 import type { Sources } from '../../../packages/process/system-sources.ts';
+import { lastCensuses } from '../../../packages/read-model/cluster-report/last-censuses.ts';
 import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
-import { discoveredKinds } from '../../cluster-access/known-kinds.ts';
-import { type Part, type RightsPolicy, rulesFor } from '../../cluster-access/rights.ts';
-import { lastCensuses } from '../../cluster-report/last-censuses.ts';
+import { discoveredKinds } from '../../cluster/access/known-kinds.ts';
+import { type Part, type RightsPolicy, rulesFor } from '../../cluster/access/rights.ts';
 import { type Looked, looked } from '../finding.ts';
 import type {
   AgentFacts,

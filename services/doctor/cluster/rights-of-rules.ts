@@ -1,5 +1,5 @@
 import type { AccessRight } from '../../../packages/kube-api/access-review.ts';
-import { leaseRules, type Part, type RoleRule } from '../../cluster-access/rights.ts';
+import { leaseRules, type Part, type RoleRule } from '../../cluster/access/rights.ts';
 
 /** Each right of these rules by itself, as one asks for it. */
 export const rightsOfRules = (rules: readonly RoleRule[], namespace?: string): readonly AccessRight[] =>

@@ -1,5 +1,5 @@
-import { DECIDER_GROUPS } from '../../../packages/event-log/access/access-rules.ts';
-import type { GroupProgress } from '../../../packages/event-log/port.ts';
+import { DECIDER_GROUPS } from '../../../packages/log/access/access-rules.ts';
+import type { GroupProgress } from '../../../packages/log/port.ts';
 import { type Looked, ok } from '../finding.ts';
 import { type AllPolicies, policiesFinding, servicesFinding } from '../findings/fleet.ts';
 import { logChecks, whereReached } from '../log/log-checks.ts';

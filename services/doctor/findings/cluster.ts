@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import type { Census } from '../../../schemas/events/census.ts';
 import type { Selection } from '../../../schemas/policy/policy-selection.ts';
-import type { Part } from '../../cluster-access/rights.ts';
+import type { Part } from '../../cluster/access/rights.ts';
 import { type Finding, type Looked, ok, problem, skipped, warning } from '../finding.ts';
 import { CLOCK_TOLERANCE_MS } from './event-log.ts';
 import { unreadableFinding } from './steering.ts';

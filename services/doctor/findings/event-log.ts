@@ -1,7 +1,7 @@
-import { type Right, type Role, rightsOf } from '../../../packages/event-log/access/access-rules.ts';
-import type { OwnRights } from '../../../packages/event-log/access/own-rights.ts';
-import type { TopicDifference } from '../../../packages/event-log/port.ts';
-import { differenceSentences } from '../../../packages/event-log/topic-differences.ts';
+import { type Right, type Role, rightsOf } from '../../../packages/log/access/access-rules.ts';
+import type { OwnRights } from '../../../packages/log/access/own-rights.ts';
+import type { TopicDifference } from '../../../packages/log/port.ts';
+import { differenceSentences } from '../../../packages/log/topic-differences.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import type { ErrorCode } from '../../../packages/process/error-codes.ts';
 import { counted } from '../../../packages/text/counted.ts';

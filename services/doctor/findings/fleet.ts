@@ -1,4 +1,4 @@
-import type { GroupProgress } from '../../../packages/event-log/port.ts';
+import type { GroupProgress } from '../../../packages/log/port.ts';
 import type { StoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { type Finding, type Looked, ok, problem, skipped, warning } from '../finding.ts';

@@ -2,9 +2,9 @@ import type { LockHolder } from '../../../packages/machine/lock-holders.ts';
 import { LOW_STATE_BYTES } from '../../../packages/machine/state-space.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
+import type { LocalFileOption } from '../../node/executor/local/follow-local-rules.ts';
+import type { LocalRules } from '../../node/executor/local/local-file.ts';
 import { type OtherRemover, removerText } from '../../node/other-removers.ts';
-import type { LocalFileOption } from '../../node-executor/local/follow-local-rules.ts';
-import type { LocalRules } from '../../node-executor/local/local-file.ts';
 import { type Finding, type Looked, ok, problem, skipped, warning } from '../finding.ts';
 
 export const userFinding = (uid: number | null): Finding =>

@@ -1,5 +1,5 @@
-import type { OwnRights } from '../../../packages/event-log/access/own-rights.ts';
-import type { EventLog, TopicDifference } from '../../../packages/event-log/port.ts';
+import type { OwnRights } from '../../../packages/log/access/own-rights.ts';
+import type { EventLog, TopicDifference } from '../../../packages/log/port.ts';
 import {
   readPoliciesBy,
   readStoredPolicies,
@@ -7,10 +7,10 @@ import {
 } from '../../../packages/policy/stored-policies.ts';
 import { DAY_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { keyProblems } from '../../../packages/trust/key-problems.ts';
-import type { TrustChoice } from '../../../packages/trust/process-trust.ts';
-import { readKeys } from '../../../packages/trust/read-keys.ts';
-import { objectionToSubject } from '../../../packages/trust/speaks-for.ts';
+import { keyProblems } from '../../../packages/records/trust/key-problems.ts';
+import type { TrustChoice } from '../../../packages/records/trust/process-trust.ts';
+import { readKeys } from '../../../packages/records/trust/read-keys.ts';
+import { objectionToSubject } from '../../../packages/records/trust/speaks-for.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import { type Looked, looked } from '../finding.ts';

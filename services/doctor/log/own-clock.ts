@@ -1,7 +1,7 @@
-import { partitionOf } from '../../../packages/event-log/partition.ts';
-import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { partitionOf } from '../../../packages/log/partition.ts';
+import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
+import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 
 /** By the clock that may be wrong: one that is ahead by more finds no order, and nobody knows. */

@@ -10,6 +10,8 @@ import { readMachineId } from '../../../packages/machine/machine-id.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile, unreadableReason } from '../../../packages/process/options/named-file.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
+import { haveDelivered } from '../../node/agent/pods/pod-states.ts';
+import { type LocalRules, parseLocalRules, readLocalFile } from '../../node/executor/local/local-file.ts';
 import { openKubeletPods } from '../../node/managed-node.ts';
 import {
   type ContainerdOptions,
@@ -19,8 +21,6 @@ import {
 } from '../../node/node-options.ts';
 import { otherRemovers } from '../../node/other-removers.ts';
 import { thisMachine } from '../../node/this-machine.ts';
-import { haveDelivered } from '../../node-agent/pods/pod-states.ts';
-import { type LocalRules, parseLocalRules, readLocalFile } from '../../node-executor/local/local-file.ts';
 import { looked, lookedNow } from '../finding.ts';
 import type { PodFacts } from '../findings/kubelet.ts';
 import type { DirectoryFacts, StateFacts } from '../findings/machine.ts';

@@ -1,7 +1,7 @@
 import type { LockHolder } from '../../../packages/machine/lock-holders.ts';
+import type { LocalFileOption } from '../../node/executor/local/follow-local-rules.ts';
+import type { LocalRules } from '../../node/executor/local/local-file.ts';
 import type { OtherRemover } from '../../node/other-removers.ts';
-import type { LocalFileOption } from '../../node-executor/local/follow-local-rules.ts';
-import type { LocalRules } from '../../node-executor/local/local-file.ts';
 import type { Looked } from '../finding.ts';
 import type { PodFacts } from '../findings/kubelet.ts';
 import type { DirectoryFacts, NameFacts, StateFacts } from '../findings/machine.ts';

@@ -1,3 +1,10 @@
+import {
+  type CandidatesFact,
+  decidedAgain,
+  type HeldObject,
+  heldOf,
+} from '../../../packages/read-model/cluster-holds/held-objects.ts';
+import { type Hold, holdsOf } from '../../../packages/read-model/cluster-holds/holds.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import type { Census } from '../../../schemas/events/census.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
@@ -5,13 +12,6 @@ import type { ClusterCommandResult, ClusterObjectResults } from '../../../schema
 import type { ClusterDeciderName } from '../../../schemas/events/deciders.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import { approvedName } from '../../../schemas/policy/approval.ts';
-import {
-  type CandidatesFact,
-  decidedAgain,
-  type HeldObject,
-  heldOf,
-} from '../../cluster-holds/held-objects.ts';
-import { type Hold, holdsOf } from '../../cluster-holds/holds.ts';
 import { aboutCluster, type Known, NOT_PROVED, type Notice, notice, type Told } from '../notice.ts';
 import { DISTRUSTED } from './of-nodes.ts';
 

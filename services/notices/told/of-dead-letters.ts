@@ -1,6 +1,6 @@
+import { originalKey } from '../../../packages/read-model/dead-letters/letters.ts';
 import type { DeadLetter, DeadLetterRedrive } from '../../../schemas/events/dead-letter.ts';
 import { isNodeKey } from '../../../schemas/events/identity.ts';
-import { originalKey } from '../../dead-letters/letters.ts';
 import { ABOUT_NOBODY, aboutNode, type Notice, notice, type Told } from '../notice.ts';
 
 export function ofDeadLetter(event: DeadLetter, told: Told): Notice {

@@ -1,6 +1,6 @@
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import { type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+import type { OutgoingRecord } from '../../../packages/log/port.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
-import { type Random, seededRandom } from '../../../sim/workload/random.ts';
 import { HOUR, MINUTE, SECOND } from '../../fixtures/time.ts';
 import { type Pipeline, startPipeline } from '../../pipeline/support/pipeline.ts';
 import { bytesOnLog } from '../batch-bytes.ts';

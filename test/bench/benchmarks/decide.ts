@@ -1,8 +1,8 @@
-import { parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
+import { decide as decideContainers } from '../../../packages/deciders/container-gc/decide.ts';
+import { decide as decideImages } from '../../../packages/deciders/image-gc/decide.ts';
+import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { decide as decideContainers } from '../../../services/container-gc/decide.ts';
-import { decide as decideImages } from '../../../services/image-gc/decide.ts';
 import { keepList, policy } from '../../fixtures/policy.ts';
 import { say } from '../context.ts';
 import type { Figure, Findings } from '../figure.ts';

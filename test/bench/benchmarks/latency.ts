@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
+import { openEmbeddedLog } from '../../../packages/log/embedded.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';

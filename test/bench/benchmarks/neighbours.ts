@@ -1,5 +1,5 @@
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import { partitionOf } from '../../../packages/event-log/partition.ts';
+import { partitionOf } from '../../../packages/log/partition.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { type CompleteInventory, MAX_INVENTORY_OBJECTS } from '../../../schemas/events/inventory.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { zstdCompressSync } from 'node:zlib';
 import { Ajv } from 'ajv';
 import { z } from 'zod';
-import { parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
+import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { GENERATED_DIRECTORY } from '../../../schemas/write.ts';
 import { say } from '../context.ts';

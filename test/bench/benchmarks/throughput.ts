@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { OutgoingRecord } from '../../../packages/log/port.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { type Child, startScript, startVerb } from '../child.ts';
 import { recordOf, say } from '../context.ts';

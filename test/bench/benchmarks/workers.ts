@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { partitionOf } from '../../../packages/event-log/partition.ts';
+import { partitionOf } from '../../../packages/log/partition.ts';
 import { NODE_PARTITIONS, TOPICS } from '../../../schemas/events/topics.ts';
 import { type Child, startScript, startVerb } from '../child.ts';
 import { applyPolicy, say } from '../context.ts';

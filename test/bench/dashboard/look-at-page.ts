@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
-import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
+import { openEmbeddedLog } from '../../../packages/log/embedded.ts';
 import { startDashboard } from '../../services/dashboard/support/dashboard.ts';
 import { ensureChromium } from '../../support/toolchain/chromium.ts';
 import { waitUntil } from '../../support/wait-until.ts';

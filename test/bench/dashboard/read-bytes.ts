@@ -2,7 +2,7 @@
  * `node test/bench/dashboard/read-bytes.ts LOG END_MS`: reads and parses, as JSON and no more, the records that a dashboard reads
  * before it knows all nodes.
  */
-import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
+import { openEmbeddedLog } from '../../../packages/log/embedded.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { logContext } from '../context.ts';

@@ -1,8 +1,6 @@
-import type { ApiKind } from '../../../packages/kube-api/resources.ts';
-import { apiVersionOf } from '../../../packages/owner-graph/kinds.ts';
-import type { SimulatedCluster } from '../../../sim/api-server/cluster.ts';
-import { Deeds, type Owner } from '../../../sim/api-server/deeds.ts';
-import type { Propagation } from '../../../sim/api-server/deletion.ts';
+import type { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
+import { Deeds, type Owner } from '../../../lab/sim/api-server/deeds.ts';
+import type { Propagation } from '../../../lab/sim/api-server/deletion.ts';
 import {
   CONFIG_MAP,
   DEPLOYMENT,
@@ -12,8 +10,10 @@ import {
   REPLICA_SET,
   SECRET,
   SERVED,
-} from '../../../sim/api-server/kinds.ts';
-import { apiTime } from '../../../sim/api-server/objects.ts';
+} from '../../../lab/sim/api-server/kinds.ts';
+import { apiTime } from '../../../lab/sim/api-server/objects.ts';
+import type { ApiKind } from '../../../packages/kube-api/resources.ts';
+import { apiVersionOf } from '../../../packages/owner-graph/kinds.ts';
 import type { ClusterTruth } from './truth.ts';
 
 /** Kinds that a cluster of the benchmark serves. */

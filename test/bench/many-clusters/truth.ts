@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import type { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
+import { JOB, POD } from '../../../lab/sim/api-server/kinds.ts';
+import type { Change } from '../../../lab/sim/api-server/object-store.ts';
+import type { ApiObject } from '../../../lab/sim/api-server/objects.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
-import type { SimulatedCluster } from '../../../sim/api-server/cluster.ts';
-import { JOB, POD } from '../../../sim/api-server/kinds.ts';
-import type { Change } from '../../../sim/api-server/object-store.ts';
-import type { ApiObject } from '../../../sim/api-server/objects.ts';
 
 const FOREGROUND = 'foregroundDeletion';
 const SHOWN_WRONGS = 5;

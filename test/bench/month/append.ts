@@ -1,9 +1,9 @@
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { Output } from '../../../packages/decision/handler.ts';
-import { partitionOf } from '../../../packages/event-log/partition.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { toRecord } from '../../../packages/pipeline/publisher.ts';
+import { partitionOf } from '../../../packages/log/partition.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
 import { newTrace, nextHop, type TraceIds } from '../../../packages/process/trace.ts';
+import { toRecord } from '../../../packages/records/publisher.ts';
 
 /** Something to append. */
 export interface Publishing {

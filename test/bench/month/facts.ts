@@ -1,3 +1,5 @@
+import { type CataloguePiece, SANDBOX_IMAGE } from '../../../lab/sim/fleet/fleet-catalogue.ts';
+import type { HeldImage } from '../../../lab/sim/fleet/image-disk.ts';
 import { deriveId } from '../../../packages/canonical/ids.ts';
 import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
@@ -10,9 +12,7 @@ import type {
 } from '../../../schemas/events/inventory.ts';
 import type { InventoryPodLogDirectory } from '../../../schemas/events/pod-log-entries.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
-import { fold, NO_DISK_HISTORY } from '../../../services/node-agent/disks/disk-stats.ts';
-import { type CataloguePiece, SANDBOX_IMAGE } from '../../../sim/fleet/fleet-catalogue.ts';
-import type { HeldImage } from '../../../sim/fleet/image-disk.ts';
+import { fold, NO_DISK_HISTORY } from '../../../services/node/agent/disks/disk-stats.ts';
 import { instantOf, type NodeContainer, type NodePod, readings, type World } from './world.ts';
 
 const SAMPLE_MS = 10_000;

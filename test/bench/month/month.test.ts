@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { partitionOf } from '../../../packages/event-log/partition.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { findDecider } from '../../../packages/audit/deciders/deciders.ts';
+import { readPoliciesInForce } from '../../../packages/audit/policies/policies-in-force.ts';
+import { readPolicyHistory } from '../../../packages/audit/policies/policy-history.ts';
+import { createVerifier } from '../../../packages/audit/verify/verify-partition.ts';
+import { partitionOf } from '../../../packages/log/partition.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { findDecider } from '../../../services/audit/deciders/deciders.ts';
-import { readPoliciesInForce } from '../../../services/audit/policies/policies-in-force.ts';
-import { readPolicyHistory } from '../../../services/audit/policies/policy-history.ts';
-import { createVerifier } from '../../../services/audit/verify/verify-partition.ts';
-import { logOf } from '../../services/audit/support/archives.ts';
+import { logOf } from '../../packages/audit/support/archives.ts';
 import { createMonth } from './month.ts';
 import { partitionRecords, policyRecords } from './partition.ts';
 

@@ -1,7 +1,7 @@
-import { partitionOf } from '../../../packages/event-log/partition.ts';
+import { type Catalogue, fleetCatalogue } from '../../../lab/sim/fleet/fleet-catalogue.ts';
+import { partitionOf } from '../../../packages/log/partition.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { type Catalogue, fleetCatalogue } from '../../../sim/fleet/fleet-catalogue.ts';
 import { type MonthPolicies, monthPolicies } from './policies.ts';
 import { createWorld, type World } from './world.ts';
 

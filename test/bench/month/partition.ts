@@ -1,11 +1,11 @@
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { containerGcHandler } from '../../../packages/deciders/container-gc/handler.ts';
+import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
+import { type PressureEvent, pressureHandler } from '../../../packages/deciders/pressure/handler.ts';
 import { nodeOutput, type Output, type PureHandler } from '../../../packages/decision/handler.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { nodeSource, serviceSource } from '../../../packages/pipeline/publisher.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
+import { nodeSource, serviceSource } from '../../../packages/records/publisher.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
-import { containerGcHandler } from '../../../services/container-gc/handler.ts';
-import { imageGcHandler } from '../../../services/image-gc/handler.ts';
-import { type PressureEvent, pressureHandler } from '../../../services/pressure/handler.ts';
 import { type Appending, createAppending } from './append.ts';
 import { carryOut } from './executor.ts';
 import { diskStatsOf, inventoryOf } from './facts.ts';

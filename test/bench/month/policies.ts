@@ -1,6 +1,6 @@
 import type { Output } from '../../../packages/decision/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
-import { keyOf } from '../../../packages/pipeline/parse/record-key.ts';
+import { keyOf } from '../../../packages/records/parse/record-key.ts';
 import { policySetOutput } from '../../../packages/service/decision-writing.ts';
 import type { PolicyRecord, PolicySet } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';

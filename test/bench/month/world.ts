@@ -1,17 +1,17 @@
-import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
-import type { NodeIdentity } from '../../../schemas/events/identity.ts';
-import type { Instant } from '../../../schemas/events/time.ts';
-import { POOL_LABEL } from '../../../schemas/policy/policy-selection.ts';
-import { type CatalogueImage, SANDBOX_IMAGE } from '../../../sim/fleet/fleet-catalogue.ts';
+import { type CatalogueImage, SANDBOX_IMAGE } from '../../../lab/sim/fleet/fleet-catalogue.ts';
 import {
   availableBytes as availableOn,
   emptyImageDisk,
   hold,
   type ImageDisk,
   readingsOf,
-} from '../../../sim/fleet/image-disk.ts';
-import { evenChoice, type Random, seededRandom } from '../../../sim/workload/random.ts';
+} from '../../../lab/sim/fleet/image-disk.ts';
+import { evenChoice, type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
+import type { NodeIdentity } from '../../../schemas/events/identity.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import { POOL_LABEL } from '../../../schemas/policy/policy-selection.ts';
 
 export const POOLS = ['web', 'batch', 'ml'] as const;
 

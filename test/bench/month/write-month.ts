@@ -3,10 +3,10 @@
  * `node test/bench/month/write-month.ts --log FILE [--nodes 1000] [--days 30] [--seed N]`.
  */
 import { parseArgs } from 'node:util';
-import { openDatabase, type Tables } from '../../../packages/event-log/embedded/database.ts';
-import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
-import { recordBytes } from '../../../packages/event-log/limits.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { openDatabase, type Tables } from '../../../packages/log/embedded/database.ts';
+import { openEmbeddedLog } from '../../../packages/log/embedded.ts';
+import { recordBytes } from '../../../packages/log/limits.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
 import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
 import { logContext, say } from '../context.ts';
 import { createMonth, type MonthSize, WHOLE_MONTH } from './month.ts';

@@ -1,18 +1,18 @@
 /** An image-gc that decides on each inventory, whatever lies behind it; all else is as in the service. */
 
-import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
-import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
-import { startConsumer } from '../../../packages/pipeline/consume.ts';
-import { NO_MARKS } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
-import { createDeadLetters } from '../../../packages/pipeline/dead-letters/dead-letters.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
+import { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
+import { openKafkaLog } from '../../../packages/log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
-import { UNSIGNED } from '../../../packages/trust/signer.ts';
-import { TRUST_OFF } from '../../../packages/trust/trust.ts';
-import { imageGcHandler } from '../../../services/image-gc/handler.ts';
+import { startConsumer } from '../../../packages/records/consume.ts';
+import { NO_MARKS } from '../../../packages/records/dead-letters/crash-marks.ts';
+import { createDeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
+import { createPublisher } from '../../../packages/records/publisher.ts';
+import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
+import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import { logContext } from '../context.ts';
 import type { ScriptArguments } from './arguments.ts';
 

@@ -2,19 +2,20 @@
  * An image-gc that follows keys, signs what it orders, and verifies a signature of each inventory before it is parsed; all else
  * is as in the service.
  */
-import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
-import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
+
+import { startImageGc } from '../../../packages/deciders/image-gc/main.ts';
+import { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
+import { openKafkaLog } from '../../../packages/log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { distrustOf } from '../../../packages/trust/distrust.ts';
-import { readKeyFile } from '../../../packages/trust/key-file.ts';
-import { startTrust } from '../../../packages/trust/process-trust.ts';
-import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
-import { claimedSignature, isSignedBy } from '../../../packages/trust/signature.ts';
-import type { Trust } from '../../../packages/trust/trust.ts';
-import { startImageGc } from '../../../services/image-gc/main.ts';
+import { distrustOf } from '../../../packages/records/trust/distrust.ts';
+import { readKeyFile } from '../../../packages/records/trust/key-file.ts';
+import { startTrust } from '../../../packages/records/trust/process-trust.ts';
+import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
+import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
+import { claimedSignature, isSignedBy } from '../../../packages/records/trust/signature.ts';
+import type { Trust } from '../../../packages/records/trust/trust.ts';
 import { logContext } from '../context.ts';
 import type { ScriptArguments } from './arguments.ts';
 

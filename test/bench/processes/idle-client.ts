@@ -1,6 +1,6 @@
 /** A kafkajs consumer with a producer that have nothing to do; `repaired` without the idle loop of kafkajs 2.2.4. */
 import { Kafka, logLevel } from 'kafkajs';
-import { repairRequestQueue } from '../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
+import { repairRequestQueue } from '../../../packages/log/kafka/client/kafkajs-repairs.ts';
 import type { ScriptArguments } from './arguments.ts';
 
 const [, , argument = ''] = process.argv;

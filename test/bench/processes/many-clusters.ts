@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
+import { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { openServiceProcess } from '../../../packages/service/service-process.ts';
 import { logContext } from '../context.ts';

@@ -5,20 +5,17 @@
 
 import { createRequire } from 'node:module';
 import { Kafka, logLevel } from 'kafkajs';
-import {
-  registerCodecs,
-  repairRequestQueue,
-} from '../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
-import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
-import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
+import { registerCodecs, repairRequestQueue } from '../../../packages/log/kafka/client/kafkajs-repairs.ts';
+import { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
+import { openKafkaLog } from '../../../packages/log/kafka.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
-import { TRUST_OFF } from '../../../packages/trust/trust.ts';
+import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
+import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { nodeSubscription } from '../../../services/node-executor/main.ts';
+import { nodeSubscription } from '../../../services/node/executor/main.ts';
 import { logContext } from '../context.ts';
 import { benchNode } from '../nodes.ts';
 import type { ScriptArguments } from './arguments.ts';

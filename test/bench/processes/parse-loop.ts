@@ -1,5 +1,5 @@
 /** Parses and checks one inventory again and again, without any log; says how many, and what processor time it took. */
-import { parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
+import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import { fullNode } from '../inventories.ts';
 import type { ScriptArguments } from './arguments.ts';
 

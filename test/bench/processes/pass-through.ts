@@ -3,10 +3,10 @@
  * publishes was made before. Asked to check, it parses and validates each record as every consumer of ours does.
  */
 import { readFileSync } from 'node:fs';
-import { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
-import { openKafkaLog } from '../../../packages/event-log/kafka.ts';
-import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+import { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
+import { openKafkaLog } from '../../../packages/log/kafka.ts';
+import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
+import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { logContext } from '../context.ts';
 import type { MadeOutputs } from '../made-outputs.ts';

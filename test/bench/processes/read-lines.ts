@@ -1,8 +1,8 @@
 /** Reads, parses and checks the same lines with the same functions as `fleetgc plan -o ndjson`, and plans nothing. */
 import { once } from 'node:events';
+import { MAX_LINE_BYTES, splitLines } from '../../../packages/plan/answer.ts';
+import { policyReader, type RequestDefaults, readRequest } from '../../../packages/plan/request.ts';
 import { readBytes } from '../../../packages/process/options/named-file.ts';
-import { MAX_LINE_BYTES, splitLines } from '../../../services/plan/answer.ts';
-import { policyReader, type RequestDefaults, readRequest } from '../../../services/plan/request.ts';
 import { policySet } from '../../fixtures/policy.ts';
 
 const defaults: RequestDefaults = {

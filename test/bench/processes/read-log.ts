@@ -4,9 +4,9 @@
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { z } from 'zod';
-import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
-import { readPartition, SUBJECT_TOPICS, type TimeRange } from '../../../packages/pipeline/read-log.ts';
+import { openEmbeddedLog } from '../../../packages/log/embedded.ts';
+import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
+import { readPartition, SUBJECT_TOPICS, type TimeRange } from '../../../packages/records/read-log.ts';
 import { NODE_PARTITIONS } from '../../../schemas/events/topics.ts';
 import { logContext } from '../context.ts';
 

@@ -1,6 +1,7 @@
 /** A simulated node with so many images and running containers. */
+
+import { startSimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
-import { startSimulatedNode } from '../../../sim/node/simulated-node.ts';
 import type { ScriptArguments } from './arguments.ts';
 
 const CAPACITY_BYTES = 1_000_000_000_000n;

@@ -1,5 +1,5 @@
 import { type Admin, Kafka } from 'kafkajs';
-import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
+import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
 import { kafkaSettings } from '../../support/kafka/kafka-answer.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 

@@ -1,4 +1,4 @@
-import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
+import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
 import { deleteTopics, forgetOffsets } from '../broker/topics.ts';
 import type { Grounds } from '../fleet/grounds.ts';
 import { type Shape, serviceNamesOf } from '../fleet/shape.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
+import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
 import { type Shape, serviceNamesOf } from '../fleet/shape.ts';
 import { REPETITIONS } from './messages.ts';
 

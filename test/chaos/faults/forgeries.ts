@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
-import type { SigningKey } from '../../../packages/trust/key-pair.ts';
-import { signRecord } from '../../../packages/trust/signature.ts';
+import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
+import type { SigningKey } from '../../../packages/records/trust/key-pair.ts';
+import { signRecord } from '../../../packages/records/trust/signature.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';
 import { FLEET, type FleetKeys } from '../fleet/keys.ts';

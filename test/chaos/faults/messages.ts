@@ -1,6 +1,6 @@
-import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { Random } from '../../../lab/sim/workload/random.ts';
+import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
-import type { Random } from '../../../sim/workload/random.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';
 
 /** What is sent again: the oldest messages come late, the newest twice, and `shuffled` ones out of order. */

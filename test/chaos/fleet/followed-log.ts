@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
-import type { EventLog, LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
+import { EventLogOptions, openEventLog } from '../../../packages/log/open.ts';
+import type { EventLog, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 

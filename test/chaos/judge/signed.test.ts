@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
-import { createKeyPair, readSigningKey } from '../../../packages/trust/key-pair.ts';
-import { signRecord } from '../../../packages/trust/signature.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
+import { createKeyPair, readSigningKey } from '../../../packages/records/trust/key-pair.ts';
+import { signRecord } from '../../../packages/records/trust/signature.ts';
 import type { KeyAct } from '../fleet/keys.ts';
 import { judge } from './judge.ts';
 import { publicKeyOf, signerOf } from './signatures.ts';

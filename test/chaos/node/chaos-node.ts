@@ -1,6 +1,6 @@
+import type { PodManifest } from '../../../lab/sim/kubelet/kubelet-pod.ts';
+import type { Faults } from '../../../lab/sim/runtime/faults.ts';
 import type { CriServer } from '../../../packages/cri/server.ts';
-import type { PodManifest } from '../../../sim/kubelet/kubelet-pod.ts';
-import type { Faults } from '../../../sim/runtime/faults.ts';
 import type { RemovalFaults } from './removal-faults.ts';
 
 /** A runtime with its own truth, whatever it is made of, and the life on it. */

@@ -1,5 +1,5 @@
+import { evenChoice, type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import { evenChoice, type Random, seededRandom } from '../../../sim/workload/random.ts';
 import type { ChaosNode, LivelyKubelet } from './chaos-node.ts';
 
 /** The names that a policy of a campaign may speak of. */

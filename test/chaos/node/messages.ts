@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FaultyMethod } from '../../../sim/runtime/faults.ts';
+import type { FaultyMethod } from '../../../lab/sim/runtime/faults.ts';
 
 /** Methods that go wrong in a campaign. */
 export const METHODS = [

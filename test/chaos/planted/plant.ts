@@ -11,7 +11,7 @@ const SOURCES = [
   'packages',
   'schemas',
   'services',
-  'sim',
+  'lab',
   'package.json',
   'package-lock.json',
   'tsconfig.json',

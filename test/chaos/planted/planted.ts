@@ -10,8 +10,8 @@ export interface PlantedBug {
   }[];
 }
 
-const EXECUTOR = 'services/node-executor';
-const CLUSTER_EXECUTOR = 'services/cluster-executor';
+const EXECUTOR = 'services/node/executor';
+const CLUSTER_EXECUTOR = 'services/cluster/executor';
 
 export const PLANTED: readonly PlantedBug[] = [
   {
@@ -132,7 +132,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'young-images-go',
     edits: [
       {
-        file: 'services/image-gc/rules/protection.ts',
+        file: 'packages/deciders/image-gc/rules/protection.ts',
         old: 'tooYoung(takenAtMs, policy.imageMinimumGCAgeMs)',
         now: 'tooYoung(takenAtMs, policy.imageMinimumGCAgeMs / 1_000)',
       },
@@ -142,7 +142,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'newest-dead-container-goes',
     edits: [
       {
-        file: 'services/container-gc/rules/limits.ts',
+        file: 'packages/deciders/container-gc/rules/limits.ts',
         old: 'keepNewestOfUnit(young.units, policy.maximumDeadContainersPerContainer)',
         now: 'keepNewestOfUnit(young.units, policy.maximumDeadContainersPerContainer - 1)',
       },
@@ -162,7 +162,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'clock-back-over-expiry',
     edits: [
       {
-        file: 'packages/trust/process-trust.ts',
+        file: 'packages/records/trust/process-trust.ts',
         old: 'Math.max(nowMs(), seen.passedMs)',
         now: 'nowMs()',
       },
@@ -172,12 +172,12 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'unsigned-accepted',
     edits: [
       {
-        file: 'packages/trust/trust.ts',
+        file: 'packages/records/trust/trust.ts',
         old: "if ('distrust' in claim) return { ok: false, distrust: claim.distrust };",
         now: "if ('distrust' in claim)\n      return claim.distrust.reason === 'unsigned'\n        ? { ok: true, principal: NOBODY_PROVED }\n        : { ok: false, distrust: claim.distrust };",
       },
       {
-        file: 'packages/trust/trust.ts',
+        file: 'packages/records/trust/trust.ts',
         old: "if (keyId === null) return 'it carries no signature';",
         now: 'if (keyId === null) return null;',
       },
@@ -187,7 +187,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'any-role-orders',
     edits: [
       {
-        file: 'packages/trust/trust.ts',
+        file: 'packages/records/trust/trust.ts',
         old: 'if (!roles.includes(role)) return',
         now: 'if (roles.length === 0) return',
       },
@@ -197,7 +197,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'stolen-policies-stay',
     edits: [
       {
-        file: 'packages/trust/trust.ts',
+        file: 'packages/records/trust/trust.ts',
         old: '(isAboutNow || takenAtMs >= revocation.untrustedFromMs)',
         now: 'isAboutNow',
       },
@@ -227,12 +227,12 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'elsewhere-counts-as-gone',
     edits: [
       {
-        file: 'services/graph-gc/rules/owners.ts',
+        file: 'packages/deciders/graph-gc/rules/owners.ts',
         old: "...(isFleetgc ? [] : (['elsewhere'] as const))",
         now: "'elsewhere'",
       },
       {
-        file: 'services/graph-gc/rules/owners.ts',
+        file: 'packages/deciders/graph-gc/rules/owners.ts',
         old: "of('held', ...(isFleetgc ? (['elsewhere'] as const) : []))",
         now: "of('held')",
       },

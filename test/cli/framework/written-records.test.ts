@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { runGivenVerb } from '../../../cli/framework/run-verb.ts';
 import { operatorPublication, untilInterrupted } from '../../../cli/framework/task-event-log.ts';
 import { defineVerb } from '../../../cli/framework/verb.ts';
-import type { EventLog, OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { NOBODY_SAYS } from '../../../packages/pipeline/doing.ts';
+import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { deleteKeys, type PolicyWriter } from '../../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
+import { NOBODY_SAYS } from '../../../packages/records/doing.ts';
+import { UNSIGNED_STATE } from '../../../packages/records/trust/state-signer.ts';
 import { FakeProcess } from '../../support/fake-process.ts';
 import { ScriptedLog } from '../../support/logs/scripted-log.ts';
 

@@ -4,7 +4,7 @@ import { pointMs, rangeOptions, timeRange } from '../../../cli/options/time-opti
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import { inventory } from '../../fixtures/inventory.ts';
 import { HOUR, MINUTE, NOW } from '../../fixtures/time.ts';
-import { timedLog } from '../../services/audit/support/timed-log.ts';
+import { timedLog } from '../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 
 const { signal } = new AbortController();

@@ -10,9 +10,9 @@ import {
 } from '../../../cli/options/trust-options.ts';
 import { openFixedFile } from '../../../packages/files/fixed-file.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
-import { createKeyPair } from '../../../packages/trust/key-pair.ts';
-import { trustRootsText } from '../../../packages/trust/roots-file.ts';
-import { AGENT_GENERATIONS_FILE, SeenGenerations } from '../../../packages/trust/seen-generations.ts';
+import { createKeyPair } from '../../../packages/records/trust/key-pair.ts';
+import { trustRootsText } from '../../../packages/records/trust/roots-file.ts';
+import { AGENT_GENERATIONS_FILE, SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
 import { newKey, rootsOf } from '../../fixtures/trust.ts';
 import { logLines } from '../../support/log-lines.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

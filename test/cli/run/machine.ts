@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openServiceOn } from '../../../cli/framework/open-service.ts';
 import { runPipeline } from '../../../cli/run/run-pipeline.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import { type SimulatedNode, startSimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
-import { type SimulatedNode, startSimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { logLines } from '../../support/log-lines.ts';
 
 export const GB = 1_000_000_000n;

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
+import { readStatus } from '../../../packages/read-model/fleet-status/fleet-status.ts';
 import type { Census } from '../../../schemas/events/census.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';
 import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
-import { readStatus } from '../../../services/fleet-status/fleet-status.ts';
 import { census } from '../../fixtures/census.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { instant } from '../../fixtures/time.ts';
-import { begun, commandIn } from '../../services/audit/support/cluster-history.ts';
-import { timedLog } from '../../services/audit/support/timed-log.ts';
+import { begun, commandIn } from '../../packages/audit/support/cluster-history.ts';
+import { timedLog } from '../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { ownLog } from '../fleetgc.ts';
 

@@ -1,19 +1,22 @@
 import fc from 'fast-check';
+import { decide } from '../../../packages/deciders/container-gc/decide.ts';
+import { planImages } from '../../../packages/deciders/image-gc/plan-images.ts';
 import type { CompleteInventory, InventoryContainer } from '../../../schemas/events/inventory.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { decide } from '../../../services/container-gc/decide.ts';
-import { planImages } from '../../../services/image-gc/plan-images.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { keepList } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';
 import { NOW } from '../../fixtures/time.ts';
-import { arbitraryContainerNode, arbitraryContainerPolicy } from '../../services/container-gc/arbitrary.ts';
+import {
+  arbitraryContainerNode,
+  arbitraryContainerPolicy,
+} from '../../packages/deciders/container-gc/arbitrary.ts';
 import {
   configured,
   type KubeletCase,
   kubeletCases,
   told,
-} from '../../services/image-gc/support/kubelet-cases.ts';
+} from '../../packages/deciders/image-gc/support/kubelet-cases.ts';
 import type { CollectorName } from './options.ts';
 
 /** A node as the program with the kubelet's collectors reads it, and what FleetGC removes of it. */

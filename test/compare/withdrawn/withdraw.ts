@@ -1,5 +1,5 @@
+import { between, evenChoice, seededRandom } from '../../../lab/sim/workload/random.ts';
 import { collectionPath } from '../../../packages/kube-api/resources.ts';
-import { between, evenChoice, seededRandom } from '../../../sim/workload/random.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { DEFINITIONS, definitionOf } from '../arena.ts';
 import { apiVersionOf, KINDS, type PlayedKind } from '../history/kinds.ts';

@@ -3,7 +3,7 @@ import {
   NOTIFIER_GROUP_PREFIX,
   type Role,
   rightsOf,
-} from '../../../packages/event-log/access/access-rules.ts';
+} from '../../../packages/log/access/access-rules.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { CLUSTER_OPERATIONS, GROUP_OPERATIONS, type Intruder, TOPIC_OPERATIONS } from './attempts.ts';
 

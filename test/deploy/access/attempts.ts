@@ -1,11 +1,11 @@
 import kafkajs, { type Admin, type Kafka, type Producer } from 'kafkajs';
 import { z } from 'zod';
-import { openClient } from '../../../packages/event-log/kafka/client/client.ts';
-import type { Cluster } from '../../../packages/event-log/kafka/client/cluster.ts';
-import { Consumer } from '../../../packages/event-log/kafka/client/consumer.ts';
-import { protocolType } from '../../../packages/event-log/kafka/client/errors.ts';
-import type { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
-import { silentContext } from '../../packages/event-log/probe.ts';
+import { openClient } from '../../../packages/log/kafka/client/client.ts';
+import type { Cluster } from '../../../packages/log/kafka/client/cluster.ts';
+import { Consumer } from '../../../packages/log/kafka/client/consumer.ts';
+import { protocolType } from '../../../packages/log/kafka/client/errors.ts';
+import type { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
+import { silentContext } from '../../packages/log/probe.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ConfigResourceTypes, ResourcePatternTypes } =
   kafkajs;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ROLES } from '../../../packages/event-log/access/access-rules.ts';
+import { ROLES } from '../../../packages/log/access/access-rules.ts';
 import { DoctorReport } from '../../../schemas/reports/doctor.ts';
 import { fleetgc } from '../../cli/fleetgc.ts';
 import { type GuardedFleet, PRINCIPALS, startGuardedFleet, type Who } from './logins.ts';

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { eventLogOptions, readEventLogSettings } from '../../../cli/options/event-log-options.ts';
-import type { Role } from '../../../packages/event-log/access/access-rules.ts';
-import type { KafkaOptions } from '../../../packages/event-log/kafka/client/options.ts';
+import type { Role } from '../../../packages/log/access/access-rules.ts';
+import type { KafkaOptions } from '../../../packages/log/kafka/client/options.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
 import { startTokenServer, type TokenServer } from '../../support/kafka/bearer-tokens.ts';
 import {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { allowedOf, NEVER } from '../../services/cluster-access/account-rights.ts';
+import { allowedOf, NEVER } from '../../services/cluster/access/account-rights.ts';
 import { createNetwork, type TestNetwork } from '../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../support/nodes/cluster-account.ts';

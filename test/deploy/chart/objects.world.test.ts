@@ -14,8 +14,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { ClusterDeciderName } from '../../../schemas/events/deciders.ts';
+import { accountOf } from '../../../services/cluster/access/manifests.ts';
 import { STATE_DIRECTORY } from '../../../services/cluster/executor-state.ts';
-import { accountOf } from '../../../services/cluster-access/manifests.ts';
 import { rulesIn } from '../../../services/notices/rules-file.ts';
 import { textOf, verbNamed } from '../files.ts';
 import { objects, operatorPod, type Workload, workloads } from './objects.ts';
@@ -51,7 +51,7 @@ const Kind = z.enum([
   'RoleBinding',
 ]);
 
-/** A real API server judges it: `test/services/policy-controller/real-cluster.world.test.ts`. */
+/** A real API server judges it: `test/services/cluster/policy-controller/real-cluster.world.test.ts`. */
 const DEFINITION = 'CustomResourceDefinition';
 
 test.each(objects.filter(({ kind }) => kind !== DEFINITION))(

@@ -1,8 +1,8 @@
 import { policySet } from '../../../packages/decision/policy-set.ts';
-import type { EventLog, LogRecord } from '../../../packages/event-log/port.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
-import { readKeyFile } from '../../../packages/trust/key-file.ts';
-import { signRecord } from '../../../packages/trust/signature.ts';
+import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
+import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
+import { readKeyFile } from '../../../packages/records/trust/key-file.ts';
+import { signRecord } from '../../../packages/records/trust/signature.ts';
 import {
   type Command,
   MAX_COMMAND_LIFETIME_MS,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Kafka } from 'kafkajs';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { TOPIC_NAMES } from '../../../packages/event-log/partition.ts';
+import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
 import { fleetgc } from '../../cli/fleetgc.ts';
 import { kafkaSettings } from '../../support/kafka/kafka-answer.ts';
 import type { Fleet } from './fleet/fleet.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import { randomTraceIds } from '../../../packages/process/trace-ids.ts';
-import { UNSIGNED } from '../../../packages/trust/signer.ts';
+import { createPublisher } from '../../../packages/records/publisher.ts';
+import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';

@@ -10,7 +10,7 @@ import { container, gonePod, image, inventory } from '../../fixtures/inventory.t
 import { digestOf, listedContainer, runtimeImage } from '../../fixtures/listing.ts';
 import { keepList } from '../../fixtures/policy.ts';
 import { HOUR } from '../../fixtures/time.ts';
-import { AGREEING_POLICY } from '../../services/node-executor/support/agreeing-inventory.ts';
+import { AGREEING_POLICY } from '../../services/node/executor/support/agreeing-inventory.ts';
 
 export const A = digestOf('a');
 export const B = digestOf('b');

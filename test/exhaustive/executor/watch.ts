@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
+import type { OutgoingRecord } from '../../../packages/log/port.ts';
+import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { CommandResult, ObjectResult } from '../../../schemas/events/result.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
-import { JOURNAL_FILE } from '../../../services/node-executor/journal/journal.ts';
-import { JournalState } from '../../../services/node-executor/journal/journal-state.ts';
+import { JOURNAL_FILE } from '../../../services/node/executor/journal/journal.ts';
+import { JournalState } from '../../../services/node/executor/journal/journal-state.ts';
 import { memoizedParse } from '../memoized-parse.ts';
 import type { ListedKind, Watcher } from './life.ts';
 import type { Node } from './node.ts';

@@ -5,8 +5,8 @@ export interface MomentaryBug extends PlantedBug {
   readonly of: 'executor' | 'replicas';
 }
 
-const EXECUTOR = 'services/node-executor';
-const PIPELINE = 'packages/pipeline';
+const EXECUTOR = 'services/node/executor';
+const PIPELINE = 'packages/records';
 const IN_HAND = "progressTo(work, { state: 'in-hand', since: inHand.since }, recorder);";
 const REMOVES = 'const removed = await removeByKind(first.object, fresh, tools);';
 const RESTRICTIONS = 'const restrictions = await tools.restrictions();';

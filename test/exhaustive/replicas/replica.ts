@@ -1,16 +1,11 @@
-import {
-  type EventLog,
-  type LogRecord,
-  type SliceHandler,
-  UNCOUNTED,
-} from '../../../packages/event-log/port.ts';
-import { serveSlices } from '../../../packages/event-log/subscription.ts';
+import { startImageGc } from '../../../packages/deciders/image-gc/main.ts';
+import { type EventLog, type LogRecord, type SliceHandler, UNCOUNTED } from '../../../packages/log/port.ts';
+import { serveSlices } from '../../../packages/log/subscription.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { UNSIGNED } from '../../../packages/trust/signer.ts';
-import { TRUST_OFF } from '../../../packages/trust/trust.ts';
-import { startImageGc } from '../../../services/image-gc/main.ts';
+import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
+import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import { policySet } from '../../fixtures/policy.ts';
-import { AGREEING_POLICY } from '../../services/node-executor/support/agreeing-inventory.ts';
+import { AGREEING_POLICY } from '../../services/node/executor/support/agreeing-inventory.ts';
 import { countedIds, NOW_MS } from '../../support/logs/log-record.ts';
 import { NO_METRICS, SILENT } from '../silent.ts';
 import { Waits } from '../waits.ts';

@@ -1,7 +1,7 @@
 import crypto, { sign, verify } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterEach, expect, test } from 'vitest';
-import { toKeyObject } from '../../../packages/trust/key-pair.ts';
+import { toKeyObject } from '../../../packages/records/trust/key-pair.ts';
 import { newKey } from '../../fixtures/trust.ts';
 import { rememberVerified } from './remember-verified.ts';
 

@@ -5,8 +5,8 @@ export interface ReadingBug extends PlantedBug {
   readonly target: string;
 }
 
-const TRUST = 'packages/trust/trust.ts';
-const PARSE = 'packages/pipeline/parse/parse-record.ts';
+const TRUST = 'packages/records/trust/trust.ts';
+const PARSE = 'packages/records/parse/parse-record.ts';
 
 /** Slips in what reads, as somebody might make them. */
 export const PLANTED: readonly ReadingBug[] = [
@@ -42,7 +42,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'keys',
     edits: [
       {
-        file: 'packages/trust/key-ring.ts',
+        file: 'packages/records/trust/key-ring.ts',
         old: '.toSorted((a, b) => b.generation - a.generation)[0];\n    if (standing',
         now: '.toSorted((a, b) => a.generation - b.generation)[0];\n    if (standing',
       },
@@ -67,7 +67,13 @@ export const PLANTED: readonly ReadingBug[] = [
   {
     name: 'commands-go-back-from-dead-letters',
     target: 'deadLetters',
-    edits: [{ file: 'services/dead-letters/letters.ts', old: 'commands: false,', now: 'commands: true,' }],
+    edits: [
+      {
+        file: 'packages/read-model/dead-letters/letters.ts',
+        old: 'commands: false,',
+        now: 'commands: true,',
+      },
+    ],
   },
   {
     name: 'verbose-answer-that-is-no-json',
@@ -85,7 +91,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'node-yaml',
     edits: [
       {
-        file: 'services/node-executor/local/local-file.ts',
+        file: 'services/node/executor/local/local-file.ts',
         old: "? { kind: 'rules', ...rules.data }",
         now: "? { kind: 'rules', ...rules.data, hold: rules.data.hold && rules.data.maxRemovalsPerHour === null }",
       },
@@ -96,7 +102,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'diskStats',
     edits: [
       {
-        file: 'packages/trust/speaks-for.ts',
+        file: 'packages/records/trust/speaks-for.ts',
         old: 'nodes.length === 0 || nodes.includes(',
         now: 'nodes.length >= 0 || nodes.includes(',
       },
@@ -118,7 +124,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'inventory',
     edits: [
       {
-        file: 'packages/trust/warning-trust.ts',
+        file: 'packages/records/trust/warning-trust.ts',
         old: 'if (authentication.ok) return authentication;\n    this.#tell(',
         now: "if (authentication.ok) return authentication;\n    if (authentication.distrust.cause !== 'unsigned') this.#tell(",
       },
@@ -140,7 +146,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'policyVersions',
     edits: [
       {
-        file: 'packages/trust/proved-generation.ts',
+        file: 'packages/records/trust/proved-generation.ts',
         old: 'publicKey !== undefined && isSignedBy(publicKey, ring.fleet, record, signature) ?',
         now: 'publicKey !== undefined ?',
       },
@@ -151,7 +157,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'policies',
     edits: [
       {
-        file: 'services/audit/verify/signatures/verify-signatures.ts',
+        file: 'packages/audit/verify/signatures/verify-signatures.ts',
         old: 'return generation < highest;',
         now: 'return highest < 0;',
       },
@@ -162,7 +168,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'heads',
     edits: [
       {
-        file: 'services/audit/verify/heads/read-heads.ts',
+        file: 'packages/records/read-heads.ts',
         old: 'if (role !== signer) return',
         now: "if (role === 'operator') return",
       },
@@ -173,7 +179,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'heads',
     edits: [
       {
-        file: 'services/audit/verify/heads/archive-heads.ts',
+        file: 'packages/audit/verify/heads/archive-heads.ts',
         old: 'const event = believedHead(trust, recordOf(line, at, takenAtMs))?.event;',
         now: "const parsed = parseRecord('heads', recordOf(line, at, takenAtMs));\n  const event = parsed.ok ? parsed.event : null;",
       },
@@ -184,7 +190,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'clusterCommands',
     edits: [
       {
-        file: 'services/cluster-executor/checks/own-judgement.ts',
+        file: 'services/cluster/executor/checks/own-judgement.ts',
         old: 'return refusedBy(kept, judged);',
         now: "return kept.rule === 'S5' ? act : refusedBy(kept, judged);",
       },

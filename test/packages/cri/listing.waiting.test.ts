@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedImage } from '../../../lab/sim/runtime/objects.ts';
 import { CALL_TIMEOUTS, connectReader } from '../../../packages/cri/client.ts';
 import { createListingMemory, readListing } from '../../../packages/cri/listing.ts';
 import type { CompleteListing, Listing } from '../../../packages/cri/listing-types.ts';
 import type { ImageLabels, RuntimeReader } from '../../../packages/cri/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
-import type { SimulatedImage } from '../../../sim/runtime/objects.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../fixtures/listing.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 

@@ -3,6 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../../packages/cri/client.ts';
 import { connect } from '../../../packages/cri/connection.ts';
 import * as containerd from '../../../packages/cri/containerd/methods.ts';
@@ -11,7 +12,6 @@ import { readListing } from '../../../packages/cri/listing.ts';
 import { IMAGE_SERVICE, METHODS, RUNTIME_SERVICE } from '../../../packages/cri/methods.ts';
 import { READING_PATHS } from '../../../packages/cri/proxy/reading-paths.ts';
 import { type ReadingProxySettings, serveReadingProxy } from '../../../packages/cri/proxy/reading-proxy.ts';
-import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 import { rawGrpcServer, silentServer } from '../../support/runtime/unix-socket-server.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

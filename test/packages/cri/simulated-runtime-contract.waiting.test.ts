@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SANDBOX_IMAGE, startSimulatedNode } from '../../../sim/node/simulated-node.ts';
-import type { RuntimeAge, SimulatedImage } from '../../../sim/runtime/objects.ts';
+import { SANDBOX_IMAGE, startSimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { RuntimeAge, SimulatedImage } from '../../../lab/sim/runtime/objects.ts';
 import { digestOf } from '../../fixtures/listing.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import type { ContractNode } from './contract/node.ts';

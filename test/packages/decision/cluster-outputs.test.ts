@@ -6,7 +6,7 @@ import {
   clusterCommand,
   clusterDecisionOutputs,
 } from '../../../packages/decision/cluster-record.ts';
-import { parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
+import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import { ClusterDecision } from '../../../schemas/events/cluster-decision.ts';
 import { CLUSTER, clusterItem, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { input } from '../../fixtures/input.ts';

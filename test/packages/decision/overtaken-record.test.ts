@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
+import { imageGcHandler } from '../../../packages/deciders/image-gc/handler.ts';
 import { type OvertakenInput, overtakenHandler } from '../../../packages/decision/overtaken-record.ts';
 import { Decision } from '../../../schemas/events/decision.ts';
-import { imageGcHandler } from '../../../services/image-gc/handler.ts';
 import { inventory, NODE } from '../../fixtures/inventory.ts';
 import { policySet } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';

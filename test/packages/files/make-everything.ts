@@ -2,10 +2,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { openDatabase } from '../../../packages/event-log/embedded/database.ts';
 import { openFixedFile } from '../../../packages/files/fixed-file.ts';
 import { inFolder } from '../../../packages/files/folders.ts';
 import { replaceFile, writeNewFile } from '../../../packages/files/open-file.ts';
+import { openDatabase } from '../../../packages/log/embedded/database.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 
 const [, , root = ''] = process.argv;

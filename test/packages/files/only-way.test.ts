@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
-const PRODUCT = ['packages', 'services', 'cli', 'sim'].map((room) => `${room}/**/*.{ts,tsx,mts,mjs,js}`);
+const PRODUCT = ['packages', 'services', 'cli', 'lab'].map((room) => `${room}/**/*.{ts,tsx,mts,mjs,js}`);
 /** Where files that others may have put there are opened. */
 const THE_WAY = 'packages/files/';
 const MODULES = /^(node:)?(fs|fs\/promises|sqlite)$/;
@@ -16,24 +16,24 @@ const HARMLESS =
 const READING = new Map<string, string>([
   ['packages/process/options/named-file.ts', 'files that options name'],
   ['packages/process/options/private-file.ts', 'keys that options name'],
-  ['packages/kubelet/kubelet-connection.ts', 'a mounted token'],
+  ['packages/cri/kubelet/kubelet-connection.ts', 'a mounted token'],
   ['packages/machine/clock.ts', '/proc'],
   ['packages/machine/machine-id.ts', '/etc/machine-id'],
-  ['packages/event-log/kafka/client/secrets.ts', 'a file that an option names'],
-  ['packages/event-log/kafka/client/tokens.ts', 'a mounted token'],
-  ['packages/trust/roots-file.ts', 'a file that an option names'],
+  ['packages/log/kafka/client/secrets.ts', 'a file that an option names'],
+  ['packages/log/kafka/client/tokens.ts', 'a mounted token'],
+  ['packages/records/trust/roots-file.ts', 'a file that an option names'],
   ['packages/kube-api/kubeconfig.ts', 'a file that an option names'],
   ['packages/kube-api/access.ts', 'a mounted token'],
-  ['packages/pipeline/dead-letters/crash-marks.ts', 'by a descriptor'],
+  ['packages/records/dead-letters/crash-marks.ts', 'by a descriptor'],
   ['packages/machine/lock-holders.ts', '/proc'],
-  ['services/audit/deciders/deciders.ts', 'of the release'],
-  ['services/audit/archive/place-files.ts', 'in a temporary directory of its own'],
-  ['services/audit/archive/store/directory-store.ts', 'by a descriptor'],
-  ['services/cri-proxy/options.ts', '/etc/group'],
-  ['services/node-executor/local/local-file.ts', 'node.yaml'],
-  ['services/node-executor/removal/open-directory.ts', 'directories by their descriptors'],
-  ['services/cluster-executor/checks/local-hold.ts', 'the mounted cluster.yaml'],
-  ['services/functions/policies/file-source.ts', 'the mounted document of policies'],
+  ['packages/audit/deciders/deciders.ts', 'of the release'],
+  ['packages/archive/place-files.ts', 'in a temporary directory of its own'],
+  ['packages/archive/store/directory-store.ts', 'by a descriptor'],
+  ['services/node/cri-proxy/options.ts', '/etc/group'],
+  ['services/node/executor/local/local-file.ts', 'node.yaml'],
+  ['services/node/executor/removal/open-directory.ts', 'directories by their descriptors'],
+  ['services/cluster/executor/checks/local-hold.ts', 'the mounted cluster.yaml'],
+  ['services/deciders/functions/policies/file-source.ts', 'the mounted document of policies'],
   ['services/dashboard/api/page-files.ts', 'of the release'],
 ]);
 const READS = /^(readFile(Sync)?|read(Sync)?|createReadStream|open(Sync)?|close(Sync)?|fstat(Sync)?)$/;
@@ -41,16 +41,16 @@ const READS = /^(readFile(Sync)?|read(Sync)?|createReadStream|open(Sync)?|close(
 /** Writes in its own way, with the names that it may use. */
 const WRITING = new Map<string, RegExp>([
   // A descriptor that packages/files opened.
-  ['packages/pipeline/dead-letters/crash-marks.ts', /^ftruncateSync$/],
-  ['packages/event-log/embedded/full-disk.ts', /^fsyncSync$/],
+  ['packages/records/dead-letters/crash-marks.ts', /^ftruncateSync$/],
+  ['packages/log/embedded/full-disk.ts', /^fsyncSync$/],
   // Puts what is written whole in its place, in the same directory.
-  ['services/audit/archive/store/directory-writing.ts', /^renameSync$/],
+  ['packages/archive/store/directory-writing.ts', /^renameSync$/],
   // A socket, in a directory that root alone may write to.
   ['packages/cri/proxy/reading-proxy.ts', /^(chmod|chown)$/],
   // A simulated node makes up the logs of its containers where the user says.
-  ['sim/node/simulated-node.ts', /^mkdir$/],
-  ['sim/run-simulated-node.ts', /^mkdir$/],
-  ['sim/runtime/container-logs.ts', /^(mkdir|open|symlink)$/],
+  ['lab/sim/node/simulated-node.ts', /^mkdir$/],
+  ['lab/sim/run-simulated-node.ts', /^mkdir$/],
+  ['lab/sim/runtime/container-logs.ts', /^(mkdir|open|symlink)$/],
 ]);
 
 const IMPORT = /import\s+(type\s+)?([^;]*?)\s+from\s+['"]([^'"]+)['"]/g;

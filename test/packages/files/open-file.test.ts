@@ -32,8 +32,8 @@ import {
   writeNewFile,
 } from '../../../packages/files/open-file.ts';
 import { onWideFile } from '../../../packages/files/wide-files.ts';
-import { openCrashMarks } from '../../../packages/pipeline/dead-letters/crash-marks.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
+import { openCrashMarks } from '../../../packages/records/dead-letters/crash-marks.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

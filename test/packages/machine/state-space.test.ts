@@ -3,7 +3,7 @@ import { watchStateSpace } from '../../../packages/machine/state-space.ts';
 import type { Check } from '../../../packages/process/http.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { silentContext } from '../event-log/probe.ts';
+import { silentContext } from '../log/probe.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -4,8 +4,8 @@ import { objectionToStating } from '../../../packages/policy/may-state.ts';
 import { createPolicyKnowledge } from '../../../packages/policy/policy-knowledge.ts';
 import { createPolicyReading, setsOfEntries } from '../../../packages/policy/policy-reading.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
-import { type Principal, TRUST_OFF } from '../../../packages/trust/trust.ts';
+import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
+import { type Principal, TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import type { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import {
   type ApprovalRecord,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
 import { objectionToStating } from '../../../packages/policy/may-state.ts';
 import { createPolicyReading, setsOfEntries } from '../../../packages/policy/policy-reading.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
-import { type Principal, TRUST_OFF } from '../../../packages/trust/trust.ts';
+import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
+import { type Principal, TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { type PolicyRecordOf, policyKey } from '../../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';

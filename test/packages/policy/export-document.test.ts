@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
 import { exportDocument } from '../../../packages/policy/export-document.ts';
 import { readPolicyDocument } from '../../../packages/policy/policy-document.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { PolicyTopicRecord } from '../../../schemas/policy/policy.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';
-import { outgoing } from '../../services/functions/support/function-events.ts';
+import { outgoing } from '../../services/deciders/functions/support/function-events.ts';
 
 const { signal } = new AbortController();
 const NOW_MS = Date.UTC(2026, 0, 31);

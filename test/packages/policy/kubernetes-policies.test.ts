@@ -5,7 +5,7 @@ import {
   readPolicyOfKubernetes,
 } from '../../../packages/policy/file/read-policy-file.ts';
 import { objectionToStating } from '../../../packages/policy/may-state.ts';
-import type { Principal } from '../../../packages/trust/trust.ts';
+import type { Principal } from '../../../packages/records/trust/trust.ts';
 import type { KeyRole } from '../../../schemas/keys/key-statement.ts';
 import {
   clusterOfKubernetesPolicy,

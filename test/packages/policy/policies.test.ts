@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { policySet } from '../../../packages/decision/policy-set.ts';
-import { FRESH_MS } from '../../../packages/event-log/follow-topic.ts';
-import type { LogRecord } from '../../../packages/event-log/port.ts';
+import { FRESH_MS } from '../../../packages/log/follow-topic.ts';
+import type { LogRecord } from '../../../packages/log/port.ts';
 import { startPolicySource } from '../../../packages/policy/policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import { SeenGenerations } from '../../../packages/trust/seen-generations.ts';
-import { TRUST_OFF } from '../../../packages/trust/trust.ts';
+import { SeenGenerations } from '../../../packages/records/trust/seen-generations.ts';
+import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import { type PauseRecord, type PolicyRecord, pauseKey } from '../../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';

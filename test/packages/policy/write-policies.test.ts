@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { OutgoingRecord } from '../../../packages/log/port.ts';
 import { policyChanges, toAnyPolicyRecord, toPolicyRecord } from '../../../packages/policy/policy-changes.ts';
 import { deleteKeys, writePause, writePolicies } from '../../../packages/policy/write-policies.ts';
-import { UNSIGNED_STATE } from '../../../packages/trust/state-signer.ts';
+import { UNSIGNED_STATE } from '../../../packages/records/trust/state-signer.ts';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { PolicyRecord, type PolicyRecordOf, pauseKey } from '../../../schemas/policy/policy.ts';

@@ -1,10 +1,10 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { createPublisher } from '../../../packages/pipeline/publisher.ts';
+import type { OutgoingRecord } from '../../../packages/log/port.ts';
+import { createPublisher } from '../../../packages/records/publisher.ts';
+import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import { DecisionChain, HEAD_EVERY_MS, type HeadSources } from '../../../packages/service/decision-chain.ts';
-import { UNSIGNED } from '../../../packages/trust/signer.ts';
 import { DecisionHead } from '../../../schemas/events/head.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { decision } from '../../fixtures/outputs.ts';

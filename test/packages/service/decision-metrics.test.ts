@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { startImageGc } from '../../../packages/deciders/image-gc/main.ts';
+import { startPressure } from '../../../packages/deciders/pressure/main.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { startImageGc } from '../../../services/image-gc/main.ts';
-import { startPressure } from '../../../services/pressure/main.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { decisionLog, fact } from '../../support/logs/decision-log.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { startImageGc } from '../../../packages/deciders/image-gc/main.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { createLogger } from '../../../packages/process/logger.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { startImageGc } from '../../../services/image-gc/main.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { pauseRecord } from '../../fixtures/policy.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Consumer } from '../../../packages/pipeline/consume.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';
 import { createMetrics } from '../../../packages/process/metrics.ts';
+import type { Consumer } from '../../../packages/records/consume.ts';
 import type { DeciderName } from '../../../schemas/events/object-kinds.ts';
 import { DECIDERS } from '../../../services/deciders/run-deciders.ts';
 import type { Surroundings } from './surroundings.ts';

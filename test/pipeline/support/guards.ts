@@ -1,5 +1,5 @@
-import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
-import type { SimulatedImage } from '../../../sim/runtime/objects.ts';
+import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedImage } from '../../../lab/sim/runtime/objects.ts';
 import type { PipelineTime } from './pipeline-time.ts';
 
 export interface Guards {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { TraceIds } from '../../../packages/process/trace.ts';
-import type { ProcessTrust } from '../../../packages/trust/process-trust.ts';
-import type { Signer } from '../../../packages/trust/signer.ts';
+import type { ProcessTrust } from '../../../packages/records/trust/process-trust.ts';
+import type { Signer } from '../../../packages/records/trust/signer.ts';
 import type { PipelineTime } from './pipeline-time.ts';
 import type { WatchedLog } from './watched-log.ts';
 

@@ -1,11 +1,11 @@
-import { partitionOf } from '../../../packages/event-log/partition.ts';
+import { partitionOf } from '../../../packages/log/partition.ts';
 import type {
   EventLog,
   LogRecord,
   OutgoingRecord,
   SliceHandler,
   Subscription,
-} from '../../../packages/event-log/port.ts';
+} from '../../../packages/log/port.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 
 /** An event log that knows whether all it holds was processed, and that goes wrong as a test says. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { parseValue } from '../../../packages/pipeline/parse/parse-record.ts';
+import { seededRandom } from '../../../lab/sim/workload/random.ts';
+import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import { claimsOf } from '../../../schemas/events/claims.ts';
 import { eventType } from '../../../schemas/events/envelope.ts';
 import type { ArchiveHead } from '../../../schemas/events/head.ts';
 import { TOPICS, type TopicId } from '../../../schemas/events/topics.ts';
 import { TOPIC_IDS } from '../../../schemas/exchange/exchange.ts';
-import { seededRandom } from '../../../sim/workload/random.ts';
 import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { clusterCommandIntent, clusterPolicyRecord, clusterRemoved } from '../../fixtures/cluster.ts';
 import { deletionRecord, pauseRecord } from '../../fixtures/policy.ts';
@@ -16,7 +16,7 @@ import { type Json, toJson } from '../../fuzz/mutate/json.ts';
 import { mutated } from '../../fuzz/mutate/mutate.ts';
 import { schemaOf } from '../../fuzz/mutate/schema.ts';
 import { Dictionary } from '../../fuzz/mutate/values.ts';
-import { readCorpus } from '../../services/audit/deciders/corpus.ts';
+import { readCorpus } from '../../packages/audit/deciders/corpus.ts';
 
 export interface Message {
   readonly topic: TopicId;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Owner } from '../../../sim/api-server/deeds.ts';
-import type { Propagation } from '../../../sim/api-server/deletion.ts';
-import { CONFIG_MAP, SECRET } from '../../../sim/api-server/kinds.ts';
-import type { Change } from '../../../sim/api-server/object-store.ts';
-import type { ApiObject } from '../../../sim/api-server/objects.ts';
+import type { Owner } from '../../../lab/sim/api-server/deeds.ts';
+import type { Propagation } from '../../../lab/sim/api-server/deletion.ts';
+import { CONFIG_MAP, SECRET } from '../../../lab/sim/api-server/kinds.ts';
+import type { Change } from '../../../lab/sim/api-server/object-store.ts';
+import type { ApiObject } from '../../../lab/sim/api-server/objects.ts';
 import { runs } from '../../support/property-runs.ts';
 import { ClusterWorld } from './support/cluster-world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Owner } from '../../../lab/sim/api-server/deeds.ts';
+import { CONFIG_MAP, NAMESPACE, SECRET } from '../../../lab/sim/api-server/kinds.ts';
 import type { ApiKind } from '../../../packages/kube-api/resources.ts';
-import type { Owner } from '../../../sim/api-server/deeds.ts';
-import { CONFIG_MAP, NAMESPACE, SECRET } from '../../../sim/api-server/kinds.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { ClusterWorld } from './support/cluster-world.ts';
 

@@ -5,8 +5,8 @@ import {
   MAX_MEMBERS,
   MAX_UNUSUAL_MEMBERS,
   USUAL_NAMES,
-} from '../../../packages/pipeline/parse/json-bounds.ts';
-import { parseRecord } from '../../../packages/pipeline/parse/parse-record.ts';
+} from '../../../packages/records/parse/json-bounds.ts';
+import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
 import { CompleteInventory, MAX_INVENTORY_OBJECTS } from '../../../schemas/events/inventory.ts';
 import { Policy } from '../../../schemas/policy/policy.ts';
 import { container, image, inventory } from '../../fixtures/inventory.ts';

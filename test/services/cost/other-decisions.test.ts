@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { expiryGcHandler } from '../../../packages/deciders/expiry-gc/handler.ts';
+import { graphGcHandler } from '../../../packages/deciders/graph-gc/handler.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { DiskStats, MAX_BUCKETS } from '../../../schemas/events/disk-stats.ts';
 import { MAX_EXPIRING } from '../../../schemas/events/expiry.ts';
@@ -7,8 +9,6 @@ import { MAX_CANDIDATE_REFERENCES, MAX_CANDIDATES } from '../../../schemas/event
 import { type ApprovalRecord, MAX_APPROVED_OBJECTS } from '../../../schemas/policy/approval.ts';
 import { type ClusterPolicy, MAX_POLICY_NAMES } from '../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
-import { expiryGcHandler } from '../../../services/expiry-gc/handler.ts';
-import { graphGcHandler } from '../../../services/graph-gc/handler.ts';
 import { approval, approvedOwners } from '../../fixtures/approval.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';

@@ -10,7 +10,7 @@ import pino from 'pino';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
-import { openEmbeddedLog } from '../../../packages/event-log/embedded.ts';
+import { openEmbeddedLog } from '../../../packages/log/embedded.ts';
 import {
   DashboardActivity,
   DashboardFleet,

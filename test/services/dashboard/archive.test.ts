@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
+import { inventoryTimes } from '../../../packages/audit/events/inventory-times.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { DashboardPlan } from '../../../schemas/reports/dashboard-plan.ts';
-import { openArchiveLog } from '../../../services/audit/archive/read-archive.ts';
-import { inventoryTimes } from '../../../services/audit/events/inventory-times.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
+import { archived } from '../../packages/audit/support/archives.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { archived } from '../audit/support/archives.ts';
 import { dashboardOf } from './support/dashboard.ts';
 import { tell, untilTold } from './support/telling.ts';
 

@@ -18,9 +18,9 @@ import { inProcess } from '../../cli/fleetgc.ts';
 import { census } from '../../fixtures/census.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { HOUR, MINUTE } from '../../fixtures/time.ts';
+import { timedLog } from '../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { timedLog } from '../audit/support/timed-log.ts';
 import { livedCluster, published } from './support/cluster-log.ts';
 import { caughtUp, type Dashboard, dashboardOf } from './support/dashboard.ts';
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { OutgoingRecord } from '../../../packages/log/port.ts';
 import type { InventoryImage } from '../../../schemas/events/inventory.ts';
 import { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import {
@@ -21,10 +21,10 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { objectResult, refusedCommand, removed } from '../../fixtures/results.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
+import { timedLog } from '../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { standingClock } from '../../support/standing-clock.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { timedLog } from '../audit/support/timed-log.ts';
 import { caughtUp, dashboardOf } from './support/dashboard.ts';
 
 const statsOf = (node: string, atMs: number, over: Parameters<typeof diskStats>[1] = {}): OutgoingRecord =>

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { OutgoingRecord } from '../../../packages/log/port.ts';
 import { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { DashboardImages, DashboardReturned } from '../../../schemas/reports/dashboard-images.ts';
 import {
@@ -19,10 +19,10 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { container, image, inventory, pod } from '../../fixtures/inventory.ts';
 import { objectResult, removed } from '../../fixtures/results.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
+import { timedLog } from '../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { timedLog } from '../audit/support/timed-log.ts';
 import { caughtUp, type Dashboard, dashboardOf } from './support/dashboard.ts';
 
 const ID = `sha256:${'ab'.repeat(32)}`;

@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
-import type { SigningKey } from '../../../packages/trust/key-pair.ts';
-import type { FactsTrust } from '../../../packages/trust/process-trust.ts';
-import { signRecord } from '../../../packages/trust/signature.ts';
+import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
+import { FactTrust } from '../../../packages/read-model/projection/fact-trust.ts';
+import type { SigningKey } from '../../../packages/records/trust/key-pair.ts';
+import type { FactsTrust } from '../../../packages/records/trust/process-trust.ts';
+import { signRecord } from '../../../packages/records/trust/signature.ts';
 import { DashboardFreed, DashboardNodes, DashboardProgress } from '../../../schemas/reports/dashboard.ts';
-import { FactTrust } from '../../../services/dashboard/projection/fact-trust.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { inventory } from '../../fixtures/inventory.ts';
 import { objectResult, removed } from '../../fixtures/results.ts';
 import { instant } from '../../fixtures/time.ts';
 import { certified, FLEET, newKey, onLog, revoked, rootsOf, SIGNED_AT_MS } from '../../fixtures/trust.ts';
+import { logOf } from '../../packages/audit/support/archives.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { logOf } from '../audit/support/archives.ts';
 import { caughtUp, dashboardOf } from './support/dashboard.ts';
 
 const [root, own, other, stranger] = [newKey(), newKey(), newKey(), newKey()];

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { EventLogOptions, openEventLog } from '../../../packages/event-log/open.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import { EventLogOptions, openEventLog } from '../../../packages/log/open.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
+import { PROJECTED_TOPICS } from '../../../packages/read-model/projection/project.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { PROJECTED_TOPICS } from '../../../services/dashboard/projection/project.ts';
 import { HOUR } from '../../fixtures/time.ts';
-import { deleteTopic } from '../../packages/event-log/delete-topic.ts';
-import { silentContext } from '../../packages/event-log/probe.ts';
+import { deleteTopic } from '../../packages/log/delete-topic.ts';
+import { silentContext } from '../../packages/log/probe.ts';
 import { type Broker, startBroker } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { caughtUp, type Dashboard, dashboardOf } from './support/dashboard.ts';

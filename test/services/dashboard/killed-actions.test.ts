@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { EventLog, OutgoingRecord } from '../../../packages/event-log/port.ts';
+import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { readStoredLetters } from '../../../packages/read-model/dead-letters/letters.ts';
+import { openTables } from '../../../packages/read-model/projection/tables.ts';
+import { PeopleHistory } from '../../../packages/read-model/readers/history.ts';
 import { approvalKey } from '../../../schemas/policy/approval.ts';
 import type { DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import { type ActingLog, onlyActs } from '../../../services/dashboard/actions/only-acts.ts';
 import { ACTIONS } from '../../../services/dashboard/actions/perform.ts';
-import { openTables } from '../../../services/dashboard/projection/tables.ts';
-import { PeopleHistory } from '../../../services/dashboard/readers/history.ts';
-import { readStoredLetters } from '../../../services/dead-letters/letters.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
 import { jsonOf } from '../../cli/read-topic.ts';
 import { bury, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { EventLog } from '../../../packages/event-log/port.ts';
-import { readTrustRoots } from '../../../packages/trust/roots-file.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
+import { readLettersNamed } from '../../../packages/read-model/dead-letters/letters.ts';
+import { openTables } from '../../../packages/read-model/projection/tables.ts';
+import { PeopleHistory } from '../../../packages/read-model/readers/history.ts';
+import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { DashboardHistory } from '../../../schemas/reports/dashboard-history.ts';
 import { DashboardLetterShown, DashboardLetters } from '../../../schemas/reports/dashboard-letters.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
-import { openTables } from '../../../services/dashboard/projection/tables.ts';
-import { PeopleHistory } from '../../../services/dashboard/readers/history.ts';
-import { readLettersNamed } from '../../../services/dead-letters/letters.ts';
 import { inProcess, ownLog } from '../../cli/fleetgc.ts';
 import { base64, bury, deadLetter, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';
 import { rootedLog } from '../../cli/verbs/rooted-log.ts';

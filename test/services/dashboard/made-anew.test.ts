@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { EventLog } from '../../../packages/event-log/port.ts';
-import { recreatedTopic } from '../../../packages/event-log/topic-differences.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
+import { recreatedTopic } from '../../../packages/log/topic-differences.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { caughtUp, dashboardOf } from './support/dashboard.ts';

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
-import type { EventLog } from '../../../packages/event-log/port.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
 import { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { readTokens } from '../../../services/dashboard/access/people.ts';
 import { fleetgc, ownLog } from '../../cli/fleetgc.ts';

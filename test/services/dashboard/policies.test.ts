@@ -18,9 +18,9 @@ import { diskStats } from '../../fixtures/disk-stats.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { image, inventory } from '../../fixtures/inventory.ts';
 import { HOUR, instant, MINUTE } from '../../fixtures/time.ts';
+import { timedLog } from '../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { timedLog } from '../audit/support/timed-log.ts';
 import { caughtUp, type Dashboard, dashboardOf } from './support/dashboard.ts';
 
 const IN_FORCE =

@@ -7,8 +7,8 @@ import { container, inventory } from '../../fixtures/inventory.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { objectResult, removed } from '../../fixtures/results.ts';
 import { instant, MINUTE } from '../../fixtures/time.ts';
+import { timedLog } from '../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../support/logs/log-record.ts';
-import { timedLog } from '../audit/support/timed-log.ts';
 import { caughtUp, type Dashboard, dashboardOf } from './support/dashboard.ts';
 
 const HERE = `${'ab'.repeat(32)}`;

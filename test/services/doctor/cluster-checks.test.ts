@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
+import { directConnection } from '../../../lab/sim/api-server/direct-connection.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { pause } from '../../../packages/process/backoff.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
-import type { Part } from '../../../services/cluster-access/rights.ts';
+import type { Part } from '../../../services/cluster/access/rights.ts';
 import { CLUSTER_CHECKS } from '../../../services/doctor/cluster/cluster-checks.ts';
 import { lookAtCluster } from '../../../services/doctor/cluster/look-at-cluster.ts';
 import { rightsOfRules } from '../../../services/doctor/cluster/rights-of-rules.ts';
@@ -18,8 +20,6 @@ import {
 } from '../../../services/doctor/findings/cluster.ts';
 import type { lookAtLog } from '../../../services/doctor/log/look-at-log.ts';
 import { runChecks } from '../../../services/doctor/run-checks.ts';
-import { SimulatedCluster } from '../../../sim/api-server/cluster.ts';
-import { directConnection } from '../../../sim/api-server/direct-connection.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 

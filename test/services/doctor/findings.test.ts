@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { rightsOf } from '../../../packages/event-log/access/access-rules.ts';
-import type { TopicRights } from '../../../packages/event-log/kafka/protocol/topic-rights.ts';
-import type { TopicDifference } from '../../../packages/event-log/port.ts';
+import { rightsOf } from '../../../packages/log/access/access-rules.ts';
+import type { TopicRights } from '../../../packages/log/kafka/protocol/topic-rights.ts';
+import type { TopicDifference } from '../../../packages/log/port.ts';
 import { readKubeletFile } from '../../../packages/policy/from-kubelet/kubelet-file.ts';
 import type { ErrorCode } from '../../../packages/process/error-codes.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
@@ -31,7 +31,7 @@ import {
   runtimeFinding,
 } from '../../../services/doctor/findings/runtime.ts';
 import { keysFinding, policyFinding } from '../../../services/doctor/findings/steering.ts';
-import { NO_LOCAL_RULES } from '../../../services/node-executor/local/local-file.ts';
+import { NO_LOCAL_RULES } from '../../../services/node/executor/local/local-file.ts';
 import { EVERY_NODE, pauseRecord, policy, policyRecord } from '../../fixtures/policy.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 

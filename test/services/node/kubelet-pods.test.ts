@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { KubeletPod, PodListing } from '../../../packages/kubelet/pod-source.ts';
+import type { KubeletPod, PodListing } from '../../../packages/cri/kubelet/pod-source.ts';
 import { cachePods, openKubeletPods } from '../../../services/node/managed-node.ts';
 
 const pod = (uid: string, source: string): KubeletPod => ({

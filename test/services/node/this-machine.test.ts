@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { nodeLabelsIn, openThisNode, thisMachine } from '../../../services/node/this-machine.ts';
-import { silentContext } from '../../packages/event-log/probe.ts';
+import { silentContext } from '../../packages/log/probe.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const OPTIONS = {

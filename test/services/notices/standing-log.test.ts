@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SubscriptionState } from '../../../packages/event-log/port.ts';
+import type { SubscriptionState } from '../../../packages/log/port.ts';
 import { LOG_STILL_AFTER_MS, StandingLog } from '../../../services/notices/standing-log.ts';
 import { AT_MS } from './support/notice-of.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SubscriptionState } from '../../../packages/event-log/port.ts';
+import type { SubscriptionState } from '../../../packages/log/port.ts';
 import { UNDECIDED_AFTER_MS, Undecided } from '../../../services/notices/undecided.ts';
 import { AT_MS } from './support/notice-of.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs';
-import { repairRequestQueue } from '../../../packages/event-log/kafka/client/kafkajs-repairs.ts';
+import { repairRequestQueue } from '../../../packages/log/kafka/client/kafkajs-repairs.ts';
 import type { SaslUser } from './kafka-properties.ts';
 
 repairRequestQueue();

@@ -1,7 +1,7 @@
 import type { Output } from '../../../packages/decision/handler.ts';
-import type { LogRecord, OutgoingRecord } from '../../../packages/event-log/port.ts';
-import { toRecord } from '../../../packages/pipeline/publisher.ts';
+import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import type { TraceIds } from '../../../packages/process/trace.ts';
+import { toRecord } from '../../../packages/records/publisher.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 1);
 export const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

@@ -1,5 +1,5 @@
-import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../packages/event-log/port.ts';
-import { interrupted } from '../../../packages/event-log/stopping.ts';
+import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../packages/log/port.ts';
+import { interrupted } from '../../../packages/log/stopping.ts';
 
 /** One partition that can be read, and what of it was: `from-before` of each reading. */
 export function readableLog(records: readonly LogRecord[]) {

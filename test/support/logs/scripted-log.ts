@@ -9,7 +9,7 @@ import {
   type Subscription,
   type SubscriptionState,
   UNCOUNTED,
-} from '../../../packages/event-log/port.ts';
+} from '../../../packages/log/port.ts';
 
 /** One reading of a topic, fed by the test. */
 export class ScriptedReading {

@@ -54,7 +54,7 @@ export const LIGHT_SUITES: readonly Suite[] = [
     'packages',
     'schemas',
     'services',
-    'sim',
+    'lab',
     'test',
   ]),
 ];

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { z } from 'zod';
+import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
 import { CALL_TIMEOUTS, readerOver, removerOver } from '../../../packages/cri/client.ts';
 import type { Connection } from '../../../packages/cri/connection.ts';
 import { METHODS } from '../../../packages/cri/methods.ts';
@@ -8,7 +9,6 @@ import type { RpcMethod } from '../../../packages/cri/rpc.ts';
 import type { CriHandlers } from '../../../packages/cri/server.ts';
 import { socketPathOf } from '../../../packages/cri/socket-path.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
-import type { SimulatedNode } from '../../../sim/node/simulated-node.ts';
 
 /**
  * Reads a simulated node and removes from it without HTTP/2 in between, which costs most of the time of a test that lives

@@ -1,11 +1,11 @@
+import type { LostRecords } from '../../../../packages/archive/archive-log.ts';
+import type { ArchiveRun } from '../../../../packages/archive/archive-to.ts';
+import type { ArchiveFindings } from '../../../../packages/archive/check-archive.ts';
+import type { SignedPass } from '../../../../packages/archive/sign-head.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { printableLine } from '../../../../packages/text/printable.ts';
 import { sizeText } from '../../../../packages/text/size-text.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
-import type { LostRecords } from '../../../../services/audit/archive/archive-log.ts';
-import type { ArchiveRun } from '../../../../services/audit/archive/archive-to.ts';
-import type { ArchiveFindings } from '../../../../services/audit/archive/check-archive.ts';
-import type { SignedPass } from '../../../../services/audit/archive/sign-head.ts';
 import { jsonLine } from '../../../framework/printable-documents.ts';
 
 /** What `-o json` shows of a run; offsets as text. */

@@ -1,17 +1,17 @@
-import { TOPIC_NAMES } from '../../../../packages/event-log/partition.ts';
-import type { EventLog } from '../../../../packages/event-log/port.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../../packages/process/durations.ts';
-import type { FleetGcError } from '../../../../packages/process/errors.ts';
-import type { Metrics } from '../../../../packages/process/metrics.ts';
-import type { ServiceProcess } from '../../../../packages/service/service-process.ts';
-import type { ArchiveRun } from '../../../../services/audit/archive/archive-to.ts';
-import type { FollowRequest, followLog } from '../../../../services/audit/archive/follow-log.ts';
+import type { ArchiveRun } from '../../../../packages/archive/archive-to.ts';
+import type { FollowRequest, followLog } from '../../../../packages/archive/follow-log.ts';
 import {
   dueWarnings,
   type RetentionWatch,
   type TopicLag,
   watchRetention,
-} from '../../../../services/audit/archive/retention-watch.ts';
+} from '../../../../packages/archive/retention-watch.ts';
+import { TOPIC_NAMES } from '../../../../packages/log/partition.ts';
+import type { EventLog } from '../../../../packages/log/port.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../../packages/process/durations.ts';
+import type { FleetGcError } from '../../../../packages/process/errors.ts';
+import type { Metrics } from '../../../../packages/process/metrics.ts';
+import type { ServiceProcess } from '../../../../packages/service/service-process.ts';
 import { lostText } from './archive-lines.ts';
 
 export interface FollowSettings extends Pick<FollowRequest, 'signer'> {

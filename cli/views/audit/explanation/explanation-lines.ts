@@ -1,3 +1,4 @@
+import { objectKey } from '../../../../packages/audit/events/identity.ts';
 import { printableLine } from '../../../../packages/text/printable.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type {
@@ -8,7 +9,6 @@ import type {
   ExplanationLine,
 } from '../../../../schemas/reports/explanation.ts';
 import type { EntryOf, TimelineEntry } from '../../../../schemas/reports/timeline.ts';
-import { objectKey } from '../../../../services/audit/events/identity.ts';
 import { tableLines } from '../../../framework/output.ts';
 import { jsonLine } from '../../../framework/printable-documents.ts';
 import { shortIds } from '../short-id.ts';

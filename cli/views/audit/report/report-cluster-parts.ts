@@ -1,8 +1,8 @@
+import { ruleWords } from '../../../../packages/deciders/rule-words.ts';
+import { approvedText } from '../../../../packages/read-model/cluster-holds/approving.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { ClusterConcluded, ClustersReport } from '../../../../schemas/reports/clusters-report.ts';
-import { approvedText } from '../../../../services/cluster-holds/approving.ts';
-import { ruleWords } from '../../../../services/cluster-plan/rule-words.ts';
 import { PATCHED } from '../../cluster/patched-text.ts';
 import { type Cell, type ReportPart, table } from './report-part.ts';
 

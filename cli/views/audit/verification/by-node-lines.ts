@@ -1,7 +1,7 @@
+import { placeText } from '../../../../packages/audit/events/log-position.ts';
+import type { FoundList } from '../../../../packages/audit/verify/collected-findings.ts';
+import type { NotOurs, Unanswered } from '../../../../packages/audit/verify/findings.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
-import { placeText } from '../../../../services/audit/events/log-position.ts';
-import type { FoundList } from '../../../../services/audit/verify/collected-findings.ts';
-import type { NotOurs, Unanswered } from '../../../../services/audit/verify/findings.ts';
 import { shortIds } from '../short-id.ts';
 
 const MOST_LINES = 20;

@@ -1,9 +1,9 @@
-import { counted } from '../../../../packages/text/counted.ts';
-import type { Found } from '../../../../services/audit/verify/collected-findings.ts';
+import type { Found } from '../../../../packages/audit/verify/collected-findings.ts';
 import type {
   ArchiveHeadsSummary,
   HeadsSummary,
-} from '../../../../services/audit/verify/heads/verify-heads.ts';
+} from '../../../../packages/audit/verify/heads/verify-heads.ts';
+import { counted } from '../../../../packages/text/counted.ts';
 
 /** What heads prove; nothing where nobody asked. */
 export const headLines = ({

@@ -1,15 +1,15 @@
-import type { TimeRange } from '../../../../packages/pipeline/read-log.ts';
-import { counted } from '../../../../packages/text/counted.ts';
-import { timeText } from '../../../../packages/text/time-text.ts';
-import { type Place, placeText } from '../../../../services/audit/events/log-position.ts';
-import { type Found, MOST_TOLD } from '../../../../services/audit/verify/collected-findings.ts';
-import type { Deviation, Gap, GapKind } from '../../../../services/audit/verify/findings.ts';
-import type { HeadsSummary } from '../../../../services/audit/verify/heads/verify-heads.ts';
+import { type Place, placeText } from '../../../../packages/audit/events/log-position.ts';
+import { type Found, MOST_TOLD } from '../../../../packages/audit/verify/collected-findings.ts';
+import type { Deviation, Gap, GapKind } from '../../../../packages/audit/verify/findings.ts';
+import type { HeadsSummary } from '../../../../packages/audit/verify/heads/verify-heads.ts';
 import type {
   BeforeSignatures,
   SignedBy,
   UnprovedFacts,
-} from '../../../../services/audit/verify/signatures/verify-signatures.ts';
+} from '../../../../packages/audit/verify/signatures/verify-signatures.ts';
+import type { TimeRange } from '../../../../packages/records/read-log.ts';
+import { counted } from '../../../../packages/text/counted.ts';
+import { timeText } from '../../../../packages/text/time-text.ts';
 import { jsonLine } from '../../../framework/printable-documents.ts';
 import { notOursLines, unansweredLines } from './by-node-lines.ts';
 import { headLines } from './head-lines.ts';

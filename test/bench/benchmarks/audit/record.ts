@@ -1,9 +1,9 @@
 import { zstdCompressSync } from 'node:zlib';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
+import { containerGcHandler } from '../../../../packages/deciders/container-gc/handler.ts';
+import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
 import { nodeOutput, type Output, type PureHandler } from '../../../../packages/decision/handler.ts';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
-import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
-import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
 import { policySet } from '../../../fixtures/policy.ts';
 import { recordOf } from '../../context.ts';
 import type { Figure } from '../../figure.ts';

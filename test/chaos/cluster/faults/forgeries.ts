@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
+import type { ApiObject } from '../../../../lab/sim/api-server/objects.ts';
 import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
 import type { TopicName } from '../../../../schemas/events/topics.ts';
-import type { ApiObject } from '../../../../sim/api-server/objects.ts';
 import { FORGED } from '../../faults/forged-ids.ts';
 import { type ForgedSignature, signedAs } from '../../faults/forgeries.ts';
 import { asSent } from '../../faults/messages.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
+import { type SimulatedApiServer, startApiServer } from '../../../../lab/sim/api-server/api-server.ts';
+import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
+import { LEASE } from '../../../../lab/sim/api-server/kinds.ts';
+import type { Change, Saved } from '../../../../lab/sim/api-server/object-store.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
-import { type SimulatedApiServer, startApiServer } from '../../../../sim/api-server/api-server.ts';
-import { SimulatedCluster } from '../../../../sim/api-server/cluster.ts';
-import { LEASE } from '../../../../sim/api-server/kinds.ts';
-import type { Change, Saved } from '../../../../sim/api-server/object-store.ts';
 import { type FaultProxy, startFaultProxy } from '../../../support/nodes/fault-proxy.ts';
 import type { TruthLine } from '../truth.ts';
 import { KINDS } from './kinds.ts';

@@ -1,4 +1,3 @@
-import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 import {
   CLUSTER_ROLE,
   CONFIG_MAP,
@@ -11,7 +10,8 @@ import {
   REPLICA_SET,
   SECRET,
   VOLUME,
-} from '../../../../sim/api-server/kinds.ts';
+} from '../../../../lab/sim/api-server/kinds.ts';
+import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 
 /** What the API server of a round serves. */
 export const KINDS: readonly ApiKind[] = [

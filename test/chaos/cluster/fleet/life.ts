@@ -1,4 +1,3 @@
-import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 import {
   apiVersionOf,
   CLUSTER_ROLE,
@@ -11,9 +10,10 @@ import {
   REPLICA_SET,
   SECRET,
   VOLUME,
-} from '../../../../sim/api-server/kinds.ts';
-import { type ApiObject, apiTime } from '../../../../sim/api-server/objects.ts';
-import { between, evenChoice, type Random, seededRandom } from '../../../../sim/workload/random.ts';
+} from '../../../../lab/sim/api-server/kinds.ts';
+import { type ApiObject, apiTime } from '../../../../lab/sim/api-server/objects.ts';
+import { between, evenChoice, type Random, seededRandom } from '../../../../lab/sim/workload/random.ts';
+import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 import { type Weighted, weighted } from '../../../compare/history/draw-graph.ts';
 import { TEAM } from '../policies.ts';
 import type { ChaosApiServer } from './api-server.ts';

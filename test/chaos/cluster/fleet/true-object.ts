@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { ApiObject } from '../../../../lab/sim/api-server/objects.ts';
 import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
-import type { ApiObject } from '../../../../sim/api-server/objects.ts';
 import type { TrueObject, TrueReference } from '../truth.ts';
 
 const Reference = z.object({

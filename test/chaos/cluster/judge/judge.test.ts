@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import type { LogRecord } from '../../../../packages/log/port.ts';
 import type { TopicName } from '../../../../schemas/events/topics.ts';
 import { certified, revoked, T0 } from '../../judge/support/a-round.ts';
 import type { ClusterFault } from '../faults/fault.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import type { LogRecord } from '../../../../packages/log/port.ts';
 import { FORGED } from '../../faults/forged-ids.ts';
 import type { KeyAct } from '../../fleet/keys.ts';
 import {

@@ -1,4 +1,4 @@
-import type { SimulatedRuntime } from '../../../../sim/runtime/runtime.ts';
+import type { SimulatedRuntime } from '../../../../lab/sim/runtime/runtime.ts';
 import type { WriteTruth } from '../../truth.ts';
 
 export interface Recording {

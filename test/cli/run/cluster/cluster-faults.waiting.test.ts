@@ -1,8 +1,8 @@
+import { startApiServer } from '../../../../lab/sim/api-server/api-server.ts';
+import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
 import { apiConnection } from '../../../../packages/kube-api/connection.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
-import { startApiServer } from '../../../../sim/api-server/api-server.ts';
-import { SimulatedCluster } from '../../../../sim/api-server/cluster.ts';
 import { accessWith } from '../../../support/nodes/api-access.ts';
 import { faultSuite } from './support/fault-suite.ts';
 

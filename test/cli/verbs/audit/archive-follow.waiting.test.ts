@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checked } from '../../../services/audit/support/archives.ts';
+import { checked } from '../../../packages/audit/support/archives.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import { inProcess } from '../../fleetgc.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
-import { archived, logOf, recordsFile } from '../../../services/audit/support/archives.ts';
+import { archived, logOf, recordsFile } from '../../../packages/audit/support/archives.ts';
 import { outgoing, recordOf } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, ownLog } from '../../fleetgc.ts';

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { generateJsonSchemas } from '../../../../schemas/generate.ts';
 import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
-import { begun, commandIn } from '../../../services/audit/support/cluster-history.ts';
+import { begun, commandIn } from '../../../packages/audit/support/cluster-history.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, type OwnLog, ownLog } from '../../fleetgc.ts';
 

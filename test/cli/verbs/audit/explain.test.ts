@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { EventLog } from '../../../../packages/log/port.ts';
 import { generateJsonSchemas } from '../../../../schemas/generate.ts';
 import { container, image } from '../../../fixtures/inventory.ts';
 import { GIB, HOUR, MINUTE } from '../../../fixtures/time.ts';
@@ -11,8 +11,8 @@ import {
   look,
   ordered,
   removed,
-} from '../../../services/audit/explain/support/recorded-log.ts';
-import { timedLog } from '../../../services/audit/support/timed-log.ts';
+} from '../../../packages/audit/explain/support/recorded-log.ts';
+import { timedLog } from '../../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { inProcess, type OwnLog, ownLog } from '../../fleetgc.ts';
 

@@ -8,7 +8,7 @@ import { decision } from '../../../fixtures/outputs.ts';
 import { deletionOutput, EVERY_NODE } from '../../../fixtures/policy.ts';
 import { objectResult, pressureUnrelieved, removed } from '../../../fixtures/results.ts';
 import { HOUR, instant } from '../../../fixtures/time.ts';
-import { timedLog } from '../../../services/audit/support/timed-log.ts';
+import { timedLog } from '../../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { inProcess } from '../../fleetgc.ts';
 

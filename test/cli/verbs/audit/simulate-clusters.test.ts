@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { generateJsonSchemas } from '../../../../schemas/generate.ts';
 import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
-import { begun } from '../../../services/audit/support/cluster-history.ts';
+import { begun } from '../../../packages/audit/support/cluster-history.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ownLog } from '../../fleetgc.ts';
 

@@ -7,7 +7,7 @@ import { AuditSimulation } from '../../../../schemas/reports/audit-simulation.ts
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
 import { HOUR, instant, MINUTE, NOW } from '../../../fixtures/time.ts';
-import { timedLog } from '../../../services/audit/support/timed-log.ts';
+import { timedLog } from '../../../packages/audit/support/timed-log.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess } from '../../fleetgc.ts';

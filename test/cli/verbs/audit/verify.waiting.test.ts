@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
+import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { image, inventory } from '../../../fixtures/inventory.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { clusterOutput } from '../../../../packages/decision/handler.ts';
-import { clusterSource, createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
-import { UNSIGNED } from '../../../../packages/trust/signer.ts';
+import { clusterSource, createPublisher } from '../../../../packages/records/publisher.ts';
+import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import type { Census } from '../../../../schemas/events/census.ts';
 import { census, fullCensus } from '../../../fixtures/census.ts';
 import { type OwnLog, ownLog } from '../../fleetgc.ts';

@@ -1,6 +1,6 @@
-import { partitionOf } from '../../../../packages/event-log/partition.ts';
-import type { EventLog } from '../../../../packages/event-log/port.ts';
-import { keyOf } from '../../../../packages/pipeline/parse/record-key.ts';
+import { partitionOf } from '../../../../packages/log/partition.ts';
+import type { EventLog } from '../../../../packages/log/port.ts';
+import { keyOf } from '../../../../packages/records/parse/record-key.ts';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { outgoing } from '../../../support/logs/log-record.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { partitionOf } from '../../../../packages/event-log/partition.ts';
+import { partitionOf } from '../../../../packages/log/partition.ts';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { inProcess, ownLog, stoppedInProcess, withoutProgress } from '../../fleetgc.ts';

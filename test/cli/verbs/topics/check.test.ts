@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { openEmbeddedLog } from '../../../../packages/event-log/embedded.ts';
+import { openEmbeddedLog } from '../../../../packages/log/embedded.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, ownLog } from '../../fleetgc.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { notOursLines } from '../../../../cli/views/audit/verification/by-node-lines.ts';
-import type { NotOurs } from '../../../../services/audit/verify/findings.ts';
+import type { NotOurs } from '../../../../packages/audit/verify/findings.ts';
 import { MINUTE, NOW } from '../../../fixtures/time.ts';
 
 const place = (minute: number) => ({

@@ -1,13 +1,13 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { followArchive, retentionText } from '../../../../cli/views/audit/archive/follow-archive.ts';
+import type { FollowRequest } from '../../../../packages/archive/follow-log.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { Check } from '../../../../packages/process/http.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import type { FollowRequest } from '../../../../services/audit/archive/follow-log.ts';
-import { logOf } from '../../../services/audit/support/archives.ts';
+import { logOf } from '../../../packages/audit/support/archives.ts';
 
 const HOUR_MS = 3_600_000;
 const STATS = { topic: TOPICS.diskStats.name, partition: 3 };

@@ -6,7 +6,7 @@ import { filesystems } from '../../../fixtures/filesystems.ts';
 import { container, image, inventory } from '../../../fixtures/inventory.ts';
 import { keepList } from '../../../fixtures/policy.ts';
 import { instant } from '../../../fixtures/time.ts';
-import { plan } from '../../../services/plan/support.ts';
+import { plan } from '../../../packages/plan/support.ts';
 
 const SHOP = { uid: 'p', name: 'web', namespace: 'shop' };
 const NO_REGISTRY = { repoDigests: [`localhost/a@sha256:${'a'.repeat(64)}`] };

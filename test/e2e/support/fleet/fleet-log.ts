@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import type { KafkaOptions } from '../../../../packages/event-log/kafka/client/options.ts';
-import { EventLogOptions, openEventLog } from '../../../../packages/event-log/open.ts';
-import type { EventLog, LogRecord } from '../../../../packages/event-log/port.ts';
+import type { KafkaOptions } from '../../../../packages/log/kafka/client/options.ts';
+import { EventLogOptions, openEventLog } from '../../../../packages/log/open.ts';
+import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';
 import { toFleetGcError } from '../../../../packages/process/errors.ts';
 import { type EventOf, TOPICS } from '../../../../schemas/events/topics.ts';
 import { waitUntil } from '../../../support/wait-until.ts';

@@ -1,7 +1,7 @@
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
 import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
-import { type Signer, UNSIGNED } from '../../../../packages/trust/signer.ts';
+import { createPublisher } from '../../../../packages/records/publisher.ts';
+import { type Signer, UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import type { FleetLog } from './fleet-log.ts';
 

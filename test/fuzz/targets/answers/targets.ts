@@ -4,11 +4,11 @@ import { readImageContent } from '../../../../packages/cri/containerd/layer-stor
 import { CONTAINERD_METHODS } from '../../../../packages/cri/containerd/methods.ts';
 import { otherUsesIn } from '../../../../packages/cri/containerd/other-uses.ts';
 import { containerdOver } from '../../../../packages/cri/containerd/reader.ts';
+import { podListingIn } from '../../../../packages/cri/kubelet/kubelet-pods.ts';
 import { readListing } from '../../../../packages/cri/listing.ts';
 import type { CompleteListing } from '../../../../packages/cri/listing-types.ts';
 import { METHODS } from '../../../../packages/cri/methods.ts';
 import { imageUsage } from '../../../../packages/cri/usage.ts';
-import { podListingIn } from '../../../../packages/kubelet/kubelet-pods.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { runtimeImage } from '../../../fixtures/listing.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';

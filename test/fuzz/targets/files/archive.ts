@@ -1,11 +1,11 @@
 import { zstdCompressSync } from 'node:zlib';
 import { z } from 'zod';
+import { fileName } from '../../../../packages/archive/file-names.ts';
+import { readManifest } from '../../../../packages/archive/manifest.ts';
+import { ARCHIVE_VERSION } from '../../../../packages/archive/manifest-entry.ts';
+import { searchNames } from '../../../../packages/archive/names/name-lines.ts';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
-import { fileName } from '../../../../services/audit/archive/file-names.ts';
-import { readManifest } from '../../../../services/audit/archive/manifest.ts';
-import { ARCHIVE_VERSION } from '../../../../services/audit/archive/manifest-entry.ts';
-import { searchNames } from '../../../../services/audit/names/name-lines.ts';
 import { NOW } from '../../../fixtures/time.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import { isObject, type Json, toJson } from '../../mutate/json.ts';

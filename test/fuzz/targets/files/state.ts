@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { openReadOnlyFile } from '../../../../packages/files/fixed-file.ts';
 import { encodeCopy, slotBytesFor } from '../../../../packages/files/fixed-file-format.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
-import { SeenFile } from '../../../../packages/trust/seen-generations.ts';
+import { SeenFile } from '../../../../packages/records/trust/seen-generations.ts';
 import { ImageHistoryFile } from '../../../../schemas/state/image-history.ts';
 import { BackoffFile } from '../../../../schemas/state/removal-backoff.ts';
 import { RemovedImagesFile } from '../../../../schemas/state/removed-images.ts';
-import { openJournal } from '../../../../services/node-executor/journal/journal.ts';
+import { openJournal } from '../../../../services/node/executor/journal/journal.ts';
 import {
   accepted,
   EMPTY_JOURNAL,
   JournalState,
-} from '../../../../services/node-executor/journal/journal-state.ts';
+} from '../../../../services/node/executor/journal/journal-state.ts';
 import { SILENT } from '../../../exhaustive/silent.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { instant } from '../../../fixtures/time.ts';

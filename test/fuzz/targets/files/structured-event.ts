@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { TOPIC_NAMES } from '../../../../packages/event-log/partition.ts';
-import type { LogRecord } from '../../../../packages/event-log/port.ts';
+import { RecordJudge } from '../../../../packages/audit/signed-events/judge-record.ts';
+import { TOPIC_NAMES } from '../../../../packages/log/partition.ts';
+import type { LogRecord } from '../../../../packages/log/port.ts';
 import {
   structuredEvent as eventOf,
   readStructuredEvent,
-} from '../../../../packages/pipeline/structured-event.ts';
-import { KeyRing } from '../../../../packages/trust/key-ring.ts';
-import { signRecord } from '../../../../packages/trust/signature.ts';
+} from '../../../../packages/records/structured-event.ts';
+import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
+import { signRecord } from '../../../../packages/records/trust/signature.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { RecordJudge } from '../../../../services/audit/signed-events/judge-record.ts';
 import { certified, FLEET, newKey, onLog, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import { type Json, toJson } from '../../mutate/json.ts';

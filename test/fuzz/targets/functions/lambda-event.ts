@@ -1,12 +1,15 @@
 import { z } from 'zod';
-import type { OutgoingRecord } from '../../../../packages/event-log/port.ts';
-import { createDeadLetters } from '../../../../packages/pipeline/dead-letters/dead-letters.ts';
+import type { OutgoingRecord } from '../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
-import { TRUST_OFF } from '../../../../packages/trust/trust.ts';
+import { createDeadLetters } from '../../../../packages/records/dead-letters/dead-letters.ts';
+import { TRUST_OFF } from '../../../../packages/records/trust/trust.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { answerLambda, type LambdaAnswer } from '../../../../services/functions/lambda/answer-lambda.ts';
+import {
+  answerLambda,
+  type LambdaAnswer,
+} from '../../../../services/deciders/functions/lambda/answer-lambda.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
-import { lambdaRecord } from '../../../services/functions/support/lambda-events.ts';
+import { lambdaRecord } from '../../../services/deciders/functions/support/lambda-events.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import { toJson } from '../../mutate/json.ts';
 import { asArray, asObject, schemaOf } from '../../mutate/schema.ts';

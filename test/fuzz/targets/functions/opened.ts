@@ -1,16 +1,16 @@
-import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { EventLog } from '../../../../packages/log/port.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';
-import { KeyRing } from '../../../../packages/trust/key-ring.ts';
-import { signRecord } from '../../../../packages/trust/signature.ts';
-import { UNSIGNED } from '../../../../packages/trust/signer.ts';
-import { RequiredTrust, TRUST_OFF, type Trust } from '../../../../packages/trust/trust.ts';
-import { decider as pressure } from '../../../../services/functions/deciders/pressure.ts';
-import { functionOn, type OpenFunction } from '../../../../services/functions/open-function.ts';
-import { noPolicies } from '../../../../services/functions/policies/function-policies.ts';
+import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
+import { signRecord } from '../../../../packages/records/trust/signature.ts';
+import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';
+import { RequiredTrust, TRUST_OFF, type Trust } from '../../../../packages/records/trust/trust.ts';
+import { decider as pressure } from '../../../../services/deciders/functions/deciders/pressure.ts';
+import { functionOn, type OpenFunction } from '../../../../services/deciders/functions/open-function.ts';
+import { noPolicies } from '../../../../services/deciders/functions/policies/function-policies.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { certified, FLEET, newKey, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
-import { lying, outgoing } from '../../../services/functions/support/function-events.ts';
+import { lying, outgoing } from '../../../services/deciders/functions/support/function-events.ts';
 
 export const DECIDER = pressure;
 const [root, node] = [newKey(), newKey()];

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import { answerEvents } from '../../../../services/functions/http/answer-events.ts';
-import { encodedHeader } from '../../../../services/functions/http/binary-event.ts';
-import { boundsOf } from '../../../../services/functions/http/bounds.ts';
-import type { ContentMode } from '../../../../services/functions/http/read-events.ts';
+import { answerEvents } from '../../../../services/deciders/functions/http/answer-events.ts';
+import { encodedHeader } from '../../../../services/deciders/functions/http/binary-event.ts';
+import { boundsOf } from '../../../../services/deciders/functions/http/bounds.ts';
+import type { ContentMode } from '../../../../services/deciders/functions/http/read-events.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
-import { lying, sentEvent } from '../../../services/functions/support/function-events.ts';
-import { lambdaRecord } from '../../../services/functions/support/lambda-events.ts';
+import { lying, sentEvent } from '../../../services/deciders/functions/support/function-events.ts';
+import { lambdaRecord } from '../../../services/deciders/functions/support/lambda-events.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import { type Json, toJson } from '../../mutate/json.ts';
 import { asObject, schemaOf } from '../../mutate/schema.ts';

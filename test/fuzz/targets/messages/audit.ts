@@ -1,11 +1,11 @@
-import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { parseHead } from '../../../../packages/pipeline/parse/parse-head.ts';
-import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
+import { collectNames } from '../../../../packages/archive/names/collect-names.ts';
+import { doubledMember } from '../../../../packages/audit/events/doubled-member.ts';
+import { EventReader } from '../../../../packages/audit/events/event-reader.ts';
+import { RecordReader } from '../../../../packages/audit/events/record-reader.ts';
+import type { LogRecord } from '../../../../packages/log/port.ts';
+import { parseHead } from '../../../../packages/records/parse/parse-head.ts';
+import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';
-import { doubledMember } from '../../../../services/audit/events/doubled-member.ts';
-import { EventReader } from '../../../../services/audit/events/event-reader.ts';
-import { RecordReader } from '../../../../services/audit/events/record-reader.ts';
-import { collectNames } from '../../../../services/audit/names/collect-names.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
 import { isToBeRefusedUnread, type Signatories } from './claims.ts';
 import type { ReadMessage } from './topic-readers.ts';

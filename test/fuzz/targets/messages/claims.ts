@@ -1,8 +1,8 @@
-import type { LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
-import type { SigningKey } from '../../../../packages/trust/key-pair.ts';
-import { KeyRing } from '../../../../packages/trust/key-ring.ts';
-import { signRecord } from '../../../../packages/trust/signature.ts';
-import { RequiredTrust, SIGNED_TOPICS } from '../../../../packages/trust/trust.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
+import type { SigningKey } from '../../../../packages/records/trust/key-pair.ts';
+import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
+import { signRecord } from '../../../../packages/records/trust/signature.ts';
+import { RequiredTrust, SIGNED_TOPICS } from '../../../../packages/records/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import type { KeyRole } from '../../../../schemas/keys/key-statement.ts';
 import { certified, FLEET, newKey, revoked, rootsOf, SIGNED_AT_MS } from '../../../fixtures/trust.ts';

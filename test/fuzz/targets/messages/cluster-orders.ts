@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import type { LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
-import { decide } from '../../../../packages/pipeline/decide.ts';
-import { parseBelieved } from '../../../../packages/pipeline/parse/parse-believed.ts';
-import type { ParsedRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
+import { decide } from '../../../../packages/records/decide.ts';
+import { parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
+import type { ParsedRecord } from '../../../../packages/records/parse/parse-record.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../../../schemas/events/cluster-command.ts';
 import { ClusterCommandIntent } from '../../../../schemas/events/cluster-intent.ts';
 import { ClusterCommandResult, ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
-import { ClusterExecutor } from '../../../../services/cluster-executor/executor.ts';
-import { refuseRejected } from '../../../../services/cluster-executor/rejections.ts';
-import type { ResultEvent } from '../../../../services/cluster-executor/results/outbox.ts';
-import { NO_RESULTS } from '../../../../services/cluster-executor/results/recent-results.ts';
+import { ClusterExecutor } from '../../../../services/cluster/executor/executor.ts';
+import { refuseRejected } from '../../../../services/cluster/executor/rejections.ts';
+import type { ResultEvent } from '../../../../services/cluster/executor/results/outbox.ts';
+import { NO_RESULTS } from '../../../../services/cluster/executor/results/recent-results.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import {
   clusterCommand,
@@ -17,13 +17,13 @@ import {
   clusterObject,
   clusterPolicyRecord,
 } from '../../../fixtures/cluster.ts';
-import { IDENTITY } from '../../../services/cluster-executor/support/executor.ts';
+import { IDENTITY } from '../../../services/cluster/executor/support/executor.ts';
 import {
   DATE_MS,
   FakeApi,
   type FakeReference,
   kindNamed,
-} from '../../../services/cluster-executor/support/fake-api.ts';
+} from '../../../services/cluster/executor/support/fake-api.ts';
 import { manualTime } from '../../../support/manual-time.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
 import { isToBeRefused, type Signatories } from './claims.ts';

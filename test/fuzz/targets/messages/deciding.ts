@@ -1,10 +1,10 @@
-import type { LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
-import { decide, type Handling } from '../../../../packages/pipeline/decide.ts';
-import { topicIdOf } from '../../../../packages/pipeline/parse/event-schemas.ts';
-import { type ParseRecord, parseBelieved } from '../../../../packages/pipeline/parse/parse-believed.ts';
-import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
-import { createPublisher, type Publisher } from '../../../../packages/pipeline/publisher.ts';
-import { UNSIGNED } from '../../../../packages/trust/signer.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
+import { decide, type Handling } from '../../../../packages/records/decide.ts';
+import { topicIdOf } from '../../../../packages/records/parse/event-schemas.ts';
+import { type ParseRecord, parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
+import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
+import { createPublisher, type Publisher } from '../../../../packages/records/publisher.ts';
+import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import type { TopicId } from '../../../../schemas/events/topics.ts';
 import { countedIds, onLog } from '../../../support/logs/log-record.ts';
 import type { Outcome } from '../../engine/target.ts';

@@ -1,7 +1,7 @@
-import { parseRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
+import { readMeasured } from '../../../../packages/audit/simulate/measured-removals.ts';
+import { readHeldNodes } from '../../../../packages/read-model/fleet-status/held-nodes.ts';
+import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';
-import { readMeasured } from '../../../../services/audit/simulate/measured-removals.ts';
-import { readHeldNodes } from '../../../../services/fleet-status/held-nodes.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
 import { TAKEN_AT_MS } from './claims.ts';
 import { logWith } from './message-log.ts';

@@ -1,21 +1,17 @@
-import { NOTHING_HASHED, runningHash } from '../../../../packages/canonical/running-hash.ts';
-import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { type EventOf, TOPICS } from '../../../../schemas/events/topics.ts';
 import {
   ARCHIVE_VERSION,
   type ManifestLine,
   parseManifestLine,
-} from '../../../../services/audit/archive/manifest-entry.ts';
-import { createCollector } from '../../../../services/audit/verify/collected-findings.ts';
-import { ArchiveHeadsCheck } from '../../../../services/audit/verify/heads/archive-heads.ts';
-import { decisionRanges } from '../../../../services/audit/verify/heads/decision-ranges.ts';
-import { HeadedDecisions } from '../../../../services/audit/verify/heads/headed-decisions.ts';
-import { SaidStatements } from '../../../../services/audit/verify/heads/missing-statements.ts';
-import {
-  type BelievedHead,
-  BelievedHeads,
-  trustThen,
-} from '../../../../services/audit/verify/heads/read-heads.ts';
+} from '../../../../packages/archive/manifest-entry.ts';
+import { createCollector } from '../../../../packages/audit/verify/collected-findings.ts';
+import { ArchiveHeadsCheck } from '../../../../packages/audit/verify/heads/archive-heads.ts';
+import { decisionRanges } from '../../../../packages/audit/verify/heads/decision-ranges.ts';
+import { HeadedDecisions } from '../../../../packages/audit/verify/heads/headed-decisions.ts';
+import { SaidStatements } from '../../../../packages/audit/verify/heads/missing-statements.ts';
+import { NOTHING_HASHED, runningHash } from '../../../../packages/canonical/running-hash.ts';
+import type { LogRecord } from '../../../../packages/log/port.ts';
+import { type BelievedHead, BelievedHeads, trustThen } from '../../../../packages/records/read-heads.ts';
+import { type EventOf, TOPICS } from '../../../../schemas/events/topics.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
 import { isToBeRefused, type Signatories, TAKEN_AT_MS } from './claims.ts';
 import { logWith } from './message-log.ts';

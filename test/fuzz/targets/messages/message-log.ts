@@ -1,4 +1,4 @@
-import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/event-log/port.ts';
+import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
 
 /** A log of all topics with these records on it. */
 export function logWith(...records: readonly LogRecord[]): Pick<EventLog, 'read'> {

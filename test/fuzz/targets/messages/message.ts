@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { policySetHash } from '../../../../packages/decision/policy-set.ts';
-import type { LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { NodeSelector, pauseKey } from '../../../../schemas/policy/policy.ts';
 import { PolicySetRecord } from '../../../../schemas/policy/policy-set.ts';

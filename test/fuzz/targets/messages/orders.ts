@@ -1,16 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
-import type { LogRecord, OutgoingRecord } from '../../../../packages/event-log/port.ts';
-import { decide } from '../../../../packages/pipeline/decide.ts';
-import { parseBelieved } from '../../../../packages/pipeline/parse/parse-believed.ts';
-import type { ParsedRecord } from '../../../../packages/pipeline/parse/parse-record.ts';
-import { createPublisher } from '../../../../packages/pipeline/publisher.ts';
-import { UNSIGNED } from '../../../../packages/trust/signer.ts';
+import type { LogRecord, OutgoingRecord } from '../../../../packages/log/port.ts';
+import { decide } from '../../../../packages/records/decide.ts';
+import { parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
+import type { ParsedRecord } from '../../../../packages/records/parse/parse-record.ts';
+import { createPublisher } from '../../../../packages/records/publisher.ts';
+import { UNSIGNED } from '../../../../packages/records/trust/signer.ts';
 import type { Command } from '../../../../schemas/events/command.ts';
 import { IMAGE_HISTORY_FILE, type ImageHistoryFile } from '../../../../schemas/state/image-history.ts';
-import { NO_DISK_HISTORY } from '../../../../services/node-agent/disks/disk-stats.ts';
-import { observeHandler, whyUnjustified } from '../../../../services/node-agent/handler.ts';
-import { createNodeExecutor, type NodeExecutor } from '../../../../services/node-executor/executor.ts';
-import { NO_LOCAL_RULES } from '../../../../services/node-executor/local/local-file.ts';
+import { NO_DISK_HISTORY } from '../../../../services/node/agent/disks/disk-stats.ts';
+import { observeHandler, whyUnjustified } from '../../../../services/node/agent/handler.ts';
+import { createNodeExecutor, type NodeExecutor } from '../../../../services/node/executor/executor.ts';
+import { NO_LOCAL_RULES } from '../../../../services/node/executor/local/local-file.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
@@ -20,9 +20,9 @@ import { instant } from '../../../fixtures/time.ts';
 import {
   AGREEING_POLICY,
   agreeingInventory,
-} from '../../../services/node-executor/support/agreeing-inventory.ts';
-import { fakeRuntime } from '../../../services/node-executor/support/fake-runtime.ts';
-import { memoryState } from '../../../services/node-executor/support/memory-state.ts';
+} from '../../../services/node/executor/support/agreeing-inventory.ts';
+import { fakeRuntime } from '../../../services/node/executor/support/fake-runtime.ts';
+import { memoryState } from '../../../services/node/executor/support/memory-state.ts';
 import { countedIds } from '../../../support/logs/log-record.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
+import { containerGcHandler } from '../../../../packages/deciders/container-gc/handler.ts';
+import { expiryGcHandler } from '../../../../packages/deciders/expiry-gc/handler.ts';
+import { graphGcHandler } from '../../../../packages/deciders/graph-gc/handler.ts';
+import { imageGcHandler } from '../../../../packages/deciders/image-gc/handler.ts';
+import { podGcHandler } from '../../../../packages/deciders/pod-gc/handler.ts';
+import { pressureHandler, resultsHandler } from '../../../../packages/deciders/pressure/handler.ts';
 import { policySet as policySetFor, policySetRecord } from '../../../../packages/decision/policy-set.ts';
 import { NodeWatch } from '../../../../packages/fleet-watch/node-watch.ts';
-import type { OnEvent } from '../../../../packages/pipeline/decide.ts';
-import { certificate, revocation } from '../../../../packages/trust/statement.ts';
+import type { OnEvent } from '../../../../packages/records/decide.ts';
+import { certificate, revocation } from '../../../../packages/records/trust/statement.ts';
 import type { EventOf, TopicId } from '../../../../schemas/events/topics.ts';
 import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
-import { containerGcHandler } from '../../../../services/container-gc/handler.ts';
-import { expiryGcHandler } from '../../../../services/expiry-gc/handler.ts';
-import { graphGcHandler } from '../../../../services/graph-gc/handler.ts';
-import { imageGcHandler } from '../../../../services/image-gc/handler.ts';
-import { podGcHandler } from '../../../../services/pod-gc/handler.ts';
-import { pressureHandler, resultsHandler } from '../../../../services/pressure/handler.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { arbitraryNode } from '../../../fixtures/arbitrary-node.ts';
@@ -40,8 +40,8 @@ import {
   refusedCommand,
 } from '../../../fixtures/results.ts';
 import { newKey, SIGNED_AT_MS } from '../../../fixtures/trust.ts';
+import { someNode } from '../../../packages/deciders/pressure/arbitrary.ts';
 import { arbitraryForgery } from '../../../pipeline/support/attacker.ts';
-import { someNode } from '../../../services/pressure/arbitrary.ts';
 import { auditReader, decisionsReader, headReader, namesReader } from './audit.ts';
 import { clusterCommandsOfNow, clusterExecutorReader } from './cluster-orders.ts';
 import { decidingReader, toTheSameNode } from './deciding.ts';

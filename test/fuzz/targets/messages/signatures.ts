@@ -1,8 +1,8 @@
-import type { LogRecord } from '../../../../packages/event-log/port.ts';
-import { RequiredTrust } from '../../../../packages/trust/trust.ts';
-import { WarningTrust } from '../../../../packages/trust/warning-trust.ts';
+import { verifySignaturesWith } from '../../../../packages/audit/verify/signatures/verify-signatures.ts';
+import type { LogRecord } from '../../../../packages/log/port.ts';
+import { RequiredTrust } from '../../../../packages/records/trust/trust.ts';
+import { WarningTrust } from '../../../../packages/records/trust/warning-trust.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
-import { verifySignaturesWith } from '../../../../services/audit/verify/signatures/verify-signatures.ts';
 import { type Outcome, REFUSED } from '../../engine/target.ts';
 import {
   type Claim,

@@ -1,8 +1,8 @@
+import type { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
+import { directConnection, type OpenWatch } from '../../../../lab/sim/api-server/direct-connection.ts';
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
 import type { Sleep } from '../../../../packages/process/backoff.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
-import type { SimulatedCluster } from '../../../../sim/api-server/cluster.ts';
-import { directConnection, type OpenWatch } from '../../../../sim/api-server/direct-connection.ts';
 import type { Life } from './life.ts';
 
 /** The watches on a simulated API server, which it can fail. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { decide as decideContainers } from '../../../../packages/deciders/container-gc/decide.ts';
+import { decide as decideImages } from '../../../../packages/deciders/image-gc/decide.ts';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
 import { MAX_DECISION_STEPS, Steps } from '../../../../schemas/policy/steps.ts';
-import { decide as decideContainers } from '../../../../services/container-gc/decide.ts';
-import { decide as decideImages } from '../../../../services/image-gc/decide.ts';
 import { container, image, inventory, pod } from '../../../fixtures/inventory.ts';
 import { keepList, policy } from '../../../fixtures/policy.ts';
 import { worstOf } from './climb.ts';

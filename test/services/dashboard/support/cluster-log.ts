@@ -1,6 +1,6 @@
 import { clusterOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
-import type { OutgoingRecord } from '../../../../packages/event-log/port.ts';
+import type { OutgoingRecord } from '../../../../packages/log/port.ts';
 import { Census, type CensusFindings } from '../../../../schemas/events/census.ts';
 import type { ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
 import type { Ownership, OwnershipCandidate } from '../../../../schemas/events/ownership.ts';
@@ -8,7 +8,12 @@ import { census } from '../../../fixtures/census.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { candidate, owner, ownership } from '../../../fixtures/ownership.ts';
 import { MINUTE } from '../../../fixtures/time.ts';
-import { begun, type ClusterHistory, commandIn, objectResults } from '../../audit/support/cluster-history.ts';
+import {
+  begun,
+  type ClusterHistory,
+  commandIn,
+  objectResults,
+} from '../../../packages/audit/support/cluster-history.ts';
 
 export const POLICY = clusterPolicyRecord({
   selector: { clusters: ['c1'] },

@@ -1,5 +1,5 @@
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
-import type { EventLog } from '../../../../packages/event-log/port.ts';
+import type { EventLog } from '../../../../packages/log/port.ts';
 import { DashboardFreed, DashboardNodes } from '../../../../schemas/reports/dashboard.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { inventory } from '../../../fixtures/inventory.ts';

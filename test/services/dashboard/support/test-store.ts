@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { setsOfEntries } from '../../../../packages/policy/policy-reading.ts';
-import { Fleet } from '../../../../services/dashboard/projection/fleet.ts';
-import { Held } from '../../../../services/dashboard/projection/held.ts';
-import { FleetPlaces } from '../../../../services/dashboard/projection/places.ts';
-import { Projector } from '../../../../services/dashboard/projection/projector.ts';
-import type { Row } from '../../../../services/dashboard/projection/rows.ts';
-import { Store } from '../../../../services/dashboard/projection/store.ts';
-import { openTables } from '../../../../services/dashboard/projection/tables.ts';
+import { Fleet } from '../../../../packages/read-model/projection/fleet.ts';
+import { Held } from '../../../../packages/read-model/projection/held.ts';
+import { FleetPlaces } from '../../../../packages/read-model/projection/places.ts';
+import { Projector } from '../../../../packages/read-model/projection/projector.ts';
+import type { Row } from '../../../../packages/read-model/projection/rows.ts';
+import { Store } from '../../../../packages/read-model/projection/store.ts';
+import { openTables } from '../../../../packages/read-model/projection/tables.ts';
 import { DAY } from '../../../fixtures/time.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { openEmbeddedLog } from '../../../../../packages/event-log/embedded.ts';
 import type { ApiConnection } from '../../../../../packages/kube-api/connection.ts';
+import { openEmbeddedLog } from '../../../../../packages/log/embedded.ts';
 import { TOPICS, type TopicId } from '../../../../../schemas/events/topics.ts';
-import { silentContext } from '../../../../packages/event-log/probe.ts';
+import { silentContext } from '../../../../packages/log/probe.ts';
 import { createNetwork } from '../../../../support/network.ts';
 import {
   type ApiServer,

@@ -1,0 +1,263 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { openService } from '../../cli/framework/open-service.ts';
+import { operatorPublication } from '../../cli/framework/task-event-log.ts';
+import type { VerbContext } from '../../cli/framework/verb.ts';
+import { onEventLog } from '../../cli/options/approval-options.ts';
+import { eventLogOptions } from '../../cli/options/event-log-options.ts';
+import type { Activity } from '../../cli/views/activity/activity-reader.ts';
+import type { EventLog } from '../../packages/log/port.ts';
+import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
+import type { PolicySource } from '../../packages/policy/policies.ts';
+import {
+  policyChanges,
+  toClusterPolicyRecord,
+  toPolicyRecord,
+} from '../../packages/policy/policy-changes.ts';
+import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
+import { writePolicies } from '../../packages/policy/write-policies.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { LinkedController } from '../../packages/process/linked-controller.ts';
+import { commandFor, policyFinder } from '../../packages/read-model/cluster-holds/held-list.ts';
+import { readHolds } from '../../packages/read-model/cluster-holds/read-holds.ts';
+import { UNSIGNED_STATE } from '../../packages/records/trust/state-signer.ts';
+import type { ServiceProcess } from '../../packages/service/service-process.ts';
+import { printableLine } from '../../packages/text/printable.ts';
+import type { SubjectKind } from '../../schemas/events/identity.ts';
+import type { Policy, PolicyRecordOf } from '../../schemas/policy/policy.ts';
+import { runDeciders } from '../../services/deciders/run-deciders.ts';
+import { runSimulatedNode } from '../sim/run-simulated-node.ts';
+import {
+  CLUSTER_POLICY,
+  type ClusterAct,
+  clusterPolicy,
+  DEMO_CLUSTER,
+  playClusterAct,
+} from './cluster/cluster-act.ts';
+import { indented, type Output, outputFor } from './output.ts';
+import { questions } from './questions.ts';
+import { servePage } from './serve-page.ts';
+import { nodesSummary, questionLines, summaryJson } from './summary.ts';
+import { lastRemovedImage } from './tally.ts';
+import { jsonView, liveView, plainView, type View } from './view.ts';
+import { watchEventLog, whenAllReported } from './watch.ts';
+
+export interface DemoOptions {
+  readonly duration: number;
+  readonly json: boolean;
+  readonly plain: boolean;
+  /** How long the page of the demo's log is served at the end; not given: on a terminal until Ctrl-C, and else not at all. */
+  readonly for?: number | undefined;
+}
+
+/** The policy of the demo. Its ages are seconds, so that something happens while one watches. */
+const DEMO_POLICY = `name: demo
+mode: enforce
+imageGCHighThresholdPercent: 80     # begin to make room at 80 % used
+imageGCLowThresholdPercent: 60      # and stop at 60 %
+imageMinimumGCAge: 5s               # the kubelet's default is 2m
+minimumCreatedContainerAge: 10s     # FleetGC's default is 5m
+maximumDeadContainersPerContainer: 1
+keep:
+  images: ["registry.example/platform/*"]
+`;
+
+const GB = 1_000_000_000n;
+/** Each reaches the high threshold within the demo, one after the other, and none before its images are old enough to go. */
+const NODES = [
+  { name: 'node-1', capacityBytes: 25n * GB, startPercent: 60, seed: 11 },
+  { name: 'node-2', capacityBytes: 30n * GB, startPercent: 68, seed: 23 },
+  { name: 'node-3', capacityBytes: 40n * GB, startPercent: 70, seed: 42 },
+];
+const STEP_MS = 900;
+const REFRESH_MS = 200;
+
+/**
+ * Two acts on one embedded log, shown while they are played: three simulated nodes, and then a simulated cluster. Ctrl-C ends both.
+ */
+export async function runDemo(options: DemoOptions, context: VerbContext): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'fleetgc-'));
+  const logPath = join(directory, 'log.db');
+  const { policy, written } = demoPolicy();
+  const view = viewFor(options, policy, context);
+  const out = outputFor(options.json, context.print);
+  out.text(introduction(options.duration));
+  out.json({ kind: 'policy', policy });
+  const approvals = await playActs({ options, context, directory, logPath, view, out, written });
+  const summary = {
+    tally: view.tally,
+    logPath,
+    questions: questions(logPath, { image: lastRemovedImage(view.tally), approvals }),
+  };
+  out.json(summaryJson(summary));
+  out.text(['', ...questionLines(summary)]);
+  const forMs = options.for ?? (context.terminalColumns === null || options.json ? 0 : null);
+  if (forMs !== 0 && !context.signal.aborted) await servePage({ directory, logPath, forMs, out }, context);
+}
+
+interface Acts {
+  readonly options: DemoOptions;
+  readonly context: VerbContext;
+  readonly directory: string;
+  readonly logPath: string;
+  readonly view: View;
+  readonly out: Output;
+  readonly written: readonly WrittenPolicy[];
+}
+
+/** Resolves to the commands that approve what is held at the end; `null` where the second act was not played. */
+async function playActs(acts: Acts): Promise<readonly string[] | null> {
+  const { context, directory, logPath, view, out } = acts;
+  const settings = { ...EventLogSettings.parse({ logPath }), httpAddress: null };
+  const logger = quiet(context.logger);
+  const surrounding = { logger, environment: {} };
+  await using process = await openService('demo', settings, { kind: 'off' }, surrounding);
+  const cluster = clusterPolicy();
+  await apply(process.log, [...acts.written.map(toPolicyRecord), toClusterPolicyRecord(cluster)]);
+  const policies = process.followPolicies(null);
+  await playNodes({ process, policies, directory, view }, acts);
+  out.text(['', ...nodesSummary(view.tally)]);
+  if (context.signal.aborted) return null;
+  out.text(['', ...clusterIntroduction()]);
+  out.json({ kind: 'cluster-policy', policy: cluster.policy });
+  const told = clusterView(out);
+  await playClusterAct({ process, policies, directory, ...told }, context.signal);
+  return context.signal.aborted ? null : await approvalCommands(process.log, logPath, context.signal);
+}
+
+/** As `fleetgc held` prints them: decided again from the facts on the log. */
+async function approvalCommands(
+  log: EventLog,
+  logPath: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { sets } = await readPoliciesBy(null, log, signal);
+  const reading = {
+    cluster: DEMO_CLUSTER,
+    fromMs: 0,
+    policies: sets.cluster,
+    roots: null,
+    nowMs: Date.now(),
+  };
+  const clusters = await readHolds(log, reading, signal);
+  const onLog = (command: string): string => onEventLog(command, { log: 'embedded', logPath });
+  const shown = { policyOf: policyFinder(sets.cluster), onLog };
+  return clusters.flatMap((each) => each.holds.flatMap((hold) => commandFor(each, hold, shown) ?? []));
+}
+
+/** Its time begins when all nodes are there: a busy machine takes a while to start them. */
+async function playNodes(stage: Omit<Stage, 'show'>, { options, context }: Acts): Promise<void> {
+  using ended = new LinkedController(context.signal);
+  using ending = new DisposableStack();
+  const count = (): void =>
+    void ending.adopt(
+      setTimeout(() => ended.abort(), options.duration),
+      clearTimeout,
+    );
+  const reported = whenAllReported(
+    NODES.map(({ name }) => name),
+    count,
+  );
+  const show = (activity: Activity): void => {
+    stage.view.show(activity);
+    reported(activity);
+  };
+  await showPipeline({ ...stage, show }, ended.signal);
+}
+
+const clusterView = ({ text, json }: Output): Pick<ClusterAct, 'announce' | 'tell'> => ({
+  announce: ({ command, why }) => {
+    text(['', `$ ${command}`, ...why.map((sentence) => `  ${sentence}`)]);
+    json({ kind: 'scene', command, why: why.join(' ') });
+  },
+  tell: ({ kind, steps, lines }) => {
+    text(lines.map((line) => `    ${printableLine(line)}`));
+    if (steps.length > 0) json({ kind, steps });
+  },
+});
+
+const clusterIntroduction = (): readonly string[] => [
+  'And now a small simulated cluster, in which somebody deletes things.',
+  'FleetGC collects what that leaves behind, by this policy:',
+  '',
+  ...indented(CLUSTER_POLICY),
+];
+
+/** As `policy apply` reads it. */
+function demoPolicy(): { readonly policy: Policy; readonly written: readonly WrittenPolicy[] } {
+  const files = readPolicyFiles([{ file: 'demo policy', text: DEMO_POLICY }]);
+  const [first] = files.valid ? files.policies : [];
+  if (!files.valid || !first) throw new FleetGcError('INTERNAL', 'the policy of the demo is not valid');
+  return { policy: first.policy, written: files.policies };
+}
+
+function viewFor(
+  { json, plain }: DemoOptions,
+  policy: Policy,
+  { print, write, terminalColumns }: VerbContext,
+): View {
+  if (json) return jsonView(print);
+  if (plain || terminalColumns === null) return plainView(print);
+  const { imageGCHighThresholdPercent: highPercent, imageGCLowThresholdPercent: lowPercent } = policy;
+  // It draws: its own control characters have to reach the terminal.
+  return liveView((text) => void write(`${text}\n`), { highPercent, lowPercent }, terminalColumns);
+}
+
+const EventLogSettings = z.object(eventLogOptions('embedded'));
+
+const introduction = (durationMs: number): readonly string[] => [
+  'Three simulated nodes pull images and run pods that crash. The policy (its ages are seconds, only for this demo):',
+  '',
+  ...indented(DEMO_POLICY),
+  '',
+  `Watch for ${Math.round(durationMs / 1000)} s, counted from when all three have reported; Ctrl-C ends it earlier.`,
+  '',
+];
+
+async function apply(log: EventLog, records: readonly PolicyRecordOf<SubjectKind>[]): Promise<void> {
+  await log.createTopics();
+  const writer = { log, publication: operatorPublication('demo'), signer: UNSIGNED_STATE };
+  await writePolicies(writer, policyChanges(records, new Map(), new Set()));
+}
+
+/** The view shows what happens; the services' own lines would only cut through it. */
+const quiet = (logger: Logger): Logger => logger.child({}, { level: 'error' });
+
+interface Stage {
+  readonly process: ServiceProcess;
+  readonly policies: PolicySource;
+  readonly directory: string;
+  readonly view: View;
+  readonly show: (activity: Activity) => void;
+}
+
+/** Until the signal aborts; the first part that fails ends the others. */
+async function showPipeline(
+  { process, policies, directory, view, show }: Stage,
+  signal: AbortSignal,
+): Promise<void> {
+  using stop = new LinkedController(signal);
+  const drawing = setInterval(() => view.refresh(), REFRESH_MS);
+  const nodes = NODES.map((node) => ({
+    ...node,
+    cluster: DEMO_CLUSTER,
+    directory: join(directory, node.name),
+    stepMs: STEP_MS,
+  }));
+  const parts = [
+    runDeciders(['pressure', 'container-gc', 'image-gc'], { process, policies, signal: stop.signal }),
+    watchEventLog(process.log, show, stop.signal),
+    ...nodes.map((node) => runSimulatedNode(process, node, stop.signal)),
+  ];
+  try {
+    await Promise.all(parts);
+  } finally {
+    stop.abort();
+    await Promise.allSettled(parts);
+    clearInterval(drawing);
+    view.refresh();
+  }
+}

@@ -1,0 +1,159 @@
+import type { Logger } from 'pino';
+import type { RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
+import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
+import type { PolicySource } from '../../../packages/policy/policies.ts';
+import { runTogether } from '../../../packages/process/loops.ts';
+import type { Metrics } from '../../../packages/process/metrics.ts';
+import type { Publisher } from '../../../packages/records/publisher.ts';
+import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
+import { NodeAgent } from '../../../services/node/agent/agent.ts';
+import type { ContentReading } from '../../../services/node/agent/inventory/content-reading.ts';
+import { policyInForce } from '../../../services/node/executor/checks/command-checks.ts';
+import { createNodeExecutor, type NodeExecutor } from '../../../services/node/executor/executor.ts';
+import { NO_LOCAL_RULES } from '../../../services/node/executor/local/local-file.ts';
+import { cachePods } from '../../../services/node/managed-node.ts';
+import { type Fleet, type FleetNode, instantAt, readingsAt } from '../fleet/fleet-node.ts';
+import { layerTable } from '../fleet/image-disk.ts';
+import {
+  CONTAINER_LOGS_DIR,
+  type LogDirectory,
+  openPodLogDirectory,
+  POD_LOGS_DIR,
+  podLogDirectories,
+} from '../fleet/node-pod-logs.ts';
+import { agentSchedule } from './agent-schedule.ts';
+import { killable, killableState, NEVER, type ProcessState } from './killable.ts';
+
+/** What the processes of FleetGC on one node stand on; it outlives them. */
+export interface NodeEnvironment {
+  readonly fleet: Fleet;
+  readonly node: FleetNode;
+  readonly state: StateDirectory;
+  readonly runtime: RuntimeReader & RuntimeRemover;
+  readonly publisher: Publisher;
+  readonly policies: Pick<PolicySource, 'current'>;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly counted: Counted;
+  readonly beforeLogRemoval: (name: string) => void;
+  /** The disk is looked at. */
+  readonly measured: () => void;
+  /** Whether the agent is to look of itself no more. */
+  readonly isQuiet: () => boolean;
+}
+
+/** Agent and executor of one node of the fleet, from a start to their death. */
+export interface NodeProcess {
+  readonly agent: Pick<NodeAgent, 'observe'>;
+  readonly executor: Pick<NodeExecutor, 'commands' | 'onRejection'>;
+  readonly watcher: ReturnType<typeof agentSchedule>['watcher'];
+  /** A detection now. */
+  detectNow(): Promise<void>;
+  /** As SIGKILL does: whatever it does from now on has no effect, and nothing answers it. */
+  kill(): void;
+  /** Rejects with what nobody foresaw. */
+  readonly ended: Promise<void>;
+}
+
+export function startNodeProcess(environment: NodeEnvironment): NodeProcess {
+  const { fleet, node, logger, counted, random } = environment;
+  const state: ProcessState = { dead: false };
+  const sleep = killableSleep(environment, state);
+  const scheduled = agentSchedule({ ...environment, time: fleet.time, sleep });
+  const metrics = countingMetrics((...count) => {
+    if (!state.dead) counted(...count);
+  });
+  const pods = cachePods({ list: async () => podListing(node) }, ['api']);
+  const shared = {
+    clock: { now: () => instantAt(node, fleet, fleet.time.now()) },
+    filesystems: {
+      read: async () => {
+        environment.measured();
+        return readingsAt(node, fleet.time.now());
+      },
+    },
+    runtime: killable(environment.runtime, state),
+    state: killableState(environment.state, state),
+  };
+  const process = { publisher: killable(environment.publisher, state), sleep, random, logger, metrics };
+  const { identity, nodeLabels } = node;
+  const agent = new NodeAgent({
+    ...shared,
+    ...process,
+    identity,
+    nodeLabels,
+    policies: environment.policies.current.node,
+    contents: contentsOf(node),
+    podLogs: async () => ({ podLogDirectories: podLogDirectories(node), danglingSymlinks: [] }),
+    pods: pods.source,
+    podSources: ['api'],
+    schedule: scheduled.schedule,
+  });
+  const executor = createNodeExecutor({
+    ...process,
+    node: {
+      trust: TRUST_OFF,
+      ...shared,
+      identity,
+      policy: () => policyInForce(environment.policies.current.node, { ...identity, nodeLabels }),
+      takeInventory: agent.takeInventory,
+      diskHistory: agent.diskHistory,
+      wantedByPods: pods.wanted,
+      podsNow: pods.now,
+    },
+    files: filesOf(environment, state),
+  });
+  const stopping = new AbortController();
+  return {
+    agent,
+    executor,
+    watcher: scheduled.watcher,
+    detectNow: scheduled.detectNow,
+    kill: () => {
+      state.dead = true;
+    },
+    ended: runTogether([agent.run, executor.run], stopping.signal),
+  };
+}
+
+const killableSleep =
+  ({ fleet }: NodeEnvironment, state: ProcessState) =>
+  async (ms: number, signal?: AbortSignal): Promise<void> => {
+    if (state.dead) await NEVER;
+    await fleet.time.sleep(ms, signal);
+    if (state.dead) await NEVER;
+  };
+
+const contentsOf =
+  (node: FleetNode): ContentReading =>
+  async () => ({ layers: layerTable(node.disk), originOf: () => 'pulled' });
+
+const podListing = ({ identity, kubeletProcesses, pods }: FleetNode) => ({
+  kubeletInstance: `${identity.node}-${kubeletProcesses}`,
+  pods: [...pods.values()].flatMap(({ listed }) => listed ?? []),
+});
+
+function filesOf({ node, beforeLogRemoval }: NodeEnvironment, state: ProcessState) {
+  const openDirectory = async (path: string): Promise<LogDirectory> => {
+    if (state.dead) await NEVER;
+    return openPodLogDirectory(node, path, beforeLogRemoval);
+  };
+  return {
+    podLogs: { podLogsDir: POD_LOGS_DIR, containerLogsDir: CONTAINER_LOGS_DIR, openDirectory },
+    localRules: async () => NO_LOCAL_RULES,
+  };
+}
+
+/** What was counted, by the name of the metric and its labels. */
+export type Counted = (name: string, labels: Readonly<Record<string, string>>, by: number) => void;
+
+/** Metrics of one of thousands of nodes: counts are passed on, and nothing is served. */
+const countingMetrics = (counted: Counted): Metrics => ({
+  count: (name) => ({ add: (labels, by = 1) => counted(name, labels, by) }),
+  occurrences: (name) => ({ add: (labels, by = 1) => counted(name, labels, by) }),
+  distribution: () => ({ observe: () => {} }),
+  gauge: () => {},
+  total: () => {},
+  text: async () => '',
+  contentType: 'text/plain',
+});

@@ -1,0 +1,49 @@
+import type { ContainerRemoval } from '../../../schemas/events/command.ts';
+import type { Inventory } from '../../../schemas/events/inventory.ts';
+import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
+import {
+  commandHeader,
+  type Deciding,
+  type FollowUp,
+  observeOrder,
+  pressureUnrelieved,
+} from '../../decision/decision-record.ts';
+import { nodeOutput } from '../../decision/handler.ts';
+import { removalHandler } from '../../decision/removal-handler.ts';
+import { type ContainerConclusion, DECIDER, decide } from './decide.ts';
+
+/**
+ * After the record comes the command to remove containers, sandboxes and logs, or the order to go on to a reclaim's next
+ * action, or the fact that a reclaim missed its target.
+ */
+function followUpOf(
+  deciding: Deciding<Inventory>,
+  record: PolicyRecord,
+  conclusion: ContainerConclusion,
+): FollowUp | null {
+  const { outcome, goesOnAt, reclaim, unrelievedAt } = conclusion;
+  if (outcome === 'commanded') return nodeOutput('commands', containerRemoval(deciding, record, conclusion));
+  if (goesOnAt !== null) return nodeOutput('observe', observeOrder(deciding, goesOnAt));
+  if (reclaim === null || unrelievedAt === null) return null;
+  const ending = { reclaim, availableNow: unrelievedAt, holders: [] };
+  return nodeOutput('decisions', pressureUnrelieved(deciding, ending));
+}
+
+const containerRemoval = (
+  deciding: Deciding<Inventory>,
+  record: PolicyRecord,
+  { items, reclaim }: ContainerConclusion,
+): ContainerRemoval => ({
+  ...commandHeader(deciding, record),
+  reclaim,
+  kind: 'container-removal',
+  items: [...items],
+});
+
+/** Decides on each inventory. */
+export const containerGcHandler = removalHandler({
+  decider: DECIDER,
+  removal: 'container-removal',
+  decide,
+  followUpOf,
+});

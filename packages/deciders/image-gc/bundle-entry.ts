@@ -1,0 +1,11 @@
+import { freezable } from '../../decision/freezable-decider.ts';
+import { READABLE_INVENTORY } from '../../decision/readable-inventory.ts';
+import { DECIDER } from './decide.ts';
+import { imageGcHandler } from './handler.ts';
+
+/** What `npm run freeze` makes a bundle of. */
+export const { read, decide, passOver } = freezable({
+  ...READABLE_INVENTORY,
+  decider: DECIDER,
+  handler: imageGcHandler,
+});

@@ -1,0 +1,172 @@
+import type { Logger } from 'pino';
+import { type DeadLetter, DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
+import { deriveId } from '../../canonical/ids.ts';
+import type { LogRecord, OutgoingRecord } from '../../log/port.ts';
+import type { FleetGcError } from '../../process/errors.ts';
+import type { Metrics } from '../../process/metrics.ts';
+import { nextHop } from '../../process/trace.ts';
+import { keyOf } from '../parse/record-key.ts';
+import { isTooLarge, type Publisher } from '../publisher.ts';
+import { createDeadLetterRateLimit, type Place } from './dead-letter-rate-limit.ts';
+
+/** A message that cannot be processed, and why. */
+export interface FailedMessage {
+  readonly record: LogRecord;
+  readonly cause: DeadLetterCause;
+  /** A sentence for people. */
+  readonly message: string;
+  /** What a handler threw. */
+  readonly error?: FleetGcError;
+  /** Counts against this key's limit instead of its own, which somebody made up. */
+  readonly limitedAs?: string;
+}
+
+export interface DeadLetters {
+  /**
+   * Keeps each message as a dead letter. Of a key that has had 10 in this minute, the last of these messages is kept
+   * without its value, with the number of those before it, so that each is on the log, whenever this process ends.
+   * Resolves when those kept are acknowledged; rejects when they are not, and then nothing counts as kept.
+   */
+  write(failed: readonly FailedMessage[]): Promise<void>;
+}
+
+export interface DeadLettersSettings {
+  readonly publisher: Publisher;
+  /** The consumer group that gives the messages up. */
+  readonly group: string;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** Milliseconds of a clock that does not jump. */
+  readonly now: () => number;
+}
+
+export function createDeadLetters(settings: DeadLettersSettings): DeadLetters {
+  const { publisher, group, metrics, logger, now } = settings;
+  const rateLimit = createDeadLetterRateLimit();
+  const labels = { cause: DeadLetterCause.options };
+  const kept = metrics.count('dead_letters_total', 'Messages kept as dead letters.', labels);
+  const suppressed = metrics.count(
+    'dead_letters_suppressed_total',
+    'Messages given up on without a dead letter of their own, since their key had ten in a minute: a later one counts them.',
+    labels,
+  );
+  const count = ({ message, letter }: Placed): void =>
+    (letter === null ? suppressed : kept).add({ cause: message.cause });
+  return {
+    write: async (failed) => {
+      const places = failed.map((message) => rateLimit.take(limitKeyOf(message), now()));
+      const placed = lettersOf(failed, places, group);
+      try {
+        await publishAll(
+          placed.flatMap(({ letter }) => letter ?? []),
+          publisher,
+        );
+      } catch (error) {
+        for (const place of places) place.undo();
+        throw error;
+      }
+      placed.forEach(count);
+      for (const [i, message] of failed.entries()) if (places[i]?.kept) report(logger, message);
+    },
+  };
+}
+
+const limitKeyOf = ({ limitedAs, record }: FailedMessage): string => limitedAs ?? record.key ?? '';
+
+interface Placed {
+  readonly message: FailedMessage;
+  /** `null`: counted in a letter that follows. */
+  readonly letter: DeadLetter | null;
+}
+
+function lettersOf(
+  failed: readonly FailedMessage[],
+  places: readonly Place[],
+  group: string,
+): readonly Placed[] {
+  const isWhole = (i: number): boolean => places[i]?.kept === true;
+  const waiting = Map.groupBy(
+    failed.filter((_, i) => !isWhole(i)),
+    limitKeyOf,
+  );
+  return failed.map((message, i) => {
+    if (isWhole(i)) return { message, letter: deadLetter(message, group, 0) };
+    const ofKey = waiting.get(limitKeyOf(message)) ?? [];
+    const isLast = message === ofKey.at(-1);
+    return { message, letter: isLast ? withoutValue(deadLetter(message, group, ofKey.length - 1)) : null };
+  });
+}
+
+/** As often as there are whole dead letters, so a flood does not fill the log either. */
+function report(logger: Logger, { record, cause, message, error }: FailedMessage): void {
+  const { topic, partition, offset, key } = record;
+  const fields = { topic, partition, offset: String(offset), key, cause };
+  if (error) logger.error({ ...fields, err: error.cause ?? error }, `dead letter: ${message}`);
+  else logger.warn(fields, `dead letter: ${message}`);
+}
+
+const envelope = (letter: DeadLetter, { ids, records }: Publisher): readonly OutgoingRecord[] =>
+  records(
+    [{ topic: 'deadLetters', key: keyOf('deadLetters', letter), event: letter }],
+    nextHop(letter.headers, ids),
+  );
+
+async function publishAll(letters: readonly DeadLetter[], publisher: Publisher): Promise<void> {
+  try {
+    await publisher.send(letters.flatMap((letter) => envelope(letter, publisher)));
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    for (const letter of letters) await publishOne(letter, publisher);
+  }
+}
+
+/** A message that is too large to be wrapped in another is kept without its value, which lies at its position. */
+async function publishOne(letter: DeadLetter, publisher: Publisher): Promise<void> {
+  try {
+    await publisher.send(envelope(letter, publisher));
+  } catch (error) {
+    if (!isTooLarge(error) || letter.value === null) throw error;
+    await publisher.send(envelope(withoutValue(letter), publisher));
+  }
+}
+
+const withoutValue = (letter: DeadLetter): DeadLetter =>
+  letter.value === null
+    ? letter
+    : { ...letter, value: null, omittedBytes: Buffer.byteLength(letter.value, 'base64') };
+
+/** The id follows from the position, so that a repetition can be told from a second failure. */
+function deadLetter(
+  { record, cause, message }: FailedMessage,
+  group: string,
+  suppressedBefore: number,
+): DeadLetter {
+  const { topic, partition, offset, timestampMs, key, value, headers } = record;
+  return {
+    type: 'fleetgc.dead-letter',
+    version: 1,
+    id: deriveId('dead-letter', group, topic, String(partition), String(offset)),
+    cause,
+    message,
+    group,
+    topic,
+    partition,
+    offset: String(offset),
+    timestampMs,
+    key: key === null ? null : Buffer.from(key).toString('base64'),
+    ...keptValue(value),
+    headers: { ...headers },
+    suppressedBefore,
+  };
+}
+
+/**
+ * Larger values are not kept a second time: they lie at their position, and what is small compressed would be a bomb for every reader
+ * of dead letters too.
+ */
+export const MAX_LETTER_VALUE_BYTES = 4 * 1024 * 1024;
+
+const keptValue = (value: Buffer | null): Pick<DeadLetter, 'value' | 'omittedBytes'> =>
+  value !== null && value.length > MAX_LETTER_VALUE_BYTES
+    ? { value: null, omittedBytes: value.length }
+    : { value: value?.toString('base64') ?? null, omittedBytes: 0 };

@@ -1,0 +1,175 @@
+import { isUtf8 } from 'node:buffer';
+import { z } from 'zod';
+import { brokenTexts, mayHaveBrokenText } from '../../../schemas/events/broken-texts.ts';
+import { type Claim, claimOf } from '../../../schemas/events/claims.ts';
+import type { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
+import { EnvelopeHeaders, eventType } from '../../../schemas/events/envelope.ts';
+import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
+import { topicSpec } from '../../log/partition.ts';
+import type { Headers, LogRecord } from '../../log/port.ts';
+import { EVENT_SCHEMAS } from './event-schemas.ts';
+import { exceededBound, MAX_MEMBERS, MAX_UNUSUAL_MEMBERS, USUAL_NAMES } from './json-bounds.ts';
+import { keyOf } from './record-key.ts';
+import { plainIssue } from './schema-issues.ts';
+
+/** Why a record is not an event of its topic. */
+export interface Rejection {
+  readonly cause: DeadLetterCause;
+  /** A sentence for people. */
+  readonly message: string;
+  /** The value as far as it could be parsed: anything JSON can hold, and not to be trusted. */
+  readonly value: unknown;
+}
+
+export type ParsedRecord<Event> =
+  /** `signedBy` is the key that proved to have signed the record; missing or `null` where none did. */
+  | { readonly ok: true; readonly event: Event; readonly signedBy?: string | null }
+  | { readonly ok: false; readonly rejection: Rejection };
+
+/** The bytes of a record as an event of the topic, or why they are none, whoever wrote them. Never throws. */
+export function parseRecord<Id extends TopicId>(topic: Id, record: LogRecord): ParsedRecord<EventOf<Id>> {
+  const json = parseJson(TOPICS[topic].name, record.value);
+  return json.ok ? parseValueOf(topic, json.event, record) : json;
+}
+
+/** What the bytes of a record say as JSON, as an event of the topic that agrees with the record's key and headers. */
+export function parseValueOf<Id extends TopicId>(
+  topic: Id,
+  value: unknown,
+  record: LogRecord,
+): ParsedRecord<EventOf<Id>> {
+  const wrong = mayHaveManyFaults(record) ? firstWrongOf(topic, value) : null;
+  const parsed = wrong ?? parseValue(topic, value);
+  if (!parsed.ok) return parsed;
+  return disagreement(keyOf(topic, parsed.event), parsed.event, record) ?? parsed;
+}
+
+/** From more bytes than this a value may have more faults than there is memory for; most events have fewer. */
+const MANY_FAULTS_BYTES = 128 * 1024;
+const mayHaveManyFaults = ({ value }: LogRecord): boolean => (value?.length ?? 0) > MANY_FAULTS_BYTES;
+
+function firstWrongOf(topic: TopicId, value: unknown): ReturnType<typeof reject> | null {
+  const claim = claimOf(value);
+  const wrong = claim && EVENT_SCHEMAS[topic].find(claim)?.firstWrong(value);
+  return wrong ? reject('wrong-schema', describeIssues(wrong), value) : null;
+}
+
+const reject = (cause: DeadLetterCause, message: string, value: unknown = null) =>
+  ({ ok: false, rejection: { cause, message, value } }) as const;
+
+/** The value of a record of this topic as JSON, whatever it says in whole characters. */
+export function parseJson(topic: TopicName, value: Buffer | null): ParsedRecord<unknown> {
+  const json = parseAnyJson(topic, value);
+  if (!json.ok || value === null || !mayHaveBrokenText(value)) return json;
+  const [broken] = brokenTexts(json.event);
+  return broken === undefined
+    ? json
+    : reject(
+        'not-json',
+        `the text at ${shorten(z.core.toDotPath(broken.path) || 'value')} has half a character (a lone surrogate)`,
+      );
+}
+
+const UNITS = {
+  depth: 'levels of brackets',
+  elements: 'elements',
+  members: 'members of one object',
+  names: `members with other names than the first ${USUAL_NAMES}`,
+} as const;
+
+/** The value of a record of this topic as JSON, whatever it says. */
+export function parseAnyJson(topic: TopicName, value: Buffer | null): ParsedRecord<unknown> {
+  if (value === null) return reject('not-json', 'the record has no value');
+  const many = tooManyBytes(topic, value.length);
+  if (many !== null) return reject('too-large', many);
+  if (!isUtf8(value)) return reject('not-json', 'the value is not UTF-8 text');
+  const text = value.toString('utf8');
+  const large = tooLargeText(topic, text);
+  if (large !== null) return reject('too-large', large);
+  try {
+    return { ok: true, event: JSON.parse(text) };
+  } catch {
+    return reject('not-json', 'the value is not JSON');
+  }
+}
+
+/** A sentence; `null` for so many bytes as are read on this topic. */
+export function tooManyBytes(topic: TopicName, bytes: number): string | null {
+  const { bounds } = topicSpec(topic);
+  return bytes <= bounds.bytes
+    ? null
+    : `the value has ${bytes} bytes; on ${topic} at most ${bounds.bytes} are read`;
+}
+
+/** The same for what the text holds. */
+export function tooLargeText(topic: TopicName, text: string): string | null {
+  const { bounds } = topicSpec(topic);
+  const exceeded = exceededBound(text, bounds);
+  if (exceeded === null) return null;
+  const most = { ...bounds, members: MAX_MEMBERS, names: MAX_UNUSUAL_MEMBERS }[exceeded];
+  return `the value has more ${UNITS[exceeded]} than the ${most} that are read on ${topic}`;
+}
+
+/** A value as an event of the topic, where it is no record with a key and headers. */
+export function parseValue<Id extends TopicId>(topic: Id, value: unknown): ParsedRecord<EventOf<Id>> {
+  const claim = claimOf(value);
+  if (!claim) return reject('wrong-schema', 'the value has no type (text) and version (number)', value);
+  const schema = EVENT_SCHEMAS[topic].find(claim);
+  if (!schema) return unknownClaim(topic, claim, value);
+  const result = schema.parse(value);
+  if (result.success) return { ok: true, event: result.data };
+  return reject('wrong-schema', describeIssues(result.error), value);
+}
+
+function unknownClaim(topic: TopicId, claim: Claim, value: unknown) {
+  const { version, type } = claim;
+  const known = EVENT_SCHEMAS[topic].versionsOf(type);
+  const newest = known.at(-1);
+  if (newest === undefined)
+    return reject('unknown-type', `${shorten(type)} does not belong on ${TOPICS[topic].name}`, value);
+  const advice = version > newest ? ': a newer one wrote it, so upgrade this one' : '';
+  const message = `version ${version} of ${shorten(type)} is not known; this release reads version ${known.join(', ')}${advice}`;
+  return reject('unknown-version', message, value);
+}
+
+/** The trace is left out: one that is malformed is replaced, never a reason to refuse. */
+const CheckedHeaders = EnvelopeHeaders.omit({ traceparent: true, tracestate: true });
+
+/** What of an event its record repeats. */
+type Enveloped = Pick<EventOf<TopicId>, 'type' | 'version' | 'id'>;
+
+/** Where key or headers of a record disagree with its event, `expected` being the key that it must have. */
+export function disagreement(expected: string, event: Enveloped, { key, headers }: LogRecord) {
+  const headerProblem = disagreeingHeader(event, headers);
+  if (headerProblem) return reject('header-mismatch', headerProblem, event);
+  if (key === expected) return undefined;
+  return reject(
+    'key-mismatch',
+    `the record key is ${quote(key)}, but the value belongs to ${quote(expected)}`,
+    event,
+  );
+}
+
+function disagreeingHeader(event: Enveloped, given: Headers): string | undefined {
+  const { success, data, error } = CheckedHeaders.safeParse(given, { error: plainIssue });
+  if (!success) return `headers: ${describeIssues(error)}`;
+  if (data.ce_id !== event.id) return `ce_id is ${quote(data.ce_id)}, but the value has ${quote(event.id)}`;
+  if (data.ce_type === eventType(event)) return undefined;
+  return `ce_type is ${quote(data.ce_type)}, but the value has ${eventType(event)}`;
+}
+
+const MAX_ISSUES = 5;
+const MAX_QUOTED = 100;
+
+function describeIssues({ issues }: z.ZodError): string {
+  const shown = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => `${z.core.toDotPath(path) || 'value'}: ${message}`);
+  const more = issues.length - shown.length;
+  return shorten(shown.join('; '), 1000) + (more > 0 ? ` and ${more} more` : '');
+}
+
+const shorten = (text: string, length = MAX_QUOTED): string =>
+  (text.length <= length ? text : `${text.slice(0, length)}…`).toWellFormed();
+
+const quote = (text: string | null): string => JSON.stringify(text === null ? null : shorten(text));

@@ -1,0 +1,179 @@
+import type { ExpiryCollector } from '../../../../packages/deciders/expiry-gc/rules/due.ts';
+import { ruleWords } from '../../../../packages/deciders/rule-words.ts';
+import { clusterAnswer } from '../../../../packages/decision/cluster-answer.ts';
+import { leftOutOf } from '../../../../packages/decision/left-out-kinds.ts';
+import type { ClusterVerdict } from '../../../../schemas/events/cluster-decision.ts';
+import { kindName } from '../../../../schemas/events/cluster-objects.ts';
+import { compareText } from '../../../../schemas/events/text-order.ts';
+import type {
+  ClusterPolicy,
+  ClusterPolicyRecord,
+  Collector,
+} from '../../../../schemas/policy/cluster-policy.ts';
+import type {
+  ClusterPlan,
+  CollectorPlan,
+  NamedObject,
+  PlannedAction,
+  RulePlan,
+  UnreadKind,
+} from '../../../../schemas/reports/cluster-plan.ts';
+import type { ClusterGraph } from '../../agent/cluster-graph.ts';
+import type { ClusterLook } from './look.ts';
+import { graphOf } from './looked-at-graph.ts';
+import { judgeByRules, judgeExpired } from './plan-expiry.ts';
+import { judgePods } from './plan-pods.ts';
+import { SimulatedCluster } from './simulated-cluster.ts';
+
+/** What is asked, about which cluster. */
+export interface Asking {
+  readonly look: ClusterLook;
+  readonly clusterInstance: string;
+  readonly record: ClusterPolicyRecord;
+}
+
+/** What a plan is made of. */
+interface Planning {
+  readonly look: ClusterLook;
+  readonly graph: ClusterGraph;
+  readonly policy: ClusterPolicy;
+}
+type Planner = (planning: Planning) => Omit<CollectorPlan, 'collector'>;
+
+const OWNERS = 'garbage-collector-controller';
+
+/** What is deleted sets free what it owned: so it goes on until nothing is left to do. */
+const planOwners: Planner = ({ graph, policy }) => {
+  const told = new Map<string, { readonly planned: PlannedAction; readonly verdict: ClusterVerdict }>();
+  new SimulatedCluster(graph, policy).settle((judged, wave) => {
+    const { uid } = judged.candidate.object;
+    // What is done first counts: the rest of a deletion is no news.
+    if (!isDone(told.get(uid)?.planned))
+      told.set(uid, {
+        planned: plannedAction(judged.candidate.object, judged.verdict, wave),
+        verdict: judged.verdict,
+      });
+    return true;
+  });
+  const all = [...told.values()];
+  const { outcome } = clusterAnswer(
+    policy,
+    OWNERS,
+    all.map(({ verdict }) => verdict),
+  );
+  return { outcome, objects: all.map(({ planned }) => planned).toSorted(inOrder) };
+};
+
+const isDone = (planned: PlannedAction | undefined): boolean =>
+  planned !== undefined && planned.action !== 'keep' && planned.action !== 'hold';
+
+/** What goes by its own time sets nothing free that would go by it too. */
+const planExpiry =
+  (collector: ExpiryCollector): Planner =>
+  ({ look, graph, policy }) => {
+    const judged = judgeExpired(collector, { look, graph }, policy);
+    const { outcome } = clusterAnswer(
+      policy,
+      collector,
+      judged.map(({ verdict }) => verdict),
+    );
+    const objects = judged.map(({ candidate, verdict }) => plannedAction(candidate.object, verdict, 1));
+    return { outcome, objects: objects.toSorted(inOrder) };
+  };
+
+/** What a pod leaves behind is the work of others. */
+const planPods: Planner = ({ look, graph, policy }) => {
+  const { outcome, judged } = judgePods({ look, graph }, policy);
+  const objects = judged.map(({ pod, verdict }) => plannedAction(pod.object, verdict, 1));
+  return { outcome, objects: objects.toSorted(inOrder) };
+};
+
+/** Each collector is asked itself. */
+const PLANNERS: Readonly<Record<Collector, Planner>> = {
+  [OWNERS]: planOwners,
+  'ttl-after-finished-controller': planExpiry('ttl-after-finished-controller'),
+  'certificatesigningrequest-cleaner-controller': planExpiry('certificatesigningrequest-cleaner-controller'),
+  'podcertificaterequest-cleaner-controller': planExpiry('podcertificaterequest-cleaner-controller'),
+  'pod-garbage-collector-controller': planPods,
+};
+
+/** By each rule of the policy. Rules look at the cluster as it is, before anybody has changed it. */
+function planRules({ look, graph }: Omit<Planning, 'policy'>, record: ClusterPolicyRecord): RulePlan[] {
+  const byRule = Map.groupBy(judgeByRules({ look, graph }, record), ({ verdict }) => verdict.facts.ownRule);
+  return (record.policy.rules ?? []).map(({ name }) => {
+    const judged = byRule.get(name) ?? [];
+    const { outcome } = clusterAnswer(
+      record.policy,
+      null,
+      judged.map(({ verdict }) => verdict),
+    );
+    const objects = judged.map(({ candidate, verdict }) => plannedAction(candidate.object, verdict, 1));
+    return { rule: name, outcome, objects: objects.toSorted(inOrder) };
+  });
+}
+
+const isCollector = (name: string): name is Collector => Object.hasOwn(PLANNERS, name);
+
+/** What the collectors would do now, by their own deciders. */
+export function clusterPlan({ look, clusterInstance, record }: Asking): ClusterPlan {
+  const graph = graphOf(look);
+  const { index, kinds } = graph;
+  const rules = planRules({ look, graph }, record);
+  return {
+    type: 'fleetgc.cluster-plan',
+    version: 1,
+    clusterInstance,
+    policy: askedPolicy(record),
+    totals: { kinds: kinds.watched.length, objects: index.size },
+    collectors: Object.keys(PLANNERS)
+      .filter(isCollector)
+      .map((collector) => ({ collector, ...PLANNERS[collector]({ look, graph, policy: record.policy }) })),
+    rules,
+    ...unread(graph),
+    leftOutKinds: [...leftOutOf(look.lists.map(({ kind }) => kind))],
+  };
+}
+
+export const askedPolicy = ({ hash, policy: { name, mode, profile } }: ClusterPolicyRecord) => ({
+  name,
+  hash,
+  mode,
+  profile,
+});
+
+/** Of what nothing is said. */
+export const unread = ({
+  kinds,
+}: ClusterGraph): { readonly unreadKinds: UnreadKind[]; readonly failedGroups: string[] } => ({
+  unreadKinds: kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({ group, kind, reason })),
+  failedGroups: [...kinds.failedGroups],
+});
+
+const plannedAction = (object: NamedObject, verdict: ClusterVerdict, wave: number): PlannedAction => ({
+  group: object.group,
+  kind: object.kind,
+  namespace: object.namespace,
+  name: object.name,
+  uid: object.uid,
+  action: verdict.action,
+  rule: verdict.rule,
+  because: ruleWords(verdict),
+  facts: verdict.facts,
+  wave,
+});
+
+const ORDER: Readonly<Record<ClusterVerdict['action'], number>> = {
+  delete: 0,
+  expire: 1,
+  'remove-pod': 2,
+  'drop-references': 3,
+  finish: 4,
+  hold: 5,
+  keep: 6,
+};
+
+const inOrder = (a: PlannedAction, b: PlannedAction): number =>
+  ORDER[a.action] - ORDER[b.action] ||
+  compareText(kindName(a), kindName(b)) ||
+  compareText(a.namespace, b.namespace) ||
+  compareText(a.name, b.name);

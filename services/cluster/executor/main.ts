@@ -1,0 +1,239 @@
+import type { Logger } from 'pino';
+import { clusterOutput } from '../../../packages/decision/handler.ts';
+import { OWN_RULES } from '../../../packages/decision/own-rules.ts';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
+import { type RetryBackoff, retried } from '../../../packages/process/backoff.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { LinkedController } from '../../../packages/process/linked-controller.ts';
+import { untilAborted } from '../../../packages/process/loops.ts';
+import type { Metrics } from '../../../packages/process/metrics.ts';
+import type { Sources } from '../../../packages/process/system-sources.ts';
+import { newTrace, nextHop } from '../../../packages/process/trace.ts';
+import type { Tracer } from '../../../packages/process/tracer.ts';
+import { type Consumer, type ConsumerSettings, startConsumer } from '../../../packages/records/consume.ts';
+import type { CrashMarks } from '../../../packages/records/dead-letters/crash-marks.ts';
+import type { DeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
+import { sendSpan } from '../../../packages/records/message-spans.ts';
+import type { Publisher } from '../../../packages/records/publisher.ts';
+import type { Trust } from '../../../packages/records/trust/trust.ts';
+import { MAX_CLUSTER_COMMAND_LIFETIME_MS } from '../../../schemas/events/cluster-command.ts';
+import { type ClusterIdentity, SUBJECTS } from '../../../schemas/events/identity.ts';
+import type { PolicySetOf } from '../../../schemas/policy/policy.ts';
+import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
+import { LocalHold } from './checks/local-hold.ts';
+import { ClusterExecutor } from './executor.ts';
+import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
+import { earliestNow, readOpenIntents, readRecentResults } from './read-recent-results.ts';
+import { refuseRejected } from './rejections.ts';
+import type { Outgoing } from './results/outbox.ts';
+import type { RecentResults } from './results/recent-results.ts';
+
+export interface RunClusterExecutor {
+  readonly identity: ClusterIdentity;
+  readonly connection: ApiConnection;
+  /** The agent of the same process, where there is one. */
+  readonly index: IndexSource | null;
+  /** Throws `POLICIES_UNREADABLE` while nobody can tell. */
+  readonly policies: () => PolicySetOf<'cluster'>;
+  readonly log: EventLog;
+  readonly trust: Trust;
+  readonly publisher: Publisher;
+  readonly deadLetters: DeadLetters;
+  /** Counts who ended over a message. */
+  readonly marks: CrashMarks;
+  readonly sources: Sources;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly requestsPerSecond: number;
+  /** The file of the cluster's own people; `null` where none was named. */
+  readonly localFile: string | null;
+  /** Told of the consumer once it runs, for readiness. */
+  readonly onStarted: (consumer: Consumer) => void;
+}
+
+/** What an executor is called where it reads; no other one shares it. */
+export const executorGroup = ({ clusterInstance }: ClusterIdentity): string =>
+  `fleetgc-cluster-${clusterInstance}`;
+
+/** How an executor reads its orders: the partition of its cluster, from before every order that can still be alive. */
+const subscriptionOf = (
+  identity: ClusterIdentity,
+): Pick<ConsumerSettings, 'group' | 'start' | 'assignment'> => ({
+  group: executorGroup(identity),
+  start: 'latest',
+  assignment: {
+    kind: 'key',
+    key: SUBJECTS.cluster.keyOf(identity),
+    lookBackMs: MAX_CLUSTER_COMMAND_LIFETIME_MS,
+  },
+});
+
+/** Carries out orders about one cluster until `signal` aborts. */
+export async function runClusterExecutor(deps: RunClusterExecutor, signal: AbortSignal): Promise<void> {
+  const { identity, log, trust, publisher, deadLetters, sources, logger, metrics, onStarted } = deps;
+  const recent = await journalOf(deps, signal);
+  const executor = new ClusterExecutor({
+    identity,
+    executor: sources.newId(),
+    connection: deps.connection,
+    index: deps.index,
+    localHold: localHoldOf(deps),
+    policy: () => policyInForce(deps.policies, identity),
+    objectionTo: (keyId) => distrust(trust, keyId, identity),
+    recent,
+    publish: (events) => publish(publisher, events, sources.now),
+    save: (removed, trace) =>
+      publisher.publish([clusterOutput('clusterRemoved', removed)], trace ?? undefined),
+    sleep: sources.wait,
+    random: sources.random,
+    nowMs: sources.monotonicNow,
+    logger,
+    metrics,
+    requestsPerSecond: deps.requestsPerSecond,
+  });
+  await using consumer = await startConsumer({
+    ...subscriptionOf(identity),
+    name: 'cluster-executor',
+    log,
+    trust,
+    handlers: { clusterCommands: executor.commands },
+    onRejection: refuseRejected(identity, () => executor.at()),
+    publisher,
+    deadLetters,
+    marks: deps.marks,
+    logger,
+    metrics,
+    now: sources.now,
+    monotonicNow: sources.monotonicNow,
+  });
+  onStarted(consumer);
+  using ending = new LinkedController(signal);
+  const running = executor.run(ending.signal);
+  const watching = executor.instance.watch(deps.connection, sources.wait, ending.signal);
+  const earlier = earlierIntents(deps, executor, ending.signal);
+  try {
+    await Promise.race([consumer.finished, running, watching, earlier]);
+  } finally {
+    // Also when the consumer failed, what is in hand is finished.
+    ending.abort();
+    await running;
+  }
+}
+
+function localHoldOf({ localFile, logger }: RunClusterExecutor): () => string | null {
+  if (localFile === null) return () => null;
+  const hold = new LocalHold(localFile, logger);
+  // Said at once, and not with the first command.
+  hold.objection();
+  return () => hold.objection();
+}
+
+const JOURNAL_BACKOFF: RetryBackoff = { firstMs: 500, mostMs: 30_000 };
+
+/** Nothing is done before it is read. */
+const journalOf = (
+  { identity, connection, log, trust, sources, logger }: RunClusterExecutor,
+  signal: AbortSignal,
+): Promise<RecentResults> =>
+  retried(
+    () => readRecentResults({ identity, log, trust, nowMs: earliestNow(connection, sources) }, signal),
+    {
+      backoff: JOURNAL_BACKOFF,
+      sleep: sources.wait,
+      random: sources.random,
+      onFailure: (error) => logger.warn({ err: error }, 'what was done in the past hour cannot be read yet'),
+    },
+    signal,
+  );
+
+/** What was announced before the past hour harms nobody in the meantime: its commands are over. */
+async function earlierIntents(
+  { identity, log, trust, sources, logger }: RunClusterExecutor,
+  executor: Pick<ClusterExecutor, 'settle'>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const open = await retried(
+      () => readOpenIntents({ identity, log, trust }, signal),
+      {
+        backoff: JOURNAL_BACKOFF,
+        sleep: sources.wait,
+        random: sources.random,
+        onFailure: (error) => logger.warn({ err: error }, 'earlier intents cannot be read yet'),
+      },
+      signal,
+    );
+    executor.settle(open);
+  } catch (thrown) {
+    // What is left open is told by "audit verify".
+    if (!signal.aborted)
+      logger.error(
+        { err: toFleetGcError(thrown) },
+        'intents of more than an hour ago cannot be read, and are not settled',
+      );
+  }
+  await untilAborted(signal);
+}
+
+async function publish(
+  publisher: Publisher,
+  events: readonly Outgoing[],
+  now: Sources['now'],
+): Promise<void> {
+  const startMs = now();
+  await publisher.send(
+    events.flatMap(({ event, trace }) =>
+      publisher.records([clusterOutput('clusterResults', event)], trace ?? newTrace(publisher.ids)),
+    ),
+  );
+  if (publisher.tracer !== null) recordResults(publisher.tracer, events, { startMs, endMs: now() });
+}
+
+/** Of what became of commands: that it is on the log. */
+function recordResults(
+  tracer: Tracer,
+  events: readonly Outgoing[],
+  times: { readonly startMs: number; readonly endMs: number },
+): void {
+  for (const { event, trace } of events) {
+    if (trace === null || event.type !== 'fleetgc.cluster.command-result') continue;
+    const { outcome } = event.result;
+    const context = nextHop(trace, tracer.ids);
+    const span = sendSpan({ topic: 'clusterResults', event, context, parent: trace, ...times });
+    const attributes = { 'fleetgc.command.id': event.commandId, 'fleetgc.command.outcome': outcome };
+    tracer.record({ ...span, attributes: { ...span.attributes, ...attributes } });
+  }
+}
+
+/** While nobody can tell, nothing counts. */
+function distrust(trust: Trust, keyId: string | null, identity: ClusterIdentity): string | null {
+  try {
+    return trust.objectionTo('clusterCommands', keyId, SUBJECTS.cluster.keyOf(identity));
+  } catch (error) {
+    return toFleetGcError(error).message;
+  }
+}
+
+function policyInForce(
+  current: RunClusterExecutor['policies'],
+  identity: ClusterIdentity,
+): ClusterPolicyInForce {
+  let policies: PolicySetOf<'cluster'>;
+  try {
+    policies = current();
+  } catch (error) {
+    return { kind: 'unreadable', message: toFleetGcError(error).message };
+  }
+  const selection = selectPolicy(policies, identity);
+  switch (selection.kind) {
+    case 'paused':
+      return { kind: 'paused', reason: selection.pause.reason };
+    case 'too-costly':
+      return { kind: 'unreadable', message: OWN_RULES.P10 };
+    case 'none':
+      return selection;
+    case 'policy':
+      return { ...selection, approvals: policies.approvals };
+  }
+}

@@ -1,6 +1,0 @@
-import { repeatable } from '../../packages/decision/freezable-decider.ts';
-import { Expiry } from '../../schemas/events/expiry.ts';
-import { expiryGcHandler } from './handler.ts';
-
-/** What `npm run freeze` makes a bundle of. */
-export const { read, decide, passOver } = repeatable({ schema: Expiry, handler: expiryGcHandler });

@@ -1,9 +1,0 @@
-import { clusterHandler } from '../../packages/decision/cluster-handler.ts';
-import type { Expiry } from '../../schemas/events/expiry.ts';
-import { DECIDER, decide } from './decide.ts';
-
-/** Decides on each fact about objects whose time has come: the record, and the command where there is something to do. */
-export const expiryGcHandler = clusterHandler<Expiry>({
-  decider: DECIDER,
-  decide,
-});

@@ -1,6 +1,0 @@
-import { repeatable } from '../../packages/decision/freezable-decider.ts';
-import { Ownership } from '../../schemas/events/ownership.ts';
-import { graphGcHandler } from './handler.ts';
-
-/** What `npm run freeze` makes a bundle of. */
-export const { read, decide, passOver } = repeatable({ schema: Ownership, handler: graphGcHandler });

@@ -1,0 +1,207 @@
+import type { Logger } from 'pino';
+import type { PodSource } from '../../../packages/cri/kubelet/pod-source.ts';
+import type { RuntimeReader } from '../../../packages/cri/port.ts';
+import { type Handler, nodeOutput } from '../../../packages/decision/handler.ts';
+import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
+import { runTogether } from '../../../packages/process/loops.ts';
+import type { Metrics } from '../../../packages/process/metrics.ts';
+import type { Tracer } from '../../../packages/process/tracer.ts';
+import type { Publisher } from '../../../packages/records/publisher.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { NodeIdentity } from '../../../schemas/events/identity.ts';
+import type { Observe } from '../../../schemas/events/observe.ts';
+import type { PolicySet } from '../../../schemas/policy/policy.ts';
+import { type AgentMetrics, addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
+import { watchDeaths } from './death-watch.ts';
+import { watchDisks } from './disks/disk-watch.ts';
+import { type Justification, observeHandler, whyUnjustified } from './handler.ts';
+import { openHistory } from './images/kept-history.ts';
+import type { ContentReading } from './inventory/content-reading.ts';
+import { agentEvents } from './inventory/inventory.ts';
+import { ownInventory, type TakeInventory } from './inventory/inventory-for-executor.ts';
+import { createNodeScanner, type NodeScan } from './inventory/node-scan.ts';
+import { backoffReader, contentsOfScans, removedImagesReader } from './inventory/objects-from-scan.ts';
+import type { PodLogReader } from './inventory/read-pod-logs.ts';
+import type { KubeletSource } from './pods/pod-states.ts';
+import { watchPods } from './pods/pod-watch.ts';
+import { FactSpans } from './publishing/fact-spans.ts';
+import { Inventories, inventoryPublishing } from './publishing/inventories.ts';
+import { createPublishQueue, type PublishQueue } from './publishing/publish-queue.ts';
+import type { TaskSchedule } from './task-schedule.ts';
+
+/** Everything from outside that an agent needs. It gets only the reading half of the runtime. */
+export interface NodeAgentDeps {
+  readonly identity: NodeIdentity;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  /** As this process follows them; throws `POLICIES_UNREADABLE` while they cannot be read. */
+  readonly policies: () => PolicySet;
+  readonly runtime: RuntimeReader;
+  /** What is told of images beside CRI. */
+  readonly contents: ContentReading;
+  readonly filesystems: FilesystemReader;
+  readonly podLogs: PodLogReader;
+  /** `null`: there is no source, and every pod is unknown. */
+  readonly pods: PodSource | null;
+  /** The kubelet's sources that must have delivered before a pod can be gone; `api` except on a standalone node. */
+  readonly podSources: readonly KubeletSource[];
+  readonly state: Pick<StateDirectory, 'open' | 'openReadOnly'>;
+  readonly publisher: Pick<Publisher, 'publish'>;
+  /** Nobody traces when not given. */
+  readonly tracer?: Tracer | null;
+  readonly clock: NodeClock;
+  readonly sleep: Sleep;
+  readonly schedule: TaskSchedule;
+  /** 0 <= number < 1, for jitter. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** The newest inventory says it all; disk statistics of an hour are more than anybody asks for afterwards. */
+const QUEUE_LIMITS: Readonly<Record<Fact, number>> = { inventory: 1, 'disk-stats': 60 };
+
+/** Reads one node and publishes what it sees. It does nothing before `run`. */
+export class NodeAgent {
+  /** For the topic `observe`. */
+  readonly observe: Handler<Observe>;
+  /** For the executor of the same process. */
+  readonly takeInventory: TakeInventory;
+  readonly diskHistory: () => DiskStats['history'];
+  readonly #deps: NodeAgentDeps;
+  readonly #metrics: AgentMetrics;
+  readonly #queues: Readonly<Record<'inventory' | 'diskStats', PublishQueue>>;
+  readonly #events: ReturnType<typeof agentEvents>;
+  readonly #history: ReturnType<typeof openHistory>;
+  readonly #disks: ReturnType<typeof watchDisks>;
+  readonly #inventories: Inventories;
+  readonly #spans: FactSpans | null;
+
+  constructor(deps: NodeAgentDeps) {
+    const { identity, nodeLabels, clock, logger } = deps;
+    const startedAt = clock.now();
+    const removed = removedImagesReader(deps.state, logger);
+    this.#deps = deps;
+    this.#spans = deps.tracer ? new FactSpans(deps.tracer, clock) : null;
+    this.#metrics = agentMetrics(deps.metrics);
+    this.#queues = { inventory: this.#queueFor('inventory'), diskStats: this.#queueFor('disk-stats') };
+    this.#events = agentEvents({ identity, nodeLabels, startedAt });
+    this.#history = openHistory({ state: deps.state, now: startedAt, removed, logger });
+    this.#disks = watchDisks(deps);
+    const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
+    const scan = createNodeScanner({ ...deps, pods, history: this.#history });
+    const shared = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfScans(deps.contents) };
+    this.#inventories = this.#inventoriesBy(scan, shared);
+    addFilesystemGauges(deps.metrics, this.#disks.readings);
+    const { lastScan } = this.#inventories;
+    this.takeInventory = ownInventory({ ...shared, scan, lastScan, events: this.#events, clock });
+    this.diskHistory = this.#disks.history;
+    this.observe = this.#ordersHandler();
+  }
+
+  /** Reads the node and publishes facts until the signal aborts. A property, since it is passed on by itself. */
+  readonly run = async (signal: AbortSignal): Promise<void> => {
+    const { runtime, sleep, schedule, logger } = this.#deps;
+    const { detect, died, run } = this.#inventories;
+    const onDeath = (id: string): void => died([id]);
+    await runTogether(
+      [
+        (stop) => schedule('sample', () => this.#sample(), stop),
+        (stop) => schedule('detect', detect, stop),
+        (stop) => schedule('save', () => this.#save('due'), stop),
+        (stop) => watchDeaths({ runtime, onDeath, sleep, logger }, stop),
+        run,
+        this.#queues.inventory.run,
+        this.#queues.diskStats.run,
+      ],
+      signal,
+    ).finally(() => this.#save('end'));
+  };
+
+  /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
+  readonly problem = (): string | null => {
+    const { inventory, diskStats } = this.#queues;
+    return problemOf(this.#inventories.lastScan()) ?? inventory.problem() ?? diskStats.problem();
+  };
+
+  #queueFor(what: Fact): PublishQueue {
+    const onDropped = (): void => this.#metrics.dropped.add({ fact: what });
+    return createPublishQueue({ ...this.#deps, what, limit: QUEUE_LIMITS[what], onDropped });
+  }
+
+  #inventoriesBy(
+    scan: ReturnType<typeof createNodeScanner>,
+    shared: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
+  ): Inventories {
+    const { runtime, clock, sleep, logger } = this.#deps;
+    const metrics = this.#metrics;
+    const publish = inventoryPublishing({
+      ...shared,
+      events: this.#events,
+      runtime,
+      historyUnreadable: this.#history.unreadable,
+      queue: this.#queues.inventory,
+      spans: this.#spans,
+      metrics,
+      logger,
+    });
+    return new Inventories({
+      scan,
+      readings: this.#disks.readings,
+      publish: (found, work) => {
+        // The executor keeps what it finds no record of, so the records go ahead of the inventory that shows them.
+        this.#history.save('due');
+        return publish(found, work);
+      },
+      onScan: ({ status }) => metrics.looks.add({ status }),
+      onExpired: () => metrics.orders.add({ outcome: 'expired' }),
+      clock,
+      sleep,
+    });
+  }
+
+  #ordersHandler(): Handler<Observe> {
+    const { identity, nodeLabels, policies, clock, logger } = this.#deps;
+    const justification: Justification = {
+      node: { ...identity, nodeLabels },
+      policies,
+      readings: () => ({
+        filesystems: this.#disks.readings(),
+        history: this.#disks.history(),
+        nowMs: clock.now().sinceBootMs,
+      }),
+    };
+    const handler = observeHandler({
+      self: identity,
+      clock,
+      whyUnjustified: (order) => whyUnjustified(order, justification),
+      accept: this.#inventories.accept,
+      metrics: this.#metrics,
+      logger,
+    });
+    return (input) => {
+      if (input.trace) this.#spans?.ordered(input.trace);
+      return handler(input);
+    };
+  }
+
+  async #sample(): Promise<void> {
+    const facts = await this.#disks.sample();
+    if (facts) {
+      const event = this.#events.diskStats(facts);
+      this.#queues.diskStats.put({ output: nodeOutput('diskStats', event), ...this.#spans?.sample(event) });
+    }
+  }
+
+  #save(when: 'due' | 'end'): void {
+    this.#history.save(when);
+    this.#disks.save(when);
+  }
+}
+
+function problemOf(scan: NodeScan | null): string | null {
+  if (scan === null) return 'has not looked at the container runtime yet';
+  return scan.status === 'incomplete' ? (scan.problems[0]?.message ?? null) : null;
+}

@@ -1,0 +1,184 @@
+import type { Logger } from 'pino';
+import type { RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
+import type { Handler } from '../../../packages/decision/handler.ts';
+import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import type { Metrics } from '../../../packages/process/metrics.ts';
+import type { OnRejection } from '../../../packages/records/decide.ts';
+import type { Publisher } from '../../../packages/records/publisher.ts';
+import type { Trust } from '../../../packages/records/trust/trust.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
+import type { PolicyInForce } from './checks/command-checks.ts';
+import type { TakeInventory } from './checks/own-plan.ts';
+import type { PodsNow } from './checks/pod-return.ts';
+import { runtimeFacts, type WantedPod } from './checks/runtime-facts.ts';
+import { receiveCommands, refuseRejected } from './handler.ts';
+import { type Journal, openJournal } from './journal/journal.ts';
+import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
+import type { NodeFiles } from './node-files.ts';
+import type { RemovalParts } from './removal/object-work.ts';
+import { CommandSpans } from './results/command-spans.ts';
+import { createLateRemovals, type LateRemovals, openRemovedImages } from './results/late-removals.ts';
+import { publishResults } from './results/publish-results.ts';
+import { openBackoff } from './results/removal-backoff.ts';
+import { runWorker } from './worker.ts';
+
+/** The node as the executor sees it. */
+interface ExecutorNode {
+  readonly identity: NodeIdentity;
+  readonly runtime: RuntimeReader & RuntimeRemover;
+  readonly filesystems: FilesystemReader;
+  readonly clock: NodeClock;
+  readonly state: StateDirectory;
+  /** What the policies that this process follows say of the node. */
+  readonly policy: () => PolicyInForce;
+  /** Whose commands count. */
+  readonly trust: Pick<Trust, 'objectionTo'>;
+  readonly takeInventory: TakeInventory;
+  readonly diskHistory: () => DiskStats['history'];
+  /** Pods that the kubelet told of, where the process knows; else none. */
+  readonly wantedByPods: () => readonly WantedPod[] | null;
+  /** Asks which pods there are at this moment; `null` where no source of pods is configured. */
+  readonly podsNow: PodsNow | null;
+}
+
+export interface ExecutorDeps {
+  readonly node: ExecutorNode;
+  readonly files: NodeFiles;
+  readonly publisher: Publisher;
+  readonly sleep: Sleep;
+  /** From 0 up to 1, for backoff. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** The two halves of an executor, to be composed with a consumer. */
+export interface NodeExecutor {
+  /** For the topic of commands. */
+  readonly commands: Handler<Command>;
+  readonly onRejection: OnRejection;
+  /**
+   * Carries out and reports what the journal holds, until `signal` aborts; then the removal in hand is finished, which
+   * can take as long as the runtime lets an image removal take, and what the log takes within 2 s is published.
+   */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const LAST_PUBLISH_MS = 2_000;
+/** A process that just started has not read the policies yet; commands of its journal wait so long for them. */
+const POLICIES_WAIT_MS = 10_000;
+const POLICIES_POLL_MS = 50;
+
+export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
+  const { node, publisher, sleep, random, logger } = deps;
+  const { identity, clock } = node;
+  const journal = openJournal({ directory: node.state, now: clock.now(), logger });
+  const metrics = createExecutorMetrics(deps.metrics);
+  addJournalMetrics(deps.metrics, journal);
+  const receiver = { identity, journal, clock, logger, metrics };
+  const backoff = openBackoff(node.state, logger);
+  const removedImages = openRemovedImages(node.state, logger);
+  const lateRemovals = createLateRemovals({ ...node, journal, backoff, removedImages, sleep, logger });
+  const spans = publisher.tracer && new CommandSpans(publisher.tracer, clock);
+  const recorder = { ...receiver, backoff, removedImages, lateRemovals, spans };
+  const worker = workerParts(deps, recorder, lateRemovals.seen);
+  return {
+    commands: receiveCommands(receiver),
+    onRejection: refuseRejected(receiver),
+    run: async (signal) => {
+      const stop = new AbortController();
+      void lateRemovals.watch(stop.signal);
+      const publishing = publishResults(
+        { journal, publisher, sleep, random, logger, now: () => clock.now().wallTimeMs },
+        stop.signal,
+      );
+      try {
+        // Seen once, it is missed after a restart also where nothing was removed meanwhile.
+        await deps.files.localRules();
+        await policiesReadable(node, sleep, signal);
+        await runWorker(worker, signal);
+        await drained(journal, sleep);
+      } finally {
+        stop.abort();
+      }
+      await lastPublish(publishing, sleep);
+    },
+  };
+}
+
+function workerParts(
+  { node, files, sleep }: ExecutorDeps,
+  recorder: RemovalParts['recorder'],
+  onImages: LateRemovals['seen'],
+): RemovalParts {
+  const { runtime, clock, filesystems, wantedByPods, podsNow, state } = node;
+  const { journal, backoff } = recorder;
+  const history = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
+  const distrustOf = (commandId: string): string | null => {
+    const entry = journal.state().entries.find(({ command }) => command.id === commandId);
+    return distrust(node.trust, entry?.signedBy ?? null, nodeKey(node.identity));
+  };
+  const restrictions = async () => {
+    const local = await files.localRules();
+    const { lastActions, removalRate } = journal.state();
+    return {
+      policy: node.policy(),
+      distrustOf,
+      local,
+      backoff: backoff.entries(),
+      lastActions,
+      removalRate,
+    };
+  };
+  const readFacts = runtimeFacts({ runtime, clock, sleep, wantedByPods, history, onImages });
+  const { takeInventory, diskHistory } = node;
+  const lastActions = () =>
+    Object.values(journal.state().lastActions).flatMap((action) => (action === null ? [] : [action.at]));
+  const own = { takeInventory, diskHistory, lastActions };
+  const judging = { clock, readFacts, podsNow, restrictions, podLogs: files.podLogs };
+  return { recorder, tools: { ...judging, runtime, sleep, own }, filesystems };
+}
+
+/** While nobody can tell, nothing counts. */
+function distrust(trust: Pick<Trust, 'objectionTo'>, keyId: string | null, recordKey: string): string | null {
+  try {
+    return trust.objectionTo('commands', keyId, recordKey);
+  } catch (error) {
+    return toFleetGcError(error).message;
+  }
+}
+
+async function policiesReadable(node: ExecutorNode, sleep: Sleep, signal: AbortSignal): Promise<void> {
+  for (let waitedMs = 0; waitedMs < POLICIES_WAIT_MS; waitedMs += POLICIES_POLL_MS) {
+    if (signal.aborted || node.policy().kind !== 'unreadable') return;
+    await sleep(POLICIES_POLL_MS, signal);
+  }
+}
+
+/** A log that does not answer must not keep the process, nor our waiting for one that does; what it did not take stays in the journal. */
+async function lastPublish(publishing: Promise<void>, sleep: Sleep): Promise<void> {
+  const enough = new AbortController();
+  try {
+    await Promise.race([publishing, sleep(LAST_PUBLISH_MS, enough.signal)]);
+  } finally {
+    enough.abort();
+  }
+}
+
+/** Until the log has everything, within bounds. */
+async function drained(journal: Journal, sleep: Sleep): Promise<void> {
+  const enough = new AbortController();
+  const bound = sleep(LAST_PUBLISH_MS, enough.signal).then(() => enough.abort());
+  while (journal.state().unpublished.length > 0 && !enough.signal.aborted) {
+    await journal.changed(enough.signal);
+  }
+  enough.abort();
+  await bound;
+}

@@ -1,0 +1,124 @@
+import type { Count, Distribution, Metrics, Occurrences } from '../../../packages/process/metrics.ts';
+import { ObjectKind, RemovalKind } from '../../../schemas/events/object-kinds.ts';
+import { CommandRefusal, ObjectOutcome } from '../../../schemas/events/result.ts';
+import type { PolicyInForce } from './checks/command-checks.ts';
+import type { Journal } from './journal/journal.ts';
+import type { LocalRules } from './local/local-file.ts';
+import type { NodeFiles } from './node-files.ts';
+
+const OUTCOMES = ObjectOutcome.options.map(({ shape }) => shape.outcome.value);
+
+/** As the kubelet has them: by age alone, or because space was short. */
+const GARBAGE_REASONS = ['age', 'space'] as const;
+
+/** What the executor counts. */
+export interface ExecutorMetrics {
+  readonly objects: Count<{ kind: typeof ObjectKind.options; outcome: typeof OUTCOMES }>;
+  /** Why objects are there still. */
+  readonly stayed: Occurrences<'outcome' | 'reason'>;
+  readonly images: Count<{ reason: typeof GARBAGE_REASONS }>;
+  readonly commands: Count<{ outcome: readonly ('done' | CommandRefusal)[] }>;
+  readonly removalSeconds: Distribution<{ kind: typeof ObjectKind.options }>;
+  /** Of commands that were carried out. */
+  readonly commandSeconds: Distribution<{ kind: typeof RemovalKind.options }>;
+  /** What reclaims missed to their targets when their commands began. */
+  readonly wantedBytes: Count<Record<never, never>>;
+  readonly unrelieved: Count<Record<never, never>>;
+  /** Grown space as measured, by the kind of object whose removal it followed. */
+  readonly freedBytes: Count<{ kind: typeof ObjectKind.options }>;
+  /** Removals of which nobody knows what they freed. */
+  readonly unmeasured: Count<{ kind: typeof ObjectKind.options }>;
+}
+
+export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
+  objects: metrics.count('executor_objects_total', 'Objects of commands, by what became of them.', {
+    kind: ObjectKind.options,
+    outcome: OUTCOMES,
+  }),
+  stayed: metrics.occurrences(
+    'executor_objects_not_removed_total',
+    'Objects of commands that were refused, or failed to go, by why.',
+    ['outcome', 'reason'],
+  ),
+  images: metrics.count(
+    'image_garbage_collected_total',
+    'Images that were removed, by age or to make space: as kubelet_image_garbage_collected_total.',
+    { reason: GARBAGE_REASONS },
+  ),
+  commands: metrics.count('executor_commands_total', 'Commands, by how they ended.', {
+    outcome: ['done', ...CommandRefusal.options],
+  }),
+  removalSeconds: metrics.distribution('executor_removal_seconds', 'How long removals took.', {
+    kind: ObjectKind.options,
+  }),
+  commandSeconds: metrics.distribution(
+    'executor_command_duration_seconds',
+    'How long commands took that were carried out.',
+    { kind: RemovalKind.options },
+  ),
+  wantedBytes: metrics.count(
+    'executor_wanted_bytes_total',
+    'What was missing to the targets of commands when they began.',
+    {},
+  ),
+  unrelieved: metrics.count(
+    'executor_reclaims_unrelieved_total',
+    'Reclaims that ended above their target, as measured.',
+    {},
+  ),
+  freedBytes: metrics.count('executor_freed_bytes_total', 'Space that became available, as measured.', {
+    kind: ObjectKind.options,
+  }),
+  unmeasured: metrics.count(
+    'executor_unmeasured_removals_total',
+    'Removals whose effect could not be measured: no reading of the disk, or something else filled it meanwhile.',
+    { kind: ObjectKind.options },
+  ),
+});
+
+export function addJournalMetrics(metrics: Metrics, journal: Journal): void {
+  metrics.gauge('executor_commands_waiting', 'Commands in the journal that are not done.', [], () => [
+    [{}, journal.state().entries.length],
+  ]);
+  metrics.gauge('executor_results_unpublished', 'Events that the event log has not acknowledged.', [], () => [
+    [{}, journal.state().unpublished.length],
+  ]);
+  metrics.gauge('executor_journal_in_memory', '1 while the journal cannot be written to disk.', [], () => [
+    [{}, journal.kept() === 'memory' ? 1 : 0],
+  ]);
+}
+
+type Stop = 'paused' | 'not-enforced' | 'policies-unreadable' | 'local-hold';
+
+interface Stoppable {
+  readonly files: NodeFiles;
+  readonly policy: () => PolicyInForce;
+}
+
+/** Says why nothing is removed. Returns the files, to be used in place of those given: what they last said is remembered. */
+export function watchStops(metrics: Metrics, { files, policy }: Stoppable): NodeFiles {
+  let last: LocalRules | null = null;
+  metrics.gauge(
+    'executor_stopped',
+    '1 while nothing is removed on this node for this reason.',
+    ['why'],
+    () => {
+      const { kind } = policy();
+      const isHeld = last !== null && (last.kind === 'held' || last.hold);
+      const stops: Readonly<Record<Stop, boolean>> = {
+        paused: kind === 'paused',
+        'not-enforced': kind === 'not-enforced',
+        'policies-unreadable': kind === 'unreadable',
+        'local-hold': isHeld,
+      };
+      return Object.entries(stops).map(([why, isSo]) => [{ why }, Number(isSo)]);
+    },
+  );
+  return {
+    ...files,
+    localRules: async () => {
+      last = await files.localRules();
+      return last;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { ContainerdReader } from '../../../packages/cri/containerd/reader.ts';
+import type { PodSource } from '../../../packages/cri/kubelet/pod-source.ts';
+import type { RuntimeReader } from '../../../packages/cri/port.ts';
+import { openReadOnlyFile } from '../../../packages/files/fixed-file.ts';
+import type { NodeClock } from '../../../packages/machine/clock.ts';
+import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { NodeIdentity } from '../../../schemas/events/identity.ts';
+import type { Inventory } from '../../../schemas/events/inventory.ts';
+import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
+import { openHistory } from '../agent/images/kept-history.ts';
+import { contentReading, type MissingContents, NO_CONTENTS } from '../agent/inventory/content-reading.ts';
+import { agentEvents } from '../agent/inventory/inventory.ts';
+import { createNodeScanner } from '../agent/inventory/node-scan.ts';
+import { backoffReader, detectedImages, removedImagesReader } from '../agent/inventory/objects-from-scan.ts';
+import type { PodLogReader } from '../agent/inventory/read-pod-logs.ts';
+import type { KubeletSource } from '../agent/pods/pod-states.ts';
+import { watchPods } from '../agent/pods/pod-watch.ts';
+
+/** What a single scan of a node needs. It gets only the reading half of the runtime. */
+interface ScannedNode {
+  readonly identity: NodeIdentity;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly runtime: RuntimeReader;
+  /** For the contents of images; `null`: nobody is asked. */
+  readonly containerd: ContainerdReader | null;
+  /** Whether the runtime's imports look like pulls. */
+  readonly importsLookPulled: boolean;
+  /** Takes why they are not known. */
+  readonly onMissingContents: (silence: MissingContents) => void;
+  readonly filesystems: FilesystemReader;
+  readonly podLogs: PodLogReader;
+  /** `null`: there is no source, and every pod is unknown. */
+  readonly pods: PodSource | null;
+  readonly podSources: readonly KubeletSource[];
+  readonly state: KeptState;
+  readonly clock: NodeClock;
+  readonly logger: Logger;
+}
+
+/** One inventory as an agent takes them that was just started; nothing is kept. Rejects where the runtime does not answer. */
+export async function takeInventoryOnce(node: ScannedNode): Promise<Inventory> {
+  const { identity, nodeLabels, state, clock, logger } = node;
+  const startedAt = clock.now();
+  const runtime = await node.runtime.version();
+  const removed = removedImagesReader(state, logger);
+  const history = openHistory({ state, now: startedAt, removed, logger });
+  const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
+  const scan = await createNodeScanner({ ...node, pods, history })();
+  const contentsOf = contentReading({ ...node, onMissing: node.onMissingContents });
+  const contents = scan.status === 'complete' ? await contentsOf(detectedImages(scan)) : NO_CONTENTS;
+  return agentEvents({ identity, nodeLabels, startedAt }).inventory(
+    { scan, trigger: 'start', reclaim: null, diedContainerIds: [], runtime },
+    { backoff: backoffReader(state, logger)(), historyUnreadable: history.unreadable, ...contents },
+  );
+}
+
+/** What agent and executor of a node keep, for one who only reads it. */
+type KeptState = Pick<StateDirectory, 'open' | 'openReadOnly'>;
+
+/** The files of a state directory as they are; without a directory there is none of them. Writes nothing, takes no lock. */
+export function keptState(directory: string | undefined): KeptState {
+  const openReadOnly: KeptState['openReadOnly'] = (name, schema) =>
+    directory === undefined ? { read: () => null } : openReadOnlyFile(join(directory, name), schema);
+  return {
+    openReadOnly,
+    open: (name, _sizeBytes, schema) => ({ ...openReadOnly(name, schema), write: refuseToWrite }),
+  };
+}
+
+function refuseToWrite(): never {
+  throw new FleetGcError('INTERNAL', 'who only asks for a plan keeps nothing');
+}
+
+/** Whether an agent has kept when images were seen and used. Throws `STATE_UNREADABLE`. */
+export const hasHistory = (state: KeptState): boolean =>
+  state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile).read() !== null;

@@ -1,0 +1,197 @@
+import { imageUsage } from '../../../../../packages/cri/usage.ts';
+import { createLogger } from '../../../../../packages/process/logger.ts';
+import type { Command } from '../../../../../schemas/events/command.ts';
+import type { ObjectOutcome } from '../../../../../schemas/events/result.ts';
+import type { EventOf } from '../../../../../schemas/events/topics.ts';
+import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks/disk-stats.ts';
+import type { Restrictions } from '../../../../../services/node/executor/checks/command-checks.ts';
+import type { TakeInventory } from '../../../../../services/node/executor/checks/own-plan.ts';
+import type { FactsReading } from '../../../../../services/node/executor/checks/runtime-facts.ts';
+import { type Journal, openJournal } from '../../../../../services/node/executor/journal/journal.ts';
+import {
+  accepted,
+  type ItemProgress,
+  type JournalEntry,
+} from '../../../../../services/node/executor/journal/journal-state.ts';
+import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local/local-file.ts';
+import type { RemovalParts } from '../../../../../services/node/executor/removal/object-work.ts';
+import { openDirectory } from '../../../../../services/node/executor/removal/open-directory.ts';
+import type { Recorder } from '../../../../../services/node/executor/results/record-results.ts';
+import { openBackoff } from '../../../../../services/node/executor/results/removal-backoff.ts';
+import { NODE } from '../../../../fixtures/inventory.ts';
+import { completeListing } from '../../../../fixtures/listing.ts';
+import { logLines } from '../../../../support/log-lines.ts';
+import { type ManualClock, manualClock } from '../../../../support/manual-clock.ts';
+import { AGREEING_POLICY, agreeingInventory } from './agreeing-inventory.ts';
+import { type FakeRuntime, fakeRuntime } from './fake-runtime.ts';
+import { type MemoryState, memoryState } from './memory-state.ts';
+
+/** What removes on a node, in memory and without an executor around it. Nothing waits: time passes with sleeps alone. */
+export interface RemovalNode {
+  readonly runtime: FakeRuntime;
+  readonly clock: ManualClock;
+  readonly state: MemoryState;
+  readonly parts: RemovalParts;
+  readonly podLogsDir: string;
+  readonly containerLogsDir: string;
+  /**
+   * What was done, in order: calls as `FakeRuntime` names them, `look` at the runtime's facts, `plan` for an inventory,
+   * `sleep <ms>`, and `wrote …` with how far the journal says that each object of its first command is.
+   */
+  readonly steps: string[];
+  /** Called at each step, before it has an effect; may throw. */
+  at: (step: string) => void;
+  /** Where they differ from those of a node on which everything may go. */
+  restrictions: Partial<Restrictions>;
+  takeInventory: TakeInventory;
+  /** Why the runtime's facts cannot be had. */
+  factsProblem: string | null;
+  readonly logLines: readonly string[];
+  /** Of each removal that was counted. */
+  readonly removalSeconds: (readonly [kind: string, seconds: number])[];
+}
+
+/** `directory` has the two directories of logs, where there are any. */
+export function removalNode(directory = '/nowhere'): RemovalNode {
+  const [runtime, clock, state, lines] = [fakeRuntime(), manualClock(), memoryState(), logLines()];
+  const podLogs = {
+    podLogsDir: `${directory}/pods`,
+    containerLogsDir: `${directory}/containers`,
+    openDirectory,
+  };
+  const logger = createLogger({ service: 'test', level: 'info' }, lines);
+  const journal = openJournal({ directory: state, now: clock.now(), logger });
+  const backoff = openBackoff(state, logger);
+  const removalSeconds: RemovalNode['removalSeconds'] = [];
+  const metrics: Recorder['metrics'] = {
+    objects: UNCOUNTED,
+    commands: UNCOUNTED,
+    stayed: UNCOUNTED,
+    images: UNCOUNTED,
+    commandSeconds: { observe: () => undefined },
+    wantedBytes: UNCOUNTED,
+    unrelieved: UNCOUNTED,
+    freedBytes: UNCOUNTED,
+    unmeasured: UNCOUNTED,
+    removalSeconds: { observe: ({ kind }, seconds) => void removalSeconds.push([kind, seconds]) },
+  };
+  const recorder: Recorder = {
+    identity: NODE,
+    journal,
+    backoff,
+    clock,
+    logger,
+    metrics,
+    removedImages: { note: () => undefined },
+    lateRemovals: { expect: () => undefined },
+  };
+  const step = (name: string): void => {
+    node.steps.push(name);
+    node.at(name);
+  };
+  runtime.before = step;
+  state.afterWrite = (name) => {
+    if (name === 'journal') step(`wrote ${progressIn(journal)}`);
+  };
+  const tools: RemovalParts['tools'] = {
+    clock,
+    runtime,
+    podLogs,
+    podsNow: async () => [],
+    restrictions: async () => ({ ...restrictionsNow(recorder), ...node.restrictions }),
+    readFacts: async () => {
+      const confirmedAt = clock.now();
+      step('look');
+      if (node.factsProblem !== null) return { ok: false, message: node.factsProblem };
+      return { ok: true, facts: factsOf(runtime), confirmedAt };
+    },
+    sleep: async (ms, signal) => {
+      if (signal?.aborted) return;
+      step(`sleep ${ms}`);
+      clock.advance(ms);
+    },
+    own: {
+      takeInventory: async (...asked) => {
+        step('plan');
+        return node.takeInventory(...asked);
+      },
+      diskHistory: () => NO_DISK_HISTORY,
+      lastActions: () => [],
+    },
+  };
+  const node: RemovalNode = {
+    runtime,
+    clock,
+    state,
+    parts: { recorder, tools, filesystems: runtime },
+    ...podLogs,
+    steps: [],
+    at: () => undefined,
+    restrictions: {},
+    takeInventory: async (reclaim) =>
+      agreeingInventory({ ...podLogs, ...listedBy(runtime) }, clock.now(), reclaim),
+    factsProblem: null,
+    logLines: lines.lines,
+    removalSeconds,
+  };
+  return node;
+}
+
+const UNCOUNTED = { add: () => undefined };
+
+const listedBy = ({ images, containers, sandboxes }: FakeRuntime) => ({
+  images: [...images.values()],
+  containers: [...containers.values()],
+  sandboxes: [...sandboxes.values()],
+});
+
+const restrictionsNow = ({ backoff, journal }: Recorder): Restrictions => ({
+  policy: { kind: 'enforced', record: AGREEING_POLICY },
+  distrustOf: () => null,
+  local: NO_LOCAL_RULES,
+  backoff: backoff.entries(),
+  lastActions: journal.state().lastActions,
+  removalRate: journal.state().removalRate,
+});
+
+/** All images are known for long, and never in use. */
+function factsOf(runtime: FakeRuntime): Extract<FactsReading, { ok: true }>['facts'] {
+  const listing = completeListing(listedBy(runtime));
+  const at = manualClock().now();
+  const images: [string, number, null][] = listing.images.map(({ id }) => [id, 0, null]);
+  const file = { version: 1, at, watchedSinceMs: 0, clockSteadySince: at, images } as const;
+  return { listing, usage: imageUsage(listing, []), history: { kind: 'known', file } };
+}
+
+function progressIn(journal: Journal): string {
+  const [entry] = journal.state().entries;
+  return entry === undefined ? 'the end' : entry.items.map(wordFor).join(', ');
+}
+
+const wordFor = (progress: ItemProgress): string =>
+  progress.state === 'done' ? progress.outcome : progress.state;
+
+/** The command as the journal has it, where an earlier process came so far. */
+export function accept(
+  { parts, steps }: RemovalNode,
+  command: Command,
+  over: Partial<JournalEntry> = {},
+): JournalEntry {
+  const items = command.items.map((): ItemProgress => ({ state: 'waiting' }));
+  const entry: JournalEntry = { command, trace: null, signedBy: null, before: null, items, ...over };
+  parts.recorder.journal.update((state) => accepted(state, entry));
+  steps.length = 0;
+  return entry;
+}
+
+/** All that is to be published. */
+export const told = ({ parts }: RemovalNode): readonly EventOf<'results'>[] =>
+  parts.recorder.journal.state().unpublished.map(({ output }) => output.event);
+
+/** What became of each object, by its id. */
+export const outcomes = (node: RemovalNode): Readonly<Record<string, ObjectOutcome>> =>
+  Object.fromEntries(
+    told(node).flatMap((event) =>
+      event.type === 'fleetgc.node.object-result' ? [[event.object.id, event.result] as const] : [],
+    ),
+  );
