@@ -10,11 +10,11 @@ const REPOSITORY = fileURLToPath(new URL('../../../../', import.meta.url));
  * same text, wherever they lie.
  */
 export const bundleDecider = async (name: string, repository = REPOSITORY): Promise<string> =>
-  (await bundleOf(`services/${name}/bundle-entry.ts`, repository)).code;
+  (await bundleOf(`packages/deciders/${name}/bundle-entry.ts`, repository)).code;
 
 /** The packages of npm that are in its bundle. */
 export async function librariesOfDecider(name: string): Promise<readonly string[]> {
-  const { moduleIds } = await bundleOf(`services/${name}/bundle-entry.ts`);
+  const { moduleIds } = await bundleOf(`packages/deciders/${name}/bundle-entry.ts`);
   const names = moduleIds.flatMap((id) => /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1] ?? []);
   return [...new Set(names)].toSorted();
 }

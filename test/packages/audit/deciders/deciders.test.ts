@@ -55,7 +55,7 @@ describe.each(SOURCE_DECIDERS)('$name $version', (decider) => {
   const { name, version, topic } = decider;
   const advice =
     `the output of ${name} ${version} changed for an equal input. Give it a new version ` +
-    `(DECIDER in services/${name}/decide.ts), or, before its release, freeze it again: npm run freeze`;
+    `(DECIDER in packages/deciders/${name}/decide.ts), or, before its release, freeze it again: npm run freeze`;
 
   function expectSame(frozen: FrozenDecider, recorded: CorpusCase): void {
     const question = questionOf(recorded);
