@@ -51,7 +51,7 @@ const citedIn = (pattern: string): readonly string[] =>
     );
 
 /** Rules as decisions name them. */
-const decided = globSync('services/{graph-gc,pod-gc,expiry-gc}/**/*.ts', { cwd: REPOSITORY })
+const decided = globSync('packages/deciders/{graph-gc,pod-gc,expiry-gc}/**/*.ts', { cwd: REPOSITORY })
   .map(textOf)
   .flatMap((text) => [...text.matchAll(/'([A-NS]\d{1,2})'/g)].map(([, rule = '']) => rule));
 

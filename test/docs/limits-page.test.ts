@@ -28,7 +28,7 @@ function codeIn(cell: string): readonly string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
 
-const sources = globSync('{cli,packages,schemas,services,sim}/**/*.ts', { cwd: REPOSITORY }).map((path) => ({
+const sources = globSync('{cli,packages,schemas,services,lab}/**/*.ts', { cwd: REPOSITORY }).map((path) => ({
   path,
   text: textOf(path),
 }));
