@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
-import { canonicalJson, sha256Hex } from '../../../../packages/canonical/ids.ts';
 import type { FrozenDecider } from '../../../../packages/audit/deciders/deciders.ts';
+import { canonicalJson, sha256Hex } from '../../../../packages/canonical/ids.ts';
 import { ARBITRARY_CASES } from './arbitrary-cases.ts';
 import { bundleDecider } from './bundle.ts';
 import {
