@@ -8,12 +8,12 @@ import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { NOTICE_KINDS } from '../../schemas/notices/notice.ts';
 import type { NoticeReceiver, NoticeRules } from '../../schemas/notices/notice-rules.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
-import { Lane, type Receiver } from './delivery/lane.ts';
+import { becomesEvent, KubernetesReceiver } from './kubernetes.ts';
+import { Lane, type Receiver } from './lane.ts';
 import { type Listener, listen } from './listen.ts';
-import { type MatchingRule, rulesTo } from './matching.ts';
-import { laneMetrics } from './notice-metrics.ts';
-import { becomesEvent, KubernetesReceiver } from './receivers/kubernetes.ts';
-import { slackReceiver, webhookReceiver } from './receivers/webhook.ts';
+import { laneMetrics } from './metrics.ts';
+import { type MatchingRule, rulesTo } from './rules-file.ts';
+import { slackReceiver, webhookReceiver } from './webhook.ts';
 
 export interface NoticesSettings {
   readonly process: Pick<ServiceProcess, 'log' | 'trust' | 'metrics' | 'logger' | 'sources' | 'addCheck'>;

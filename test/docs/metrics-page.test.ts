@@ -21,7 +21,7 @@ import { createExecutorMetrics as clusterExecutorMetrics } from '../../services/
 import { ControllerMetrics } from '../../services/cluster/policy-controller/controller-metrics.ts';
 import { agentMetrics } from '../../services/node/agent/agent-metrics.ts';
 import { createExecutorMetrics } from '../../services/node/executor/metrics.ts';
-import { laneMetrics } from '../../services/notices/notice-metrics.ts';
+import { laneMetrics } from '../../services/notices/metrics.ts';
 import { textOf } from '../deploy/files.ts';
 import { metricsInCode } from '../deploy/metrics-in-code.ts';
 import { SILENT } from '../exhaustive/silent.ts';

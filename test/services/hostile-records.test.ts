@@ -7,10 +7,10 @@ import { PROJECTED_TOPICS } from '../../packages/read-model/projection/project.t
 import { consumerMetrics } from '../../packages/records/consumer-metrics.ts';
 import { TRUST_OFF } from '../../packages/records/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
-import { noticesHandler } from '../../services/notices/handler.ts';
-import { ToldOnce } from '../../services/notices/memory.ts';
-import type { Notice } from '../../services/notices/notice.ts';
-import { Watches } from '../../services/notices/watches.ts';
+import { noticesHandler, ToldOnce } from '../../services/notices/listen.ts';
+
+import type { Notice } from '../../services/notices/notices.ts';
+import { Watches } from '../../services/notices/silence.ts';
 import { SILENT } from '../exhaustive/silent.ts';
 import { diskStats } from '../fixtures/disk-stats.ts';
 import { inventory } from '../fixtures/inventory.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRefusedAddress } from '../../../services/notices/http/addresses.ts';
-import { readTarget } from '../../../services/notices/http/target.ts';
+import { isRefusedAddress, readTarget } from '../../../services/notices/http.ts';
 
 test.each([
   '169.254.169.254',

@@ -8,7 +8,7 @@ import {
 } from '../../../schemas/notices/notice.ts';
 import { approvalKey } from '../../../schemas/policy/approval.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
-import { noticesOf } from '../../../services/notices/decide.ts';
+import { noticesOf } from '../../../services/notices/notices.ts';
 import { approval, approvedOwner } from '../../fixtures/approval.ts';
 import { census } from '../../fixtures/census.ts';
 import {

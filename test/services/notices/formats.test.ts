@@ -1,9 +1,14 @@
 import { CloudEvent, HTTP } from 'cloudevents';
 import { describe, expect, test } from 'vitest';
 import { MOST_NOTICES_TOLD, NoticeEvent } from '../../../schemas/notices/notice.ts';
-import { signatureOf } from '../../../services/notices/http/signature.ts';
-import { CLOUD_EVENT_TYPE, cloudEvent } from '../../../services/notices/receivers/cloud-event.ts';
-import { escaped, slackBody } from '../../../services/notices/receivers/slack-text.ts';
+import {
+  CLOUD_EVENT_TYPE,
+  cloudEvent,
+  escaped,
+  signatureOf,
+  slackBody,
+} from '../../../services/notices/webhook.ts';
+
 import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
 
 const many = (count: number) =>

@@ -11,11 +11,11 @@ import { KeyRing } from '../../../packages/records/trust/key-ring.ts';
 import { signRecord } from '../../../packages/records/trust/signature.ts';
 import { RequiredTrust, TRUST_OFF, type Trust } from '../../../packages/records/trust/trust.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { noticesHandler } from '../../../services/notices/handler.ts';
-import { ToldOnce } from '../../../services/notices/memory.ts';
-import type { Notice } from '../../../services/notices/notice.ts';
-import { Replays } from '../../../services/notices/replays.ts';
-import { Watches } from '../../../services/notices/watches.ts';
+import { noticesHandler, Replays, ToldOnce } from '../../../services/notices/listen.ts';
+
+import type { Notice } from '../../../services/notices/notices.ts';
+
+import { Watches } from '../../../services/notices/silence.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { decision } from '../../fixtures/outputs.ts';

@@ -3,8 +3,8 @@ import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import type { ApiRequest } from '../../../packages/kube-api/send.ts';
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import type { Notice } from '../../../services/notices/notice.ts';
-import { becomesEvent, KubernetesReceiver } from '../../../services/notices/receivers/kubernetes.ts';
+import { becomesEvent, KubernetesReceiver } from '../../../services/notices/kubernetes.ts';
+import type { Notice } from '../../../services/notices/notices.ts';
 import { AT_MS, messageOf, noticeOf } from './support/notice-of.ts';
 
 const RUNNING = new AbortController().signal;

@@ -1,10 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import { MOST_FAILURES, type Sent } from '../../../services/notices/delivery/attempts.ts';
-import { Lane, MOST_WAITING } from '../../../services/notices/delivery/lane.ts';
-import type { Message } from '../../../services/notices/delivery/message.ts';
-import type { Notice } from '../../../services/notices/notice.ts';
-import { laneMetrics } from '../../../services/notices/notice-metrics.ts';
+import {
+  Lane,
+  type Message,
+  MOST_FAILURES,
+  MOST_WAITING,
+  type Sent,
+} from '../../../services/notices/lane.ts';
+import { laneMetrics } from '../../../services/notices/metrics.ts';
+import type { Notice } from '../../../services/notices/notices.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { AT_MS, noticeOf } from './support/notice-of.ts';

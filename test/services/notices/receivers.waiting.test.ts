@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../packages/process/logger.ts';
 import type { NoticeReceiver } from '../../../schemas/notices/notice-rules.ts';
-import { post } from '../../../services/notices/http/post.ts';
-import { readTarget } from '../../../services/notices/http/target.ts';
-import { slackReceiver, webhookReceiver } from '../../../services/notices/receivers/webhook.ts';
+import { post, readTarget } from '../../../services/notices/http.ts';
+
+import { slackReceiver, webhookReceiver } from '../../../services/notices/webhook.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
 import { PAIR } from '../../fixtures/certificate.ts';
 import { logLines } from '../../support/log-lines.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SubscriptionState } from '../../../packages/log/port.ts';
-import { LOG_STILL_AFTER_MS, StandingLog } from '../../../services/notices/standing-log.ts';
+import { LOG_STILL_AFTER_MS, StandingLog } from '../../../services/notices/silence.ts';
 import { AT_MS } from './support/notice-of.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SubscriptionState } from '../../../packages/log/port.ts';
-import { UNDECIDED_AFTER_MS, Undecided } from '../../../services/notices/undecided.ts';
+import { UNDECIDED_AFTER_MS, Undecided } from '../../../services/notices/silence.ts';
 import { AT_MS } from './support/notice-of.ts';
 
 const MINUTE_MS = 60_000;

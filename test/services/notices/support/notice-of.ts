@@ -1,5 +1,5 @@
-import type { Message } from '../../../../services/notices/delivery/message.ts';
-import type { Notice } from '../../../../services/notices/notice.ts';
+import type { Message } from '../../../../services/notices/lane.ts';
+import type { Notice } from '../../../../services/notices/notices.ts';
 
 export const AT_MS = Date.UTC(2026, 0, 1);
 

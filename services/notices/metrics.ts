@@ -2,7 +2,7 @@ import type { Metrics } from '../../packages/process/metrics.ts';
 import { DropReason } from '../../schemas/notices/notice.ts';
 
 const OUTCOMES = ['delivered', ...DropReason.options] as const;
-export type NoticeOutcome = (typeof OUTCOMES)[number];
+type NoticeOutcome = (typeof OUTCOMES)[number];
 
 /** What is counted on the way to one receiver. */
 export interface LaneMetrics {

@@ -1,15 +1,12 @@
-import { sha256Hex } from '../../../packages/canonical/ids.ts';
-import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
-import { countNodeEvent, createNodeEvent, type EventReporter } from '../../../packages/kube-api/events.ts';
-import { notNowIn, refusalText, retryAfterMs } from '../../../packages/kube-api/status.ts';
-import { toFleetGcError } from '../../../packages/process/errors.ts';
-import { counted } from '../../../packages/text/counted.ts';
-import { NOTICE_KINDS } from '../../../schemas/notices/notice.ts';
-import type { Sent } from '../delivery/attempts.ts';
-import type { Receiver } from '../delivery/lane.ts';
-import { droppedCount, type Message } from '../delivery/message.ts';
-import type { EventReason, Notice } from '../notice.ts';
-import { type Budget, NO_EVENTS_YET, spend } from './event-budget.ts';
+import { sha256Hex } from '../../packages/canonical/ids.ts';
+import type { ApiAnswer, ApiConnection } from '../../packages/kube-api/connection.ts';
+import { countNodeEvent, createNodeEvent, type EventReporter } from '../../packages/kube-api/events.ts';
+import { notNowIn, refusalText, retryAfterMs } from '../../packages/kube-api/status.ts';
+import { toFleetGcError } from '../../packages/process/errors.ts';
+import { counted } from '../../packages/text/counted.ts';
+import { NOTICE_KINDS } from '../../schemas/notices/notice.ts';
+import { droppedCount, type Message, type Receiver, type Sent } from './lane.ts';
+import type { EventReason, Notice } from './notices.ts';
 
 /** As client-go does: what is alike within ten minutes is one Event, which counts. */
 const ALIKE_WITHIN_MS = 600_000;
@@ -156,4 +153,22 @@ function sentBy(answer: ApiAnswer): Sent {
   const why = refusalText(answer);
   if (NEVER.has(status)) return { kind: 'refused', why };
   return { kind: status >= 500 ? 'away' : 'failed', why, retryAfterMs: retryAfterMs(answer) };
+}
+
+/** What may still be written about one node, at a time in milliseconds of a clock that does not jump. */
+interface Budget {
+  readonly events: number;
+  readonly atMs: number;
+}
+
+/** As client-go's filter of spam: so many at once, and then one in five minutes. */
+const MOST_AT_ONCE = 25;
+const ONE_IN_MS = 300_000;
+
+const NO_EVENTS_YET: Budget = { events: MOST_AT_ONCE, atMs: 0 };
+
+/** What is left after one more; `null` where there may be no more now. */
+function spend({ events, atMs }: Budget, nowMs: number): Budget | null {
+  const grown = Math.min(MOST_AT_ONCE, events + Math.max(0, nowMs - atMs) / ONE_IN_MS);
+  return grown < 1 ? null : { events: grown - 1, atMs: nowMs };
 }
