@@ -611,7 +611,7 @@ export default {
         'What an event has people told, and who wants to hear of it: no clock, randomness, I/O or logger.',
       severity: 'error',
       from: {
-        path: '^services/notices/(decide|notice|matching|told/.*|delivery/(pace|attempts|joined|message))\\.ts$',
+        path: '^services/notices/(notices|message)\\.ts$',
       },
       to: {
         path: IN_ROOMS,
@@ -619,8 +619,7 @@ export default {
           '^schemas/',
           '^packages/(text|canonical)/',
           '^packages/policy/selector-text\\.ts$',
-          '^packages/process/(durations|backoff)\\.ts$',
-          '^services/notices/(notice|matching|told/.*|delivery/(pace|attempts|joined|message))\\.ts$',
+          '^services/notices/notices\\.ts$',
           '^packages/read-model/cluster-holds/(holds|held-objects)\\.ts$',
           '^packages/read-model/dead-letters/letters\\.ts$',
         ],

@@ -7,7 +7,7 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { http } from '../../packages/process/node-http.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
-import type { Sent } from './lane.ts';
+import type { Sent } from './message.ts';
 
 /** What a receiver said; `null` fields where there was no answer. */
 type Answer =

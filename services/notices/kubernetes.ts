@@ -5,7 +5,7 @@ import { notNowIn, refusalText, retryAfterMs } from '../../packages/kube-api/sta
 import { toFleetGcError } from '../../packages/process/errors.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { NOTICE_KINDS } from '../../schemas/notices/notice.ts';
-import { droppedCount, type Message, type Receiver, type Sent } from './lane.ts';
+import { droppedCount, type Message, type Receiver, type Sent } from './message.ts';
 import type { EventReason, Notice } from './notices.ts';
 
 /** As client-go does: what is alike within ten minutes is one Event, which counts. */

@@ -9,10 +9,11 @@ import { NOTICE_KINDS } from '../../schemas/notices/notice.ts';
 import type { NoticeReceiver, NoticeRules } from '../../schemas/notices/notice-rules.ts';
 import type { PolicySetOf } from '../../schemas/policy/policy.ts';
 import { becomesEvent, KubernetesReceiver } from './kubernetes.ts';
-import { Lane, type Receiver } from './lane.ts';
+import { Lane } from './lane.ts';
 import { type Listener, listen } from './listen.ts';
+import type { Receiver } from './message.ts';
 import { laneMetrics } from './metrics.ts';
-import { type MatchingRule, rulesTo } from './rules-file.ts';
+import { type MatchingRule, rulesTo } from './notices.ts';
 import { slackReceiver, webhookReceiver } from './webhook.ts';
 
 export interface NoticesSettings {

@@ -33,11 +33,14 @@ import type { EventOf, FleetEvent } from '../../schemas/events/topics.ts';
 import {
   MAX_NOTICE_FACT_LENGTH,
   MAX_NOTICE_TEXT_LENGTH,
+  NOTICE_KIND_NAMES,
   type NoticeKind,
   type ToldNotice,
 } from '../../schemas/notices/notice.ts';
+import type { NoticeRule, NoticeRules } from '../../schemas/notices/notice-rules.ts';
 import { type ApprovalRecord, approvedName, clusterOfApprovalKey } from '../../schemas/policy/approval.ts';
 import type { ClusterPolicyRecord } from '../../schemas/policy/cluster-policy.ts';
+import { GlobList } from '../../schemas/policy/glob.ts';
 import {
   isPauseKey,
   type PolicyDeletion,
@@ -45,6 +48,7 @@ import {
   type PolicySetOf,
   selectorOfPauseKey,
 } from '../../schemas/policy/policy.ts';
+import { MAX_SELECTION_STEPS, Steps } from '../../schemas/policy/steps.ts';
 
 /** What an event of the log has people told, whoever wants to hear of it. `atMs`: when the log took it. */
 export function noticesOf(event: FleetEvent, atMs: number, known: Known): readonly Notice[] {
@@ -539,3 +543,50 @@ const oneLine = (text: string, most: number): string => cut(printableLine(cut(te
 
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - 1)}…`.toWellFormed();
+
+/** Which notices a rule lets through. */
+export interface MatchingRule {
+  readonly name: string;
+  readonly kinds: readonly NoticeKind[];
+  readonly mostPerMinute: number;
+  readonly matches: (notice: Notice, steps: Steps) => boolean;
+}
+
+/** The rules that lead to a receiver, in the order of the file. */
+export const rulesTo = ({ rules }: NoticeRules, receiver: string): readonly MatchingRule[] =>
+  rules.filter(({ to }) => to.includes(receiver)).map(matchingRule);
+
+function matchingRule({
+  name,
+  kinds = NOTICE_KIND_NAMES,
+  clusters,
+  nodes,
+  atMostPerMinute,
+}: NoticeRule): MatchingRule {
+  const wanted: ReadonlySet<NoticeKind> = new Set(kinds);
+  const ofCluster = anyOf(clusters);
+  const ofNode = anyOf(nodes);
+  return {
+    name,
+    kinds,
+    mostPerMinute: atMostPerMinute,
+    matches: ({ kind, cluster, node }, steps) =>
+      wanted.has(kind) && ofCluster(cluster, steps) && ofNode(node, steps),
+  };
+}
+
+function anyOf(globs: readonly string[] | undefined): (name: string | null, steps: Steps) => boolean {
+  if (globs === undefined) return () => true;
+  const list = GlobList.of(globs);
+  return (name, steps) => name !== null && list.matches(name, steps);
+}
+
+/**
+ * The first rule that wants it, so that a receiver hears of nothing twice. A file whose rules could take more steps for all receivers
+ * together is refused when it is read.
+ */
+export const ruleFor = (
+  rules: readonly MatchingRule[],
+  notice: Notice,
+  steps = new Steps(MAX_SELECTION_STEPS),
+): MatchingRule | undefined => rules.find(({ matches }) => matches(notice, steps));

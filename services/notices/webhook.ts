@@ -23,7 +23,7 @@ import {
   type Receiver,
   type Sent,
   writtenOut,
-} from './lane.ts';
+} from './message.ts';
 import { subjectOf } from './notices.ts';
 
 /** From the connection to the answer. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { CheckOutcome } from '../../schemas/reports/doctor.ts';
-import { CLUSTER_CHECKS } from '../../services/doctor/cluster/cluster-checks.ts';
-import { DECIDER_CHECKS } from '../../services/doctor/decider/decider-checks.ts';
-import { LEAST_MINOR } from '../../services/doctor/findings/cluster.ts';
-import { NODE_CHECKS } from '../../services/doctor/node/node-checks.ts';
-import { CHECK_BOUND_MS } from '../../services/doctor/run-checks.ts';
+import { CHECK_BOUND_MS } from '../../services/doctor/checks.ts';
+import { CLUSTER_CHECKS } from '../../services/doctor/cluster.ts';
+import { LEAST_MINOR } from '../../services/doctor/cluster-findings.ts';
+import { DECIDER_CHECKS } from '../../services/doctor/decider.ts';
+import { NODE_CHECKS } from '../../services/doctor/node.ts';
 import { textOf } from '../deploy/files.ts';
 import { tableRows } from './markdown.ts';
 

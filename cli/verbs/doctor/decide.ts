@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { pause } from '../../../packages/process/backoff.ts';
 import { PRODUCT_VERSION } from '../../../packages/process/product-version.ts';
-import { DECIDER_CHECKS, lookAtDeciders } from '../../../services/doctor/decider/decider-checks.ts';
-import { lookAtLog } from '../../../services/doctor/log/look-at-log.ts';
-import { runChecks } from '../../../services/doctor/run-checks.ts';
+import { runChecks } from '../../../services/doctor/checks.ts';
+import { DECIDER_CHECKS, lookAtDeciders } from '../../../services/doctor/decider.ts';
+import { lookAtLog } from '../../../services/doctor/log.ts';
 import { logAccess } from '../../framework/doctor-log-access.ts';
 import { outputOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';

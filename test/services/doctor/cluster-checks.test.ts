@@ -9,17 +9,15 @@ import { pause } from '../../../packages/process/backoff.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import type { Part } from '../../../services/cluster/access/rights.ts';
-import { CLUSTER_CHECKS } from '../../../services/doctor/cluster/cluster-checks.ts';
-import { lookAtCluster } from '../../../services/doctor/cluster/look-at-cluster.ts';
-import { rightsOfRules } from '../../../services/doctor/cluster/rights-of-rules.ts';
-import { looked } from '../../../services/doctor/finding.ts';
+import { looked, runChecks } from '../../../services/doctor/checks.ts';
+import { CLUSTER_CHECKS, lookAtCluster, rightsOfRules } from '../../../services/doctor/cluster.ts';
 import {
   agentFinding,
   apiClockFinding,
   serverVersionFinding,
-} from '../../../services/doctor/findings/cluster.ts';
-import type { lookAtLog } from '../../../services/doctor/log/look-at-log.ts';
-import { runChecks } from '../../../services/doctor/run-checks.ts';
+} from '../../../services/doctor/cluster-findings.ts';
+import type { lookAtLog } from '../../../services/doctor/log.ts';
+
 import { clusterPolicyRecord } from '../../fixtures/cluster.ts';
 import { MINUTE, NOW, SECOND } from '../../fixtures/time.ts';
 

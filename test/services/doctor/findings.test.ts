@@ -7,30 +7,31 @@ import type { ErrorCode } from '../../../packages/process/error-codes.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { Selection } from '../../../schemas/policy/policy-selection.ts';
-import type { Finding, Looked } from '../../../services/doctor/finding.ts';
+import type { Finding, Looked } from '../../../services/doctor/checks.ts';
+import { policiesFinding, servicesFinding } from '../../../services/doctor/decider.ts';
 import {
   clockFinding,
   eventLogFinding,
+  keysFinding,
+  policyFinding,
   rightsFinding,
   topicsFinding,
-} from '../../../services/doctor/findings/event-log.ts';
-import { policiesFinding, servicesFinding } from '../../../services/doctor/findings/fleet.ts';
-import { kubeletFinding, kubeletSettingsFinding } from '../../../services/doctor/findings/kubelet.ts';
+} from '../../../services/doctor/log-findings.ts';
 import {
+  filesystemsFinding,
+  imageLayersFinding,
+  kubeletFinding,
+  kubeletSettingsFinding,
   localFileFinding,
   machineIdFinding,
   nameFinding,
   podLogsFinding,
+  runtimeFinding,
   stateDirectoryFinding,
   stateLockFinding,
   userFinding,
-} from '../../../services/doctor/findings/machine.ts';
-import {
-  filesystemsFinding,
-  imageLayersFinding,
-  runtimeFinding,
-} from '../../../services/doctor/findings/runtime.ts';
-import { keysFinding, policyFinding } from '../../../services/doctor/findings/steering.ts';
+} from '../../../services/doctor/node-findings.ts';
+
 import { NO_LOCAL_RULES } from '../../../services/node/executor/local/local-file.ts';
 import { EVERY_NODE, pauseRecord, policy, policyRecord } from '../../fixtures/policy.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';

@@ -5,7 +5,7 @@ import { REPOSITORY, textOf } from '../../deploy/files.ts';
 import { anchorsOf } from '../../docs/markdown.ts';
 
 test('what findings refer to stands in the documentation', () => {
-  const sources = globSync('services/doctor/findings/*.ts', { cwd: REPOSITORY });
+  const sources = globSync('services/doctor/*-findings.ts', { cwd: REPOSITORY });
   const named = sources.flatMap((file) => [
     ...readFileSync(join(REPOSITORY, file), 'utf8').matchAll(/(docs\/[a-z/-]+\.md)(?:#([a-z0-9-]+))?/g),
   ]);

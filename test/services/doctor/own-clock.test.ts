@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord } from '../../../packages/log/port.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
-import { aheadByOrders } from '../../../services/doctor/log/own-clock.ts';
+import { aheadByOrders } from '../../../services/doctor/log.ts';
 import { observe } from '../../fixtures/observe.ts';
 import { recordOf } from '../../support/logs/log-record.ts';
 

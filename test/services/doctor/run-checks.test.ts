@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { ok } from '../../../services/doctor/finding.ts';
-import { CHECK_BOUND_MS, runChecks } from '../../../services/doctor/run-checks.ts';
+import { CHECK_BOUND_MS, ok, runChecks } from '../../../services/doctor/checks.ts';
 
 const never = new Promise<never>(() => undefined);
 

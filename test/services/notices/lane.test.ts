@@ -1,12 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../../packages/process/metrics.ts';
-import {
-  Lane,
-  type Message,
-  MOST_FAILURES,
-  MOST_WAITING,
-  type Sent,
-} from '../../../services/notices/lane.ts';
+import { Lane, MOST_FAILURES, MOST_WAITING } from '../../../services/notices/lane.ts';
+import type { Message, Sent } from '../../../services/notices/message.ts';
 import { laneMetrics } from '../../../services/notices/metrics.ts';
 import type { Notice } from '../../../services/notices/notices.ts';
 import { SILENT } from '../../exhaustive/silent.ts';
@@ -251,4 +246,20 @@ test('why a receiver cannot be reached is known until it can', async () => {
   answer = DELIVERED;
   await time.passUntil('it to be delivered', 60_000, () => offered.isSettled);
   expect(lane.problem()).toBeNull();
+});
+
+test('what comes while all that waits is on its way goes with the next message, and is not settled before', async () => {
+  let late: { readonly isSettled: boolean } | undefined;
+  const { offer, sent, time } = laneTo(
+    () => {
+      late ??= offer([noticeOf(9)]);
+      return DELIVERED;
+    },
+    { mostPerMinute: 1 },
+  );
+  const early = offer([noticeOf(1)]);
+  await time.passUntil('the first to be delivered', 10_000, () => early.isSettled);
+  expect(late?.isSettled).toBe(false);
+  await time.passUntil('the late one to be delivered', 120_000, () => late?.isSettled === true);
+  expect(sent.map(({ message }) => textsOf(message))).toEqual([[noticeOf(1).id], [noticeOf(9).id]]);
 });

@@ -11,7 +11,8 @@ import { Lane } from '../../../services/notices/lane.ts';
 import { listen } from '../../../services/notices/listen.ts';
 import { laneMetrics } from '../../../services/notices/metrics.ts';
 import type { Notice } from '../../../services/notices/notices.ts';
-import { rulesIn, rulesTo } from '../../../services/notices/rules-file.ts';
+import { rulesTo } from '../../../services/notices/notices.ts';
+import { rulesIn } from '../../../services/notices/rules-file.ts';
 import { webhookReceiver } from '../../../services/notices/webhook.ts';
 
 import { SILENT } from '../../exhaustive/silent.ts';

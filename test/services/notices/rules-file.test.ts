@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_WEIGHT_OF_NODE_GLOBS } from '../../../schemas/policy/glob.ts';
 import { MAX_SELECTION_STEPS, Steps } from '../../../schemas/policy/steps.ts';
-import { requireRules, ruleFor, rulesIn, rulesTo } from '../../../services/notices/rules-file.ts';
+import { ruleFor, rulesTo } from '../../../services/notices/notices.ts';
+import { requireRules, rulesIn } from '../../../services/notices/rules-file.ts';
 
 import { noticeOf } from './support/notice-of.ts';
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DoctorReport } from '../../../../schemas/reports/doctor.ts';
-import { DECIDER_CHECKS } from '../../../../services/doctor/decider/decider-checks.ts';
+import { DECIDER_CHECKS } from '../../../../services/doctor/decider.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, ownLog } from '../../fleetgc.ts';
 

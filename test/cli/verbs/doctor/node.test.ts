@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openStateDirectory } from '../../../../packages/machine/state-directory.ts';
 import { lockState } from '../../../../packages/machine/state-lock.ts';
 import { DoctorReport } from '../../../../schemas/reports/doctor.ts';
-import { NODE_CHECKS } from '../../../../services/doctor/node/node-checks.ts';
+import { NODE_CHECKS } from '../../../../services/doctor/node.ts';
 import { simulatedNode } from '../../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { inProcess, ownLog } from '../../fleetgc.ts';

@@ -21,7 +21,8 @@ import { PauseRecord, PolicyRecord } from '../../../../schemas/policy/policy.ts'
 import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
 import { MAX_DECISION_STEPS, MAX_SELECTION_STEPS, Steps } from '../../../../schemas/policy/steps.ts';
 import { parseLocalRules } from '../../../../services/node/executor/local/local-file.ts';
-import { ruleFor, rulesIn, rulesTo } from '../../../../services/notices/rules-file.ts';
+import { ruleFor, rulesTo } from '../../../../services/notices/notices.ts';
+import { rulesIn } from '../../../../services/notices/rules-file.ts';
 
 import { approval, approvedOwners } from '../../../fixtures/approval.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../../fixtures/cluster.ts';

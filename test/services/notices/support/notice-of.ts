@@ -1,4 +1,4 @@
-import type { Message } from '../../../../services/notices/lane.ts';
+import type { Message } from '../../../../services/notices/message.ts';
 import type { Notice } from '../../../../services/notices/notices.ts';
 
 export const AT_MS = Date.UTC(2026, 0, 1);

@@ -1,28 +1,78 @@
-import type { OwnRights } from '../../../packages/log/access/own-rights.ts';
-import type { EventLog, TopicDifference } from '../../../packages/log/port.ts';
+import type { OwnRights } from '../../packages/log/access/own-rights.ts';
+import { partitionOf } from '../../packages/log/partition.ts';
+import type { EventLog, LogRecord, TopicDifference } from '../../packages/log/port.ts';
 import {
   readPoliciesBy,
   readStoredPolicies,
   type StoredPolicies,
-} from '../../../packages/policy/stored-policies.ts';
-import { DAY_MS, MINUTE_MS } from '../../../packages/process/durations.ts';
-import { FleetGcError } from '../../../packages/process/errors.ts';
-import { keyProblems } from '../../../packages/records/trust/key-problems.ts';
-import type { TrustChoice } from '../../../packages/records/trust/process-trust.ts';
-import { readKeys } from '../../../packages/records/trust/read-keys.ts';
-import { objectionToSubject } from '../../../packages/records/trust/speaks-for.ts';
-import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
-import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
-import { type Looked, looked } from '../finding.ts';
-import { CLOCK_TOLERANCE_MS, type ClockFacts } from '../findings/event-log.ts';
-import type { KeyFacts } from '../findings/steering.ts';
-import { aheadByOrders } from './own-clock.ts';
+} from '../../packages/policy/stored-policies.ts';
+import { DAY_MS, MINUTE_MS } from '../../packages/process/durations.ts';
+import { FleetGcError } from '../../packages/process/errors.ts';
+import { parseRecord } from '../../packages/records/parse/parse-record.ts';
+import { keyProblems } from '../../packages/records/trust/key-problems.ts';
+import type { TrustChoice } from '../../packages/records/trust/process-trust.ts';
+import { readKeys } from '../../packages/records/trust/read-keys.ts';
+import { objectionToSubject } from '../../packages/records/trust/speaks-for.ts';
+import { TOPICS, type TopicName } from '../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import { type Checks, type Finding, type Looked, looked } from './checks.ts';
+import {
+  CLOCK_TOLERANCE_MS,
+  type ClockFacts,
+  clockFinding,
+  eventLogFinding,
+  type KeyFacts,
+  keysFinding,
+  NOT_REACHED,
+  rightsFinding,
+  topicsFinding,
+} from './log-findings.ts';
+
+/** The checks that are about the event log alone, for somebody with this role there. */
+export const logChecks = (role: LookedAtRole) =>
+  ({
+    'event-log': {
+      looksAt: 'whether the event log answers this login',
+      look: async ({ servers }) => eventLogFinding(await servers),
+    },
+    topics: {
+      looksAt: 'the topics and their settings',
+      look: (facts) =>
+        whereReached(facts, async () => topicsFinding(await facts.topics, await knownRights(facts.rights))),
+    },
+    rights: {
+      looksAt: 'what this login may do with topics',
+      look: (facts) => whereReached(facts, async () => rightsFinding(role, await facts.rights)),
+    },
+    clock: {
+      looksAt: 'the clock of this machine',
+      look: (facts) => whereReached(facts, async () => clockFinding(await facts.clock)),
+    },
+    keys: { looksAt: 'signatures, roots and keys', look: keys },
+  }) as const satisfies Checks<string, LogFacts>;
+
+/** Makes a check that needs the event log. */
+export const whereReached = async (
+  { servers }: Pick<LogFacts, 'servers'>,
+  look: () => Promise<Finding>,
+): Promise<Finding> => ((await servers).ok ? await look() : NOT_REACHED);
+
+async function knownRights(rights: LogFacts['rights']) {
+  const found = await rights;
+  return found?.ok ? found.value : null;
+}
+
+async function keys(facts: LogFacts): Promise<Finding> {
+  const trust = await facts.trust;
+  if (!trust.ok || trust.value === 'off') return keysFinding(trust, null);
+  return await whereReached(facts, async () => keysFinding(trust, await facts.keys));
+}
 
 /** Whose login is looked at. */
-export type LookedAtRole = 'node' | 'decider' | 'cluster';
+type LookedAtRole = 'node' | 'decider' | 'cluster';
 
 /** How the event log is come by. */
-export interface LogAccess {
+interface LogAccess {
   readonly role: LookedAtRole;
   /** Throws what is wrong with the settings, or with the file of an embedded log. */
   readonly open: () => Promise<OpenLog>;
@@ -52,7 +102,7 @@ export interface LogFacts {
 }
 
 /** Looks further at the log that is looked at. */
-export type LookFurther = <T>(look: (log: OpenLog) => Promise<T>) => Promise<Looked<T>>;
+type LookFurther = <T>(look: (log: OpenLog) => Promise<T>) => Promise<Looked<T>>;
 
 interface LookingAtLog {
   readonly facts: LogFacts;
@@ -186,3 +236,53 @@ async function policiesOf(
 
 const rootsOf = (trust: Looked<TrustChoice>): TrustRoots | null =>
   trust.ok && trust.value.kind === 'required' ? trust.value.roots : null;
+
+/** By the clock that may be wrong: one that is ahead by more finds no order, and nobody knows. */
+const LOOK_BACK_MS = 3 * DAY_MS;
+/** Orders to neighbours lie between those to the node. */
+const MOST_RECORDS = 20_000;
+
+const ORDERS = ['observe', 'commands'] as const;
+type OrderTopic = (typeof ORDERS)[number];
+
+interface Asked {
+  /** `<cluster>/<node>`. */
+  readonly key: string;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * How far this node's clock was ahead of the log's, in milliseconds, as the newest order to it shows: nothing is ordered before the node
+ * told of what it is about. Of a clock that is right it is below 0. `null`: no order of the last three days was found.
+ */
+export async function aheadByOrders(log: Pick<EventLog, 'read'>, asked: Asked): Promise<number | null> {
+  let newest: { readonly atMs: number; readonly aheadMs: number } | null = null;
+  for (const topic of ORDERS)
+    for await (const record of ordersTo(log, topic, asked)) {
+      const parsed = parseRecord(topic, record);
+      const atMs = record.timestampMs;
+      if (parsed.ok && atMs >= (newest?.atMs ?? 0))
+        newest = { atMs, aheadMs: parsed.event.takenAt.wallTimeMs - atMs };
+    }
+  return newest?.aheadMs ?? null;
+}
+
+async function* ordersTo(
+  log: Pick<EventLog, 'read'>,
+  topic: OrderTopic,
+  { key, nowMs, signal }: Asked,
+): AsyncGenerator<LogRecord> {
+  const { name } = TOPICS[topic];
+  const from = { timestampMs: nowMs - LOOK_BACK_MS };
+  let records = 0;
+  for await (const event of log.read(
+    { topic: name, partition: partitionOf(name, key), from, to: 'end' },
+    signal,
+  )) {
+    records += 1;
+    if (records > MOST_RECORDS) return;
+    if (event.kind === 'record' && event.record.key === key) yield event.record;
+  }
+}

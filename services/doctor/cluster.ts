@@ -1,33 +1,87 @@
 import pMap from 'p-map';
-import { leftOutOf } from '../../../packages/decision/left-out-kinds.ts';
-import { mayI } from '../../../packages/kube-api/access-review.ts';
-import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import { discover } from '../../../packages/kube-api/discovery.ts';
-import { readLeaseTimes } from '../../../packages/kube-api/lease.ts';
-import { readClusterInstance } from '../../../packages/kube-api/list.ts';
-import { readServerVersion, type ServerVersion } from '../../../packages/kube-api/server-version.ts';
-import type { Sources } from '../../../packages/process/system-sources.ts';
-import { lastCensuses } from '../../../packages/read-model/cluster-report/last-censuses.ts';
-import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
-import { discoveredKinds } from '../../cluster/access/known-kinds.ts';
-import { type Part, type RightsPolicy, rulesFor } from '../../cluster/access/rights.ts';
-import { type Looked, looked } from '../finding.ts';
-import type {
-  AgentFacts,
-  ApiClockFacts,
-  ClusterPolicyFacts,
-  ClusterRightsFacts,
-  LeaseFacts,
-} from '../findings/cluster.ts';
-import type { LogFacts, lookAtLog } from '../log/look-at-log.ts';
-import { leaseRights, rightsOfRules } from './rights-of-rules.ts';
+import { leftOutOf } from '../../packages/decision/left-out-kinds.ts';
+import { type AccessRight, mayI } from '../../packages/kube-api/access-review.ts';
+import type { ApiConnection } from '../../packages/kube-api/connection.ts';
+import { discover } from '../../packages/kube-api/discovery.ts';
+import { readLeaseTimes } from '../../packages/kube-api/lease.ts';
+import { readClusterInstance } from '../../packages/kube-api/list.ts';
+import { readServerVersion, type ServerVersion } from '../../packages/kube-api/server-version.ts';
+import type { Sources } from '../../packages/process/system-sources.ts';
+import { lastCensuses } from '../../packages/read-model/cluster-report/last-censuses.ts';
+import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
+import { discoveredKinds } from '../cluster/access/known-kinds.ts';
+import {
+  leaseRules,
+  type Part,
+  type RightsPolicy,
+  type RoleRule,
+  rulesFor,
+} from '../cluster/access/rights.ts';
+import { type Checks, type Finding, type Looked, looked, ok } from './checks.ts';
+import {
+  type AgentFacts,
+  type ApiClockFacts,
+  agentFinding,
+  apiClockFinding,
+  apiServerFinding,
+  type ClusterPolicyFacts,
+  type ClusterRightsFacts,
+  clusterPolicyFinding,
+  clusterRightsFinding,
+  type LeaseFacts,
+  leaseFinding,
+  NO_API_SERVER,
+  serverVersionFinding,
+} from './cluster-findings.ts';
+import { type LogFacts, logChecks, type lookAtLog, whereReached } from './log.ts';
+
+/** Makes a check that needs the API server. */
+const whereAnswered = async (
+  { server }: Pick<ClusterFacts, 'server'>,
+  look: () => Promise<Finding>,
+): Promise<Finding> => ((await server).ok ? await look() : NO_API_SERVER);
+
+/** The checks of a cluster, in the order in which they are told. */
+export const CLUSTER_CHECKS = {
+  version: { looksAt: 'this program', look: ({ version }) => ok(version) },
+  'api-server': {
+    looksAt: 'the kubeconfig, and whether the API server answers it',
+    look: async ({ server }) => apiServerFinding(await server),
+  },
+  'api-version': {
+    looksAt: 'the version of Kubernetes',
+    look: (facts) => whereAnswered(facts, async () => serverVersionFinding(await facts.serverVersion)),
+  },
+  'api-rights': {
+    looksAt: 'what this account may do in the cluster',
+    look: (facts) =>
+      whereAnswered(facts, async () => clusterRightsFinding(facts.part, await facts.rightsThere)),
+  },
+  'api-clock': {
+    looksAt: 'this clock and that of the API server',
+    look: (facts) => whereAnswered(facts, async () => apiClockFinding(await facts.serverClock)),
+  },
+  lease: {
+    looksAt: 'the Lease by which replicas take turns',
+    look: (facts) => whereAnswered(facts, async () => leaseFinding(facts.part, await facts.leases)),
+  },
+  ...logChecks('cluster'),
+  agent: {
+    looksAt: 'whether the agent of the cluster is heard',
+    look: (facts) => whereReached(facts, async () => agentFinding(facts.cluster, await facts.agent)),
+  },
+  policy: {
+    looksAt: 'the policy that holds for this cluster',
+    look: (facts) => whereReached(facts, async () => clusterPolicyFinding(await facts.policy)),
+  },
+} as const satisfies Checks<string, ClusterFacts>;
 
 interface OpenApi {
   readonly connection: ApiConnection;
   readonly server: string;
 }
 
-export interface ClusterAccess {
+interface ClusterAccess {
   readonly cluster: string;
   readonly part: Part;
   /** `null`: replicas take no turns. */
@@ -41,7 +95,7 @@ export interface ClusterAccess {
 }
 
 /** What somebody sees who looks at what a cluster needs. */
-export interface ClusterFacts extends LogFacts {
+interface ClusterFacts extends LogFacts {
   readonly version: string;
   readonly cluster: string;
   readonly part: Part;
@@ -157,3 +211,27 @@ async function leaseFacts(
   const lease = await readLeaseTimes(connection, { namespace, name }, signal);
   return { name, namespace, lease, now: connection.clock.at(sources.monotonicNow()) };
 }
+
+/** Each right of these rules by itself, as one asks for it. */
+export const rightsOfRules = (rules: readonly RoleRule[], namespace?: string): readonly AccessRight[] =>
+  rules.flatMap((rule): readonly AccessRight[] =>
+    'nonResourceURLs' in rule
+      ? rule.nonResourceURLs.flatMap((path) => rule.verbs.map((verb) => ({ path, verb })))
+      : rule.apiGroups.flatMap((group) =>
+          rule.resources.flatMap((resource) =>
+            rule.verbs.flatMap((verb) =>
+              (rule.resourceNames ?? [null]).map((name) => ({
+                group,
+                resource,
+                verb,
+                ...(name !== null && { name }),
+                ...(namespace !== undefined && { namespace }),
+              })),
+            ),
+          ),
+        ),
+  );
+
+/** Replicas of a half take turns by a Lease of its own; `null`: they take none. */
+const leaseRights = (part: Part, namespace: string | null): readonly AccessRight[] =>
+  part === 'run' || namespace === null ? [] : rightsOfRules(leaseRules(`fleetgc-cluster-${part}`), namespace);

@@ -1,17 +1,16 @@
-import { CLUSTER_SILENT_AFTER_MS } from '../../../packages/fleet-watch/cluster-watch.ts';
-import type { AccessRight } from '../../../packages/kube-api/access-review.ts';
-import type { LeaseTimes } from '../../../packages/kube-api/lease.ts';
-import type { ServerTime } from '../../../packages/kube-api/server-clock.ts';
-import type { ServerVersion } from '../../../packages/kube-api/server-version.ts';
-import type { StoredPolicies } from '../../../packages/policy/stored-policies.ts';
-import { MINUTE_MS } from '../../../packages/process/durations.ts';
-import { counted } from '../../../packages/text/counted.ts';
-import type { Census } from '../../../schemas/events/census.ts';
-import type { Selection } from '../../../schemas/policy/policy-selection.ts';
-import type { Part } from '../../cluster/access/rights.ts';
-import { type Finding, type Looked, ok, problem, skipped, warning } from '../finding.ts';
-import { CLOCK_TOLERANCE_MS } from './event-log.ts';
-import { unreadableFinding } from './steering.ts';
+import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/cluster-watch.ts';
+import type { AccessRight } from '../../packages/kube-api/access-review.ts';
+import type { LeaseTimes } from '../../packages/kube-api/lease.ts';
+import type { ServerTime } from '../../packages/kube-api/server-clock.ts';
+import type { ServerVersion } from '../../packages/kube-api/server-version.ts';
+import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
+import { MINUTE_MS } from '../../packages/process/durations.ts';
+import { counted } from '../../packages/text/counted.ts';
+import type { Census } from '../../schemas/events/census.ts';
+import type { Selection } from '../../schemas/policy/policy-selection.ts';
+import type { Part } from '../cluster/access/rights.ts';
+import { type Finding, type Looked, ok, problem, skipped, warning } from './checks.ts';
+import { CLOCK_TOLERANCE_MS, unreadableFinding } from './log-findings.ts';
 
 /** For what needs the API server, where it is not reached. */
 export const NO_API_SERVER: Finding = skipped('The API server is not reached; see api-server.');
@@ -32,7 +31,7 @@ export function apiServerFinding(
 /** As clusters.md says. */
 export const LEAST_MINOR = 30;
 /** The newest that tests run against. */
-export const TESTED_MINOR = 34;
+const TESTED_MINOR = 34;
 
 export function serverVersionFinding(found: Looked<ServerVersion>): Finding {
   if (!found.ok)
@@ -74,7 +73,7 @@ export function clusterRightsFinding(part: Part, found: Looked<ClusterRightsFact
 const PRINT = (part: Part): string =>
   `fleetgc cluster rbac --part ${part} --kubeconfig FILE prints what is needed; kubectl apply -f - gives it.`;
 
-export function rightText(right: AccessRight): string {
+function rightText(right: AccessRight): string {
   if ('path' in right) return `${right.verb} ${right.path}`;
   const { group, resource, verb, name, namespace } = right;
   const object = name === undefined ? '' : ` ${name}`;
