@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import type { ArchivePlace, S3Encryption } from '../../packages/archive/store/place.ts';
+import type { ArchivePlace, S3Encryption } from '../../packages/archive/store.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { FilePath, Switch, Text, withMeta } from '../../packages/process/options/options.ts';
 import { configError } from '../../packages/process/options/read-options.ts';

@@ -1,25 +1,27 @@
+import { readFile } from 'node:fs/promises';
 import type { TopicName } from '../../schemas/events/topics.ts';
-import type { OutgoingRecord } from '../log/port.ts';
+import { sha256Hex } from '../canonical/ids.ts';
+import { recordBytes } from '../log/limits.ts';
+import type { LogRecord, OutgoingRecord } from '../log/port.ts';
+import { DAY_MS } from '../process/durations.ts';
 import { FleetGcError } from '../process/errors.ts';
-import { requireManifest, unnamedOf } from './archive-files.ts';
-import type { FoundArchive } from './found-lines.ts';
-import type { Manifest } from './manifest.ts';
+import { type KnownFile, requireManifest, unnamedOf } from './archive-files.ts';
+import { privateFile } from './duckdb.ts';
+import { FIRST_PART, fileName, namesFileName, UNFINISHED } from './file-names.ts';
+import { type UnsignedHead, unsignedHead } from './heads.ts';
 import {
   ARCHIVE_VERSION,
   type ArchivedFile,
   type ArchivedHead,
   type ArchiveGap,
   chained,
+  type Manifest,
   type ManifestContent,
-} from './manifest-entry.ts';
-import type { OpenRange } from './open-ranges.ts';
-import { type FileContent, written } from './place-files.ts';
-import { FIRST_PART } from './store/manifest-parts.ts';
-import { UNFINISHED } from './store/names.ts';
-import { openStore } from './store/open-store.ts';
-import type { ArchivePlace } from './store/place.ts';
-import type { ArchiveStore, WritableStore } from './store/port.ts';
-import { type UnsignedHead, unsignedHead } from './unsigned-head.ts';
+  type ManifestLine,
+} from './manifest.ts';
+import { NAMES_VERSION } from './names.ts';
+import { openStore } from './open-store.ts';
+import type { ArchivePlace, ArchiveStore, WritableStore } from './store.ts';
 
 /** Where a partition ends in the archive. */
 export interface ArchivedEnd {
@@ -34,6 +36,15 @@ export interface ArchiveSources {
   readonly now: () => number;
   /** A new unique id. */
   readonly newId: () => string;
+}
+
+/** What an archiver found in its archive, and has to answer for when it signs. */
+export interface FoundArchive {
+  readonly place: ArchivePlace;
+  /** All lines of the manifest by now. */
+  readonly lines: readonly ManifestLine[];
+  /** So many of them were there when the archiver opened the archive; what came since it has written itself. */
+  readonly found: number;
 }
 
 /** An archive in the hands of the one process that writes to it. */
@@ -148,4 +159,111 @@ async function begunManifest(
     'ARCHIVE_CHANGED',
     `${store.name} holds files such as ${file}, but no ${FIRST_PART}: name an empty place, or bring the manifest back`,
   );
+}
+
+/** Consecutive records of a partition that are to become one file. */
+export interface OpenRange {
+  readonly topic: TopicName;
+  readonly partition: number;
+  readonly firstOffset: bigint;
+  readonly lastOffset: bigint;
+  readonly rows: number;
+  readonly rawBytes: number;
+  readonly oldestMs: number;
+  readonly newestMs: number;
+  readonly lastMs: number;
+}
+
+/** What a file may hold at most; one larger record has a file of its own. */
+export interface FileLimits {
+  readonly rows: number;
+  /** Before compression. A reader holds one file of each topic in memory; larger files would compress better. */
+  readonly rawBytes: number;
+}
+
+const FILE_LIMITS: FileLimits = { rows: 100_000, rawBytes: 16 * 1024 * 1024 };
+
+const dayOf = (epochMs: number): number => Math.floor(epochMs / DAY_MS);
+
+/** A range of this record alone. */
+export const rangeOf = (record: LogRecord): OpenRange => ({
+  topic: record.topic,
+  partition: record.partition,
+  firstOffset: record.offset,
+  lastOffset: record.offset,
+  rows: 1,
+  rawBytes: recordBytes(record),
+  oldestMs: record.timestampMs,
+  newestMs: record.timestampMs,
+  lastMs: record.timestampMs,
+});
+
+/** The range with the next record. */
+export const extended = (range: OpenRange, record: LogRecord): OpenRange => ({
+  ...range,
+  lastOffset: record.offset,
+  rows: range.rows + 1,
+  rawBytes: range.rawBytes + recordBytes(record),
+  oldestMs: Math.min(range.oldestMs, record.timestampMs),
+  newestMs: Math.max(range.newestMs, record.timestampMs),
+  lastMs: record.timestampMs,
+});
+
+/** Whether the record begins a new file: another day (UTC) of the log's clock, or the file is full. */
+export const closesBefore = (range: OpenRange, record: LogRecord, limits = FILE_LIMITS): boolean =>
+  dayOf(record.timestampMs) !== dayOf(range.lastMs) ||
+  range.rows >= limits.rows ||
+  range.rawBytes + recordBytes(record) > limits.rawBytes;
+
+interface FileContent {
+  /** Writes the records. */
+  readonly write: (path: string) => Promise<void>;
+  /** The index of their names, where there is one. */
+  readonly names: Buffer | null;
+}
+
+/** Where files are written. */
+interface Target {
+  readonly store: Pick<WritableStore, 'nameToken' | 'write'>;
+  /** The form of the archive. */
+  readonly version: number;
+}
+
+/** The names first: there is no file of records whose names are still to come. Throws `STATE_UNWRITABLE`. */
+export async function written(
+  { store, version }: Target,
+  range: OpenRange,
+  { write, names }: FileContent,
+): Promise<ArchivedFile> {
+  const { topic, partition, firstOffset, lastOffset, rawBytes: _, ...rest } = range;
+  const content = await contentBy(write);
+  const file = fileName(version, range, store.nameToken(names === null ? [content] : [content, names]));
+  const indexed = names && (await placeFile(store, namesFileName(file), names));
+  return {
+    kind: 'file',
+    file,
+    ...(await placeFile(store, file, content)),
+    topic,
+    partition,
+    firstOffset: String(firstOffset),
+    lastOffset: String(lastOffset),
+    ...rest,
+    ...(indexed && { names: { version: NAMES_VERSION, ...indexed } }),
+  };
+}
+
+/** What is written elsewhere: whoever can write to the archive could have something else signed. */
+async function contentBy(write: FileContent['write']): Promise<Buffer> {
+  await using file = await privateFile();
+  await write(file.path);
+  return await readFile(file.path);
+}
+
+async function placeFile(
+  store: Target['store'],
+  file: string,
+  content: Buffer,
+): Promise<Omit<KnownFile, 'file'>> {
+  await store.write(file, content);
+  return { sha256: sha256Hex(content), sizeBytes: content.length };
 }

@@ -3,15 +3,22 @@ import { FleetGcError } from '../process/errors.ts';
 import { createPeriodicYield } from '../process/event-loop.ts';
 import type { RecordedEvent, TimeRange } from '../records/read-log.ts';
 import { archiveChanged, type FileRead, readKnownFiles } from './archive-files.ts';
+import { namesInRange } from './collect-names.ts';
 import { namesFileName } from './file-names.ts';
-import type { ArchivedFile } from './manifest-entry.ts';
-import { namesInRange } from './names/collect-names.ts';
-import type { FoundNames, NameSearch, PartSearch } from './names/name-index.ts';
-import { NAMES_VERSION, type NameLines, searchNames } from './names/name-lines.ts';
-import type { ArchiveStore } from './store/port.ts';
+import type { ArchivedFile } from './manifest.ts';
+import {
+  type FoundNames,
+  NAMES_VERSION,
+  type NameLines,
+  type NameSearch,
+  type PartSearch,
+  searchNames,
+} from './names.ts';
+
+import type { ArchiveStore } from './store.ts';
 
 /** The files of an archive, and where they are. */
-export interface ArchivedNames {
+interface ArchivedNames {
   readonly store: ArchiveStore;
   readonly files: readonly ArchivedFile[];
 }

@@ -1,11 +1,9 @@
 import { type KnownFile, knownFiles, loadManifest, readKnownFile, unnamedOf } from './archive-files.ts';
-import { isFileName } from './file-names.ts';
-import { filesOf, type Manifest } from './manifest.ts';
-import type { ArchiveGap } from './manifest-entry.ts';
-import { UNFINISHED } from './store/names.ts';
-import { openStore } from './store/open-store.ts';
-import type { ArchivePlace } from './store/place.ts';
-import type { ArchiveStore } from './store/port.ts';
+import { isFileName, UNFINISHED } from './file-names.ts';
+import { type ArchiveGap, filesOf, type Manifest } from './manifest.ts';
+
+import { openStore } from './open-store.ts';
+import type { ArchivePlace, ArchiveStore } from './store.ts';
 
 /** What an archive was found to be. */
 export interface ArchiveFindings {
@@ -27,7 +25,7 @@ export interface CheckProgress {
   readonly of: number;
 }
 
-export interface ArchiveCheck {
+interface ArchiveCheck {
   readonly place: ArchivePlace;
   /** A head that was noted earlier and elsewhere: whoever changes the archive cannot change that too. */
   readonly expectedHead: string | null;

@@ -11,7 +11,7 @@ export interface FileStart {
 }
 
 /** What a name is made of. */
-export interface NamedRange extends FileStart {
+interface NamedRange extends FileStart {
   /** When the log got its last record, epoch milliseconds: all others came on the same day. */
   readonly lastMs: number;
 }
@@ -66,3 +66,51 @@ export const isFileName = (name: string): boolean => startInName(name) !== null;
 /** The index of a file's names: not beside the records, where only tables are. */
 export const namesFileName = (file: string): string =>
   file.replace(/^records\//, 'names/').replace(/parquet$/, 'names.jsonl.zst');
+
+/** Held by the one process that writes to a directory. */
+export const LOCK_FILE = 'archive.lock';
+/** A file that is not written whole yet, or that tells of something that is not done yet, ends so. */
+export const UNFINISHED = '.unfinished';
+
+/**
+ * There while a pass goes on, and after one that did not come to its end: what was copied last may lack its causes. It has the
+ * token of the archiver where several may write.
+ */
+export const PASS_FILE = /^pass(-[0-9a-f]{12})?\.unfinished$/;
+export const passFile = (token: string | null): string =>
+  `pass${token === null ? '' : `-${token}`}${UNFINISHED}`;
+
+/** What an archiver may leave half done: at the top of the archive, and by these names. Below the same place others may have theirs. */
+const LEFT_UNFINISHED =
+  /^(?:pass(?:-[0-9a-f]{12})?|probe-[0-9a-f]{12}|manifest\.jsonl|[^/]+\.(?:parquet|names\.jsonl\.zst))\.unfinished$/;
+export const isLeftUnfinished = (name: string): boolean => LEFT_UNFINISHED.test(name);
+
+/**
+ * The manifest is one text in parts: `manifest.jsonl`, `manifest-000001.jsonl` and so on. Object storage cannot append, so the last
+ * part is replaced with each line, until it is so long. A directory has one part, or those that came from object storage.
+ */
+export const FIRST_PART = 'manifest.jsonl';
+
+/** Of the form of the archive: two archivers that saw the same last part go on in the same one. */
+export const PART_BYTES = 256 * 1024;
+
+/** In parts beyond the first the older form is not read by releases that know only that. */
+export const PARTS_SINCE_VERSION = 3;
+
+const PART_DIGITS = 6;
+const PART_NAME = /^manifest(?:-(\d{6}))?\.jsonl$/;
+
+export const partName = (number: number): string =>
+  number === 0 ? FIRST_PART : `manifest-${String(number).padStart(PART_DIGITS, '0')}.jsonl`;
+
+/** `null` for a name that is none of a part. */
+export function partNumber(name: string): number | null {
+  const found = PART_NAME.exec(name);
+  return found === null ? null : Number(found[1] ?? '0');
+}
+
+/** The parts among these names, in order. What is missing between two of them shows in the chain of the lines. */
+export const partsIn = (names: readonly string[]): readonly string[] =>
+  names
+    .filter((name) => partNumber(name) !== null)
+    .toSorted((one, other) => (partNumber(one) ?? 0) - (partNumber(other) ?? 0));

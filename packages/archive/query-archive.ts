@@ -1,16 +1,19 @@
-import { join } from 'node:path';
+import { statfs } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type DuckDBConnection, type Json, StatementType } from '@duckdb/node-api';
+import pMap from 'p-map';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
+import { inFolder } from '../files/folders.ts';
+import { withNewFile, writeAll } from '../files/open-file.ts';
 import { interrupted } from '../log/stopping.ts';
 import { FleetGcError } from '../process/errors.ts';
-import { requireManifest } from './archive-files.ts';
-import type { CheckProgress } from './check-archive.ts';
-import { openDuckDb, sqlText } from './duckdb.ts';
-import { localFiles } from './local-files.ts';
-import { filesOf } from './manifest.ts';
-import type { ArchivedFile } from './manifest-entry.ts';
-import { openStore } from './store/open-store.ts';
-import type { ArchivePlace } from './store/place.ts';
+import { sizeText } from '../text/size-text.ts';
+import { archiveChanged, readKnownFile, requireManifest, requireUnchanged } from './archive-files.ts';
+import { type CheckProgress, changedFiles } from './check-archive.ts';
+import { openDuckDb, privateDirectory, sqlText } from './duckdb.ts';
+import { type ArchivedFile, filesOf } from './manifest.ts';
+import { openStore } from './open-store.ts';
+import type { ArchivePlace, ArchiveStore } from './store.ts';
 
 /** A row of the answer, by the names of its columns. Whole numbers beyond 32 bits are text, as are times. */
 export type QueryRow = Readonly<Record<string, Json>>;
@@ -115,4 +118,59 @@ function unanswerable(error: unknown): FleetGcError {
   if (error instanceof FleetGcError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new FleetGcError('USAGE', `the query cannot be answered: ${message}`, { cause: error });
+}
+
+/** Files of an archive where DuckDB can read them: it knows only paths. */
+export interface LocalFiles extends AsyncDisposable {
+  readonly root: string;
+}
+
+interface Wanted {
+  readonly place: ArchivePlace;
+  readonly store: ArchiveStore;
+  readonly files: readonly ArchivedFile[];
+  /** Whether files that are here already are compared with the manifest; what is fetched always is. */
+  readonly check: boolean;
+  readonly onProgress: (progress: CheckProgress) => void;
+}
+
+/** Throws `ARCHIVE_CHANGED`, and `STATE_UNWRITABLE` where there is no room for what is fetched. */
+export async function localFiles(wanted: Wanted, signal: AbortSignal): Promise<LocalFiles> {
+  const { place, store, files, check, onProgress } = wanted;
+  if (typeof place !== 'string') return await fetchedFiles(wanted, signal);
+  if (check) requireUnchanged(store.name, await changedFiles({ store, onProgress }, files, signal));
+  return { root: resolve(place), [Symbol.asyncDispose]: async () => undefined };
+}
+
+/** Each is in memory for a moment. */
+const FETCHED_AT_ONCE = 4;
+
+async function fetchedFiles({ store, files, onProgress }: Wanted, signal: AbortSignal): Promise<LocalFiles> {
+  await using opened = new AsyncDisposableStack();
+  const { path: root } = opened.use(await privateDirectory());
+  await requireRoom(root, files);
+  let done = 0;
+  const fetch = async (file: ArchivedFile): Promise<void> => {
+    signal.throwIfAborted();
+    const read = await readKnownFile(store, file);
+    if (!read.ok) throw archiveChanged(store.name, read.problem);
+    inFolder(root, dirname(file.file), (folder) =>
+      withNewFile(`${folder}/${basename(file.file)}`, (fd) => writeAll(fd, read.content)),
+    );
+    done += 1;
+    onProgress({ done, of: files.length });
+  };
+  await pMap(files, fetch, { concurrency: FETCHED_AT_ONCE });
+  const all = opened.move();
+  return { root, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+async function requireRoom(root: string, files: readonly ArchivedFile[]): Promise<void> {
+  const needed = files.reduce((sum, { sizeBytes }) => sum + BigInt(sizeBytes), 0n);
+  const { bavail, bsize } = await statfs(root, { bigint: true });
+  if (needed <= bavail * bsize) return;
+  throw new FleetGcError(
+    'STATE_UNWRITABLE',
+    `the query needs ${sizeText(needed)} for the files that it reads, and ${dirname(root)} has ${sizeText(bavail * bsize)}: name fewer views, or another directory with TMPDIR`,
+  );
 }

@@ -9,14 +9,13 @@ import { type RecordedLog, readPartition } from '../records/read-log.ts';
 import { archiveChanged, readKnownFile, requireManifest, unfinishedPassMs } from './archive-files.ts';
 import { lastNamesOf, namesWithin, type ReadPart, searchArchive } from './archived-names.ts';
 import { begunAhead } from './begun-ahead.ts';
-import { type Duck, openDuckDb, sqlText } from './duckdb.ts';
-import { filesOf } from './manifest.ts';
-import type { ArchivedFile, ManifestLine } from './manifest-entry.ts';
-import type { NameIndex } from './names/name-index.ts';
-import { type PrivateFile, privateFile } from './private-file.ts';
-import { openStore } from './store/open-store.ts';
-import type { ArchivePlace } from './store/place.ts';
-import type { ArchiveStore } from './store/port.ts';
+import { type Duck, openDuckDb, type PrivateFile, privateFile, sqlText } from './duckdb.ts';
+import { type ArchivedFile, filesOf, type ManifestLine } from './manifest.ts';
+
+import type { NameIndex } from './names.ts';
+
+import { openStore } from './open-store.ts';
+import type { ArchivePlace, ArchiveStore } from './store.ts';
 
 /** An archive, read as the event log that it was made of. */
 export interface ArchiveLog extends RecordedLog {

@@ -88,9 +88,9 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     'packages/process/options/named-file.ts FILE_CHUNK_BYTES',
     'packages/records/decide.ts NO_BYTES',
     'packages/process/trace-ids.ts POOL_BYTES',
-    'packages/archive/store/directory-store.ts SMALL_BYTES',
+    'packages/archive/directory-store.ts SMALL_BYTES',
     'packages/archive/read-archive.ts MOST_INLINE_BYTES',
-    'packages/archive/names/name-lines.ts LEAST_ROOM_BYTES',
+    'packages/archive/names.ts LEAST_ROOM_BYTES',
     'packages/audit/verify/decisions/decided-text.ts LOOKED_AT_BYTES',
   ],
   'stand for "one batch" and "for ever"': [

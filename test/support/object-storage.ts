@@ -11,7 +11,7 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import type { S3Place } from '../../packages/archive/store/place.ts';
+import type { S3Place } from '../../packages/archive/store.ts';
 import { freePort } from './container.ts';
 import { builtVersitygw } from './toolchain/versitygw.ts';
 import { waitUntil } from './wait-until.ts';

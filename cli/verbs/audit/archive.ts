@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { ArchiveRun } from '../../../packages/archive/archive-to.ts';
+import type { ArchiveRun } from '../../../packages/archive/archive-log.ts';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { readTextFile } from '../../../packages/process/options/named-file.ts';
@@ -92,7 +92,7 @@ interface ArchiveOptions extends EventLogChoice, ArchiveSigning, S3Options {
 async function runOnce({ to, output, ...options }: ArchiveOptions, context: VerbContext) {
   const { progress, signal, write } = context;
   const place = archivePlace(to, options);
-  const { archiveTo } = await loadArchiveCode(() => import('../../../packages/archive/archive-to.ts'));
+  const { archiveTo } = await loadArchiveCode(() => import('../../../packages/archive/archive-log.ts'));
   await using log = await openTaskEventLog({ options, context });
   const onProgress = readingProgress(progress);
   const signer = await archiveSigner(options, { log, now: Date.now, ids: randomTraceIds }, signal);
@@ -111,7 +111,7 @@ async function runOnce({ to, output, ...options }: ArchiveOptions, context: Verb
 async function runFollowing(options: ArchiveOptions, { logger, signal, write }: VerbContext) {
   const { to, every: everyMs, output, httpAddress } = options;
   const place = archivePlace(to, options);
-  const { followLog } = await loadArchiveCode(() => import('../../../packages/archive/follow-log.ts'));
+  const { followLog } = await loadArchiveCode(() => import('../../../packages/archive/archive-log.ts'));
   const service = 'audit-archive';
   const settings = readEventLogSettings(options, { clientId: `fleetgc-${service}`, readTextFile });
   requireEventLogFile(settings);

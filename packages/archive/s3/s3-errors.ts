@@ -1,8 +1,8 @@
 import { FleetGcError } from '../../process/errors.ts';
-import { placeText, type S3Place } from '../store/place.ts';
+import { placeText, type S3Place } from '../store.ts';
 
 /** What was asked of object storage, and the right that it takes. */
-export const S3_RIGHTS = {
+const S3_RIGHTS = {
   list: 's3:ListBucket',
   get: 's3:GetObject',
   put: 's3:PutObject',

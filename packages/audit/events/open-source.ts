@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import type { ArchiveLog } from '../../archive/read-archive.ts';
-import type { ArchivePlace } from '../../archive/store/place.ts';
+import type { ArchivePlace } from '../../archive/store.ts';
 import { type EventLogOptions, openEventLog } from '../../log/open.ts';
 import type { RecordedLog } from '../../records/read-log.ts';
 

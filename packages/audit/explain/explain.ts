@@ -1,7 +1,7 @@
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import type { Explanation } from '../../../schemas/reports/explanation.ts';
-import type { NameIndex } from '../../archive/names/name-index.ts';
+import type { NameIndex } from '../../archive/names.ts';
 import { partitionOf } from '../../log/partition.ts';
 import type { EventLog } from '../../log/port.ts';
 import { ALL_PARTITIONS, type ReadingProgress } from '../events/reading.ts';

@@ -1,7 +1,7 @@
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ExplainedKind } from '../../../schemas/reports/timeline.ts';
-import type { PodNames, SeenObject } from '../../archive/names/inventory-objects.ts';
+import type { PodNames, SeenObject } from '../../archive/inventory-objects.ts';
 import { keysOfImage, repositoriesOfImage } from '../../cri/image-names.ts';
 import type { RuntimeImage } from '../../cri/port.ts';
 import type { AskedName, WatchedNode } from './question.ts';

@@ -2,7 +2,7 @@ import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { NotFound } from '../../../schemas/reports/explanation.ts';
-import { podNamesIn } from '../../archive/names/inventory-objects.ts';
+import { podNamesIn } from '../../archive/inventory-objects.ts';
 import { namesIn } from '../../decision/inventory-entries.ts';
 import { nearestNames } from '../../text/nearest-name.ts';
 import { type AskedName, IS_ASKED_BY_NAME } from './question.ts';

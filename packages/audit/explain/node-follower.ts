@@ -1,7 +1,7 @@
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
-import { objectsIn, podNamesIn, type SeenObject } from '../../archive/names/inventory-objects.ts';
+import { objectsIn, podNamesIn, type SeenObject } from '../../archive/inventory-objects.ts';
 import { objectKey } from '../events/identity.ts';
 import { type Meaning, meaningsIn, meansById, meansNode } from './meanings.ts';
 import { NodeLife } from './node-life.ts';

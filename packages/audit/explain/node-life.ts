@@ -4,7 +4,7 @@ import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { CommandResult } from '../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../schemas/events/topics.ts';
 import type { EntryOf, ExplainedObject } from '../../../schemas/reports/timeline.ts';
-import type { Traits } from '../../archive/names/inventory-objects.ts';
+import type { Traits } from '../../archive/inventory-objects.ts';
 import { noteChange } from './object-changes.ts';
 import type { WatchedNode } from './question.ts';
 import { createFolding, type Folding, type Moment, type Noted, type Timeline } from './timeline.ts';

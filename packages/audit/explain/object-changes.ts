@@ -1,5 +1,5 @@
 import type { EntryOf, ExplainedUser, SeenHow } from '../../../schemas/reports/timeline.ts';
-import type { SeenObject, Traits } from '../../archive/names/inventory-objects.ts';
+import type { SeenObject, Traits } from '../../archive/inventory-objects.ts';
 import { objectKey } from '../events/identity.ts';
 import type { Moment, Timeline } from './timeline.ts';
 

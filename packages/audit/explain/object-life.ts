@@ -5,7 +5,7 @@ import type { CommandResult, ObjectResult } from '../../../schemas/events/result
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { ObjectState } from '../../../schemas/reports/explanation.ts';
 import type { ExplainedObject, TimelineEntry } from '../../../schemas/reports/timeline.ts';
-import type { SeenObject } from '../../archive/names/inventory-objects.ts';
+import type { SeenObject } from '../../archive/inventory-objects.ts';
 import { removedBecause } from '../../decision/rule-text.ts';
 import { isBefore } from '../events/identity.ts';
 import { noteListing, noteUse } from './object-changes.ts';

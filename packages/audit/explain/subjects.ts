@@ -1,6 +1,6 @@
 import type { Candidate, ObjectState } from '../../../schemas/reports/explanation.ts';
 import type { TimelineEntry } from '../../../schemas/reports/timeline.ts';
-import type { PodNames } from '../../archive/names/inventory-objects.ts';
+import type { PodNames } from '../../archive/inventory-objects.ts';
 import { leastOf, mostOf } from '../../process/least-and-most.ts';
 import { objectKey } from '../events/identity.ts';
 import type { Meaning } from './meanings.ts';

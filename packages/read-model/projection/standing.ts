@@ -4,7 +4,7 @@ import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { PolicySetOf } from '../../../schemas/policy/policy.ts';
 import type { FleetNodes } from '../../../schemas/reports/fleet-nodes.ts';
 import type { FleetStatus } from '../../../schemas/reports/fleet-status.ts';
-import type { NameIndex } from '../../archive/names/name-index.ts';
+import type { NameIndex } from '../../archive/names.ts';
 import type { EventLog } from '../../log/port.ts';
 import { readPoliciesBy, type StoredPolicies } from '../../policy/stored-policies.ts';
 import { toFleetGcError } from '../../process/errors.ts';

@@ -6,7 +6,7 @@ import {
   type ListedThing,
 } from '../../../schemas/reports/dashboard-object.ts';
 import type { PlannedObject } from '../../../schemas/reports/plan.ts';
-import { objectsIn, podNamesIn, type SeenObject } from '../../archive/names/inventory-objects.ts';
+import { objectsIn, podNamesIn, type SeenObject } from '../../archive/inventory-objects.ts';
 import { planFor } from '../../plan/plan.ts';
 import type { NewestInventory } from './newest-inventory.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { NameIndex } from '../../../packages/archive/names/name-index.ts';
+import type { NameIndex } from '../../../packages/archive/names.ts';
 import type { EventLog } from '../../../packages/log/port.ts';
 
 type Log = Pick<EventLog, 'read'>;

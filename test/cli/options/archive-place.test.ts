@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { archivePlace, type S3Options } from '../../../cli/options/archive-place.ts';
-import { placeText } from '../../../packages/archive/store/place.ts';
+import { placeText } from '../../../packages/archive/store.ts';
 
 const NONE: S3Options = { s3PathStyle: false, s3PlainHttp: false };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openArchiveWriter } from '../../../packages/archive/archive-writer.ts';
 import { fileName } from '../../../packages/archive/file-names.ts';
-import { ARCHIVE_VERSION } from '../../../packages/archive/manifest-entry.ts';
+import { ARCHIVE_VERSION } from '../../../packages/archive/manifest.ts';
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';

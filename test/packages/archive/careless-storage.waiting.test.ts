@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { chained } from '../../../packages/archive/manifest-entry.ts';
-import { ListingBounds } from '../../../packages/archive/s3/listing-bounds.ts';
-import { openForWriting } from '../../../packages/archive/s3/s3-writing.ts';
-import { partName } from '../../../packages/archive/store/manifest-parts.ts';
-import type { S3Place } from '../../../packages/archive/store/place.ts';
+import { partName } from '../../../packages/archive/file-names.ts';
+import { chained } from '../../../packages/archive/manifest.ts';
+import { ListingBounds } from '../../../packages/archive/s3/s3-client.ts';
+import { openForWriting } from '../../../packages/archive/s3/s3-store.ts';
+import type { S3Place } from '../../../packages/archive/store.ts';
 import { archived, checked, logOf } from '../audit/support/archives.ts';
 import { type Asked, answering } from './support/answering.ts';
 import { at } from './support/place-contract.ts';

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fileName, namesFileName } from '../../../packages/archive/file-names.ts';
-import { ARCHIVE_VERSION, chained, parseManifestLine } from '../../../packages/archive/manifest-entry.ts';
+import { ARCHIVE_VERSION, chained, parseManifestLine } from '../../../packages/archive/manifest.ts';
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../packages/log/port.ts';

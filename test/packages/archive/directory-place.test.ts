@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { dirname, join, relative } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
-import { FIRST_PART } from '../../../packages/archive/store/manifest-parts.ts';
-import { LOCK_FILE, passFile, UNFINISHED } from '../../../packages/archive/store/names.ts';
+import { FIRST_PART, LOCK_FILE, passFile, UNFINISHED } from '../../../packages/archive/file-names.ts';
+
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ArchiveRun } from '../../../packages/archive/archive-to.ts';
-import { followLog } from '../../../packages/archive/follow-log.ts';
+import { type ArchiveRun, followLog } from '../../../packages/archive/archive-log.ts';
+
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord } from '../../../packages/log/port.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fileName } from '../../../packages/archive/file-names.ts';
-import { ARCHIVE_VERSION } from '../../../packages/archive/manifest-entry.ts';
+import { ARCHIVE_VERSION } from '../../../packages/archive/manifest.ts';
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord, ReadFrom } from '../../../packages/log/port.ts';

@@ -27,8 +27,8 @@ const READING = new Map<string, string>([
   ['packages/records/dead-letters/crash-marks.ts', 'by a descriptor'],
   ['packages/machine/lock-holders.ts', '/proc'],
   ['packages/audit/deciders/deciders.ts', 'of the release'],
-  ['packages/archive/place-files.ts', 'in a temporary directory of its own'],
-  ['packages/archive/store/directory-store.ts', 'by a descriptor'],
+  ['packages/archive/archive-writer.ts', 'in a temporary directory of its own'],
+  ['packages/archive/directory-store.ts', 'by a descriptor'],
   ['services/node/cri-proxy/options.ts', '/etc/group'],
   ['services/node/executor/local/local-file.ts', 'node.yaml'],
   ['services/node/executor/removal/open-directory.ts', 'directories by their descriptors'],
@@ -44,7 +44,7 @@ const WRITING = new Map<string, RegExp>([
   ['packages/records/dead-letters/crash-marks.ts', /^ftruncateSync$/],
   ['packages/log/embedded/full-disk.ts', /^fsyncSync$/],
   // Puts what is written whole in its place, in the same directory.
-  ['packages/archive/store/directory-writing.ts', /^renameSync$/],
+  ['packages/archive/directory-store.ts', /^renameSync$/],
   // A socket, in a directory that root alone may write to.
   ['packages/cri/proxy/reading-proxy.ts', /^(chmod|chown)$/],
   // A simulated node makes up the logs of its containers where the user says.

@@ -1,5 +1,5 @@
-import type { LostRecords } from '../../../../packages/archive/archive-log.ts';
-import type { ArchiveRun } from '../../../../packages/archive/archive-to.ts';
+import type { ArchiveRun, LostRecords } from '../../../../packages/archive/archive-log.ts';
+
 import type { ArchiveFindings } from '../../../../packages/archive/check-archive.ts';
 import type { SignedPass } from '../../../../packages/archive/sign-head.ts';
 import { counted } from '../../../../packages/text/counted.ts';

@@ -1,5 +1,5 @@
-import type { ArchiveRun } from '../../../../packages/archive/archive-to.ts';
-import type { FollowRequest, followLog } from '../../../../packages/archive/follow-log.ts';
+import type { ArchiveRun, FollowRequest, followLog } from '../../../../packages/archive/archive-log.ts';
+
 import {
   dueWarnings,
   type RetentionWatch,

@@ -1,11 +1,15 @@
 import type { Candidate, ObjectState } from '../../../../schemas/reports/explanation.ts';
-import { type Found, type FoundNames, isActed, linesOnNodes } from '../../../archive/names/name-index.ts';
 import {
   type ActedName,
+  type Found,
+  type FoundNames,
+  isActed,
   isActedName,
   type ListedName,
+  linesOnNodes,
   type Span,
-} from '../../../archive/names/name-lines.ts';
+} from '../../../archive/names.ts';
+
 import { objectKey } from '../../events/identity.ts';
 import type { IndexedNode } from './indexed-nodes.ts';
 

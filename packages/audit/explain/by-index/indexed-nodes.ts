@@ -1,17 +1,16 @@
 import { isNodeKey } from '../../../../schemas/events/identity.ts';
 import {
+  type ActedName,
   type Found,
   type FoundNames,
   isActed,
   isListed,
-  linesOnNodes,
-} from '../../../archive/names/name-index.ts';
-import {
-  type ActedName,
   isListedName,
   type ListedName,
+  linesOnNodes,
   type NameLine,
-} from '../../../archive/names/name-lines.ts';
+} from '../../../archive/names.ts';
+
 import { meansById, meansListed, meansNode } from '../meanings.ts';
 import { type AskedName, nodeOfKey, type WatchedNode } from '../question.ts';
 

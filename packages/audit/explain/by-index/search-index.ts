@@ -3,11 +3,14 @@ import {
   type Found,
   type FoundNames,
   isListed,
+  isListedName,
+  type ListedName,
   linesOnNodes,
   type NameIndex,
+  type NameLine,
   type NameSearch,
-} from '../../../archive/names/name-index.ts';
-import { isListedName, type ListedName, type NameLine } from '../../../archive/names/name-lines.ts';
+} from '../../../archive/names.ts';
+
 import { shortOf } from '../near-names.ts';
 import { type AskedName, IS_ASKED_BY_NAME, type NodeFilter, nodeOfKey } from '../question.ts';
 import {

@@ -1,7 +1,7 @@
 import type { ArchiveHead } from '../../../../schemas/events/head.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';
-import { lineText } from '../../../archive/manifest.ts';
-import { lineSum, type ManifestLine } from '../../../archive/manifest-entry.ts';
+import { lineSum, lineText, type ManifestLine } from '../../../archive/manifest.ts';
+
 import { counted } from '../../../text/counted.ts';
 import { timeText } from '../../../text/time-text.ts';
 import type { Place } from '../../events/log-position.ts';

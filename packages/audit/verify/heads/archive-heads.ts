@@ -1,6 +1,6 @@
 import type { ArchiveHead } from '../../../../schemas/events/head.ts';
-import { archivedHead, isOfArchive, standingOf } from '../../../archive/archived-head.ts';
-import type { ArchivedHead, ManifestLine } from '../../../archive/manifest-entry.ts';
+import { archivedHead, isOfArchive, standingOf } from '../../../archive/heads.ts';
+import type { ArchivedHead, ManifestLine } from '../../../archive/manifest.ts';
 import type { BelievedHead } from '../../../records/read-heads.ts';
 import type { Trust } from '../../../records/trust/trust.ts';
 import type { Deviation, Gap } from '../findings.ts';

@@ -1,6 +1,6 @@
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
-import type { ManifestLine } from '../../../archive/manifest-entry.ts';
+import type { ManifestLine } from '../../../archive/manifest.ts';
 import type { EventLog } from '../../../log/port.ts';
 import { headsOf } from '../../../records/read-heads.ts';
 import { firstRecord, type TimeRange } from '../../../records/read-log.ts';

@@ -1,5 +1,5 @@
 import { TOPICS } from '../../../../schemas/events/topics.ts';
-import type { ManifestLine } from '../../../archive/manifest-entry.ts';
+import type { ManifestLine } from '../../../archive/manifest.ts';
 import type { EventLog, TopicDifference } from '../../../log/port.ts';
 import { HOUR_MS } from '../../../process/durations.ts';
 import { toFleetGcError } from '../../../process/errors.ts';

@@ -1,6 +1,6 @@
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
-import type { ManifestLine } from '../../../archive/manifest-entry.ts';
-import { isToBeSigned } from '../../../archive/unsigned-head.ts';
+import { isToBeSigned } from '../../../archive/heads.ts';
+import type { ManifestLine } from '../../../archive/manifest.ts';
 import type { EventLog } from '../../../log/port.ts';
 import { headsOf } from '../../../records/read-heads.ts';
 import { counted } from '../../../text/counted.ts';

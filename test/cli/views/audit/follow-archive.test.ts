@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { followArchive, retentionText } from '../../../../cli/views/audit/archive/follow-archive.ts';
-import type { FollowRequest } from '../../../../packages/archive/follow-log.ts';
+import type { FollowRequest } from '../../../../packages/archive/archive-log.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { Check } from '../../../../packages/process/http.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';

@@ -1,9 +1,9 @@
 import { zstdCompressSync } from 'node:zlib';
 import { z } from 'zod';
 import { fileName } from '../../../../packages/archive/file-names.ts';
-import { readManifest } from '../../../../packages/archive/manifest.ts';
-import { ARCHIVE_VERSION } from '../../../../packages/archive/manifest-entry.ts';
-import { searchNames } from '../../../../packages/archive/names/name-lines.ts';
+import { ARCHIVE_VERSION, readManifest } from '../../../../packages/archive/manifest.ts';
+
+import { searchNames } from '../../../../packages/archive/names.ts';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { NOW } from '../../../fixtures/time.ts';

@@ -1,4 +1,4 @@
-import { collectNames } from '../../../../packages/archive/names/collect-names.ts';
+import { collectNames } from '../../../../packages/archive/collect-names.ts';
 import { doubledMember } from '../../../../packages/audit/events/doubled-member.ts';
 import { EventReader } from '../../../../packages/audit/events/event-reader.ts';
 import { RecordReader } from '../../../../packages/audit/events/record-reader.ts';

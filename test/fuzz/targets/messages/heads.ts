@@ -2,7 +2,7 @@ import {
   ARCHIVE_VERSION,
   type ManifestLine,
   parseManifestLine,
-} from '../../../../packages/archive/manifest-entry.ts';
+} from '../../../../packages/archive/manifest.ts';
 import { createCollector } from '../../../../packages/audit/verify/collected-findings.ts';
 import { ArchiveHeadsCheck } from '../../../../packages/audit/verify/heads/archive-heads.ts';
 import { decisionRanges } from '../../../../packages/audit/verify/heads/decision-ranges.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { onTestFinished } from 'vitest';
-import type { S3Place } from '../../../../packages/archive/store/place.ts';
+import type { S3Place } from '../../../../packages/archive/store.ts';
 import type { Pair } from '../../../fixtures/certificate.ts';
 import { listening } from '../../../support/http-proxies.ts';
 

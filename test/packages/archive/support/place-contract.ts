@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { openArchiveWriter } from '../../../../packages/archive/archive-writer.ts';
-import { isFileName } from '../../../../packages/archive/file-names.ts';
-import { chained } from '../../../../packages/archive/manifest-entry.ts';
+import { isFileName, partName } from '../../../../packages/archive/file-names.ts';
+import { chained } from '../../../../packages/archive/manifest.ts';
 import { openArchiveLog } from '../../../../packages/archive/read-archive.ts';
-import { partName } from '../../../../packages/archive/store/manifest-parts.ts';
-import type { ArchivePlace } from '../../../../packages/archive/store/place.ts';
+
+import type { ArchivePlace } from '../../../../packages/archive/store.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type ArchiveRequest, type ArchiveRun, archiveTo } from '../../../../packages/archive/archive-to.ts';
+import { type ArchiveRequest, type ArchiveRun, archiveTo } from '../../../../packages/archive/archive-log.ts';
 import { type ArchiveFindings, checkArchive } from '../../../../packages/archive/check-archive.ts';
-import type { ArchivePlace } from '../../../../packages/archive/store/place.ts';
+import type { ArchivePlace } from '../../../../packages/archive/store.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
 import { interrupted } from '../../../../packages/log/stopping.ts';
 import { TOPICS, type TopicName } from '../../../../schemas/events/topics.ts';

@@ -1,10 +1,12 @@
+import { collectNames, NAMED_TOPICS, namesInRange } from '../../../../../packages/archive/collect-names.ts';
 import {
-  collectNames,
-  NAMED_TOPICS,
-  namesInRange,
-} from '../../../../../packages/archive/names/collect-names.ts';
-import type { FoundNames, NameIndex, NameSearch } from '../../../../../packages/archive/names/name-index.ts';
-import { encodeNames, searchNames } from '../../../../../packages/archive/names/name-lines.ts';
+  encodeNames,
+  type FoundNames,
+  type NameIndex,
+  type NameSearch,
+  searchNames,
+} from '../../../../../packages/archive/names.ts';
+
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { topicIdOf } from '../../../../../packages/records/parse/event-schemas.ts';
 import { readPartition } from '../../../../../packages/records/read-log.ts';

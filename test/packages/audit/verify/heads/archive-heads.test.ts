@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ManifestContent } from '../../../../../packages/archive/manifest-entry.ts';
+import type { ManifestContent } from '../../../../../packages/archive/manifest.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import { newTrace } from '../../../../../packages/process/trace.ts';

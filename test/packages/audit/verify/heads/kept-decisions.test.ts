@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chained, type ManifestContent } from '../../../../../packages/archive/manifest-entry.ts';
+import { chained, type ManifestContent } from '../../../../../packages/archive/manifest.ts';
 import { AROUND_MS } from '../../../../../packages/audit/verify/coverage.ts';
 import {
   headedBeforeMs,

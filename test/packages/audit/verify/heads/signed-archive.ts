@@ -7,10 +7,10 @@ import {
   chained,
   type ManifestContent,
   parseManifestLine,
-} from '../../../../../packages/archive/manifest-entry.ts';
+} from '../../../../../packages/archive/manifest.ts';
 import { openArchiveLog } from '../../../../../packages/archive/read-archive.ts';
 import type { HeadSigner } from '../../../../../packages/archive/sign-head.ts';
-import type { ArchivePlace } from '../../../../../packages/archive/store/place.ts';
+import type { ArchivePlace } from '../../../../../packages/archive/store.ts';
 import { verifyHeads } from '../../../../../packages/audit/verify/heads/verify-heads.ts';
 import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';

@@ -1,13 +1,12 @@
-import { FleetGcError } from '../../process/errors.ts';
+import { FleetGcError } from '../process/errors.ts';
 import { directoryStore } from './directory-store.ts';
-import { type ArchivePlace, placeText } from './place.ts';
-import type { ArchiveStore } from './port.ts';
+import { type ArchivePlace, type ArchiveStore, placeText } from './store.ts';
 
 /** Nobody who has a directory loads what object storage needs. Throws `NOT_FOUND` where that is not installed. */
 export async function openStore(place: ArchivePlace): Promise<ArchiveStore> {
   if (typeof place === 'string') return directoryStore(place);
   try {
-    const { openS3Store } = await import('../s3/s3-store.ts');
+    const { openS3Store } = await import('./s3/s3-store.ts');
     return openS3Store(place);
   } catch (cause) {
     throw isMissing(cause) ? notInstalled(placeText(place), cause) : cause;

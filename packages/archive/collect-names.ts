@@ -1,20 +1,21 @@
-import { isNodeKey } from '../../../schemas/events/identity.ts';
-import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
-import type { FleetEvent, TopicId, TopicName } from '../../../schemas/events/topics.ts';
-import type { LogRecord } from '../../log/port.ts';
-import { topicIdOf } from '../../records/parse/event-schemas.ts';
-import { parseRecord } from '../../records/parse/parse-record.ts';
-import type { RecordedEvent } from '../../records/read-log.ts';
+import { isNodeKey } from '../../schemas/events/identity.ts';
+import type { CompleteInventory } from '../../schemas/events/inventory.ts';
+import type { FleetEvent, TopicId, TopicName } from '../../schemas/events/topics.ts';
+import type { LogRecord } from '../log/port.ts';
+import { topicIdOf } from '../records/parse/event-schemas.ts';
+import { parseRecord } from '../records/parse/parse-record.ts';
+import type { RecordedEvent } from '../records/read-log.ts';
 import { objectsIn, podNamesIn } from './inventory-objects.ts';
-import type { FoundNames, PartSearch } from './name-index.ts';
 import {
   encodeNames,
+  type FoundNames,
   type NameLine,
   type NameLines,
+  type PartSearch,
   type Span,
   type Spans,
   searchNames,
-} from './name-lines.ts';
+} from './names.ts';
 
 /** Topics whose records tell what became of something, so that an archive has an index of their names. */
 export const NAMED_TOPICS = ['inventory', 'decisions', 'commands', 'results'] as const satisfies TopicId[];
@@ -23,7 +24,7 @@ export const isNamedTopic = (topic: TopicName): boolean =>
   NAMED_TOPICS.some((topicId) => topicId === topicIdOf(topic));
 
 /** Gathers the names in the records of one file. */
-export interface NameCollector {
+interface NameCollector {
   add(record: LogRecord): void;
   lines(): NameLines;
 }

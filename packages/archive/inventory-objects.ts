@@ -1,8 +1,8 @@
-import type { Verdict } from '../../../schemas/events/decision.ts';
-import type { CompleteInventory, InventoryImage } from '../../../schemas/events/inventory.ts';
-import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
-import type { ExplainedObject, ExplainedUser } from '../../../schemas/reports/timeline.ts';
-import { type EntryOf, entriesOf, idOf, nameOf } from '../../decision/inventory-entries.ts';
+import type { Verdict } from '../../schemas/events/decision.ts';
+import type { CompleteInventory, InventoryImage } from '../../schemas/events/inventory.ts';
+import { ObjectKind } from '../../schemas/events/object-kinds.ts';
+import type { ExplainedObject, ExplainedUser } from '../../schemas/reports/timeline.ts';
+import { type EntryOf, entriesOf, idOf, nameOf } from '../decision/inventory-entries.ts';
 
 export type Traits = Verdict['facts'];
 

@@ -1,10 +1,10 @@
-import type { ArchiveHead } from '../../schemas/events/head.ts';
+import { type ArchiveHead, MOST_SUMS } from '../../schemas/events/head.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import type { LogRecord } from '../log/port.ts';
 import { parseRecord } from '../records/parse/parse-record.ts';
 import { believedHead } from '../records/read-heads.ts';
 import type { Trust } from '../records/trust/trust.ts';
-import type { ArchivedHead, ManifestLine } from './manifest-entry.ts';
+import { type ArchivedHead, lineSum, type ManifestLine } from './manifest.ts';
 
 export const isOfArchive = (event: ArchiveHead, lines: readonly ManifestLine[]): boolean =>
   event.archive === lines[0]?.hash;
@@ -34,3 +34,26 @@ function recordOf({ key, headers, valueBase64 }: ArchivedHead, at: number, taken
   const isHead = parsed.ok && parsed.event.type === 'fleetgc.archive-head';
   return { ...record, timestampMs: takenAtMs || (isHead ? parsed.event.signedAtMs : 0) };
 }
+
+/** What the archiver signs. */
+export type UnsignedHead = Pick<ArchiveHead, 'archive' | 'lines' | 'hash' | 'fromLine' | 'sums'>;
+
+/** A head makes a record of `gc.heads`, which is archived too: that alone is no reason to sign again. */
+export function unsignedHead(lines: readonly ManifestLine[]): UnsignedHead | null {
+  const fromLine = lines.findLastIndex(({ kind }) => kind === 'head') + 1;
+  const news = lines.slice(fromLine);
+  const [first, last] = [lines[0], lines.at(-1)];
+  if (first === undefined || last === undefined || !news.some(isToBeSigned)) return null;
+  const shown = news.slice(-MOST_SUMS);
+  return {
+    archive: first.hash,
+    lines: lines.length,
+    hash: last.hash,
+    fromLine: lines.length - shown.length,
+    sums: shown.map(lineSum),
+  };
+}
+
+/** Whether a line alone is reason to sign. */
+export const isToBeSigned = (line: ManifestLine): boolean =>
+  line.kind !== 'head' && (line.kind !== 'file' || line.topic !== TOPICS.heads.name);
