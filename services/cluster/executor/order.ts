@@ -1,9 +1,14 @@
 import type { WorkOutcome } from '../../../packages/kube-api/work-queue/work-off.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
-import type { ClusterObjectOutcome, NodeFound } from '../../../schemas/events/cluster-result.ts';
-import type { OwnerEvidence } from './checks/look.ts';
+import type { ClusterObjectOutcome, NodeFound, OwnerFound } from '../../../schemas/events/cluster-result.ts';
 import type { Failure, Stop } from './checks/stop.ts';
+
+/** What an owner was found to be. */
+export interface OwnerEvidence {
+  readonly uid: string;
+  readonly found: OwnerFound;
+}
 
 /** What the node of a pod was found to be. */
 export interface NodeEvidence {

@@ -9,9 +9,8 @@ import {
   patchMetadata,
 } from '../../../../packages/kube-api/write.ts';
 import type { ClusterAction, ExpireAction } from '../../../../schemas/events/cluster-command.ts';
-import { later, refused, type Stop } from '../checks/stop.ts';
+import { type Conflict, later, refused, type Stop } from '../checks/stop.ts';
 import {
-  type Conflict,
   type Deed,
   done,
   isSuccess,

@@ -5,7 +5,7 @@ import type { Propagation, WriteTarget } from '../../../../packages/kube-api/wri
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import type { ClusterObjectOutcome } from '../../../../schemas/events/cluster-result.ts';
 import type { JudgedAction } from '../checks/judgement.ts';
-import { type Stop, settled, stopBy } from '../checks/stop.ts';
+import { type Conflict, type Stop, settled, stopBy } from '../checks/stop.ts';
 
 export interface Deed<Action = JudgedAction> {
   readonly kind: ServedKind;
@@ -17,12 +17,6 @@ export interface Deed<Action = JudgedAction> {
   readonly objection: () => Stop | null;
   /** Saves the object in this state, which is to be deleted next; why it must not be, where it must not. */
   readonly save: (object: ObjectMetadata) => Promise<Stop | Conflict | null>;
-}
-
-/** Somebody changed the object since it was judged. */
-export interface Conflict {
-  readonly kind: 'conflict';
-  readonly message: string;
 }
 
 /** Whether the object may be deleted in this state, after all that takes time. */

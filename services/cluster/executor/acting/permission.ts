@@ -5,7 +5,6 @@ import type { Permission } from '../checks/judgement.ts';
 import { failed, refused, type Stop, waits } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
 import type { ClusterPolicyInForce } from '../ports.ts';
-import { unreadableText } from './readable-policies.ts';
 
 export interface Permitting {
   /** Why the cluster's own people hold everything; `null` where they do not. */
@@ -36,6 +35,9 @@ export function permissionFor(
   const approvals = time === null ? [] : approvalsInForce(inForce.approvals, command, time.latestMs);
   return { record: inForce.record, approvals };
 }
+
+export const unreadableText = (message: string): string =>
+  `whether the cluster is paused cannot be read, so nothing is done: ${message}`;
 
 export const samePermission = (one: Permission, other: Permission): boolean =>
   one.record.hash === other.record.hash && idsOf(one) === idsOf(other);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Sleep } from '../../../../packages/process/backoff.ts';
 import type { ClusterPolicyInForce } from '../ports.ts';
+import { unreadableText } from './permission.ts';
 
 interface ReadablePoliciesParts {
   readonly policy: () => ClusterPolicyInForce;
@@ -10,9 +11,6 @@ interface ReadablePoliciesParts {
 
 /** How often it is looked whether they can be read again. */
 const LOOK_AGAIN_MS = 1_000;
-
-export const unreadableText = (message: string): string =>
-  `whether the cluster is paused cannot be read, so nothing is done: ${message}`;
 
 /** While policies cannot be read nothing is done, and orders wait: what ends by itself shall not cost them a refusal. */
 export class ReadablePolicies {

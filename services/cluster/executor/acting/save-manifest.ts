@@ -23,9 +23,8 @@ import type { ClusterIdentity } from '../../../../schemas/events/identity.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import type { LiveReads } from '../checks/live-reads.ts';
 import { PROOF_HOLDS_MS } from '../checks/proofs.ts';
-import { failed, later, type Stop, settled, stopBy } from '../checks/stop.ts';
+import { type Conflict, failed, later, type Stop, settled, stopBy } from '../checks/stop.ts';
 import type { Order } from '../order.ts';
-import type { Conflict } from './deed.ts';
 
 export interface Saving {
   readonly identity: ClusterIdentity;

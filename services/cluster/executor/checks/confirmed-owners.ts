@@ -6,7 +6,8 @@ import type { ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import type { OwnerFound } from '../../../../schemas/events/cluster-result.ts';
 import type { OwnershipReference, ReferenceState } from '../../../../schemas/events/ownership.ts';
 import { definitionName } from './kind-definitions.ts';
-import type { Look, OwnerEvidence } from './look.ts';
+import type { OwnerEvidence } from '../order.ts';
+import type { Look } from './look.ts';
 import type { Stop } from './stop.ts';
 import type { Place } from './withdrawn-kinds.ts';
 

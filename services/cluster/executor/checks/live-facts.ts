@@ -10,7 +10,8 @@ import {
 } from '../../../../schemas/events/ownership.ts';
 import type { ClusterIndex } from '../ports.ts';
 import { asConfirmed, confirmedOwners } from './confirmed-owners.ts';
-import type { Look, OwnerEvidence } from './look.ts';
+import type { OwnerEvidence } from '../order.ts';
+import type { Look } from './look.ts';
 import { refused, type Stop } from './stop.ts';
 
 export interface LiveFacts {

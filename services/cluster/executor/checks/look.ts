@@ -1,6 +1,5 @@
 import type { ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
 import type { ServedKind } from '../../../../schemas/events/cluster-objects.ts';
-import type { OwnerFound } from '../../../../schemas/events/cluster-result.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import type { ClusterIndex } from '../ports.ts';
 import type { LiveReads } from './live-reads.ts';
@@ -23,9 +22,4 @@ export interface Look {
   readonly profile: ClusterPolicy['profile'];
   /** When the object was created, in epoch milliseconds; `null` where it does not say. */
   readonly createdAtMs: () => Promise<number | null | Stop>;
-}
-
-export interface OwnerEvidence {
-  readonly uid: string;
-  readonly found: OwnerFound;
 }

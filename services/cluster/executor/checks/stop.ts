@@ -22,6 +22,12 @@ export type Stop =
   /** Nothing may be done for now, and nothing went wrong. */
   | { readonly kind: 'waits'; readonly why: string };
 
+/** Somebody changed the object since it was judged. */
+export interface Conflict {
+  readonly kind: 'conflict';
+  readonly message: string;
+}
+
 /** Objects as they are read have none of these. */
 export const isStop = (value: object): value is Stop =>
   'outcome' in value || 'failure' in value || 'why' in value;
