@@ -4,7 +4,7 @@ import type { ApiConnection } from './connection.ts';
 import { jsonOf, refusalText } from './status.ts';
 
 /** Managed clusters write a plus behind the minor version. */
-const Version = z.object({
+const VersionAnswer = z.object({
   major: z.string().regex(/^[0-9]{1,4}\+?$/),
   minor: z.string().regex(/^[0-9]{1,4}\+?$/),
   gitVersion: z.string().max(128),
@@ -23,7 +23,7 @@ export async function readServerVersion(
   signal?: AbortSignal,
 ): Promise<ServerVersion> {
   const answer = await connection.call({ method: 'GET', path: '/version' }, signal);
-  const told = answer.status === 200 ? Version.safeParse(jsonOf(answer.body)).data : undefined;
+  const told = answer.status === 200 ? VersionAnswer.safeParse(jsonOf(answer.body)).data : undefined;
   if (told === undefined)
     throw new FleetGcError('API_REFUSED', `the API server does not tell its version: ${refusalText(answer)}`);
   const { major, minor, gitVersion } = told;

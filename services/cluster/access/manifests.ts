@@ -2,7 +2,7 @@ import type { Manifest } from './manifest.ts';
 import { patchPolicy } from './patch-policy.ts';
 import { leaseRules, type Part, rulesFor, type WantedRights } from './rights.ts';
 
-const RBAC = 'rbac.authorization.k8s.io';
+export const RBAC = 'rbac.authorization.k8s.io';
 
 export const accountOf = (part: Part): string => `fleetgc-cluster-${part}`;
 

@@ -1,4 +1,4 @@
-import { decide } from '../../../../packages/deciders/expiry-gc/decide.ts';
+import { decide as decideExpiry } from '../../../../packages/deciders/expiry-gc/decide.ts';
 import {
   EXPIRING,
   type ExpiryCollector,
@@ -7,20 +7,14 @@ import {
 import type { ClusterVerdict } from '../../../../schemas/events/cluster-decision.ts';
 import type { ExpiryCandidate } from '../../../../schemas/events/expiry.ts';
 import type { ClusterPolicy, ClusterPolicyRecord } from '../../../../schemas/policy/cluster-policy.ts';
-import type { ClusterGraph } from '../../agent/cluster-graph.ts';
 import type { ExpiryBatch } from '../../agent/expiry/expiry-book.ts';
 import { ExpiryWatch } from '../../agent/expiry/expiry-watch.ts';
-import type { ClusterLook } from './look.ts';
+import type { Looked } from './plan-pods.ts';
 
 /** An object whose time is over, with what expiry-gc decides about it. */
 export interface ExpiryJudged {
   readonly candidate: ExpiryCandidate;
   readonly verdict: ClusterVerdict;
-}
-
-interface Looked {
-  readonly look: ClusterLook;
-  readonly graph: ClusterGraph;
 }
 
 /** What the decider makes of all objects whose time is over that are the work of this collector. */
@@ -45,7 +39,7 @@ export const judgeByRules = (looked: Looked, record: ClusterPolicyRecord): reado
 
 function judged(batch: ExpiryBatch, { look }: Looked, policy: ClusterPolicy): readonly ExpiryJudged[] {
   const takenAt = { serverMs: look.serverMs ?? 0, spreadMs: 0 };
-  return decide({ ...batch, takenAt }, policy, []).verdicts.flatMap((verdict) => {
+  return decideExpiry({ ...batch, takenAt }, policy, []).verdicts.flatMap((verdict) => {
     const candidate = batch.candidates[verdict.position];
     return candidate === undefined ? [] : [{ candidate, verdict }];
   });

@@ -1,4 +1,4 @@
-import { decide } from '../../../../packages/deciders/pod-gc/decide.ts';
+import { decide as decidePods } from '../../../../packages/deciders/pod-gc/decide.ts';
 import { QUARANTINE_MS } from '../../../../packages/deciders/pod-gc/rules/conclude.ts';
 import { podSettingsOf } from '../../../../packages/deciders/pod-gc/rules/settings.ts';
 import type { ClusterVerdict } from '../../../../schemas/events/cluster-decision.ts';
@@ -9,7 +9,8 @@ import type { ClusterGraph } from '../../agent/cluster-graph.ts';
 import { PodWatch } from '../../agent/pods/pod-watch.ts';
 import type { ClusterLook, ListedKind } from './look.ts';
 
-interface Looked {
+/** A cluster as it was listed, and the owner graph of what was. */
+export interface Looked {
   readonly look: ClusterLook;
   readonly graph: ClusterGraph;
 }
@@ -33,7 +34,7 @@ export function judgePods({ look, graph }: Looked, policy: ClusterPolicy): Judge
   nowMs = QUARANTINE_MS;
   const found = watch.look(settings, false);
   if (found === null) return { outcome: 'nothing-to-do', judged: [] };
-  const { outcome, verdicts } = decide(
+  const { outcome, verdicts } = decidePods(
     { candidates: [...found.due], totals: found.totals, wentBack: false },
     policy,
     [],

@@ -22,7 +22,7 @@ import type { ClusterGraph } from '../../agent/cluster-graph.ts';
 import type { ClusterLook } from './look.ts';
 import { graphOf } from './looked-at-graph.ts';
 import { judgeByRules, judgeExpired } from './plan-expiry.ts';
-import { judgePods } from './plan-pods.ts';
+import { judgePods, type Looked } from './plan-pods.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 
 /** What is asked, about which cluster. */
@@ -33,9 +33,7 @@ export interface Asking {
 }
 
 /** What a plan is made of. */
-interface Planning {
-  readonly look: ClusterLook;
-  readonly graph: ClusterGraph;
+interface Planning extends Looked {
   readonly policy: ClusterPolicy;
 }
 type Planner = (planning: Planning) => Omit<CollectorPlan, 'collector'>;
@@ -98,8 +96,8 @@ const PLANNERS: Readonly<Record<Collector, Planner>> = {
 };
 
 /** By each rule of the policy. Rules look at the cluster as it is, before anybody has changed it. */
-function planRules({ look, graph }: Omit<Planning, 'policy'>, record: ClusterPolicyRecord): RulePlan[] {
-  const byRule = Map.groupBy(judgeByRules({ look, graph }, record), ({ verdict }) => verdict.facts.ownRule);
+function planRules(looked: Looked, record: ClusterPolicyRecord): RulePlan[] {
+  const byRule = Map.groupBy(judgeByRules(looked, record), ({ verdict }) => verdict.facts.ownRule);
   return (record.policy.rules ?? []).map(({ name }) => {
     const judged = byRule.get(name) ?? [];
     const { outcome } = clusterAnswer(
