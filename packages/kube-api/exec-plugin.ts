@@ -1,9 +1,16 @@
 import { dirname, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { type CommandFailure, commandOutput } from '../process/command-output.ts';
-import { FleetGcError } from '../process/errors.ts';
-import { type ClientCertificate, usable } from './credentials.ts';
-import { saidOnStderr } from './exec-plugin-words.ts';
+import { FleetGcError, toFleetGcError } from '../process/errors.ts';
+import type { Sources } from '../process/system-sources.ts';
+import {
+  areSame,
+  type ClientCertificate,
+  type CredentialSource,
+  type Credentials,
+  type Rejection,
+  usable,
+} from './access.ts';
 import type { Environment } from './proxy.ts';
 import { jsonOf } from './status.ts';
 
@@ -33,7 +40,7 @@ export interface PluginCluster {
 }
 
 /** How a plugin is run. */
-export interface PluginRun {
+interface PluginRun {
   readonly plugin: ExecPlugin;
   /** The kubeconfig that names it. */
   readonly file: string;
@@ -43,7 +50,7 @@ export interface PluginRun {
 }
 
 /** Who we are, as a plugin says. */
-export interface IssuedCredentials {
+interface IssuedCredentials {
   readonly token: string | null;
   readonly clientCertificate: ClientCertificate | null;
   /** Epoch milliseconds; `null` for those of which nobody says when they end. */
@@ -68,7 +75,7 @@ const ExecCredential = z.object({
 });
 
 /** Rejects with `API_NO_CREDENTIALS`, which says nothing of a token or a key. */
-export async function runPlugin(run: PluginRun, signal: AbortSignal): Promise<IssuedCredentials> {
+async function runPlugin(run: PluginRun, signal: AbortSignal): Promise<IssuedCredentials> {
   const { plugin, environment } = run;
   const output = await commandOutput([programOf(run), ...(plugin.args ?? [])], {
     timeoutMs: TIMEOUT_MS,
@@ -145,3 +152,146 @@ const failure = ({ plugin: { command }, file }: PluginRun, why: string): FleetGc
     'API_NO_CREDENTIALS',
     `the command ${saidBy(command)}, which ${file} names to log in, gives no credentials: ${why}`,
   );
+
+/** What a plugin is told. */
+interface Told {
+  readonly args?: readonly string[] | null | undefined;
+  readonly env?: readonly { readonly value: string }[] | null | undefined;
+}
+
+const MOST_SAID = 500;
+/** What is shorter guards nothing. */
+const LEAST_SECRET_LENGTH = 4;
+const HIDDEN = '…';
+
+/**
+ * What a plugin says on stderr is for people. Without what it was told and what it wrote to stdout: a password may be among the one,
+ * and a token in the other.
+ */
+function saidOnStderr(plugin: Told, output: CommandFailure): string {
+  const { stdout, stderr } = output;
+  if (stderr.includes('PRIVATE KEY'))
+    return '. What it wrote to stderr may hold a key, and is not shown: run it yourself';
+  const secrets = [...toldTo(plugin), ...piecesOf(stdout)]
+    .filter((text) => text.length >= LEAST_SECRET_LENGTH)
+    .toSorted((one, other) => other.length - one.length);
+  const shown = secrets
+    .reduce((text, secret) => text.replaceAll(secret, HIDDEN), stderr)
+    .replaceAll(TOKEN_LIKE, HIDDEN)
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim();
+  return shown === '' ? '' : `. It wrote to stderr: ${shown.slice(0, MOST_SAID).toWellFormed()}`;
+}
+
+/** So long a run of such signs is no word. */
+const TOKEN_LIKE = /[\w.~+/=%-]{64,}/g;
+
+/** Options are said to everybody; what they are set to is not. */
+const toldTo = ({ args, env }: Told): readonly string[] => [
+  ...(args ?? []).flatMap((arg) => (arg.startsWith('-') ? arg.split('=').slice(1) : [arg])),
+  ...(env ?? []).map(({ value }) => value),
+];
+
+const piecesOf = (stdout: string): readonly string[] => [
+  ...stdout.split(/["\s]+/),
+  ...textsIn(jsonOf(stdout)),
+];
+
+/** An ExecCredential has its texts three levels deep; `piecesOf` has found what stands deeper as it was written. */
+const MAX_DEPTH = 10;
+
+const textsIn = (value: unknown, depth = 0): readonly string[] => {
+  if (typeof value === 'string') return value.split('\n');
+  if (typeof value !== 'object' || value === null || depth === MAX_DEPTH) return [];
+  return Object.values(value).flatMap((part) => textsIn(part, depth + 1));
+};
+
+interface ExecSettings {
+  readonly run: PluginRun;
+  /** What says who the API server has to be. */
+  readonly files: CredentialSource;
+  readonly sources: Pick<Sources, 'now' | 'monotonicNow'>;
+}
+
+/** However often it fails, and however many requests are refused, a plugin is not run sooner again. */
+const LEAST_BETWEEN_RUNS_MS = 10_000;
+/** What ends is renewed before, when a fifth of its life is left, or so much. */
+const MOST_LEFT_MS = 60_000;
+const usableMs = (lifeMs: number): number => lifeMs - Math.min(MOST_LEFT_MS, lifeMs / 5);
+
+interface Held {
+  readonly issued: IssuedCredentials;
+  readonly usableUntilMs: number;
+  readonly endsAtMs: number;
+}
+
+/** Those that a program tells. It is run when the first ones are needed, before they end, and when the API server does not take them. */
+export class ExecCredentials implements CredentialSource {
+  readonly #settings: ExecSettings;
+  readonly #disposed = new AbortController();
+  #held: Held | null = null;
+  #failure: FleetGcError | null = null;
+  #running: Promise<void> | null = null;
+  #ranAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(settings: ExecSettings) {
+    this.#settings = settings;
+  }
+
+  async current(): Promise<Credentials> {
+    const { files, sources } = this.#settings;
+    const nowMs = sources.monotonicNow();
+    if (this.#held === null || nowMs >= this.#held.usableUntilMs) await this.#renew();
+    return this.#with(await files.current());
+  }
+
+  async insteadOf(rejected: Credentials, because: Rejection): Promise<Credentials> {
+    const { files } = this.#settings;
+    if (because === 'server-is-unknown') return this.#with(await files.insteadOf(rejected, because));
+    const present = this.#with(await files.current());
+    // Who asked with the same has renewed them meanwhile.
+    if (!areSame(present, rejected)) return present;
+    await this.#renew();
+    if (this.#failure !== null) throw this.#failure;
+    return this.#with(await files.current());
+  }
+
+  [Symbol.dispose](): void {
+    this.#disposed.abort();
+    this.#settings.files[Symbol.dispose]();
+  }
+
+  /** Throws where there are none. */
+  #with({ authority }: Credentials): Credentials {
+    if (this.#held === null)
+      throw this.#failure ?? new FleetGcError('INTERNAL', 'no credentials were asked for');
+    const { token, clientCertificate } = this.#held.issued;
+    return { authority, token, clientCertificate };
+  }
+
+  /** All that wait share one run. Those that are held outlast a run that fails, up to their end. */
+  async #renew(): Promise<void> {
+    const nowMs = this.#settings.sources.monotonicNow();
+    if (this.#running === null && nowMs - this.#ranAtMs < LEAST_BETWEEN_RUNS_MS) return;
+    this.#running ??= this.#runOnce().finally(() => {
+      this.#running = null;
+    });
+    await this.#running;
+  }
+
+  async #runOnce(): Promise<void> {
+    const { run, sources } = this.#settings;
+    try {
+      const issued = await runPlugin(run, this.#disposed.signal);
+      const atMs = sources.monotonicNow();
+      const lifeMs = issued.endsAtMs === null ? Number.POSITIVE_INFINITY : issued.endsAtMs - sources.now();
+      this.#held = { issued, usableUntilMs: atMs + usableMs(lifeMs), endsAtMs: atMs + lifeMs };
+      this.#failure = null;
+    } catch (error) {
+      this.#failure = toFleetGcError(error);
+      if (this.#held !== null && sources.monotonicNow() >= this.#held.endsAtMs) this.#held = null;
+    } finally {
+      this.#ranAtMs = sources.monotonicNow();
+    }
+  }
+}

@@ -5,16 +5,18 @@ import { z } from 'zod';
 import { FleetGcError } from '../process/errors.ts';
 import { readTextFile, unreadableReason } from '../process/options/named-file.ts';
 import { exceededYamlBound } from '../process/options/yaml-bounds.ts';
-import type { ApiAccess, Surrounding } from './access.ts';
 import {
+  type ApiAccess,
   type ClientCertificate,
   type CredentialSource,
   type Credentials,
   FileCredentials,
+  type Surrounding,
   usable,
-} from './credentials.ts';
-import { ExecCredentials } from './exec-credentials.ts';
-import { ExecPlugin, type PluginCluster } from './exec-plugin.ts';
+} from './access.ts';
+
+import { ExecCredentials, ExecPlugin, type PluginCluster } from './exec-plugin.ts';
+
 import { proxyOfEnvironment, requireProxy } from './proxy.ts';
 
 /*

@@ -1,11 +1,23 @@
 import { z } from 'zod';
 import { FleetGcError, toFleetGcError } from '../process/errors.ts';
 import type { ApiAnswer, ApiConnection } from './connection.ts';
-import { AS_METADATA, type ObjectForm } from './form.ts';
-import { type ObjectMetadata, readMetadata, unnameableVersion } from './metadata.ts';
-import { withMissingRight } from './missing-right.ts';
+import {
+  AS_METADATA,
+  type ObjectForm,
+  type ObjectMetadata,
+  readMetadata,
+  unnameableVersion,
+} from './metadata.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
-import { jsonOf, type NotNow, notNowIn, refusalText, retryAfterMs, statusOf } from './status.ts';
+import {
+  jsonOf,
+  type NotNow,
+  notNowIn,
+  refusalText,
+  retryAfterMs,
+  statusOf,
+  withMissingRight,
+} from './status.ts';
 
 const PAGE_OBJECTS = 500;
 /** Most objects have 2 to 20 KiB, one has 1.5 MiB at most, or six times that as JSON. */

@@ -24,7 +24,7 @@ export interface ApiOwnerReference {
 }
 
 /** Keeps an object, and all that lies in a namespace that has it. */
-export const KEEP_ANNOTATION = 'fleetgc.io/keep';
+const KEEP_ANNOTATION = 'fleetgc.io/keep';
 
 /** The longest name of an object, of a kind, and what stands in a qualified name. */
 const MAX_TEXT_LENGTH = 320;
@@ -135,3 +135,70 @@ function boundedFinalizers(finalizers: readonly string[]): readonly string[] {
     .map((each) => (isBounded(each, MAX_TEXT_LENGTH) ? each : UNREADABLE));
   return finalizers.length <= MAX_FINALIZERS ? bounded : [...bounded, UNREADABLE];
 }
+
+/** In which form objects of a kind are asked for, and what is read of each. */
+export interface ObjectForm<Seen extends ObjectMetadata = ObjectMetadata> {
+  readonly accept: string;
+  readonly acceptList: string;
+  /** A larger object is not read; the connection's own bound where it is not given. */
+  readonly mostAnswerBytes?: number;
+  /** `null` for what is no object. */
+  readonly read: (value: unknown) => Seen | null;
+}
+
+const METADATA = 'g=meta.k8s.io;v=v1';
+export const AS_METADATA = `application/json;as=PartialObjectMetadata;${METADATA}`;
+
+/** Metadata alone: the API server leaves the rest away. */
+export const METADATA_FORM: ObjectForm = {
+  accept: AS_METADATA,
+  acceptList: `application/json;as=PartialObjectMetadataList;${METADATA}`,
+  read: readMetadata,
+};
+
+const JSON_TYPE = 'application/json';
+
+/** Whole objects, of which little is kept: what else is read stands in no metadata. */
+export const wholeForm = <Seen extends ObjectMetadata>(
+  read: (value: unknown) => Seen | null,
+): ObjectForm<Seen> => ({ accept: JSON_TYPE, acceptList: JSON_TYPE, read });
+
+/** The owner that manages an object; `null` where none does. One that cannot be read may be it. */
+export const controllerOf = (references: readonly ApiOwnerReference[]): ApiOwnerReference | null =>
+  references.find(({ controller }) => controller === true) ??
+  references.find(({ apiVersion }) => apiVersion === UNREADABLE) ??
+  null;
+
+/** Whether it is a Job, which counts its pods until it is finished. What cannot be read may be one. */
+export const mayBeJob = ({ apiVersion, kind }: Pick<ApiOwnerReference, 'apiVersion' | 'kind'>): boolean =>
+  apiVersion === UNREADABLE || (kind === 'Job' && apiVersion.startsWith('batch/'));
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Epoch milliseconds of a time as an API server writes it; `null` for what is none, and for the zero time. */
+export function timeMs(text: string | null | undefined): number | null {
+  if (text === null || text === undefined || !RFC_3339.test(text)) return null;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) || atMs < 0 ? null : atMs;
+}
+
+/** A time that may be missing, or unreadable: then nothing follows from it. */
+export const ApiTime = z.string().nullish().catch(null).transform(timeMs);
+
+/** An object with when it was created: of that the owner graph keeps nothing. */
+export interface Created extends ObjectMetadata {
+  /** Epoch milliseconds, in whole seconds; `null` for an object that does not say. */
+  readonly createdAtMs: number | null;
+}
+
+const Creation = z.object({ metadata: z.object({ creationTimestamp: ApiTime }) });
+
+/** No larger answer than metadata alone. */
+export const CREATED_FORM: ObjectForm<Created> = {
+  ...METADATA_FORM,
+  read: (value) => {
+    const metadata = readMetadata(value);
+    const createdAtMs = Creation.safeParse(value).data?.metadata.creationTimestamp ?? null;
+    return metadata && { ...metadata, createdAtMs };
+  },
+};

@@ -1,9 +1,9 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
-import { AS_METADATA } from './form.ts';
+import { AS_METADATA } from './metadata.ts';
 import { type ApiObjectName, type ApiResource, objectPath } from './resources.ts';
 
 /** Whose status is written, in the state in which it was judged and in no other. */
-export interface StatusTarget {
+interface StatusTarget {
   readonly resource: ApiResource;
   readonly named: ApiObjectName;
   readonly judged: { readonly uid: string; readonly resourceVersion: string };

@@ -2,7 +2,7 @@ import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node
 import * as https from 'node:https';
 import { FleetGcError } from '../process/errors.ts';
 import { http } from '../process/node-http.ts';
-import type { Rejection } from './credentials.ts';
+import type { Rejection } from './access.ts';
 
 /*
  * Node's own client, as for the kubelet: undici would load 9 to 22 MB of code beside it, and gives nothing here that is missed.

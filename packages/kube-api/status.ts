@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ApiAnswer } from './connection.ts';
+import type { ApiResource } from './resources.ts';
 
 /** What an API server says of a request that it did not carry out. */
 const Status = z.object({
@@ -72,3 +73,20 @@ export const notNowIn = (answer: ApiAnswer): NotNow | null =>
 
 /** Nobody waits longer because a server says so. */
 const MAX_RETRY_AFTER_SECONDS = 600;
+
+/** RBAC says it so; admission refuses in other words. */
+const BY_RBAC = /cannot (\w+) resource/;
+/** What is listed is watched too, and the other way round. */
+const READING: readonly string[] = ['list', 'watch'];
+
+/** The rule of a role that would allow it, before what the API server says; other refusals stay as they are. */
+export function withMissingRight(
+  refusal: string,
+  { group, resource }: Pick<ApiResource, 'group' | 'resource'>,
+): string {
+  const verb = BY_RBAC.exec(refusal)?.[1];
+  if (verb === undefined) return refusal;
+  const verbs = READING.includes(verb) ? READING : [verb];
+  const rule = JSON.stringify({ apiGroups: [group], resources: [resource], verbs });
+  return `the role lacks the rule ${rule}: ${refusal}`;
+}

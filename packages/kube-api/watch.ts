@@ -3,11 +3,9 @@ import type { Sleep } from '../process/backoff.ts';
 import { LineTooLong, linesOf } from '../process/lines.ts';
 import { LinkedController } from '../process/linked-controller.ts';
 import type { ApiConnection, ApiStream } from './connection.ts';
-import type { ObjectForm } from './form.ts';
-import { type ObjectMetadata, unnameableVersion } from './metadata.ts';
-import { withMissingRight } from './missing-right.ts';
+import { type ObjectForm, type ObjectMetadata, unnameableVersion } from './metadata.ts';
 import { type ApiResource, collectionPath } from './resources.ts';
-import { jsonOf, type NotNow, notNowIn, refusalText } from './status.ts';
+import { jsonOf, type NotNow, notNowIn, refusalText, withMissingRight } from './status.ts';
 
 export type WatchEvent<Seen extends ObjectMetadata = ObjectMetadata> =
   | { readonly kind: 'put'; readonly object: Seen }

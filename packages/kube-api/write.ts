@@ -1,11 +1,10 @@
 import type { ApiAnswer, ApiConnection } from './connection.ts';
-import { AS_METADATA } from './form.ts';
-import { type ApiOwnerReference, UNREADABLE } from './metadata.ts';
-import type { WrittenPodStatus } from './pod-status.ts';
+import { type ApiOwnerReference, AS_METADATA, UNREADABLE } from './metadata.ts';
+import type { WrittenPodStatus } from './pods.ts';
 import { type ApiObjectName, type ApiResource, objectPath } from './resources.ts';
 
 /** The state of an object that was judged: a write of any other state is refused by the API server (cluster D15, D19). */
-export interface JudgedState {
+interface JudgedState {
   readonly uid: string;
   readonly resourceVersion: string;
 }
@@ -87,7 +86,7 @@ function readable(text: string): string {
 }
 
 /** A condition that is set in the status of a pod; others of it stay as they are. */
-export interface PodCondition {
+interface PodCondition {
   readonly type: string;
   readonly status: 'True';
   readonly reason: string;
@@ -97,7 +96,7 @@ export interface PodCondition {
 }
 
 /** What changes in the status of a pod. */
-export interface PodStatusChange {
+interface PodStatusChange {
   readonly phase: string;
   /** Which generation of the pod that is said of; `null` where the API server counts none (from Kubernetes 1.33 on). */
   readonly observedGeneration: number | null;

@@ -1,8 +1,13 @@
 import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import type { ReferenceState } from '../../schemas/events/ownership.ts';
 import { blocks, type GraphObject, isDeletingWith } from './graph-object.ts';
-import type { GraphView } from './graph-view.ts';
-import { DANGLING, type StatedReference, type Surroundings, statedReferences } from './reference-states.ts';
+import {
+  DANGLING,
+  type GraphView,
+  type StatedReference,
+  type Surroundings,
+  statedReferences,
+} from './reference-states.ts';
 
 /** Who lists an object. */
 export interface DependentCounts {

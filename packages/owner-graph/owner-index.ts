@@ -1,12 +1,10 @@
 import { ORPHAN, UNKNOWN_OWNERS_UID } from '../../schemas/events/cluster-objects.ts';
 import type { GoneHow } from '../../schemas/events/ownership.ts';
-import { rootOfDependent } from './cascade-root.ts';
+import { rootOfDependent } from './cascade.ts';
 import { GoneObjects, goneObject } from './gone-objects.ts';
-import { type GraphObject, isDeletingWith, sameReferences } from './graph-object.ts';
-import type { GraphView } from './graph-view.ts';
-import { Interned } from './interned.ts';
+import { type GraphObject, isDeletingWith, type OwnerReference, sameReferences } from './graph-object.ts';
 import { isSameKind, type ResourceKind } from './kinds.ts';
-import { countOf, firstOf, type Members, withMember, withoutMember } from './members.ts';
+import type { GraphView } from './reference-states.ts';
 
 /** Changed in place, so that whoever points at it sees the newest state. */
 type Node = { -readonly [Field in keyof GraphObject]: GraphObject[Field] };
@@ -243,5 +241,126 @@ export class OwnerIndex implements GraphView {
     const left = withoutMember(this.#dependents.get(ownerUid), node);
     if (left === undefined) this.#dependents.delete(ownerUid);
     else this.#dependents.set(ownerUid, left);
+  }
+}
+
+/** So many different lists of finalizers and namespaces are kept once; further ones are kept as they come. */
+const MOST_INTERNED = 10_000;
+const NONE: readonly string[] = [];
+const NO_REFERENCES: readonly OwnerReference[] = [];
+
+/** Equal texts and lists once in memory: parsed objects each bring their own. */
+class Interned {
+  readonly #texts = new Map<string, string>();
+  readonly #lists = new Map<string, readonly string[]>();
+
+  text(text: string): string {
+    return once(this.#texts, text, () => text);
+  }
+
+  list(list: readonly string[]): readonly string[] {
+    return list.length === 0 ? NONE : once(this.#lists, list.join('\n'), () => [...list]);
+  }
+
+  /**
+   * The references of an object, of which `sibling` has the same owner: the pods of a ReplicaSet have one list between them. `uid`
+   * gives the text of an owner's uid that is in memory already.
+   */
+  references(
+    references: readonly OwnerReference[],
+    sibling: GraphObject | undefined,
+    ownerOf: (uid: string) => GraphObject | undefined,
+  ): readonly OwnerReference[] {
+    if (references.length === 0) return NO_REFERENCES;
+    if (sibling !== undefined && sameReferences(references, sibling.references)) return sibling.references;
+    return references.map((reference) => this.#reference(reference, ownerOf(reference.uid)));
+  }
+
+  #reference(reference: OwnerReference, owner: GraphObject | undefined): OwnerReference {
+    return {
+      apiVersion: this.text(reference.apiVersion),
+      kind: this.text(reference.kind),
+      name: owner?.name === reference.name ? owner.name : reference.name,
+      uid: owner?.uid ?? reference.uid,
+      controller: reference.controller,
+      blockOwnerDeletion: reference.blockOwnerDeletion,
+    };
+  }
+}
+
+function once<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  if (known.size < MOST_INTERNED) known.set(key, made);
+  return made;
+}
+
+/**
+ * A set of objects in the form that takes the least memory: most owners have a handful of dependents, for which a list is an eighth
+ * of a `Set`; of thousands a list cannot be searched.
+ */
+type Members<Member> = readonly Member[] | Set<Member>;
+
+const MOST_IN_LIST = 16;
+
+/** The set with this member; it may be the same object, changed. */
+function withMember<Member>(members: Members<Member> | undefined, member: Member): Members<Member> {
+  if (members === undefined) return [member];
+  if (members instanceof Set) return members.add(member);
+  if (members.includes(member)) return members;
+  return members.length < MOST_IN_LIST ? [...members, member] : new Set([...members, member]);
+}
+
+/** The set without this member, `undefined` if nothing is left; it may be the same object, changed. */
+function withoutMember<Member>(
+  members: Members<Member> | undefined,
+  member: Member,
+): Members<Member> | undefined {
+  if (members === undefined) return undefined;
+  if (members instanceof Set) {
+    members.delete(member);
+    return members.size > 0 ? members : undefined;
+  }
+  const left = members.filter((each) => each !== member);
+  return left.length > 0 ? left : undefined;
+}
+
+const countOf = (members: Members<unknown> | undefined): number =>
+  members === undefined ? 0 : members instanceof Set ? members.size : members.length;
+
+const firstOf = <Member>(members: Members<Member> | undefined): Member | undefined =>
+  members?.values().next().value;
+
+/** From so many objects on, a list that lacks half of them is doubted (cluster S3). */
+const LEAST_FOR_MASS = 20;
+
+/** One complete list of a kind, page by page. What it lacks is only known at its end (cluster A14). */
+export class Listing {
+  readonly #index: OwnerIndex;
+  readonly #kind: ResourceKind;
+  /** `null` at the first list of a kind, when nothing can be lacking. */
+  readonly #before: Set<string> | null;
+  readonly #total: number;
+
+  constructor(index: OwnerIndex, kind: ResourceKind, isFirst: boolean) {
+    this.#index = index;
+    this.#kind = kind;
+    this.#before = isFirst ? null : new Set(index.uidsOf(kind));
+    this.#total = this.#before?.size ?? 0;
+  }
+
+  /** Returns as `OwnerIndex.put`. */
+  put(object: GraphObject): readonly string[] {
+    this.#before?.delete(object.uid);
+    return this.#index.put(object);
+  }
+
+  /** The list is complete: returns the objects that are gone. */
+  complete(): readonly GraphObject[] {
+    const lacking = this.#before ?? new Set();
+    const isMass = this.#total >= LEAST_FOR_MASS && lacking.size * 2 >= this.#total;
+    const how: GoneHow = isMass ? 'mass-relisted' : 'relisted';
+    return [...lacking].flatMap((uid) => this.#index.remove(uid, this.#kind, how) ?? []);
   }
 }

@@ -1,8 +1,7 @@
 import { FOREGROUND, ORPHAN } from '../../schemas/events/cluster-objects.ts';
 import type { ReferenceState } from '../../schemas/events/ownership.ts';
-import type { GoneObject } from './gone-objects.ts';
+import type { GoneObject, GoneObjects } from './gone-objects.ts';
 import { type GraphObject, isDeletingWith, type OwnerReference } from './graph-object.ts';
-import type { GraphView } from './graph-view.ts';
 import { groupOf, type KindState, type Kinds, type ResourceKind } from './kinds.ts';
 
 /** States of a reference whose owner is said to be absent, if the API server says so too. */
@@ -107,3 +106,16 @@ const isThatOf = (
   owner.name === name &&
   (owner.namespace === '' || owner.namespace === namespace) &&
   kinds.some((each) => each.kind === kind && each.group === groupOf(apiVersion));
+
+/** What is known of a uid that references name. */
+export interface GraphView {
+  get(uid: string): GraphObject | undefined;
+  /** Kinds under which a uid is served beside its first one: some objects lie in two groups. */
+  otherKinds(uid: string): readonly ResourceKind[];
+  /** Objects that list the uid, whether it is known or not (cluster B6). */
+  dependents(uid: string): Iterable<GraphObject>;
+  countDependents(uid: string): number;
+  /** How many objects that are not being deleted may list an owner there, by references that were not read. */
+  countUnknownDependents(owner: Pick<GraphObject, 'namespace'>): number;
+  readonly gone: Pick<GoneObjects, 'get'>;
+}

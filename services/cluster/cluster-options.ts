@@ -1,10 +1,13 @@
+import { join } from 'node:path';
 import { z } from 'zod';
 import { IN_CLUSTER } from '../../packages/kube-api/open-connection.ts';
+import { openStateFiles, type StateFiles } from '../../packages/machine/state-directory.ts';
+import { lockState } from '../../packages/machine/state-lock.ts';
 import { FilePath, Text, WholeNumber, withMeta } from '../../packages/process/options/options.ts';
 import { ClusterName } from '../../schemas/events/identity.ts';
 
 /** In place of a namespace: without a Lease. */
-export const NO_LEASE = 'none';
+const NO_LEASE = 'none';
 
 /** How an API server is reached. */
 export const apiServerOptions = {
@@ -80,3 +83,21 @@ const ApiServerOptions = z.object(apiServerOptions);
 export type ApiServerOptions = z.infer<typeof ApiServerOptions>;
 const ClusterOptions = z.object(clusterOptions);
 export type ClusterOptions = z.infer<typeof ClusterOptions>;
+
+/** Where everything of FleetGC lies that outlives a process. */
+export const STATE_DIRECTORY = '/var/lib/fleetgc';
+
+interface ExecutorState {
+  readonly cluster: string;
+  readonly stateDirectory?: string | undefined;
+}
+
+/**
+ * What the executor of a cluster keeps; each replica has a directory of its own. Throws `STATE_UNWRITABLE` and
+ * `STATE_IN_USE`.
+ */
+export function openExecutorState({ cluster, stateDirectory }: ExecutorState): StateFiles & Disposable {
+  const files = openStateFiles(stateDirectory ?? join(STATE_DIRECTORY, `cluster-${cluster}`));
+  const lock = lockState(files.path, ['executor']);
+  return { ...files, [Symbol.dispose]: () => lock[Symbol.dispose]() };
+}

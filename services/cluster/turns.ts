@@ -1,4 +1,6 @@
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { inClusterNamespace } from '../../packages/kube-api/access.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
 import {
   createLease,
@@ -7,10 +9,14 @@ import {
   readLease,
   writeLease,
 } from '../../packages/kube-api/lease.ts';
+import { IN_CLUSTER } from '../../packages/kube-api/open-connection.ts';
 import type { ApiObjectName } from '../../packages/kube-api/resources.ts';
 import type { Sleep } from '../../packages/process/backoff.ts';
 import { FleetGcError, toFleetGcError } from '../../packages/process/errors.ts';
 import { runTogether } from '../../packages/process/loops.ts';
+import type { ServiceProcess } from '../../packages/service/service-process.ts';
+import { leaseNamespaceOf, type TurnOptions } from './cluster-options.ts';
+import type { OpenCluster } from './open-cluster.ts';
 
 interface TurnsParts {
   readonly connection: ApiConnection;
@@ -171,4 +177,41 @@ export class Turns {
     await Promise.race([released, sleep(RELEASE_MS, enough.signal)]);
     enough.abort();
   }
+}
+
+/** What takes turns in a cluster: each has a Lease of its own, called as its account is. */
+const LEASES = {
+  agent: 'fleetgc-cluster-agent',
+  executor: 'fleetgc-cluster-executor',
+  policies: 'fleetgc-policy-controller',
+} as const;
+type ClusterRole = keyof typeof LEASES;
+
+interface TakingTurns {
+  readonly role: ClusterRole;
+  readonly process: ServiceProcess;
+  readonly cluster: Pick<OpenCluster, 'connection'>;
+  readonly options: TurnOptions & { readonly kubeconfig: string };
+}
+
+/** `null` where replicas are to take none. What they tell of them is in readiness and metrics. */
+export function openTurns({ role, process, cluster, options }: TakingTurns): Turns | null {
+  const ofPod = options.kubeconfig === IN_CLUSTER ? inClusterNamespace() : null;
+  const namespace = leaseNamespaceOf(options, ofPod);
+  if (namespace === null) return null;
+  const { sources, logger, metrics } = process;
+  const turns = new Turns({
+    connection: cluster.connection,
+    lease: { namespace, name: LEASES[role] },
+    holder: `${hostname()}_${sources.newId()}`,
+    now: sources.now,
+    nowMs: sources.monotonicNow,
+    sleep: sources.wait,
+    logger,
+  });
+  process.addCheck({ name: 'lease', problem: () => null, notice: () => turns.notice() });
+  metrics.gauge('cluster_working', 'Whether this replica works (1) or stands by for another (0).', [], () => [
+    [{}, Number(turns.isMine)],
+  ]);
+  return turns;
 }

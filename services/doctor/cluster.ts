@@ -2,15 +2,14 @@ import pMap from 'p-map';
 import { leftOutOf } from '../../packages/decision/left-out-kinds.ts';
 import { type AccessRight, mayI } from '../../packages/kube-api/access-review.ts';
 import type { ApiConnection } from '../../packages/kube-api/connection.ts';
-import { discover } from '../../packages/kube-api/discovery.ts';
+import { discover, readServerVersion, type ServerVersion } from '../../packages/kube-api/discovery.ts';
 import { readLeaseTimes } from '../../packages/kube-api/lease.ts';
 import { readClusterInstance } from '../../packages/kube-api/list.ts';
-import { readServerVersion, type ServerVersion } from '../../packages/kube-api/server-version.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
 import { lastCensuses } from '../../packages/read-model/cluster-report/last-censuses.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
-import { discoveredKinds } from '../cluster/access/known-kinds.ts';
 import {
+  discoveredKinds,
   leaseRules,
   type Part,
   type RightsPolicy,

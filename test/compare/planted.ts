@@ -167,7 +167,7 @@ export const PLANTED: readonly ComparedBug[] = [
   bug(
     'jobs',
     'failed-jobs-stay',
-    'packages/kube-api/whole/job.ts',
+    'packages/kube-api/expiring.ts',
     "z.enum(['Complete', 'Failed'])",
     "z.enum(['Complete'])",
   ),

@@ -18,7 +18,7 @@ import { TOPICS } from '../../schemas/events/topics.ts';
 import { EvictionSignal } from '../../schemas/policy/eviction.ts';
 import { tellWatchEnds } from '../../services/cluster/agent/agent-metrics.ts';
 import { createExecutorMetrics as clusterExecutorMetrics } from '../../services/cluster/executor/metrics.ts';
-import { ControllerMetrics } from '../../services/cluster/policy-controller/controller-metrics.ts';
+import { ControllerMetrics } from '../../services/cluster/policy-controller/main.ts';
 import { agentMetrics } from '../../services/node/agent/agent-metrics.ts';
 import { createExecutorMetrics } from '../../services/node/executor/metrics.ts';
 import { laneMetrics } from '../../services/notices/metrics.ts';

@@ -3,13 +3,14 @@ import { systemSources } from '../../../packages/process/system-sources.ts';
 import {
   clusterExecutorOptions,
   clusterOptions,
+  openExecutorState,
   removingOptions,
   turnOptions,
 } from '../../../services/cluster/cluster-options.ts';
-import { openExecutorState } from '../../../services/cluster/executor-state.ts';
+
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
-import { openTurns } from '../../../services/cluster/open-turns.ts';
 import { runExecutorOnly } from '../../../services/cluster/run-cluster.ts';
+import { openTurns } from '../../../services/cluster/turns.ts';
 import { openService } from '../../framework/open-service.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { httpOptions } from '../../options/common-options.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { clusterLeftovers } from '../../../services/cluster/ask/leftovers/leftovers.ts';
+import { clusterLeftovers } from '../../../services/cluster/ask/leftovers.ts';
 import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';

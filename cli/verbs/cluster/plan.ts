@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { lookAtCluster } from '../../../services/cluster/ask/plan/look.ts';
-import { clusterPlan } from '../../../services/cluster/ask/plan/plan.ts';
+import { lookAtCluster } from '../../../services/cluster/ask/look.ts';
+import { clusterPlan } from '../../../services/cluster/ask/plan.ts';
 import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { outputOptions, printResult } from '../../framework/output.ts';

@@ -6,9 +6,9 @@ import { Text, TextList, withMeta } from '../../../packages/process/options/opti
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
-import { discoveredKinds, type KnownKinds } from '../../../services/cluster/access/known-kinds.ts';
 import { accessManifests } from '../../../services/cluster/access/manifests.ts';
-import { PARTS } from '../../../services/cluster/access/rights.ts';
+import { discoveredKinds, type KnownKinds, PARTS } from '../../../services/cluster/access/rights.ts';
+
 import { apiServerOptions } from '../../../services/cluster/cluster-options.ts';
 import { openApiServer } from '../../../services/cluster/open-cluster.ts';
 import { manifestOptions } from '../../framework/output.ts';

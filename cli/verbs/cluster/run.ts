@@ -2,8 +2,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { FilePath, Switch, withMeta } from '../../../packages/process/options/options.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { clusterOptions, removingOptions } from '../../../services/cluster/cluster-options.ts';
-import { STATE_DIRECTORY } from '../../../services/cluster/executor-state.ts';
+import {
+  clusterOptions,
+  removingOptions,
+  STATE_DIRECTORY,
+} from '../../../services/cluster/cluster-options.ts';
+
 import { openCluster } from '../../../services/cluster/open-cluster.ts';
 import { openServiceOn, tracingOf } from '../../framework/open-service.ts';
 import { quieter } from '../../framework/quieter.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
-import { noticesManifests } from '../../../services/cluster/access/notices-manifests.ts';
+import { noticesManifests } from '../../../services/cluster/access/manifests.ts';
 import { manifestOptions } from '../../framework/output.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { manifestText } from '../../views/cluster/manifest-text.ts';

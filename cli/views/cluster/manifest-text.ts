@@ -1,5 +1,5 @@
 import { printableLine } from '../../../packages/text/printable.ts';
-import type { Manifest } from '../../../services/cluster/access/manifest.ts';
+import type { Manifest } from '../../../services/cluster/access/guard.ts';
 import type { ManifestFormat } from '../../framework/output.ts';
 import { jsonText, yamlText } from '../../framework/printable-documents.ts';
 

@@ -1,6 +1,6 @@
 import { printableLine } from '../../../packages/text/printable.ts';
 import { type ClusterObject, kindName } from '../../../schemas/events/cluster-objects.ts';
-import type { Creatable, LeftOutBecause, Undone } from '../../../services/cluster/ask/undo/undo.ts';
+import type { Creatable, LeftOutBecause, Undone } from '../../../services/cluster/ask/undo.ts';
 import { objectsText } from './object-text.ts';
 
 /** For people, beside the manifests: what is among them, what is not and why, and what nobody can tell. */

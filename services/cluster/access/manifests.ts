@@ -1,13 +1,13 @@
-import type { Manifest } from './manifest.ts';
-import { patchPolicy } from './patch-policy.ts';
+import { EVENT_NAMESPACE } from '../../../packages/kube-api/events.ts';
+import { type Manifest, patchPolicy } from './guard.ts';
 import { leaseRules, type Part, rulesFor, type WantedRights } from './rights.ts';
 
-export const RBAC = 'rbac.authorization.k8s.io';
+const RBAC = 'rbac.authorization.k8s.io';
 
 export const accountOf = (part: Part): string => `fleetgc-cluster-${part}`;
 
 /** As the API server names a service account. */
-export const userOf = (namespace: string, account: string): string =>
+const userOf = (namespace: string, account: string): string =>
   `system:serviceaccount:${namespace}:${account}`;
 
 /** The account of a part with its rights; of one that writes, also what keeps its writes small. */
@@ -42,3 +42,23 @@ function leaseManifests(name: string, namespace: string): readonly Manifest[] {
     },
   ];
 }
+
+const NOTICES = 'fleetgc-notify';
+
+/** Who writes Events on Nodes may do nothing else, and cannot even read them. */
+export const noticesManifests = (namespace: string): readonly Manifest[] => [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: NOTICES, namespace } },
+  {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'Role',
+    metadata: { name: NOTICES, namespace: EVENT_NAMESPACE },
+    rules: [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }],
+  },
+  {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: NOTICES, namespace: EVENT_NAMESPACE },
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: NOTICES },
+    subjects: [{ kind: 'ServiceAccount', name: NOTICES, namespace }],
+  },
+];

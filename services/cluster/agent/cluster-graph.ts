@@ -1,7 +1,7 @@
-import { isBuiltIn } from '../../../packages/kube-api/built-in-kinds.ts';
 import { type ObjectMetadata, UNREADABLE_REFERENCE } from '../../../packages/kube-api/metadata.ts';
+import { isBuiltIn } from '../../../packages/kube-api/resources.ts';
 import { candidacyOf, neighbours } from '../../../packages/owner-graph/candidacy.ts';
-import type { CascadeWidth } from '../../../packages/owner-graph/cascade-widths.ts';
+import type { CascadeWidth } from '../../../packages/owner-graph/cascade.ts';
 import { type GraphObject, isDeletingWith } from '../../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import { Namesakes } from '../../../packages/owner-graph/namesakes.ts';

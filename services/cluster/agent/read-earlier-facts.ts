@@ -1,6 +1,6 @@
 import { partitionOf } from '../../../packages/log/partition.ts';
 import type { EventLog } from '../../../packages/log/port.ts';
-import type { ToldWidth } from '../../../packages/owner-graph/cascade-widths.ts';
+import type { ToldWidth } from '../../../packages/owner-graph/cascade.ts';
 import { type GoneObject, goneObject } from '../../../packages/owner-graph/gone-objects.ts';
 import { isDeletingWith } from '../../../packages/owner-graph/graph-object.ts';
 import { parseBelieved } from '../../../packages/records/parse/parse-believed.ts';

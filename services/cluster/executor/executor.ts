@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Handler, Input } from '../../../packages/decision/handler.ts';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import type { TokenBucket } from '../../../packages/kube-api/work-queue/rate-limiter.ts';
-import { type WorkOutcome, workOff } from '../../../packages/kube-api/work-queue/work-off.ts';
-import { WorkQueue } from '../../../packages/kube-api/work-queue/work-queue.ts';
+import type { TokenBucket } from '../../../packages/kube-api/rate-limiter.ts';
+import { type WorkOutcome, WorkQueue, workOff } from '../../../packages/kube-api/work-queue.ts';
+
 import type { Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { runEvery } from '../../../packages/process/loops.ts';

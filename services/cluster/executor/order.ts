@@ -1,4 +1,4 @@
-import type { WorkOutcome } from '../../../packages/kube-api/work-queue/work-off.ts';
+import type { WorkOutcome } from '../../../packages/kube-api/work-queue.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
 import type { ClusterCommand, ClusterCommandItem } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterObjectOutcome, NodeFound, OwnerFound } from '../../../schemas/events/cluster-result.ts';

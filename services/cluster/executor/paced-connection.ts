@@ -1,5 +1,5 @@
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import { type TokenBucket, tokenBucket } from '../../../packages/kube-api/work-queue/rate-limiter.ts';
+import { type TokenBucket, tokenBucket } from '../../../packages/kube-api/rate-limiter.ts';
 import type { Sleep } from '../../../packages/process/backoff.ts';
 
 /** What an executor asks of an API server, after twice as many at once (cluster F12). */

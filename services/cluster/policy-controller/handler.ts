@@ -1,21 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { type ListOutcome, listObjects, readClusterInstance } from '../../../packages/kube-api/list.ts';
 import { replaceStatus } from '../../../packages/kube-api/object-status.ts';
 import { refusalText } from '../../../packages/kube-api/status.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
+import type { PolicyChange } from '../../../packages/policy/policy-changes.ts';
 import type { StoredPolicies } from '../../../packages/policy/stored-policies.ts';
+import { deleteKeys, type PolicyWriter, writePolicies } from '../../../packages/policy/write-policies.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { createPeriodicYield } from '../../../packages/process/event-loop.ts';
+import type { Metrics } from '../../../packages/process/metrics.ts';
+import type { Sources } from '../../../packages/process/system-sources.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import { isPolicyFor, type PolicySet } from '../../../schemas/policy/policy.ts';
 import { POLICY_OBJECTS } from '../../../schemas/policy/policy-object.ts';
 import type { SelectableNode } from '../../../schemas/policy/policy-selection.ts';
-import { heardNodes, type PolicyReach, reachesOf } from './heard-nodes.ts';
-import { type Standing, statusOf } from './object-status.ts';
+import { heardNodes, type PolicyReach, reachesOf, type Standing, statusOf } from './object-status.ts';
 import { changesAnything, planWrites, type Verdict, type WritePlan } from './plan-writes.ts';
-import { POLICY_FORM, type PolicyObject } from './policy-object.ts';
-import type { ControllerParts } from './ports.ts';
-import { NOTHING_WRITTEN, type Written, writeChanges } from './write-changes.ts';
-import { broughtBy } from './written-policy.ts';
+import { broughtBy, POLICY_FORM, type PolicyObject } from './written-policy.ts';
 
 /** More than people write for one cluster; with more of them nothing is changed. */
 const MOST_OBJECTS = 500;
@@ -250,3 +253,102 @@ const appliedAtMs = ({ policies }: StoredPolicies, name: string): number | null 
   const stored = policies.get(name);
   return stored !== undefined && isPolicyFor('node', stored) ? stored.appliedAtMs : null;
 };
+
+interface Written {
+  readonly applied: number;
+  readonly deleted: number;
+  /** Why what was wanted does not stand there, by the name of the policy. */
+  readonly failures: ReadonlyMap<string, string>;
+  /** The last of them. */
+  readonly problem: FleetGcError | null;
+}
+
+const NOTHING_WRITTEN: Written = { applied: 0, deleted: 0, failures: new Map(), problem: null };
+
+/** As deletions say who did it. */
+const BY = 'policy-controller';
+
+interface Deed {
+  readonly name: string;
+  readonly what: 'applied' | 'deleted';
+  readonly run: (writer: PolicyWriter) => Promise<void>;
+}
+
+/** Applies before it deletes, each by itself, so that what cannot be written stands in nobody else's way. */
+export async function writeChanges(
+  plan: WritePlan,
+  { policies, logger }: Pick<ControllerParts, 'policies' | 'logger'>,
+  signal: AbortSignal,
+): Promise<Written> {
+  if (!changesAnything(plan)) return NOTHING_WRITTEN;
+  const deeds = deedsOf(plan);
+  const failures = new Map<string, string>();
+  const done = { applied: 0, deleted: 0 };
+  let problem: FleetGcError | null = null;
+  const failed = (names: readonly string[], thrown: unknown): void => {
+    problem = toFleetGcError(thrown);
+    for (const name of names) failures.set(name, problem.message);
+  };
+  try {
+    const writer = await policies.openWriter(signal);
+    for (const { name, what, run } of deeds) {
+      // Whoever has taken over may have written something newer by now.
+      if (signal.aborted) break;
+      try {
+        await run(writer);
+        done[what] += 1;
+        logger.info({ policy: name }, what);
+      } catch (error) {
+        failed([name], error);
+      }
+    }
+  } catch (error) {
+    failed(
+      deeds.map(({ name }) => name),
+      error,
+    );
+  }
+  return { ...done, failures, problem };
+}
+
+const deedsOf = ({ verdicts, deletions }: WritePlan): readonly Deed[] => [
+  ...verdicts.flatMap((verdict) =>
+    verdict.kind === 'policy' && verdict.change.kind !== 'unchanged'
+      ? [applying(verdict.name, verdict.change)]
+      : [],
+  ),
+  ...deletions.map(deleting),
+];
+
+const applying = (name: string, change: PolicyChange): Deed => ({
+  name,
+  what: 'applied',
+  run: (writer) => writePolicies(writer, [change]),
+});
+
+const deleting = (name: string): Deed => ({
+  name,
+  what: 'deleted',
+  run: (writer) => deleteKeys(writer, [name], { by: BY, reason: 'its object is gone' }),
+});
+
+/** The policies of the log, as this process sees and changes them. */
+export interface PolicyLog {
+  /** As it follows them. Throws `POLICIES_UNREADABLE`. */
+  readonly followed: () => PolicySet;
+  /** What lies there right now, read anew. */
+  readonly read: (signal: AbortSignal) => Promise<StoredPolicies>;
+  /** Throws `KEY_UNUSABLE` where nobody would believe the key of this process. */
+  readonly openWriter: (signal: AbortSignal) => Promise<PolicyWriter>;
+}
+
+export interface ControllerParts {
+  readonly identity: ClusterIdentity;
+  readonly connection: ApiConnection;
+  readonly policies: PolicyLog;
+  readonly log: Pick<EventLog, 'read'>;
+  readonly countNodesEveryMs: number;
+  readonly sources: Pick<Sources, 'now' | 'monotonicNow' | 'random' | 'wait'>;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}

@@ -5,8 +5,7 @@ import {
   kubernetesPolicyName,
 } from '../../../schemas/policy/kubernetes-policies.ts';
 import type { PolicyRecord } from '../../../schemas/policy/policy.ts';
-import type { PolicyObject } from './policy-object.ts';
-import { broughtBy, writtenPolicy } from './written-policy.ts';
+import { broughtBy, type PolicyObject, writtenPolicy } from './written-policy.ts';
 
 /** What is to become of one object. */
 export type Verdict = { readonly object: PolicyObject; readonly name: string } & (

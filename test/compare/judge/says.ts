@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ApiTime } from '../../../packages/kube-api/whole/times.ts';
+import { ApiTime } from '../../../packages/kube-api/metadata.ts';
 import type { KindId } from '../history/kinds.ts';
 
 /** What an object says of itself beside its metadata, in words that are the same in all runs. */

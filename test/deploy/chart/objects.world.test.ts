@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { readPolicyFiles } from '../../../packages/policy/file/read-policy-file.ts';
 import { ClusterDeciderName } from '../../../schemas/events/deciders.ts';
 import { accountOf } from '../../../services/cluster/access/manifests.ts';
-import { STATE_DIRECTORY } from '../../../services/cluster/executor-state.ts';
+import { STATE_DIRECTORY } from '../../../services/cluster/cluster-options.ts';
 import { rulesIn } from '../../../services/notices/rules-file.ts';
 import { textOf, verbNamed } from '../files.ts';
 import { objects, operatorPod, type Workload, workloads } from './objects.ts';

@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { inClusterAccess } from '../../../packages/kube-api/access.ts';
-import type { Credentials } from '../../../packages/kube-api/credentials.ts';
+import { type Credentials, inClusterAccess } from '../../../packages/kube-api/access.ts';
+
 import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { OTHER_PAIR, PAIR } from '../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -2,9 +2,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { ApiAccess } from '../../../packages/kube-api/access.ts';
+import type { ApiAccess, CredentialSource, Credentials } from '../../../packages/kube-api/access.ts';
 import { type ApiConnection, apiConnection } from '../../../packages/kube-api/connection.ts';
-import type { CredentialSource, Credentials } from '../../../packages/kube-api/credentials.ts';
+
 import { ServerClock } from '../../../packages/kube-api/server-clock.ts';
 import { OTHER_PAIR, PAIR, type Pair } from '../../fixtures/certificate.ts';
 import { httpProxy, listening } from '../../support/http-proxies.ts';

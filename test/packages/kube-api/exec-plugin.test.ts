@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { Credentials } from '../../../packages/kube-api/credentials.ts';
+import type { Credentials } from '../../../packages/kube-api/access.ts';
 import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { OTHER_PAIR, PAIR } from '../../fixtures/certificate.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

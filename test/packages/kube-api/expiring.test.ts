@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { expiringForm } from '../../../packages/kube-api/whole/expiring.ts';
-import { timeMs } from '../../../packages/kube-api/whole/times.ts';
+import { expiringForm } from '../../../packages/kube-api/expiring.ts';
+import { timeMs } from '../../../packages/kube-api/metadata.ts';
 import { MAX_LABELS } from '../../../schemas/events/label.ts';
 import { CERTIFICATE } from '../../fixtures/certificate.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
 import { listObjects, readClusterInstance } from '../../../packages/kube-api/list.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/metadata.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import {
   CONFIG_MAPS,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withMissingRight } from '../../../packages/kube-api/missing-right.ts';
+import { withMissingRight } from '../../../packages/kube-api/status.ts';
 
 const WIDGETS = { group: 'example.com', resource: 'widgets' };
 const forbidden = (verb: string): string =>

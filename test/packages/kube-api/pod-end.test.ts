@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { controllerOf } from '../../../packages/kube-api/controller.ts';
-import { readMetadata, UNREADABLE } from '../../../packages/kube-api/metadata.ts';
-import { wantedLabels } from '../../../packages/kube-api/whole/labels.ts';
-import { readPodEnd } from '../../../packages/kube-api/whole/pod-end.ts';
+import { readPodEnd, wantedLabels } from '../../../packages/kube-api/expiring.ts';
+import { controllerOf, readMetadata, UNREADABLE } from '../../../packages/kube-api/metadata.ts';
+
 import { MAX_LABELS } from '../../../schemas/events/label.ts';
 
 const at = (minute: number): string => `2026-11-25T10:${String(minute).padStart(2, '0')}:00Z`;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readNode } from '../../../packages/kube-api/whole/node.ts';
-import { readPod } from '../../../packages/kube-api/whole/pod.ts';
+import { readNode, readPod } from '../../../packages/kube-api/pods.ts';
 
 const CREATED = '2026-01-02T03:04:05Z';
 const CREATED_MS = Date.parse(CREATED);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/metadata.ts';
 import { readObject } from '../../../packages/kube-api/read.ts';
 import { collectionPath, objectPath } from '../../../packages/kube-api/resources.ts';
 import { retryAfterMs } from '../../../packages/kube-api/status.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { METADATA_FORM } from '../../../packages/kube-api/form.ts';
+import { METADATA_FORM } from '../../../packages/kube-api/metadata.ts';
 import { type WatchEvent, watchObjects } from '../../../packages/kube-api/watch.ts';
 import { manualTime } from '../../support/manual-time.ts';
 import { nextLook } from '../../support/next-look.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { cascadeRoots } from '../../../packages/owner-graph/cascade-root.ts';
+import { cascadeRoots } from '../../../packages/owner-graph/cascade.ts';
 import type { OwnerReference } from '../../../packages/owner-graph/graph-object.ts';
-import type { GraphView } from '../../../packages/owner-graph/graph-view.ts';
+import type { GraphView } from '../../../packages/owner-graph/reference-states.ts';
 import { CONFIG_MAP, graphObject, graphOf, refersTo } from '../../fixtures/graph.ts';
 
 const FOREGROUND = { deletionTimestamp: '2026-11-01T00:00:00Z', finalizers: ['foregroundDeletion'] };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CascadeWidths } from '../../../packages/owner-graph/cascade-widths.ts';
+import { CascadeWidths } from '../../../packages/owner-graph/cascade.ts';
 import { CONFIG_MAP, graphObject, graphOf, refersTo } from '../../fixtures/graph.ts';
 
 const chain = (owner: string, prefix: string, count: number) =>

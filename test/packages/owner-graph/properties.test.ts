@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Candidacy, candidacyOf, neighbours } from '../../../packages/owner-graph/candidacy.ts';
-import { CascadeWidths } from '../../../packages/owner-graph/cascade-widths.ts';
+import { CascadeWidths } from '../../../packages/owner-graph/cascade.ts';
 import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
 import type { OwnerIndex } from '../../../packages/owner-graph/owner-index.ts';
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';

@@ -1,5 +1,5 @@
-import type { ApiAccess } from '../../../packages/kube-api/access.ts';
-import type { Credentials } from '../../../packages/kube-api/credentials.ts';
+import type { ApiAccess, Credentials } from '../../../packages/kube-api/access.ts';
+
 import { kubeconfigAccess } from '../../../packages/kube-api/kubeconfig.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 

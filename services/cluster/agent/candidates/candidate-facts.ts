@@ -1,11 +1,15 @@
 import { sha256Hex } from '../../../../packages/canonical/ids.ts';
 import type { Candidacy } from '../../../../packages/owner-graph/candidacy.ts';
-import { cascadeRoots } from '../../../../packages/owner-graph/cascade-root.ts';
-import type { CascadeWidths } from '../../../../packages/owner-graph/cascade-widths.ts';
+import { type CascadeWidths, cascadeRoots } from '../../../../packages/owner-graph/cascade.ts';
+
 import { type GraphObject, toldReference } from '../../../../packages/owner-graph/graph-object.ts';
-import type { GraphView } from '../../../../packages/owner-graph/graph-view.ts';
 import type { Namesakes } from '../../../../packages/owner-graph/namesakes.ts';
-import { DANGLING, type StatedReference } from '../../../../packages/owner-graph/reference-states.ts';
+import {
+  DANGLING,
+  type GraphView,
+  type StatedReference,
+} from '../../../../packages/owner-graph/reference-states.ts';
+
 import { kindName } from '../../../../schemas/events/cluster-objects.ts';
 import {
   LEAST_RESTORED,

@@ -1,5 +1,5 @@
 import type { Candidacy } from '../../../../packages/owner-graph/candidacy.ts';
-import { CascadeWidths } from '../../../../packages/owner-graph/cascade-widths.ts';
+import { CascadeWidths } from '../../../../packages/owner-graph/cascade.ts';
 import { goneObject } from '../../../../packages/owner-graph/gone-objects.ts';
 import type { GraphObject } from '../../../../packages/owner-graph/graph-object.ts';
 import type { OwnerIndex } from '../../../../packages/owner-graph/owner-index.ts';

@@ -1,5 +1,5 @@
 import { jobStateOf } from '../../../../packages/deciders/expiry-gc/rules/own-rules.ts';
-import type { LabelsAsked } from '../../../../packages/kube-api/whole/expiring.ts';
+import type { LabelsAsked } from '../../../../packages/kube-api/expiring.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import type { JobState } from '../../../../schemas/events/expiry.ts';
 import type { AgentParts } from '../agent-parts.ts';

@@ -5,8 +5,8 @@ import {
   ownEndOf,
   ruleFor,
 } from '../../../../packages/deciders/expiry-gc/rules/own-rules.ts';
-import { controllerOf, mayBeJob } from '../../../../packages/kube-api/controller.ts';
-import type { Expiring } from '../../../../packages/kube-api/whole/expiring.ts';
+import type { Expiring } from '../../../../packages/kube-api/expiring.ts';
+import { controllerOf, mayBeJob } from '../../../../packages/kube-api/metadata.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import type { ExpiryCandidate } from '../../../../schemas/events/expiry.ts';
 import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';

@@ -1,5 +1,5 @@
 import { labelsAsked, rulesOn } from '../../../../packages/deciders/expiry-gc/rules/own-rules.ts';
-import type { LabelsAsked } from '../../../../packages/kube-api/whole/expiring.ts';
+import type { LabelsAsked } from '../../../../packages/kube-api/expiring.ts';
 import { kindName, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import type { ClusterPolicyRecord } from '../../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';

@@ -1,7 +1,7 @@
 import type { GraphObject } from '../../../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
-import { Listing } from '../../../../packages/owner-graph/listing.ts';
-import type { OwnerIndex } from '../../../../packages/owner-graph/owner-index.ts';
+import { Listing, type OwnerIndex } from '../../../../packages/owner-graph/owner-index.ts';
+
 import { kindName } from '../../../../schemas/events/cluster-objects.ts';
 import type { Definitions } from './definitions.ts';
 

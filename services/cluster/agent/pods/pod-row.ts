@@ -1,5 +1,5 @@
-import type { NodeFacts } from '../../../../packages/kube-api/whole/node.ts';
-import type { PodFacts } from '../../../../packages/kube-api/whole/pod.ts';
+import type { NodeFacts, PodFacts } from '../../../../packages/kube-api/pods.ts';
+
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import type { PodCandidate, PodNode } from '../../../../schemas/events/pods.ts';
 import type { ObservedObject } from '../watching/observed-object.ts';

@@ -1,12 +1,7 @@
-import { type ObjectForm, wholeForm } from '../../../../packages/kube-api/form.ts';
-import type { ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
-import {
-  type Expiring,
-  expiringForm,
-  type LabelsAsked,
-} from '../../../../packages/kube-api/whole/expiring.ts';
-import { type NodeFacts, readNode } from '../../../../packages/kube-api/whole/node.ts';
-import { type PodFacts, readPod } from '../../../../packages/kube-api/whole/pod.ts';
+import { type Expiring, expiringForm, type LabelsAsked } from '../../../../packages/kube-api/expiring.ts';
+import { type ObjectForm, type ObjectMetadata, wholeForm } from '../../../../packages/kube-api/metadata.ts';
+import { type NodeFacts, type PodFacts, readNode, readPod } from '../../../../packages/kube-api/pods.ts';
+
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 
 /** What is read of kinds that are read whole; `null` where it cannot be read, and nothing may be concluded from it. */

@@ -1,7 +1,7 @@
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
+import type { LabelsAsked } from '../../../../packages/kube-api/expiring.ts';
 import { listObjects, readStanding } from '../../../../packages/kube-api/list.ts';
 import { type WatchEnd, type WatchEvent, watchObjects } from '../../../../packages/kube-api/watch.ts';
-import type { LabelsAsked } from '../../../../packages/kube-api/whole/expiring.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import { backoffMs, type RetryBackoff, type Sleep } from '../../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../../packages/process/errors.ts';

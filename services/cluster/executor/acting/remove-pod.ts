@@ -3,9 +3,8 @@ import { type ObjectMetadata, readMetadata } from '../../../../packages/kube-api
 import { jsonOf } from '../../../../packages/kube-api/status.ts';
 import { deleteObject, patchPodStatus } from '../../../../packages/kube-api/write.ts';
 import type { PodMark, PodRemoval } from '../checks/judgement.ts';
-import { later, type Stop } from '../checks/stop.ts';
+import { type Conflict, later, type Stop } from '../checks/stop.ts';
 import {
-  type Conflict,
   type Deed,
   done,
   isSuccess,

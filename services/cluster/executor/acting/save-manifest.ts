@@ -1,7 +1,7 @@
 import { clusterRemovedId } from '../../../../packages/decision/result-ids.ts';
+import { MANIFEST_FORM, type WithManifest } from '../../../../packages/kube-api/manifest.ts';
 import type { ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
 import type { LiveObject } from '../../../../packages/kube-api/read.ts';
-import { MANIFEST_FORM, type WithManifest } from '../../../../packages/kube-api/whole/manifest.ts';
 import { apiVersionOf } from '../../../../packages/owner-graph/kinds.ts';
 import { toFleetGcError } from '../../../../packages/process/errors.ts';
 import type { TraceContext } from '../../../../packages/process/trace.ts';

@@ -1,13 +1,8 @@
 import { conclude, type ExpiryOutcome } from '../../../../packages/deciders/expiry-gc/rules/conclude.ts';
 import { labelsAsked, rulesOn, type Share } from '../../../../packages/deciders/expiry-gc/rules/own-rules.ts';
 import { Approvals } from '../../../../packages/decision/approvals.ts';
-import { controllerOf, mayBeJob } from '../../../../packages/kube-api/controller.ts';
-import type { ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
-import {
-  type Expiring,
-  type ExpiringObject,
-  expiringForm,
-} from '../../../../packages/kube-api/whole/expiring.ts';
+import { type Expiring, type ExpiringObject, expiringForm } from '../../../../packages/kube-api/expiring.ts';
+import { controllerOf, mayBeJob, type ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
 import type { ExpireAction } from '../../../../schemas/events/cluster-command.ts';
 import { kindName } from '../../../../schemas/events/cluster-objects.ts';
 import type { ExpiryCandidate } from '../../../../schemas/events/expiry.ts';

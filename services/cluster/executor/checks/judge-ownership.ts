@@ -1,6 +1,6 @@
 import { settingsOf } from '../../../../packages/deciders/graph-gc/rules/settings.ts';
-import type { ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
-import { CREATED_FORM, type Created } from '../../../../packages/kube-api/whole/created.ts';
+import { CREATED_FORM, type Created, type ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
+
 import type { GraphObject } from '../../../../packages/owner-graph/graph-object.ts';
 import type { OwnershipAction } from '../../../../schemas/events/cluster-command.ts';
 import type { ClusterObject, ServedKind } from '../../../../schemas/events/cluster-objects.ts';

@@ -8,9 +8,9 @@ import {
 import { excessCount } from '../../../../packages/deciders/pod-gc/rules/excess.ts';
 import { isFinal } from '../../../../packages/deciders/pod-gc/rules/pod-state.ts';
 import { podSettingsOf } from '../../../../packages/deciders/pod-gc/rules/settings.ts';
-import { wholeForm } from '../../../../packages/kube-api/form.ts';
-import { type ObjectMetadata, readMetadata } from '../../../../packages/kube-api/metadata.ts';
-import { type PodFacts, readPod } from '../../../../packages/kube-api/whole/pod.ts';
+import { type ObjectMetadata, readMetadata, wholeForm } from '../../../../packages/kube-api/metadata.ts';
+
+import { type PodFacts, readPod } from '../../../../packages/kube-api/pods.ts';
 import type { RemovePodAction } from '../../../../schemas/events/cluster-command.ts';
 import type { PodRemovalCause } from '../../../../schemas/events/pod-removal.ts';
 import type { PodCandidate, PodNode } from '../../../../schemas/events/pods.ts';

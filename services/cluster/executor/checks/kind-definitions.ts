@@ -1,7 +1,7 @@
-import { withMissingRight } from '../../../../packages/kube-api/missing-right.ts';
+import type { Created } from '../../../../packages/kube-api/metadata.ts';
 import type { LiveObject } from '../../../../packages/kube-api/read.ts';
 import { type ApiObjectName, hasPath } from '../../../../packages/kube-api/resources.ts';
-import type { Created } from '../../../../packages/kube-api/whole/created.ts';
+import { withMissingRight } from '../../../../packages/kube-api/status.ts';
 import type { ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import { Proofs } from './proofs.ts';
 import { failed, later, maySoonBeKnown, refused, type Stop } from './stop.ts';

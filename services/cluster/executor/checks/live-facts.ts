@@ -8,9 +8,9 @@ import {
   type OwnershipReference,
   type ReferenceState,
 } from '../../../../schemas/events/ownership.ts';
+import type { OwnerEvidence } from '../order.ts';
 import type { ClusterIndex } from '../ports.ts';
 import { asConfirmed, confirmedOwners } from './confirmed-owners.ts';
-import type { OwnerEvidence } from '../order.ts';
 import type { Look } from './look.ts';
 import { refused, type Stop } from './stop.ts';
 

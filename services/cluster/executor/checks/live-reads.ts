@@ -1,17 +1,18 @@
 import { jobStateOf } from '../../../../packages/deciders/expiry-gc/rules/own-rules.ts';
-import { isBuiltIn } from '../../../../packages/kube-api/built-in-kinds.ts';
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
-import { METADATA_FORM, type ObjectForm, wholeForm } from '../../../../packages/kube-api/form.ts';
+import { expiringForm } from '../../../../packages/kube-api/expiring.ts';
 import {
   type ApiOwnerReference,
+  CREATED_FORM,
+  METADATA_FORM,
+  type ObjectForm,
   type ObjectMetadata,
   readMetadata,
+  wholeForm,
 } from '../../../../packages/kube-api/metadata.ts';
+import { type NodeFacts, readNode } from '../../../../packages/kube-api/pods.ts';
 import { isPathUnserved, type LiveObject, readObject } from '../../../../packages/kube-api/read.ts';
-import { type ApiObjectName, hasPath } from '../../../../packages/kube-api/resources.ts';
-import { CREATED_FORM } from '../../../../packages/kube-api/whole/created.ts';
-import { expiringForm } from '../../../../packages/kube-api/whole/expiring.ts';
-import { type NodeFacts, readNode } from '../../../../packages/kube-api/whole/node.ts';
+import { type ApiObjectName, hasPath, isBuiltIn } from '../../../../packages/kube-api/resources.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import type { OwnerFound } from '../../../../schemas/events/cluster-result.ts';
 import type { JobState } from '../../../../schemas/events/expiry.ts';

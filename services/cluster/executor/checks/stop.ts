@@ -1,8 +1,8 @@
 import type { ApiAnswer } from '../../../../packages/kube-api/connection.ts';
-import { withMissingRight } from '../../../../packages/kube-api/missing-right.ts';
 import { type LiveObject, liveObject } from '../../../../packages/kube-api/read.ts';
 import type { ApiKind, ApiObjectName } from '../../../../packages/kube-api/resources.ts';
-import { refusalText, retryAfterMs } from '../../../../packages/kube-api/status.ts';
+import { refusalText, retryAfterMs, withMissingRight } from '../../../../packages/kube-api/status.ts';
+
 import type {
   ClusterFailure,
   ClusterObjectOutcome,

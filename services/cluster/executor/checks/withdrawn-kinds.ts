@@ -1,10 +1,15 @@
 import { z } from 'zod';
-import { isBuiltIn } from '../../../../packages/kube-api/built-in-kinds.ts';
-import { METADATA_FORM, type ObjectForm, wholeForm } from '../../../../packages/kube-api/form.ts';
-import { type ObjectMetadata, readMetadata } from '../../../../packages/kube-api/metadata.ts';
-import { withMissingRight } from '../../../../packages/kube-api/missing-right.ts';
+import {
+  METADATA_FORM,
+  type ObjectForm,
+  type ObjectMetadata,
+  readMetadata,
+  wholeForm,
+} from '../../../../packages/kube-api/metadata.ts';
 import type { LiveObject } from '../../../../packages/kube-api/read.ts';
-import { type ApiObjectName, hasPath } from '../../../../packages/kube-api/resources.ts';
+import { type ApiObjectName, hasPath, isBuiltIn } from '../../../../packages/kube-api/resources.ts';
+import { withMissingRight } from '../../../../packages/kube-api/status.ts';
+
 import type { ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import { DEFINITIONS, definitionName } from './kind-definitions.ts';
 import { failed, maySoonBeKnown, refused, type Stop } from './stop.ts';

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { AS_METADATA } from '../../../../packages/kube-api/form.ts';
+import { AS_METADATA } from '../../../../packages/kube-api/metadata.ts';
 import { linesOf } from '../../../../packages/process/lines.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import type { ApiArena } from './api-arena.ts';

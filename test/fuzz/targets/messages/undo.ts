@@ -2,8 +2,8 @@ import { manifestDocument } from '../../../../cli/views/cluster/manifest-text.ts
 import { undoLines } from '../../../../cli/views/cluster/undo-lines.ts';
 import { parseBelieved } from '../../../../packages/records/parse/parse-believed.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
-import { readRemoved } from '../../../../services/cluster/ask/undo/read-removed.ts';
-import { undone } from '../../../../services/cluster/ask/undo/undo.ts';
+import { readRemoved } from '../../../../services/cluster/ask/read-removed.ts';
+import { undone } from '../../../../services/cluster/ask/undo.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';
 import { isToBeRefusedUnread, type Signatories } from './claims.ts';
 import { logWith } from './message-log.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { discover } from '../../../../packages/kube-api/discovery.ts';
-import { METADATA_FORM } from '../../../../packages/kube-api/form.ts';
 import { createLease, readLease, writeLease } from '../../../../packages/kube-api/lease.ts';
 import { listObjects, readClusterInstance } from '../../../../packages/kube-api/list.ts';
+import { METADATA_FORM } from '../../../../packages/kube-api/metadata.ts';
 import { readObject } from '../../../../packages/kube-api/read.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { workOff } from '../../../../packages/kube-api/work-queue/work-off.ts';
-import { WorkQueue } from '../../../../packages/kube-api/work-queue/work-queue.ts';
+import { WorkQueue, workOff } from '../../../../packages/kube-api/work-queue.ts';
+
 import { manualTime } from '../../../support/manual-time.ts';
 
 const turns = async (): Promise<void> => {

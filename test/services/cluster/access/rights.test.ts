@@ -2,9 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { leftOutOf } from '../../../../packages/decision/left-out-kinds.ts';
 import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';
-import { discoveredKinds, type KnownKinds } from '../../../../services/cluster/access/known-kinds.ts';
 import { accessManifests } from '../../../../services/cluster/access/manifests.ts';
-import { PARTS, rulesFor, type WantedRights } from '../../../../services/cluster/access/rights.ts';
+import {
+  discoveredKinds,
+  type KnownKinds,
+  PARTS,
+  rulesFor,
+  type WantedRights,
+} from '../../../../services/cluster/access/rights.ts';
+
 import { clusterPolicy } from '../../../fixtures/cluster.ts';
 
 const ALL = ['delete', 'get', 'list', 'patch', 'watch'];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Expiring } from '../../../../packages/kube-api/whole/expiring.ts';
+import type { Expiring } from '../../../../packages/kube-api/expiring.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import { MAX_EXPIRING } from '../../../../schemas/events/expiry.ts';
 import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';

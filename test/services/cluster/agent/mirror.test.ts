@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { METADATA_FORM } from '../../../../packages/kube-api/form.ts';
+import { METADATA_FORM } from '../../../../packages/kube-api/metadata.ts';
 import { Mirror } from '../../../../services/cluster/agent/watching/mirror.ts';
 import type { ObservedObject } from '../../../../services/cluster/agent/watching/observed-object.ts';
 

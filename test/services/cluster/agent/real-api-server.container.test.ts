@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
-import { METADATA_FORM } from '../../../../packages/kube-api/form.ts';
 import { listObjects } from '../../../../packages/kube-api/list.ts';
+import { METADATA_FORM } from '../../../../packages/kube-api/metadata.ts';
 import { readObject } from '../../../../packages/kube-api/read.ts';
 import { deleteObject, patchMetadata } from '../../../../packages/kube-api/write.ts';
 import { pause } from '../../../../packages/process/backoff.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isBuiltIn } from '../../../../packages/kube-api/built-in-kinds.ts';
 import type { ApiAnswer } from '../../../../packages/kube-api/connection.ts';
+import { isBuiltIn } from '../../../../packages/kube-api/resources.ts';
 import type { ApiRequest } from '../../../../packages/kube-api/send.ts';
 import { FOREGROUND, type ServedKind } from '../../../../schemas/events/cluster-objects.ts';
 import type { ExecutorHold } from '../../../../schemas/events/cluster-result.ts';

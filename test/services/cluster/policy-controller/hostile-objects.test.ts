@@ -5,16 +5,16 @@ import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { PolicyRecord } from '../../../../schemas/policy/policy.ts';
 import { PolicyObjectStatus } from '../../../../schemas/policy/policy-object.ts';
-import { PolicyReconciler } from '../../../../services/cluster/policy-controller/handler.ts';
-import { reachesOf } from '../../../../services/cluster/policy-controller/heard-nodes.ts';
-import { statusOf } from '../../../../services/cluster/policy-controller/object-status.ts';
+import { PolicyReconciler, writeChanges } from '../../../../services/cluster/policy-controller/handler.ts';
+import { reachesOf, statusOf } from '../../../../services/cluster/policy-controller/object-status.ts';
+
 import { planWrites } from '../../../../services/cluster/policy-controller/plan-writes.ts';
 import {
   POLICY_FORM,
   type PolicyObject,
-} from '../../../../services/cluster/policy-controller/policy-object.ts';
-import { writeChanges } from '../../../../services/cluster/policy-controller/write-changes.ts';
-import { writtenPolicy } from '../../../../services/cluster/policy-controller/written-policy.ts';
+  writtenPolicy,
+} from '../../../../services/cluster/policy-controller/written-policy.ts';
+
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 import { EVERY_NODE } from '../../../fixtures/policy.ts';
 import { runs } from '../../../support/property-runs.ts';

@@ -10,8 +10,8 @@ import { PolicyFile } from '../../../../schemas/policy/policy-file.ts';
 import { PolicyObjectStatus } from '../../../../schemas/policy/policy-object.ts';
 import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
 import { PolicyController } from '../../../../services/cluster/policy-controller/main.ts';
-import { POLICY_FORM } from '../../../../services/cluster/policy-controller/policy-object.ts';
-import { writtenPolicy } from '../../../../services/cluster/policy-controller/written-policy.ts';
+import { POLICY_FORM, writtenPolicy } from '../../../../services/cluster/policy-controller/written-policy.ts';
+
 import { logLines } from '../../../support/log-lines.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';

@@ -6,8 +6,8 @@ import { clusterPlanLines } from '../../../../../cli/views/cluster/plan-lines.ts
 import type { ClusterPolicy } from '../../../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../../../schemas/policy/own-rule.ts';
 import { ClusterPlan } from '../../../../../schemas/reports/cluster-plan.ts';
-import { lookAtCluster } from '../../../../../services/cluster/ask/plan/look.ts';
-import { clusterPlan } from '../../../../../services/cluster/ask/plan/plan.ts';
+import { lookAtCluster } from '../../../../../services/cluster/ask/look.ts';
+import { clusterPlan } from '../../../../../services/cluster/ask/plan.ts';
 import { clusterPolicyRecord } from '../../../../fixtures/cluster.ts';
 import { jobFacts, NOW_MS } from '../../../../fixtures/expiry.ts';
 import { FakeCluster } from '../../agent/support/fake-cluster.ts';

@@ -1,5 +1,5 @@
 import { candidacyOf } from '../../../../../packages/owner-graph/candidacy.ts';
-import { CascadeWidths } from '../../../../../packages/owner-graph/cascade-widths.ts';
+import { CascadeWidths } from '../../../../../packages/owner-graph/cascade.ts';
 import type { GraphObject } from '../../../../../packages/owner-graph/graph-object.ts';
 import type { Kinds } from '../../../../../packages/owner-graph/kinds.ts';
 import { apiVersionOf } from '../../../../../packages/owner-graph/kinds.ts';

@@ -8,10 +8,11 @@ import { systemSources } from '../../../../../packages/process/system-sources.ts
 import type { SigningKey } from '../../../../../packages/records/trust/key-pair.ts';
 import { PolicyObjectStatus } from '../../../../../schemas/policy/policy-object.ts';
 import {
+  type ControllerParts,
   type PassDone,
   PolicyReconciler,
 } from '../../../../../services/cluster/policy-controller/handler.ts';
-import type { ControllerParts } from '../../../../../services/cluster/policy-controller/ports.ts';
+
 import { logLines } from '../../../../support/log-lines.ts';
 import type { FollowedLog, GuardedLog } from './guarded-log.ts';
 

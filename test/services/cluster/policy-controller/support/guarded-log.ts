@@ -19,7 +19,7 @@ import { signRecord } from '../../../../../packages/records/trust/signature.ts';
 import { RequiredTrust } from '../../../../../packages/records/trust/trust.ts';
 import type { KeyRole } from '../../../../../schemas/keys/key-statement.ts';
 import type { Policy, PolicyTopicRecord } from '../../../../../schemas/policy/policy.ts';
-import type { PolicyLog } from '../../../../../services/cluster/policy-controller/ports.ts';
+import type { PolicyLog } from '../../../../../services/cluster/policy-controller/handler.ts';
 import { diskStats } from '../../../../fixtures/disk-stats.ts';
 import { policy } from '../../../../fixtures/policy.ts';
 import { certified, FLEET, newKey, rootsOf, signingWith } from '../../../../fixtures/trust.ts';

@@ -1,4 +1,4 @@
-import { type ClusterLook, lookAtCluster } from '../../../../../../services/cluster/ask/plan/look.ts';
+import { type ClusterLook, lookAtCluster } from '../../../../../../services/cluster/ask/look.ts';
 import { FakeCluster, type FakeObject } from '../../../agent/support/fake-cluster.ts';
 
 /** A look at a cluster that has what `prepare` puts into it. */

@@ -1,21 +1,21 @@
-import { partitionOf } from '../../../../packages/log/partition.ts';
-import type { EventLog } from '../../../../packages/log/port.ts';
-import { FleetGcError } from '../../../../packages/process/errors.ts';
-import type { ParseRecord } from '../../../../packages/records/parse/parse-believed.ts';
-import { type RecordedEvent, readPartition, type TimeRange } from '../../../../packages/records/read-log.ts';
-import { isRemoval } from '../../../../schemas/events/cluster-command.ts';
-import type { ClusterObject } from '../../../../schemas/events/cluster-objects.ts';
-import type { ClusterRemoved } from '../../../../schemas/events/cluster-removed.ts';
+import { partitionOf } from '../../../packages/log/partition.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { ParseRecord } from '../../../packages/records/parse/parse-believed.ts';
+import { type RecordedEvent, readPartition, type TimeRange } from '../../../packages/records/read-log.ts';
+import { isRemoval } from '../../../schemas/events/cluster-command.ts';
+import type { ClusterObject } from '../../../schemas/events/cluster-objects.ts';
+import type { ClusterRemoved } from '../../../schemas/events/cluster-removed.ts';
 import {
   type ClusterObjectResults,
   type FoundLater,
   foundLater,
-} from '../../../../schemas/events/cluster-result.ts';
-import { SUBJECTS } from '../../../../schemas/events/identity.ts';
-import { TOPICS } from '../../../../schemas/events/topics.ts';
+} from '../../../schemas/events/cluster-result.ts';
+import { SUBJECTS } from '../../../schemas/events/identity.ts';
+import { TOPICS } from '../../../schemas/events/topics.ts';
 
 /** What somebody asks for; what is `null` is not asked about. */
-export interface AskedRemoved {
+interface AskedRemoved {
   readonly cluster: string;
   readonly isNamed: ((object: ClusterObject) => boolean) | null;
   readonly commandId: string | null;
@@ -33,7 +33,7 @@ export interface SavedObject {
 }
 
 /** What the results say of an object that was saved; `open`: nothing from which either follows. */
-export type Fate = 'went' | 'stayed' | 'open';
+type Fate = 'went' | 'stayed' | 'open';
 
 export interface ReadRemoved {
   /** In the order of the log; of each object as it was saved last. */

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { type ObjectForm, wholeForm } from '../form.ts';
-import { type ObjectMetadata, readMetadata } from '../metadata.ts';
+import { type ObjectForm, type ObjectMetadata, readMetadata, wholeForm } from './metadata.ts';
 
 /** What an object can be created with again, or why that cannot be told. */
-export type ReadManifest =
+type ReadManifest =
   | {
       readonly kind: 'manifest';
       readonly text: string;

@@ -1,23 +1,22 @@
 import pLimit from 'p-limit';
-import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
-import { discover } from '../../../../packages/kube-api/discovery.ts';
-import type { ObjectForm } from '../../../../packages/kube-api/form.ts';
-import { listObjects } from '../../../../packages/kube-api/list.ts';
-import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
-import { FleetGcError } from '../../../../packages/process/errors.ts';
-import type { ClusterInstant } from '../../../../schemas/events/cluster-objects.ts';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
+import { discover } from '../../../packages/kube-api/discovery.ts';
+import { listObjects } from '../../../packages/kube-api/list.ts';
+import type { ObjectForm } from '../../../packages/kube-api/metadata.ts';
+import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
+import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import {
   type ClusterLeftovers,
   type Leftover,
   LeftoverReport,
   type LeftoverSection,
-} from '../../../../schemas/reports/cluster-leftovers.ts';
-import type { UnreadKind } from '../../../../schemas/reports/cluster-plan.ts';
-import { servedKinds } from '../../agent/kinds/served-kinds.ts';
-import type { SeenObject } from './read-kinds.ts';
-import { REPORTS } from './reports.ts';
+} from '../../../schemas/reports/cluster-leftovers.ts';
+import type { UnreadKind } from '../../../schemas/reports/cluster-plan.ts';
+import { servedKinds } from '../agent/kinds/served-kinds.ts';
+import { REPORTS, type SeenObject } from './leftover-reports.ts';
 
-export interface AskedLeftovers {
+interface AskedLeftovers {
   readonly connection: ApiConnection;
   readonly clusterInstance: string;
   /** What the API server's clock shows now; `null` while that is not known. */

@@ -1,15 +1,25 @@
-import type { ExpiryCollector } from '../../../../packages/deciders/expiry-gc/rules/due.ts';
-import { ruleWords } from '../../../../packages/deciders/rule-words.ts';
-import { clusterAnswer } from '../../../../packages/decision/cluster-answer.ts';
-import { leftOutOf } from '../../../../packages/decision/left-out-kinds.ts';
-import type { ClusterVerdict } from '../../../../schemas/events/cluster-decision.ts';
-import { kindName } from '../../../../schemas/events/cluster-objects.ts';
-import { compareText } from '../../../../schemas/events/text-order.ts';
+import { decide as decideExpiry } from '../../../packages/deciders/expiry-gc/decide.ts';
+import {
+  EXPIRING,
+  type ExpiryCollector,
+  isCollected,
+} from '../../../packages/deciders/expiry-gc/rules/due.ts';
+import { decide as decidePods } from '../../../packages/deciders/pod-gc/decide.ts';
+import { QUARANTINE_MS } from '../../../packages/deciders/pod-gc/rules/conclude.ts';
+import { podSettingsOf } from '../../../packages/deciders/pod-gc/rules/settings.ts';
+import { ruleWords } from '../../../packages/deciders/rule-words.ts';
+import { clusterAnswer } from '../../../packages/decision/cluster-answer.ts';
+import { leftOutOf } from '../../../packages/decision/left-out-kinds.ts';
+import type { ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
+import { kindName } from '../../../schemas/events/cluster-objects.ts';
+import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
+import type { PodCandidate } from '../../../schemas/events/pods.ts';
+import { compareText } from '../../../schemas/events/text-order.ts';
 import type {
   ClusterPolicy,
   ClusterPolicyRecord,
   Collector,
-} from '../../../../schemas/policy/cluster-policy.ts';
+} from '../../../schemas/policy/cluster-policy.ts';
 import type {
   ClusterPlan,
   CollectorPlan,
@@ -17,12 +27,12 @@ import type {
   PlannedAction,
   RulePlan,
   UnreadKind,
-} from '../../../../schemas/reports/cluster-plan.ts';
-import type { ClusterGraph } from '../../agent/cluster-graph.ts';
-import type { ClusterLook } from './look.ts';
-import { graphOf } from './looked-at-graph.ts';
-import { judgeByRules, judgeExpired } from './plan-expiry.ts';
-import { judgePods, type Looked } from './plan-pods.ts';
+} from '../../../schemas/reports/cluster-plan.ts';
+import type { ClusterGraph } from '../agent/cluster-graph.ts';
+import type { ExpiryBatch } from '../agent/expiry/expiry-book.ts';
+import { ExpiryWatch } from '../agent/expiry/expiry-watch.ts';
+import { PodWatch } from '../agent/pods/pod-watch.ts';
+import { type ClusterLook, graphOf, type ListedKind } from './look.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 
 /** What is asked, about which cluster. */
@@ -175,3 +185,94 @@ const inOrder = (a: PlannedAction, b: PlannedAction): number =>
   compareText(kindName(a), kindName(b)) ||
   compareText(a.namespace, b.namespace) ||
   compareText(a.name, b.name);
+
+/** An object whose time is over, with what expiry-gc decides about it. */
+interface ExpiryJudged {
+  readonly candidate: ExpiryCandidate;
+  readonly verdict: ClusterVerdict;
+}
+
+/** What the decider makes of all objects whose time is over that are the work of this collector. */
+function judgeExpired(
+  collector: ExpiryCollector,
+  looked: Looked,
+  policy: ClusterPolicy,
+): readonly ExpiryJudged[] {
+  const candidates = [...expired(looked, null)]
+    .flatMap((batch) => batch.candidates)
+    .filter(({ facts }) => isCollected(facts) && EXPIRING[facts.of].collector === collector);
+  return judged({ candidates }, looked, { ...policy, rules: undefined });
+}
+
+/** The same for rules of the policy: of what no rule is for nothing is said. */
+const judgeByRules = (looked: Looked, record: ClusterPolicyRecord): readonly ExpiryJudged[] =>
+  record.policy.rules === undefined
+    ? []
+    : [...expired(looked, record)]
+        .flatMap((batch) => judged(batch, looked, record.policy))
+        .filter(({ verdict: { facts } }) => facts.ownRule !== undefined);
+
+function judged(batch: ExpiryBatch, { look }: Looked, policy: ClusterPolicy): readonly ExpiryJudged[] {
+  const takenAt = { serverMs: look.serverMs ?? 0, spreadMs: 0 };
+  return decideExpiry({ ...batch, takenAt }, policy, []).verdicts.flatMap((verdict) => {
+    const candidate = batch.candidates[verdict.position];
+    return candidate === undefined ? [] : [{ candidate, verdict }];
+  });
+}
+
+/** As an agent would publish them; where nobody knows the time nothing is over. */
+function* expired(
+  { look: { lists, serverMs }, graph }: Looked,
+  record: ClusterPolicyRecord | null,
+): Iterable<ExpiryBatch> {
+  if (serverMs === null) return;
+  const { book, sinks } = new ExpiryWatch(graph, () => record);
+  for (const { kind, objects } of lists) for (const sink of sinks) sink.listed(kind, objects ?? []);
+  for (let taken = book.take(serverMs); taken.candidates.length > 0; taken = book.take(serverMs)) yield taken;
+}
+
+/** A cluster as it was listed, and the owner graph of what was. */
+interface Looked {
+  readonly look: ClusterLook;
+  readonly graph: ClusterGraph;
+}
+
+interface JudgedPods {
+  readonly outcome: CollectorPlan['outcome'];
+  readonly judged: readonly { readonly pod: PodCandidate; readonly verdict: ClusterVerdict }[];
+}
+
+/** What would become of pods if nodes that are missing stay so. Without lists of pods and nodes nothing is said. */
+function judgePods({ look, graph }: Looked, policy: ClusterPolicy): JudgedPods {
+  let nowMs = 0;
+  const watch = new PodWatch({
+    isKeptNamespace: (namespace) => graph.isKeptNamespace(namespace),
+    nowMs: () => nowMs,
+  });
+  for (const list of look.lists) take(list, watch);
+  // Policies of files approve nothing: what is held is told as held.
+  const settings = podSettingsOf(policy, []);
+  watch.look(settings, false);
+  nowMs = QUARANTINE_MS;
+  const found = watch.look(settings, false);
+  if (found === null) return { outcome: 'nothing-to-do', judged: [] };
+  const { outcome, verdicts } = decidePods(
+    { candidates: [...found.due], totals: found.totals, wentBack: false },
+    policy,
+    [],
+  );
+  const judged = verdicts.flatMap((verdict) => {
+    const pod = found.due[verdict.position];
+    return pod === undefined ? [] : [{ pod, verdict }];
+  });
+  return { outcome, judged };
+}
+
+function take({ kind, objects }: ListedKind, watch: PodWatch): void {
+  if (objects === null) return;
+  for (const mirror of [watch.pods, watch.nodes]) {
+    mirror.beginList(kind);
+    mirror.listed(kind, objects);
+    mirror.endList(kind, true);
+  }
+}

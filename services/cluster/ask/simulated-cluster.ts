@@ -1,11 +1,13 @@
-import type { ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
-import type { GraphObject } from '../../../../packages/owner-graph/graph-object.ts';
-import type { OwnershipAction, Propagation } from '../../../../schemas/events/cluster-command.ts';
-import { FOREGROUND, ORPHAN } from '../../../../schemas/events/cluster-objects.ts';
-import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
-import type { ClusterGraph } from '../../agent/cluster-graph.ts';
-import { type Judged, judge } from './judged.ts';
-import { candidatesIn } from './looked-at-graph.ts';
+import { decide } from '../../../packages/deciders/graph-gc/decide.ts';
+import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
+import type { OwnershipAction, Propagation } from '../../../schemas/events/cluster-command.ts';
+import type { ClusterDecisionOutcome, ClusterVerdict } from '../../../schemas/events/cluster-decision.ts';
+import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
+import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
+import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
+import type { ClusterGraph } from '../agent/cluster-graph.ts';
+import { candidatesIn } from './look.ts';
 
 /** Stands for any time: no rule about owners reads it. */
 const WHEN = '1970-01-01T00:00:00Z';
@@ -82,3 +84,30 @@ const metadataOf = ({ kind: _, references, ...object }: GraphObject): ObjectMeta
   ...object,
   ownerReferences: references,
 });
+
+/** A candidate with what graph-gc decides about it. */
+export interface Judged {
+  readonly candidate: OwnershipCandidate;
+  readonly verdict: ClusterVerdict;
+  /** `null` for what stays. */
+  readonly act: OwnershipAction | null;
+}
+
+interface JudgedBatch {
+  readonly outcome: ClusterDecisionOutcome;
+  readonly judged: readonly Judged[];
+}
+
+/** By the decider itself, as if an agent had published these. */
+function judge(candidates: readonly OwnershipCandidate[], policy: ClusterPolicy): JudgedBatch {
+  // Policies of files approve nothing: what is held is told as held.
+  const { outcome, verdicts, items } = decide({ candidates: [...candidates], wentBack: false }, policy, []);
+  const acts = new Map(items.map(({ object, act }) => [object.uid, act]));
+  const judged = verdicts.flatMap((verdict) => {
+    const candidate = candidates[verdict.position];
+    return candidate === undefined
+      ? []
+      : [{ candidate, verdict, act: acts.get(candidate.object.uid) ?? null }];
+  });
+  return { outcome, judged };
+}
