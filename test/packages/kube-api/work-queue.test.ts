@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Work, WorkQueue } from '../../../../packages/kube-api/work-queue.ts';
-import { runs } from '../../../support/property-runs.ts';
+import { type Work, WorkQueue } from '../../../packages/kube-api/work-queue.ts';
+import { runs } from '../../support/property-runs.ts';
 
 function queueAt(mostKeys = 1_000) {
   const clock = { nowMs: 0 };

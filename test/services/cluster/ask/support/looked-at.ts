@@ -1,5 +1,5 @@
-import { type ClusterLook, lookAtCluster } from '../../../../../../services/cluster/ask/look.ts';
-import { FakeCluster, type FakeObject } from '../../../agent/support/fake-cluster.ts';
+import { type ClusterLook, lookAtCluster } from '../../../../../services/cluster/ask/look.ts';
+import { FakeCluster, type FakeObject } from '../../agent/support/fake-cluster.ts';
 
 /** A look at a cluster that has what `prepare` puts into it. */
 export async function lookedAt(prepare: (cluster: FakeCluster) => void): Promise<ClusterLook> {

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { clusterPlanLines } from '../../../../../cli/views/cluster/plan-lines.ts';
-import type { ClusterPolicy } from '../../../../../schemas/policy/cluster-policy.ts';
-import type { OwnRule } from '../../../../../schemas/policy/own-rule.ts';
-import { ClusterPlan } from '../../../../../schemas/reports/cluster-plan.ts';
-import { lookAtCluster } from '../../../../../services/cluster/ask/look.ts';
-import { clusterPlan } from '../../../../../services/cluster/ask/plan.ts';
-import { clusterPolicyRecord } from '../../../../fixtures/cluster.ts';
-import { jobFacts, NOW_MS } from '../../../../fixtures/expiry.ts';
-import { FakeCluster } from '../../agent/support/fake-cluster.ts';
+import { clusterPlanLines } from '../../../../cli/views/cluster/plan-lines.ts';
+import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
+import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';
+import { ClusterPlan } from '../../../../schemas/reports/cluster-plan.ts';
+import { lookAtCluster } from '../../../../services/cluster/ask/look.ts';
+import { clusterPlan } from '../../../../services/cluster/ask/plan.ts';
+import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
+import { jobFacts, NOW_MS } from '../../../fixtures/expiry.ts';
+import { FakeCluster } from '../agent/support/fake-cluster.ts';
 import { KEPT, lookedAt, owned } from './support/looked-at.ts';
 
 async function planned(prepare: (cluster: FakeCluster) => void, policy: Partial<ClusterPolicy> = {}) {
@@ -78,7 +78,7 @@ const Restored = z.object({
 });
 
 test('[cluster S16, S5] a backup that was restored with the owner uids of before: what goes is told with why, and what is kept stays', async () => {
-  const path = join(import.meta.dirname, '../../../../fixtures/restored-with-old-uids.json');
+  const path = join(import.meta.dirname, '../../../fixtures/restored-with-old-uids.json');
   const { objects } = Restored.parse(JSON.parse(readFileSync(path, 'utf8')));
   const plan = await planned((cluster) => {
     const kinds = [...new Set(objects.map(({ kind }) => kind))];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { LeftoverReport } from '../../../../../schemas/reports/cluster-leftovers.ts';
-import { REPORTS, type SeenObject } from '../../../../../services/cluster/ask/leftover-reports.ts';
+import type { LeftoverReport } from '../../../../schemas/reports/cluster-leftovers.ts';
+import { REPORTS, type SeenObject } from '../../../../services/cluster/ask/leftover-reports.ts';
 
 const NOW = Date.parse('2026-06-10T00:00:00Z');
 const OLD = '2026-06-01T00:00:00Z';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { cascadeLines } from '../../../../../cli/views/cluster/cascade-lines.ts';
-import type { ClusterPolicy } from '../../../../../schemas/policy/cluster-policy.ts';
-import { ClusterCascade } from '../../../../../schemas/reports/cluster-cascade.ts';
-import { clusterCascade } from '../../../../../services/cluster/ask/cascade.ts';
-import { clusterPolicyRecord } from '../../../../fixtures/cluster.ts';
-import type { FakeCluster } from '../../agent/support/fake-cluster.ts';
+import { cascadeLines } from '../../../../cli/views/cluster/cascade-lines.ts';
+import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
+import { ClusterCascade } from '../../../../schemas/reports/cluster-cascade.ts';
+import { clusterCascade } from '../../../../services/cluster/ask/cascade.ts';
+import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
+import type { FakeCluster } from '../agent/support/fake-cluster.ts';
 import { KEPT, lookedAt, owned } from './support/looked-at.ts';
 
 type Mode = 'Background' | 'Foreground' | 'Orphan';

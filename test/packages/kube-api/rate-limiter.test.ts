@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { itemBackoff, rateLimiter, tokenBucket } from '../../../../packages/kube-api/rate-limiter.ts';
+import { itemBackoff, rateLimiter, tokenBucket } from '../../../packages/kube-api/rate-limiter.ts';
 
 test('[cluster F2, N4] an item waits 5 ms, doubled with each failure up to 655.36 s, then 1000 s', () => {
   const { delayMs } = itemBackoff();

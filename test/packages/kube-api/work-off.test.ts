@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { WorkQueue, workOff } from '../../../../packages/kube-api/work-queue.ts';
+import { WorkQueue, workOff } from '../../../packages/kube-api/work-queue.ts';
 
-import { manualTime } from '../../../support/manual-time.ts';
+import { manualTime } from '../../support/manual-time.ts';
 
 const turns = async (): Promise<void> => {
   for (let n = 0; n < 20; n++) await Promise.resolve();

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ApiConnection } from '../../../../../packages/kube-api/connection.ts';
-import { ClusterLeftovers, type LeftoverReport } from '../../../../../schemas/reports/cluster-leftovers.ts';
-import { inProcess } from '../../../../cli/fleetgc.ts';
-import { createNetwork, type TestNetwork } from '../../../../support/network.ts';
-import { type ApiServer, startApiServer } from '../../../../support/nodes/api-server.ts';
-import { ClusterAccounts } from '../../../../support/nodes/cluster-account.ts';
+import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
+import { ClusterLeftovers, type LeftoverReport } from '../../../../schemas/reports/cluster-leftovers.ts';
+import { inProcess } from '../../../cli/fleetgc.ts';
+import { createNetwork, type TestNetwork } from '../../../support/network.ts';
+import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
+import { ClusterAccounts } from '../../../support/nodes/cluster-account.ts';
 
 const OLD = '2020-01-01T00:00:00Z';
 
