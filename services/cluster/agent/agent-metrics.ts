@@ -4,11 +4,11 @@ import { WATCH_ENDS, type WatchEnd } from '../../../packages/kube-api/watch.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
 import type { Metrics, Reading } from '../../../packages/process/metrics.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
-import type { ClusterAgent } from './agent.ts';
+import type { AgentFigures } from './known-graph.ts';
 import type { PodTotals } from './pods/pod-watch.ts';
 
 export interface Observed {
-  readonly agent: Pick<ClusterAgent, 'figures'>;
+  readonly agent: { readonly figures: AgentFigures | null };
   readonly clock: Pick<ServerClock, 'silentForMs'>;
   /** Milliseconds that only grow. */
   readonly nowMs: () => number;

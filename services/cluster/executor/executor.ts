@@ -106,7 +106,7 @@ export class ClusterExecutor {
     const removals = removalsBefore(deps);
     this.#settlement = new IntentSettlement(recent.open, {
       ...deps,
-      paced: () => this.#paced(),
+      paced: () => this.#paced().connection,
       reads,
       reports: this.#reports,
       onSettled: (settled) => noteSettled(removals, settled, nowMs()),

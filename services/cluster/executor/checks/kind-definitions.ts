@@ -30,7 +30,7 @@ const WITHOUT_FOR_MS = 5_000;
 const SEEN_WITHIN_MS = 30_000;
 const MOST_WITHOUT = 500;
 
-const FORBIDDEN = 403;
+export const FORBIDDEN = 403;
 
 type ReadDefinition = (place: {
   readonly kind: ServedKind;

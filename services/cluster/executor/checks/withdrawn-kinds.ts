@@ -11,7 +11,7 @@ import { type ApiObjectName, hasPath, isBuiltIn } from '../../../../packages/kub
 import { withMissingRight } from '../../../../packages/kube-api/status.ts';
 
 import type { ServedKind } from '../../../../schemas/events/cluster-objects.ts';
-import { DEFINITIONS, definitionName } from './kind-definitions.ts';
+import { DEFINITIONS, definitionName, FORBIDDEN } from './kind-definitions.ts';
 import { failed, maySoonBeKnown, refused, type Stop } from './stop.ts';
 
 /** Where an object lies. */
@@ -54,8 +54,6 @@ export interface WithdrawnReads {
     form: ObjectForm<Seen>,
   ) => Promise<LiveObject<Seen>>;
 }
-
-const FORBIDDEN = 403;
 
 /**
  * Why a kind does not count as withdrawn; `null` where everything that could serve it is not there. What fails, and what cannot be

@@ -8,7 +8,6 @@ import type { IntendedObject } from '../../../../schemas/events/cluster-intent.t
 import type { ClusterObjectOutcome, FoundLater } from '../../../../schemas/events/cluster-result.ts';
 import { LiveReads, type SharedReads } from '../checks/live-reads.ts';
 import { maySoonBeKnown } from '../checks/stop.ts';
-import type { PacedConnection } from '../paced-connection.ts';
 import type { CommandReports } from '../results/command-reports.ts';
 import { isLastWord, type OpenIntent, overAtMs } from './open-intents.ts';
 
@@ -17,7 +16,7 @@ type OutcomeName = ClusterObjectOutcome['outcome'];
 export interface SettlementParts {
   readonly connection: Pick<ApiConnection, 'clock'>;
   /** A connection whose requests wait for their turn. */
-  readonly paced: () => PacedConnection;
+  readonly paced: () => ApiConnection;
   readonly reads: SharedReads;
   readonly reports: Pick<CommandReports, 'knows' | 'settled' | 'endSettled'>;
   /** Is told what an announced object was found to be, when that is told for good. */
@@ -231,7 +230,7 @@ export class IntentSettlement {
 
   async #look(object: IntendedObject['object']): Promise<Look> {
     const { paced, reads: shared, logger } = this.#parts;
-    const reads = new LiveReads(paced().connection, shared);
+    const reads = new LiveReads(paced(), shared);
     let isAnswered = false;
     try {
       // Of another cluster nothing follows.
