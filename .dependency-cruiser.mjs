@@ -478,7 +478,7 @@ export default {
       to: {
         path: '^(packages/deciders|services/cluster/agent)/',
         pathNot:
-          '^(packages/deciders/(graph-gc|pod-gc|expiry-gc)/rules/|services/cluster/agent/kinds/served-kinds\\.ts$)',
+          '^(packages/deciders/(graph-gc|pod-gc|expiry-gc)/rules/|services/cluster/agent/kinds\\.ts$)',
       },
     },
     {

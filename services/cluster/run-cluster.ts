@@ -6,10 +6,10 @@ import { openCrashMarks } from '../../packages/records/dead-letters/crash-marks.
 import { createDeadLetters } from '../../packages/records/dead-letters/dead-letters.ts';
 import { clusterSource, createPublisher, type Publisher } from '../../packages/records/publisher.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import type { ClusterAgent } from './agent/agent.ts';
-import { createClusterAgent } from './agent/main.ts';
+import { type ClusterAgent, createClusterAgent } from './agent/agent.ts';
+
 import type { RemovingOptions } from './cluster-options.ts';
-import { executorGroup, type RunClusterExecutor, runClusterExecutor } from './executor/main.ts';
+import { executorGroup, type RunClusterExecutor, runClusterExecutor } from './executor/run.ts';
 import type { OpenCluster } from './open-cluster.ts';
 import type { Turns } from './turns.ts';
 

@@ -125,14 +125,14 @@ export const PLANTED: readonly ComparedBug[] = [
   bug(
     'pods',
     'nobody-is-told-of-a-disruption',
-    'services/cluster/executor/checks/judge-pod.ts',
+    'services/cluster/executor/judge-pod.ts',
     "disruption: because === 'node-gone' ? { ...DISRUPTION, atMs } : null,",
     'disruption: null,',
   ),
   bug(
     'pods',
     'pods-are-not-marked',
-    'services/cluster/executor/checks/judge-pod.ts',
+    'services/cluster/executor/judge-pod.ts',
     'const mark = isFinal(candidate) ? null :',
     'const mark = isFinal(candidate) || true ? null :',
   ),
@@ -202,7 +202,7 @@ export const PLANTED: readonly ComparedBug[] = [
   bug(
     'requests',
     'requests-lose-their-finalizers',
-    'services/cluster/executor/acting/carry-out.ts',
+    'services/cluster/executor/object.ts',
     "ownRule === undefined && propagation === 'Background' ? ownPropagation(object) : propagation;",
     'propagation;',
   ),

@@ -16,7 +16,7 @@ import { Verdict } from '../../schemas/events/decision.ts';
 import { ObjectRefusal, RemovalFailure } from '../../schemas/events/result.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { EvictionSignal } from '../../schemas/policy/eviction.ts';
-import { tellWatchEnds } from '../../services/cluster/agent/agent-metrics.ts';
+import { tellWatchEnds } from '../../services/cluster/agent/metrics.ts';
 import { createExecutorMetrics as clusterExecutorMetrics } from '../../services/cluster/executor/metrics.ts';
 import { ControllerMetrics } from '../../services/cluster/policy-controller/main.ts';
 import { agentMetrics } from '../../services/node/agent/agent-metrics.ts';

@@ -2,7 +2,7 @@ import type { DiscoveredGroup } from '../../../packages/kube-api/discovery.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { ClusterPolicy, Collector } from '../../../schemas/policy/cluster-policy.ts';
-import { servedKinds, watchKey } from '../agent/kinds/served-kinds.ts';
+import { servedKinds, watchKey } from '../agent/kinds.ts';
 
 /** Who gets rights: the half that reads, the half that removes, or both in one process. */
 export const PARTS = ['run', 'agent', 'executor'] as const;

@@ -1,29 +1,26 @@
 import pLimit from 'p-limit';
+import type { Logger } from 'pino';
+import type { Share } from '../../../packages/deciders/expiry-gc/rules/own-rules.ts';
 import { splitUnread } from '../../../packages/decision/left-out-kinds.ts';
 import { type Discovery, discover } from '../../../packages/kube-api/discovery.ts';
+import { isUnverified } from '../../../packages/kube-api/send.ts';
+import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../../packages/owner-graph/kinds.ts';
+import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import { createWakeSignal, runTogether } from '../../../packages/process/loops.ts';
 import { type ClusterInstant, kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
-import type { Ownership } from '../../../schemas/events/ownership.ts';
-import type { AgentParts } from './agent-parts.ts';
-import { type Batch, BETWEEN_COUNTS_MS } from './candidates/candidate-tracker.ts';
-import { HoldsWatch } from './candidates/what-holds.ts';
-import { keepCensus } from './census/keep-census.ts';
-import { ClusterGraph } from './cluster-graph.ts';
-import { publishExpiry } from './expiry/expiry-publisher.ts';
-import { ExpiryWatch } from './expiry/expiry-watch.ts';
-import type { AgentFigures, KnownGraph } from './known-graph.ts';
-import { ownershipFact } from './ownership-fact.ts';
-import { PodWatch } from './pods/pod-watch.ts';
-import { publishPods } from './pods/publish-pods.ts';
-import { publishUntilDone, takenAt } from './publish-until-done.ts';
-import type { EarlierFacts } from './read-earlier-facts.ts';
-import { ToldFailures } from './told-failures.ts';
-import { UnpublishedFacts } from './unpublished-facts.ts';
-import { everySink } from './watching/every-sink.ts';
-import { Reflectors } from './watching/reflectors.ts';
+import type { Ownership, OwnershipCandidate } from '../../../schemas/events/ownership.ts';
+import { type Batch, BETWEEN_COUNTS_MS } from './candidates.ts';
+import { keepCensus } from './census.ts';
+import type { EarlierFacts } from './earlier-facts.ts';
+import { ExpiryWatch, publishExpiry } from './expiry.ts';
+import { ClusterGraph } from './graph.ts';
+import { type PodTotals, PodWatch, publishPods } from './pods.ts';
+import type { AgentFact, AgentParts } from './ports.ts';
+import { HoldsWatch, publishUntilDone, takenAt } from './publish.ts';
+import { everySink, Reflectors } from './reflector.ts';
 
 export interface SessionStart extends ClusterIdentity {
   readonly session: string;
@@ -239,4 +236,139 @@ export class Session {
     const head = { id, cluster, clusterInstance, session, seq: this.#seq++, wentBack: this.#wentBackLately };
     return ownershipFact(head, this.#graph, { ...batch, takenAt });
   }
+}
+
+const MAX_REASON_LENGTH = 500;
+
+type Head = Pick<Ownership, 'id' | 'cluster' | 'clusterInstance' | 'session' | 'seq' | 'wentBack'>;
+
+/** What a batch of candidates is published as. */
+function ownershipFact(
+  head: Head,
+  { kinds, index }: Pick<ClusterGraph, 'kinds' | 'index'>,
+  { candidates, settled, takenAt }: Batch & { readonly takenAt: ClusterInstant },
+): Ownership {
+  return {
+    type: 'fleetgc.cluster.ownership',
+    version: 1,
+    ...head,
+    takenAt,
+    unsyncedKinds: kinds.unsynced.map(({ kind: { group, kind }, reason }) => ({
+      group,
+      kind,
+      reason: reason.slice(0, MAX_REASON_LENGTH).toWellFormed(),
+    })),
+    failedGroups: [...kinds.failedGroups],
+    totals: { kinds: kinds.watched.length, objects: index.size },
+    settled: [...settled],
+    candidates: [...candidates],
+  };
+}
+
+/** These pass by no waiting: the API server does not know us. */
+const LASTING: readonly FleetGcError['code'][] = ['API_REFUSED', 'API_NO_CREDENTIALS'];
+/** A single one passes as a rule, as where the API server is started again. */
+const PASSING_FAILURES = 1;
+
+/** What lasts until somebody sees to it is told once as an error, and as a warning each time besides. */
+export class ToldFailures {
+  readonly #logger: Pick<Logger, 'error' | 'warn'>;
+  #failures = 0;
+  /** A wrong certificate is told also where an API server that was away comes back with it. */
+  #told: 'certificate' | 'other' | null = null;
+
+  constructor(logger: Pick<Logger, 'error' | 'warn'>) {
+    this.#logger = logger;
+  }
+
+  /** Throws what no retry mends. */
+  failed(thrown: unknown, text: string): void {
+    const error = toFleetGcError(thrown);
+    if (!error.retry) throw error;
+    this.#failures++;
+    const why = isUnverified(error) ? 'certificate' : 'other';
+    const lasts = why === 'certificate' || LASTING.includes(error.code) || this.#failures > PASSING_FAILURES;
+    if (lasts && this.#told !== why) {
+      this.#told = why;
+      this.#logger.error({ err: error }, text);
+    } else this.#logger.warn({ err: error }, text);
+  }
+
+  answered(): void {
+    this.#failures = 0;
+    this.#told = null;
+  }
+}
+
+/** Facts that the event log has not taken yet, and since when they wait. */
+class UnpublishedFacts {
+  readonly #nowMs: () => number;
+  readonly #sinceMs = new Map<string, number>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** How long the oldest of them waits; 0 where none does. */
+  get oldestMs(): number {
+    return this.#sinceMs.size === 0 ? 0 : this.#nowMs() - Math.min(...this.#sinceMs.values());
+  }
+
+  /** Publishes as before; a fact that is refused for now counts until it is taken. */
+  noting(publish: AgentParts['publish']): AgentParts['publish'] {
+    return async (fact) => {
+      if (!this.#sinceMs.has(fact.id)) this.#sinceMs.set(fact.id, this.#nowMs());
+      try {
+        await publish(fact);
+        this.#sinceMs.delete(fact.id);
+      } catch (error) {
+        this.#noteFailure(fact, error);
+        throw error;
+      }
+    };
+  }
+
+  #noteFailure({ id }: AgentFact, error: unknown): void {
+    const { code, retry } = toFleetGcError(error);
+    if (!retry || code === 'LOG_RECORD_TOO_LARGE') this.#sinceMs.delete(id);
+  }
+}
+
+/** For who judges beside the agent, in the same process. */
+export interface KnownGraph {
+  /** `undefined` where it is not known, and where two kinds told of it: who serves the second one could have said what is not so. */
+  object(uid: string): GraphObject | undefined;
+  /** As it would be published now; `null` for an object that is no candidate. */
+  candidate(uid: string): OwnershipCandidate | null;
+  /** Whether an owner was seen to be deleted whose kind was withdrawn since; false for all that is not sure (cluster S17). */
+  isGoneWithItsKind(uid: string): boolean;
+  /** The cluster was restored to an older state a short time ago (cluster S3). */
+  readonly wentBack: boolean;
+  readonly pods: KnownPods;
+  readonly expiry: KnownExpiry;
+}
+
+interface KnownPods {
+  /** `null` while nothing may be concluded from pods and nodes. */
+  totals(): PodTotals | null;
+  /** For how long pods have named a node of that name while there is none; 0 for one that is there. */
+  missingForMs(nodeName: string): number;
+}
+
+interface KnownExpiry {
+  /** How much of a kind would go by annotations or rules, at this time by the API server's clock; `null` while it is not counted (cluster S11). */
+  shareOf(kind: string, serverMs: number): Share | null;
+}
+
+/** How much there is to follow. */
+export interface AgentFigures {
+  readonly objects: number;
+  readonly kinds: number;
+  /** Without those that the printed role leaves out. */
+  readonly unsyncedKinds: number;
+  readonly candidates: number;
+  /** `null` while nothing may be concluded from pods and nodes. */
+  readonly pods: PodTotals | null;
+  /** For how long the oldest fact waits that the event log has not taken; 0 where none does. */
+  readonly unpublishedForMs: number;
 }

@@ -14,7 +14,7 @@ import type {
   ReachedObject,
 } from '../../../schemas/reports/cluster-cascade.ts';
 import type { NamedObject } from '../../../schemas/reports/cluster-plan.ts';
-import type { ClusterGraph } from '../agent/cluster-graph.ts';
+import type { ClusterGraph } from '../agent/graph.ts';
 import { graphOf } from './look.ts';
 import { type Asking, askedPolicy, unread } from './plan.ts';
 import { type Judged, SimulatedCluster } from './simulated-cluster.ts';

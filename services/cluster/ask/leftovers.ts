@@ -13,7 +13,7 @@ import {
   type LeftoverSection,
 } from '../../../schemas/reports/cluster-leftovers.ts';
 import type { UnreadKind } from '../../../schemas/reports/cluster-plan.ts';
-import { servedKinds } from '../agent/kinds/served-kinds.ts';
+import { servedKinds } from '../agent/kinds.ts';
 import { REPORTS, type SeenObject } from './leftover-reports.ts';
 
 interface AskedLeftovers {

@@ -8,9 +8,9 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import type { OwnRule } from '../../../schemas/policy/own-rule.ts';
-import { ClusterGraph } from '../agent/cluster-graph.ts';
-import { referenceKey, type ServedKinds, servedKinds, watchKey } from '../agent/kinds/served-kinds.ts';
-import { formOf, type ObservedObject } from '../agent/watching/observed-object.ts';
+import { ClusterGraph } from '../agent/graph.ts';
+import { referenceKey, type ServedKinds, servedKinds, watchKey } from '../agent/kinds.ts';
+import { formOf, type ObservedObject } from '../agent/observed-object.ts';
 
 /** What a whole list of one kind held; `null` where it could not be read whole, and why. */
 export interface ListedKind {

@@ -28,10 +28,10 @@ import type {
   RulePlan,
   UnreadKind,
 } from '../../../schemas/reports/cluster-plan.ts';
-import type { ClusterGraph } from '../agent/cluster-graph.ts';
-import type { ExpiryBatch } from '../agent/expiry/expiry-book.ts';
-import { ExpiryWatch } from '../agent/expiry/expiry-watch.ts';
-import { PodWatch } from '../agent/pods/pod-watch.ts';
+import { type ExpiryBatch, ExpiryWatch } from '../agent/expiry.ts';
+import type { ClusterGraph } from '../agent/graph.ts';
+
+import { PodWatch } from '../agent/pods.ts';
 import { type ClusterLook, graphOf, type ListedKind } from './look.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 

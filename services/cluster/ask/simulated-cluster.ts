@@ -6,7 +6,7 @@ import type { ClusterDecisionOutcome, ClusterVerdict } from '../../../schemas/ev
 import { FOREGROUND, ORPHAN } from '../../../schemas/events/cluster-objects.ts';
 import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
-import type { ClusterGraph } from '../agent/cluster-graph.ts';
+import type { ClusterGraph } from '../agent/graph.ts';
 import { candidatesIn } from './look.ts';
 
 /** Stands for any time: no rule about owners reads it. */

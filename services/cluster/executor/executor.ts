@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import type { Handler, Input } from '../../../packages/decision/handler.ts';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import type { TokenBucket } from '../../../packages/kube-api/rate-limiter.ts';
+import { type TokenBucket, tokenBucket } from '../../../packages/kube-api/rate-limiter.ts';
 import { type WorkOutcome, WorkQueue, workOff } from '../../../packages/kube-api/work-queue.ts';
-
 import type { Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { runEvery } from '../../../packages/process/loops.ts';
@@ -12,27 +11,19 @@ import type { ClusterCommand } from '../../../schemas/events/cluster-command.ts'
 import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
-import { Attempt, type Attempting } from './acting/attempt.ts';
-import { DoneBefore } from './acting/done-before.ts';
-import { FirstTries } from './acting/first-tries.ts';
-import { latenessOf } from './acting/permission.ts';
-import { ReadablePolicies } from './acting/readable-policies.ts';
-import { type CommandRefused, commandRefusal } from './checks/command-checks.ts';
-import { KindCatalog } from './checks/kind-catalog.ts';
-import { sharedReads } from './checks/live-reads.ts';
-import { OrphanedOwners } from './checks/orphaned-owners.ts';
-import { noteSettled, removalsBefore } from './checks/removals-before.ts';
-import { SameInstance } from './checks/same-instance.ts';
-import { failed, later, type Stop, toldOf } from './checks/stop.ts';
-import { Announcements } from './intents/announcements.ts';
-import type { OpenIntent } from './intents/open-intents.ts';
-import { IntentSettlement } from './intents/settlement.ts';
+import { type CommandRefused, commandRefusal } from './command-checks.ts';
+import { Announcements, type OpenIntent } from './intents.ts';
+import { OrphanedOwners } from './judge.ts';
+import { KindCatalog } from './kinds.ts';
+import { SameInstance, sharedReads } from './live-reads.ts';
 import { addStopMetrics, addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
-import { Order, type ReceivedCommand } from './order.ts';
-import { type PacedConnection, pacedConnection, requestBucket, workersFor } from './paced-connection.ts';
-import { CommandReports } from './results/command-reports.ts';
-import { Outbox, type Outgoing } from './results/outbox.ts';
-import type { RecentResults } from './results/recent-results.ts';
+import { Attempt, type Attempting, DoneBefore, latenessOf, unreadableText } from './object.ts';
+import { failed, later, Order, type ReceivedCommand, type Stop, toldOf } from './order.ts';
+import { Outbox, type Outgoing } from './outbox.ts';
+import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
+import { noteSettled, type RecentResults, removalsBefore } from './recent-results.ts';
+import { CommandReports } from './results.ts';
+import { IntentSettlement } from './settlement.ts';
 
 export interface ClusterExecutorDeps
   extends Pick<Attempting, 'index' | 'localHold' | 'policy' | 'objectionTo' | 'nowMs' | 'save'> {
@@ -324,5 +315,132 @@ export class ClusterExecutor {
       if (late?.kind === 'settled') this.#settle(order, late.outcome);
     }
     this.#reports.flush();
+  }
+}
+
+/** What an executor asks of an API server, after twice as many at once (cluster F12). */
+const requestBucket = (perSecond: number): TokenBucket => tokenBucket(perSecond, 2 * perSecond);
+
+/** As upstream's collector has. */
+const MOST_WORKERS = 20;
+/** So long a request may wait for the others: what was looked at last should hold at the deed. */
+const MOST_PACED_MS = 400;
+
+/** How many objects are worked on at once. */
+const workersFor = (requestsPerSecond: number): number =>
+  Math.min(MOST_WORKERS, Math.max(1, Math.floor((requestsPerSecond * MOST_PACED_MS) / 1_000)));
+
+interface Pacing {
+  readonly bucket: TokenBucket;
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+  readonly sleep: Sleep;
+  /** Ends reads that are under way; what writes is finished. */
+  readonly signal: AbortSignal;
+}
+
+/** A connection whose requests wait for their turn, and are counted. */
+interface PacedConnection {
+  readonly connection: ApiConnection;
+  readonly requests: () => number;
+}
+
+function pacedConnection(
+  connection: ApiConnection,
+  { bucket, nowMs, sleep, signal }: Pacing,
+): PacedConnection {
+  let requests = 0;
+  const turn = async (): Promise<void> => {
+    const waitMs = bucket.reserveMs(nowMs());
+    if (waitMs > 0) await sleep(waitMs, signal);
+    requests++;
+  };
+  return {
+    requests: () => requests,
+    connection: {
+      clock: connection.clock,
+      call: async (request) => {
+        await turn();
+        return request.method === 'GET' ? connection.call(request, signal) : connection.call(request);
+      },
+      stream: connection.stream,
+      [Symbol.dispose]: () => undefined,
+    },
+  };
+}
+
+/**
+ * Owners of objects about which there is an order that nobody has tried yet. Such an owner is let go after them: while it is there its
+ * dependents go foreground, and after it in the background (cluster C13).
+ */
+class FirstTries {
+  /** Without the owner graph no owner is let go. */
+  readonly #index: IndexSource | null;
+  readonly #ownersOf = new Map<Order, readonly string[]>();
+  readonly #untried = new Map<string, number>();
+
+  constructor(index: IndexSource | null) {
+    this.#index = index;
+  }
+
+  begin(order: Order): void {
+    if (order.isFinish) return;
+    const references = this.#index?.current()?.object(order.uid)?.references ?? [];
+    const owners = references.map(({ uid }) => uid);
+    this.#ownersOf.set(order, owners);
+    for (const uid of owners) this.#untried.set(uid, (this.#untried.get(uid) ?? 0) + 1);
+  }
+
+  /** It was tried, or nothing comes of it. */
+  end(order: Order): void {
+    for (const uid of this.#ownersOf.get(order) ?? []) {
+      const left = (this.#untried.get(uid) ?? 0) - 1;
+      if (left > 0) this.#untried.set(uid, left);
+      else this.#untried.delete(uid);
+    }
+    this.#ownersOf.delete(order);
+  }
+
+  /** Whether it is about an owner with dependents that are to be tried first. */
+  areAwaitedBy(order: Order): boolean {
+    return order.isFinish && this.#untried.has(order.uid);
+  }
+}
+
+interface ReadablePoliciesParts {
+  readonly policy: () => ClusterPolicyInForce;
+  readonly sleep: Sleep;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
+}
+
+/** How often it is looked whether they can be read again. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** While policies cannot be read nothing is done, and orders wait: what ends by itself shall not cost them a refusal. */
+class ReadablePolicies {
+  readonly #parts: ReadablePoliciesParts;
+  #isWaiting = false;
+
+  constructor(parts: ReadablePoliciesParts) {
+    this.#parts = parts;
+  }
+
+  /** Why nothing may be done now; `null` where they can be read. */
+  objection(): string | null {
+    const inForce = this.#parts.policy();
+    return inForce.kind === 'unreadable' ? unreadableText(inForce.message) : null;
+  }
+
+  /** Resolves when they can be read; false where the signal aborted before. */
+  async areRead(signal: AbortSignal): Promise<boolean> {
+    for (let why = this.objection(); why !== null; why = this.objection()) {
+      if (signal.aborted) return false;
+      if (!this.#isWaiting) this.#parts.logger.warn(`orders wait: ${why}`);
+      this.#isWaiting = true;
+      await this.#parts.sleep(LOOK_AGAIN_MS, signal);
+    }
+    if (this.#isWaiting) this.#parts.logger.info('policies can be read again, so orders wait no longer');
+    this.#isWaiting = false;
+    return true;
   }
 }

@@ -190,7 +190,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'clusterCommands',
     edits: [
       {
-        file: 'services/cluster/executor/checks/own-judgement.ts',
+        file: 'services/cluster/executor/judge-ownership.ts',
         old: 'return refusedBy(kept, judged);',
         now: "return kept.rule === 'S5' ? act : refusedBy(kept, judged);",
       },

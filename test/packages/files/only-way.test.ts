@@ -32,7 +32,7 @@ const READING = new Map<string, string>([
   ['services/node/cri-proxy/options.ts', '/etc/group'],
   ['services/node/executor/local/local-file.ts', 'node.yaml'],
   ['services/node/executor/removal/open-directory.ts', 'directories by their descriptors'],
-  ['services/cluster/executor/checks/local-hold.ts', 'the mounted cluster.yaml'],
+  ['services/cluster/executor/command-checks.ts', 'the mounted cluster.yaml'],
   ['services/deciders/functions/policies/file-source.ts', 'the mounted document of policies'],
   ['services/dashboard/api/page-files.ts', 'of the release'],
 ]);

@@ -2,11 +2,11 @@ import type { ApiConnection } from '../../../../packages/kube-api/connection.ts'
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import { linesOf } from '../../../../packages/process/lines.ts';
-import { ClusterGraph } from '../../../../services/cluster/agent/cluster-graph.ts';
-import { ExpiryWatch } from '../../../../services/cluster/agent/expiry/expiry-watch.ts';
-import { PodWatch } from '../../../../services/cluster/agent/pods/pod-watch.ts';
-import { everySink } from '../../../../services/cluster/agent/watching/every-sink.ts';
-import { type ReflectorSink, reflect } from '../../../../services/cluster/agent/watching/reflector.ts';
+import { ExpiryWatch } from '../../../../services/cluster/agent/expiry.ts';
+import { ClusterGraph } from '../../../../services/cluster/agent/graph.ts';
+import { PodWatch } from '../../../../services/cluster/agent/pods.ts';
+import { everySink, type ReflectorSink, reflect } from '../../../../services/cluster/agent/reflector.ts';
+
 import { say } from '../../context.ts';
 import type { Figure } from '../../figure.ts';
 import { spreadOf } from '../../statistics.ts';

@@ -6,10 +6,7 @@ import { Expiry } from '../../../../schemas/events/expiry.ts';
 import { Ownership } from '../../../../schemas/events/ownership.ts';
 import type { ClusterPolicyRecord } from '../../../../schemas/policy/cluster-policy.ts';
 import { ClusterAgent } from '../../../../services/cluster/agent/agent.ts';
-import {
-  type EarlierFacts,
-  NO_EARLIER_FACTS,
-} from '../../../../services/cluster/agent/read-earlier-facts.ts';
+import { type EarlierFacts, NO_EARLIER_FACTS } from '../../../../services/cluster/agent/earlier-facts.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { manualTime } from '../../../support/manual-time.ts';
 import { nextLook } from '../../../support/next-look.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CandidateTracker } from '../../../../services/cluster/agent/candidates/candidate-tracker.ts';
+import { CandidateTracker } from '../../../../services/cluster/agent/candidates.ts';
 import { candidate } from '../../../fixtures/ownership.ts';
 
 test('[cluster S1] candidates that take long to count leave time for all else, and nothing is told before all of them are counted', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { GraphObject } from '../../../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
-import { Definitions } from '../../../../services/cluster/agent/kinds/definitions.ts';
+import { Definitions } from '../../../../services/cluster/agent/kinds.ts';
 
 const kindOf = (group: string, kind: string): ResourceKind => ({
   ...{ group, version: 'v1', kind },

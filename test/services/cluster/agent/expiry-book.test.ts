@@ -4,11 +4,14 @@ import type { Expiring } from '../../../../packages/kube-api/expiring.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import { MAX_EXPIRING } from '../../../../schemas/events/expiry.ts';
 import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';
-import { DueTimes } from '../../../../services/cluster/agent/expiry/due-times.ts';
-import { ExpiryBook } from '../../../../services/cluster/agent/expiry/expiry-book.ts';
-import { ExpiryWatch } from '../../../../services/cluster/agent/expiry/expiry-watch.ts';
-import { RulesInForce } from '../../../../services/cluster/agent/expiry/rules-in-force.ts';
-import type { ObservedObject } from '../../../../services/cluster/agent/watching/observed-object.ts';
+import {
+  DueTimes,
+  ExpiryBook,
+  ExpiryWatch,
+  RulesInForce,
+} from '../../../../services/cluster/agent/expiry.ts';
+
+import type { ObservedObject } from '../../../../services/cluster/agent/observed-object.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { jobFacts, MINUTE_MS, NOW_MS, podEnd } from '../../../fixtures/expiry.ts';
 

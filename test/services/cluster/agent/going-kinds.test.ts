@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
-import { ClusterGraph } from '../../../../services/cluster/agent/cluster-graph.ts';
+import { ClusterGraph } from '../../../../services/cluster/agent/graph.ts';
 
 const GROUPS = {
   '': { ConfigMap: 'configmaps' },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { GraphObject } from '../../../../packages/owner-graph/graph-object.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import { OwnerIndex } from '../../../../packages/owner-graph/owner-index.ts';
-import { isOfThePast } from '../../../../services/cluster/agent/graph-object-of.ts';
+import { isOfThePast } from '../../../../services/cluster/agent/observed-object.ts';
 
 const NAMESPACE: ResourceKind = {
   group: '',

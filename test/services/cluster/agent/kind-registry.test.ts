@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DiscoveredGroup, DiscoveredResource } from '../../../../packages/kube-api/discovery.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
-import { KindRegistry } from '../../../../services/cluster/agent/kinds/kind-registry.ts';
+import { KindRegistry } from '../../../../services/cluster/agent/kinds.ts';
 
 const ALL = ['create', 'delete', 'get', 'list', 'watch'];
 const resource = (kind: string, verbs: readonly string[] = ALL, over: Partial<DiscoveredResource> = {}) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readMetadata } from '../../../../packages/kube-api/metadata.ts';
-import { ClusterGraph } from '../../../../services/cluster/agent/cluster-graph.ts';
+import { ClusterGraph } from '../../../../services/cluster/agent/graph.ts';
 import { CONFIG_MAP } from '../../../fixtures/graph.ts';
 
 const graph = (): ClusterGraph =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { METADATA_FORM } from '../../../../packages/kube-api/metadata.ts';
-import { Mirror } from '../../../../services/cluster/agent/watching/mirror.ts';
-import type { ObservedObject } from '../../../../services/cluster/agent/watching/observed-object.ts';
+import { Mirror } from '../../../../services/cluster/agent/mirror.ts';
+import type { ObservedObject } from '../../../../services/cluster/agent/observed-object.ts';
 
 const PODS = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true };
 const OTHERS = { ...PODS, group: 'example.com' };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { clusterOutput } from '../../../../packages/decision/handler.ts';
 import { TRUST_OFF } from '../../../../packages/records/trust/trust.ts';
 import type { Ownership, OwnershipReference } from '../../../../schemas/events/ownership.ts';
-import { readEarlierFacts } from '../../../../services/cluster/agent/read-earlier-facts.ts';
+import { readEarlierFacts } from '../../../../services/cluster/agent/earlier-facts.ts';
 import { CLUSTER, clusterObject } from '../../../fixtures/cluster.ts';
 import { candidate } from '../../../fixtures/ownership.ts';
 import { timedLog } from '../../../packages/audit/support/timed-log.ts';

@@ -8,8 +8,8 @@ import { deleteObject, patchMetadata } from '../../../../packages/kube-api/write
 import { pause } from '../../../../packages/process/backoff.ts';
 import type { Ownership, OwnershipCandidate } from '../../../../schemas/events/ownership.ts';
 import { ClusterAgent } from '../../../../services/cluster/agent/agent.ts';
-import type { AgentFact } from '../../../../services/cluster/agent/agent-parts.ts';
-import { NO_EARLIER_FACTS } from '../../../../services/cluster/agent/read-earlier-facts.ts';
+import { NO_EARLIER_FACTS } from '../../../../services/cluster/agent/earlier-facts.ts';
+import type { AgentFact } from '../../../../services/cluster/agent/ports.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';
 import { type ApiServer, startApiServer } from '../../../support/nodes/api-server.ts';
 import { ClusterAccounts } from '../../../support/nodes/cluster-account.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
-import { ToldFailures } from '../../../../services/cluster/agent/told-failures.ts';
+import { ToldFailures } from '../../../../services/cluster/agent/session.ts';
 
 type Code = 'API_REFUSED' | 'API_NO_CREDENTIALS' | 'API_UNREACHABLE';
 

@@ -5,7 +5,7 @@ import type { DiscoveredGroup } from '../../../../packages/kube-api/discovery.ts
 import type { ObjectMetadata } from '../../../../packages/kube-api/metadata.ts';
 import type { ResourceKind } from '../../../../packages/owner-graph/kinds.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
-import { ClusterGraph } from '../../../../services/cluster/agent/cluster-graph.ts';
+import { ClusterGraph } from '../../../../services/cluster/agent/graph.ts';
 import { approval, approvedOwner } from '../../../fixtures/approval.ts';
 import { clusterPolicy } from '../../../fixtures/cluster.ts';
 import { runs } from '../../../support/property-runs.ts';

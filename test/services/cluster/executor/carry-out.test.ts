@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readMetadata } from '../../../../packages/kube-api/metadata.ts';
-import { carryOut } from '../../../../services/cluster/executor/acting/carry-out.ts';
+import { carryOut } from '../../../../services/cluster/executor/object.ts';
 import { FakeApi, kindNamed } from './support/fake-api.ts';
 
 test('[cluster D11] references beyond what is read are never lost, even where their sign is what is to be dropped', async () => {

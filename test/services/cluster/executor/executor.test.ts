@@ -5,7 +5,7 @@ import type { ClusterCommandItem } from '../../../../schemas/events/cluster-comm
 import type { Approved } from '../../../../schemas/policy/approval.ts';
 import type { ClusterExecutorDeps } from '../../../../services/cluster/executor/executor.ts';
 import type { ClusterIndex, ClusterPolicyInForce } from '../../../../services/cluster/executor/ports.ts';
-import { recentResults } from '../../../../services/cluster/executor/results/recent-results.ts';
+import { recentResults } from '../../../../services/cluster/executor/recent-results.ts';
 import { approval, approvedObjects, approvedOwner, approvedOwners } from '../../../fixtures/approval.ts';
 import {
   clusterCommandResult,

@@ -7,7 +7,7 @@ import type { Approved } from '../../../../schemas/policy/approval.ts';
 import { type ClusterPolicy, Collector } from '../../../../schemas/policy/cluster-policy.ts';
 import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';
 import type { ClusterIndex } from '../../../../services/cluster/executor/ports.ts';
-import { recentResults } from '../../../../services/cluster/executor/results/recent-results.ts';
+import { recentResults } from '../../../../services/cluster/executor/recent-results.ts';
 import { approval, approvedObjects, approvedPods, approvedRule } from '../../../fixtures/approval.ts';
 import { clusterPolicy } from '../../../fixtures/cluster.ts';
 import { upstreamDeletes } from '../../../packages/deciders/expiry-gc/support/by-the-book.ts';

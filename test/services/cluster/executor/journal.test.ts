@@ -6,9 +6,8 @@ import {
   ClusterCommandResult,
   type ClusterObjectOutcome,
 } from '../../../../schemas/events/cluster-result.ts';
-import { earliestNow, readRecentResults } from '../../../../services/cluster/executor/read-recent-results.ts';
-import { refuseRejected } from '../../../../services/cluster/executor/rejections.ts';
-import { recentResults } from '../../../../services/cluster/executor/results/recent-results.ts';
+import { recentResults } from '../../../../services/cluster/executor/recent-results.ts';
+import { earliestNow, readRecentResults, refuseRejected } from '../../../../services/cluster/executor/run.ts';
 import { CLUSTER, clusterCommandResult, clusterObjectResults } from '../../../fixtures/cluster.ts';
 import { timedLog } from '../../../packages/audit/support/timed-log.ts';
 import { onLog, outgoing } from '../../../support/logs/log-record.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { LocalHold } from '../../../../services/cluster/executor/checks/local-hold.ts';
+import { LocalHold } from '../../../../services/cluster/executor/command-checks.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { harness, itemFor } from './support/executor.ts';
 import { kindNamed } from './support/fake-api.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OrphanedOwners } from '../../../../services/cluster/executor/checks/orphaned-owners.ts';
+import { OrphanedOwners } from '../../../../services/cluster/executor/judge.ts';
 
 const FINISH = { action: 'finish', finalizer: 'orphan' } as const;
 const HOUR_MS = 3_600_000;

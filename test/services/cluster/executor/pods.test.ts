@@ -5,7 +5,7 @@ import { PodRemovalCause } from '../../../../schemas/events/pod-removal.ts';
 import type { Approved } from '../../../../schemas/policy/approval.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
 import type { ClusterIndex, PodIndex } from '../../../../services/cluster/executor/ports.ts';
-import { recentResults } from '../../../../services/cluster/executor/results/recent-results.ts';
+import { recentResults } from '../../../../services/cluster/executor/recent-results.ts';
 import { approval, approvedObjects, approvedOwners, approvedPods } from '../../../fixtures/approval.ts';
 import { clusterPolicy } from '../../../fixtures/cluster.ts';
 import { manualTime } from '../../../support/manual-time.ts';

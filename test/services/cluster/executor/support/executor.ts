@@ -12,7 +12,7 @@ import {
   ClusterExecutor,
   type ClusterExecutorDeps,
 } from '../../../../../services/cluster/executor/executor.ts';
-import { NO_RESULTS } from '../../../../../services/cluster/executor/results/recent-results.ts';
+import { NO_RESULTS } from '../../../../../services/cluster/executor/recent-results.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../../../fixtures/cluster.ts';
 import { manualTime } from '../../../../support/manual-time.ts';
 import { nextLook } from '../../../../support/next-look.ts';

@@ -11,7 +11,7 @@ import type {
   OwnershipReference,
   ReferenceState,
 } from '../../../../../schemas/events/ownership.ts';
-import { candidateFacts } from '../../../../../services/cluster/agent/candidates/candidate-facts.ts';
+import { candidateFacts } from '../../../../../services/cluster/agent/candidates.ts';
 import type { ClusterIndex, ExpiryIndex, PodIndex } from '../../../../../services/cluster/executor/ports.ts';
 import type { FakeApi, FakeReference, StoredObject } from './fake-api.ts';
 
