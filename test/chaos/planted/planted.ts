@@ -207,7 +207,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'cluster-pause-ignored',
     edits: [
       {
-        file: `${CLUSTER_EXECUTOR}/main.ts`,
+        file: `${CLUSTER_EXECUTOR}/run.ts`,
         old: 'const selection = selectPolicy(policies, identity);',
         now: 'const selection = selectPolicy({ ...policies, pauses: [] }, identity);',
       },
@@ -217,7 +217,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'live-proof-skipped',
     edits: [
       {
-        file: `${CLUSTER_EXECUTOR}/checks/live-reads.ts`,
+        file: `${CLUSTER_EXECUTOR}/live-reads.ts`,
         old: "if (found.kind === 'found' && found.object.uid === uid) return stateOf(found.object);",
         now: 'void stateOf;',
       },
