@@ -477,8 +477,7 @@ export default {
       from: { path: '^services/cluster/executor/' },
       to: {
         path: '^(packages/deciders|services/cluster/agent)/',
-        pathNot:
-          '^(packages/deciders/(graph-gc|pod-gc|expiry-gc)/rules/|services/cluster/agent/kinds\\.ts$)',
+        pathNot: '^(packages/deciders/(graph-gc|pod-gc|expiry-gc)/rules/|services/cluster/agent/kinds\\.ts$)',
       },
     },
     {

@@ -1,8 +1,8 @@
 import { CLUSTER_SILENT_AFTER_MS } from '../../packages/fleet-watch/cluster-watch.ts';
 import type { AccessRight } from '../../packages/kube-api/access-review.ts';
+import type { ServerVersion } from '../../packages/kube-api/discovery.ts';
 import type { LeaseTimes } from '../../packages/kube-api/lease.ts';
 import type { ServerTime } from '../../packages/kube-api/server-clock.ts';
-import type { ServerVersion } from '../../packages/kube-api/discovery.ts';
 import type { StoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { MINUTE_MS } from '../../packages/process/durations.ts';
 import { counted } from '../../packages/text/counted.ts';
