@@ -580,7 +580,7 @@ export default {
       name: 'the-dashboard-counts-as-the-decider',
       comment: 'Of image-gc it knows how layers are counted once, and nothing else.',
       severity: 'error',
-      from: { path: '^packages/read-model/(projection|readers)/' },
+      from: { path: '^packages/read-model/' },
       to: {
         path: '^packages/deciders/image-gc/',
         pathNot: '^packages/deciders/image-gc/rules/contents\\.ts$',
@@ -591,7 +591,7 @@ export default {
       comment: 'What an event says as rows: no clock, randomness, I/O or logger.',
       severity: 'error',
       from: {
-        path: '^packages/read-model/projection/(project|project-clusters|disk-rows|held-rows|letter-rows|name-rows|bounded-text|rows|cluster-rows|coverage)\\.ts$',
+        path: '^packages/read-model/(project|project-images|rows)\\.ts$',
       },
       to: {
         path: IN_ROOMS,
@@ -599,7 +599,7 @@ export default {
           '^schemas/',
           '^packages/(decision|text)/',
           '^packages/log/port\\.ts$',
-          '^packages/read-model/projection/(project-clusters|disk-rows|held-rows|letter-rows|name-rows|bounded-text|rows|cluster-rows)\\.ts$',
+          '^packages/read-model/(project-images|rows)\\.ts$',
           '^packages/deciders/image-gc/rules/contents\\.ts$',
         ],
       },
@@ -619,8 +619,7 @@ export default {
           '^packages/(text|canonical)/',
           '^packages/policy/selector-text\\.ts$',
           '^services/notices/notices\\.ts$',
-          '^packages/read-model/cluster-holds/(holds|held-objects)\\.ts$',
-          '^packages/read-model/dead-letters/letters\\.ts$',
+          '^packages/read-model/(holds|held-objects|letters)\\.ts$',
         ],
       },
     },
@@ -653,7 +652,7 @@ export default {
       name: 'only-logs-locks-and-projections-import-sqlite',
       severity: 'error',
       from: {
-        pathNot: '^(packages/(log/embedded/|files/open-file\\.ts$|read-model/(projection|readers)/)|test/)',
+        pathNot: '^(packages/(log/embedded/|files/open-file\\.ts$|read-model/(tables|store|prune|model|nodes|node|clusters|objects|images|images-on-nodes|letters|history|names|read)\\.ts$)|test/)',
       },
       to: { path: '^(node:)?sqlite$' },
     },

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { readTextFile } from '../../packages/process/options/named-file.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
-import type { ProjectedLog } from '../../packages/read-model/projection/standing.ts';
+import type { ProjectedLog } from '../../packages/read-model/read.ts';
 import { forAsking, readEventLogSettings } from '../options/event-log-options.ts';
 import { openAuditLog } from './open-audit-log.ts';
 import { requireEventLogFile } from './task-event-log.ts';

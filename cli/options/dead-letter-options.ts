@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ReadFrom } from '../../packages/log/port.ts';
 import { Text, withMeta } from '../../packages/process/options/options.ts';
-import type { LetterFilter } from '../../packages/read-model/dead-letters/letters.ts';
+import type { LetterFilter } from '../../packages/read-model/letters.ts';
 import { DeadLetterCause } from '../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../schemas/events/topics.ts';
 import { DurationMs } from '../../schemas/policy/quantity.ts';

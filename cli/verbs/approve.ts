@@ -10,11 +10,11 @@ import { Switch, withMeta } from '../../packages/process/options/options.ts';
 import {
   approvalOfHeld,
   approvalsNamed,
-  approvalText,
   approve,
   type Withdrawing,
-} from '../../packages/read-model/cluster-holds/approve-held.ts';
-import { approvedText } from '../../packages/read-model/cluster-holds/approving.ts';
+} from '../../packages/read-model/approve.ts';
+import { approvalText, approvedText } from '../../packages/read-model/holds.ts';
+
 import type { Doing } from '../../packages/records/doing.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import { durationText } from '../../schemas/policy/value-text.ts';

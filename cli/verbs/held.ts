@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
-import { approvalsNow, heldList, policyFinder } from '../../packages/read-model/cluster-holds/held-list.ts';
-import { readHolds } from '../../packages/read-model/cluster-holds/read-holds.ts';
+import { approvalsNow, heldList, policyFinder, readHolds } from '../../packages/read-model/read-holds.ts';
+
 import { ClusterName } from '../../schemas/events/identity.ts';
 import { outputOptions, printResult } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
-import { readFleetNodes } from '../../packages/read-model/fleet-status/fleet-nodes.ts';
+import { readFleetNodes } from '../../packages/read-model/nodes.ts';
 import { objectOptions, printObjects } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';

@@ -3,7 +3,7 @@ import { pauseTakesHold } from '../../packages/policy/pauses.ts';
 import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { writePause } from '../../packages/policy/write-policies.ts';
-import { warnUnlessSelected } from '../../packages/read-model/fleet-status/warn-unless-selected.ts';
+import { warnUnlessSelected } from '../../packages/read-model/policy-doubts.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';

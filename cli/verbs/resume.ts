@@ -6,7 +6,7 @@ import { selectorText } from '../../packages/policy/selector-text.ts';
 import { readStoredPolicies } from '../../packages/policy/stored-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Switch, withMeta } from '../../packages/process/options/options.ts';
-import { warnUnlessSelected } from '../../packages/read-model/fleet-status/warn-unless-selected.ts';
+import { warnUnlessSelected } from '../../packages/read-model/policy-doubts.ts';
 import type { NodeSelector } from '../../schemas/policy/policy.ts';
 import { openPolicyWriter } from '../framework/policy-writer.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readStatus } from '../../packages/read-model/fleet-status/fleet-status.ts';
+import { readStatus } from '../../packages/read-model/status.ts';
 import { outputOptions, printResult } from '../framework/output.ts';
 import { openTaskEventLog } from '../framework/task-event-log.ts';
 import { defineVerb } from '../framework/verb.ts';

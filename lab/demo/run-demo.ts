@@ -21,8 +21,8 @@ import { readPoliciesBy } from '../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
-import { commandFor, policyFinder } from '../../packages/read-model/cluster-holds/held-list.ts';
-import { readHolds } from '../../packages/read-model/cluster-holds/read-holds.ts';
+import { commandFor, policyFinder, readHolds } from '../../packages/read-model/read-holds.ts';
+
 import { UNSIGNED_STATE } from '../../packages/records/trust/state-signer.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { printableLine } from '../../packages/text/printable.ts';

@@ -6,9 +6,8 @@ import { FleetGcError } from '../../packages/process/errors.ts';
 import { type Check, type ProbeServer, serveHttp } from '../../packages/process/http.ts';
 import { addProcessMetrics, createMetrics } from '../../packages/process/metrics.ts';
 import type { Address } from '../../packages/process/options/options.ts';
-import { keepFollowing } from '../../packages/read-model/projection/keep-following.ts';
-import { Projection, type ProjectionSettings } from '../../packages/read-model/projection/projection.ts';
-import { PeopleHistory } from '../../packages/read-model/readers/history.ts';
+import { PeopleHistory } from '../../packages/read-model/history.ts';
+import { keepFollowing, Projection, type ProjectionSettings } from '../../packages/read-model/model.ts';
 import {
   Access,
   type AccessSettings,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { SummedOnce } from '../../packages/read-model/readers/summed-once.ts';
+import { SummedOnce } from '../../packages/read-model/images.ts';
 import type { AuditReport } from '../../schemas/reports/audit-report.ts';
 import type { Explanation } from '../../schemas/reports/explanation.ts';
 import { LongReadings } from './long-readings/long-readings.ts';

@@ -6,7 +6,7 @@ import { discover, readServerVersion, type ServerVersion } from '../../packages/
 import { readLeaseTimes } from '../../packages/kube-api/lease.ts';
 import { readClusterInstance } from '../../packages/kube-api/list.ts';
 import type { Sources } from '../../packages/process/system-sources.ts';
-import { lastCensuses } from '../../packages/read-model/cluster-report/last-censuses.ts';
+import { lastCensuses } from '../../packages/read-model/censuses.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import {
   discoveredKinds,

@@ -5,9 +5,9 @@ import {
   decidedAgain,
   type HeldObject,
   heldOf,
-} from '../../packages/read-model/cluster-holds/held-objects.ts';
-import { type Hold, holdsOf } from '../../packages/read-model/cluster-holds/holds.ts';
-import { originalKey } from '../../packages/read-model/dead-letters/letters.ts';
+} from '../../packages/read-model/held-objects.ts';
+import { type Hold, holdsOf } from '../../packages/read-model/holds.ts';
+import { originalKey } from '../../packages/read-model/letters.ts';
 import { counted } from '../../packages/text/counted.ts';
 import { printableLine } from '../../packages/text/printable.ts';
 import { signedSizeText, sizeText } from '../../packages/text/size-text.ts';

@@ -42,8 +42,7 @@ const CLUSTER_SERVICES = [
   'packages/deciders/{graph-gc,pod-gc,expiry-gc}/**',
   'packages/deciders/rule-words.ts',
   'services/cluster/**',
-  'packages/read-model/{cluster-holds,cluster-report}/**',
-  'packages/read-model/report/clusters/**',
+  'packages/read-model/{approve,censuses,cluster-report,held-objects,holds,read-holds}.ts',
 ];
 const textsOf = (pattern: string, exclude: readonly string[] = []): readonly string[] =>
   globSync(pattern, { cwd: REPOSITORY, exclude: [...exclude] }).map(textOf);

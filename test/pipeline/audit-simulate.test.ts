@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { simulate } from '../../packages/audit/simulate/simulate.ts';
 import { newestDeciders } from '../../packages/audit/simulate/simulated-decisions.ts';
 import { policySet } from '../../packages/decision/policy-set.ts';
-import { makeReport } from '../../packages/read-model/report/make-report.ts';
+import { makeReport } from '../../packages/read-model/report.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { allEnded } from './support/accounts.ts';

@@ -3,7 +3,7 @@ import { startPressure } from '../../packages/deciders/pressure/main.ts';
 import type { LogRecord } from '../../packages/log/port.ts';
 import { UNCOUNTED } from '../../packages/log/port.ts';
 import { createMetrics } from '../../packages/process/metrics.ts';
-import { PROJECTED_TOPICS } from '../../packages/read-model/projection/project.ts';
+import { PROJECTED_TOPICS } from '../../packages/read-model/project.ts';
 import { consumerMetrics } from '../../packages/records/consumer-metrics.ts';
 import { TRUST_OFF } from '../../packages/records/trust/trust.ts';
 import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';

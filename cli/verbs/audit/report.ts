@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
-import { makeReport } from '../../../packages/read-model/report/make-report.ts';
+import { makeReport } from '../../../packages/read-model/report.ts';
 import type { TimeRange } from '../../../packages/records/read-log.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { openAuditLog } from '../../framework/open-audit-log.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { withMeta } from '../../../packages/process/options/options.ts';
-import { lastCensuses } from '../../../packages/read-model/cluster-report/last-censuses.ts';
+import { lastCensuses } from '../../../packages/read-model/censuses.ts';
 import { ClusterName } from '../../../schemas/events/identity.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
-import { filterLetters, readLetterSummaries } from '../../../packages/read-model/dead-letters/letters.ts';
+import { filterLetters, readLetterSummaries } from '../../../packages/read-model/letters.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

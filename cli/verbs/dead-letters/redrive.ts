@@ -7,12 +7,8 @@ import {
   findLetters,
   readLettersBeginning,
   readStoredLetters,
-} from '../../../packages/read-model/dead-letters/letters.ts';
-import {
-  type ComparedRedrive,
-  compareChosen,
-  redrive,
-} from '../../../packages/read-model/dead-letters/redrive.ts';
+} from '../../../packages/read-model/letters.ts';
+import { type ComparedRedrive, compareChosen, redrive } from '../../../packages/read-model/redrive.ts';
 import { openTaskEventLog, operatorPublication } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';
 import { letterFilterOptions, readFrom, toLetterFilter } from '../../options/dead-letter-options.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Text, withMeta } from '../../../packages/process/options/options.ts';
-import { findLetters, readLettersBeginning } from '../../../packages/read-model/dead-letters/letters.ts';
+import { findLetters, readLettersBeginning } from '../../../packages/read-model/letters.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openTaskEventLog } from '../../framework/task-event-log.ts';
 import { defineVerb } from '../../framework/verb.ts';

@@ -4,7 +4,7 @@ import { unsignedStates } from '../../../packages/policy/sign-again.ts';
 import { readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { writePolicies } from '../../../packages/policy/write-policies.ts';
 import { Switch, withMeta } from '../../../packages/process/options/options.ts';
-import { warnOfDoubts } from '../../../packages/read-model/fleet-status/policy-doubts.ts';
+import { warnOfDoubts } from '../../../packages/read-model/policy-doubts.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';
 import { openPolicyWriter } from '../../framework/policy-writer.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readPoliciesBy } from '../../../packages/policy/stored-policies.ts';
-import { approvalsNow } from '../../../packages/read-model/cluster-holds/held-list.ts';
+import { approvalsNow } from '../../../packages/read-model/read-holds.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';
 import type { PolicyList } from '../../../schemas/reports/policy-list.ts';
 import { objectOptions, printObjects } from '../../framework/output.ts';

@@ -7,7 +7,7 @@ import {
   type StoredApproval,
 } from '../../../packages/policy/stored-policies.ts';
 import { Switch, Text, withMeta } from '../../../packages/process/options/options.ts';
-import { approvalsNow } from '../../../packages/read-model/cluster-holds/held-list.ts';
+import { approvalsNow } from '../../../packages/read-model/read-holds.ts';
 import { linesText } from '../../../packages/text/lines-text.ts';
 import { printable } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';

@@ -1,6 +1,6 @@
 import type { StoredApproval } from '../../../packages/policy/stored-policies.ts';
-import { approvedText } from '../../../packages/read-model/cluster-holds/approving.ts';
-import { widthOf } from '../../../packages/read-model/cluster-holds/holds.ts';
+import { approvedText, widthOf } from '../../../packages/read-model/holds.ts';
+
 import { counted } from '../../../packages/text/counted.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 

@@ -1,4 +1,4 @@
-import type { ToldCensus } from '../../../packages/read-model/cluster-holds/told-censuses.ts';
+import type { ToldCensus } from '../../../packages/read-model/censuses.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';

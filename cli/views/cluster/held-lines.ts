@@ -1,7 +1,6 @@
-import { approvedText } from '../../../packages/read-model/cluster-holds/approving.ts';
-import { commandFor, type ToldHolds } from '../../../packages/read-model/cluster-holds/held-list.ts';
-import { type Hold, widthOf } from '../../../packages/read-model/cluster-holds/holds.ts';
-import type { HeldCluster } from '../../../packages/read-model/cluster-holds/read-holds.ts';
+import { approvedText, type Hold, widthOf } from '../../../packages/read-model/holds.ts';
+import { commandFor, type HeldCluster, type ToldHolds } from '../../../packages/read-model/read-holds.ts';
+
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';

@@ -1,5 +1,5 @@
-import { letterContent } from '../../../packages/read-model/dead-letters/letter-content.ts';
-import { originalKey, type StoredLetter } from '../../../packages/read-model/dead-letters/letters.ts';
+import { letterContent, originalKey, type StoredLetter } from '../../../packages/read-model/letters.ts';
+
 import { printable, printableLine } from '../../../packages/text/printable.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 import { tableLines } from '../../framework/output.ts';

@@ -1,7 +1,7 @@
 import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { objectionToStating } from '../../../packages/policy/may-state.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { goesBack } from '../../../packages/read-model/dead-letters/letters.ts';
+import { goesBack } from '../../../packages/read-model/letters.ts';
 import { topicIdOf } from '../../../packages/records/parse/event-schemas.ts';
 import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
 import type { Principal } from '../../../packages/records/trust/trust.ts';

@@ -4,16 +4,12 @@ import { pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import { readPoliciesBy, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePause } from '../../../packages/policy/write-policies.ts';
-import {
-  approvalOfHeld,
-  approvalsNamed,
-  approvalText,
-  approve,
-} from '../../../packages/read-model/cluster-holds/approve-held.ts';
-import { approvedText } from '../../../packages/read-model/cluster-holds/approving.ts';
-import { readLettersNamed } from '../../../packages/read-model/dead-letters/letters.ts';
-import { compareChosen, redrive } from '../../../packages/read-model/dead-letters/redrive.ts';
-import { selectsNobodyText } from '../../../packages/read-model/fleet-status/warn-unless-selected.ts';
+import { approvalOfHeld, approvalsNamed, approve } from '../../../packages/read-model/approve.ts';
+import { approvalText, approvedText } from '../../../packages/read-model/holds.ts';
+
+import { readLettersNamed } from '../../../packages/read-model/letters.ts';
+import { selectsNobodyText } from '../../../packages/read-model/policy-doubts.ts';
+import { compareChosen, redrive } from '../../../packages/read-model/redrive.ts';
 import type { Doing } from '../../../packages/records/doing.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { Projection } from '../../../packages/read-model/projection/projection.ts';
-import { readCluster } from '../../../packages/read-model/readers/cluster.ts';
-import { readClusterOutcomes } from '../../../packages/read-model/readers/cluster-outcomes.ts';
-import { type ClustersNeeds, readClusters } from '../../../packages/read-model/readers/clusters.ts';
-import { readHeld } from '../../../packages/read-model/readers/held.ts';
-import { readObjectLife } from '../../../packages/read-model/readers/object-life.ts';
-import { findObjects, readOwnerGraph } from '../../../packages/read-model/readers/owner-graph.ts';
+import { type ClustersNeeds, readCluster, readClusters } from '../../../packages/read-model/clusters.ts';
+import { readClusterOutcomes } from '../../../packages/read-model/history.ts';
+import type { Projection } from '../../../packages/read-model/model.ts';
+import { findObjects, readObjectLife, readOwnerGraph } from '../../../packages/read-model/objects.ts';
+import { readHeld } from '../../../packages/read-model/read-holds.ts';
+
 import { ClusterName } from '../../../schemas/events/identity.ts';
 import { EpochMs, type Route, route, whole } from './route.ts';
 

@@ -5,8 +5,9 @@ import {
   readHolders,
   readImages,
   readRepository,
-} from '../../../packages/read-model/readers/images.ts';
-import { readReturned } from '../../../packages/read-model/readers/returned.ts';
+  readReturned,
+} from '../../../packages/read-model/images.ts';
+
 import { HolderKind } from '../../../schemas/reports/dashboard-images.ts';
 import { none, Part, type Route, route, whole } from './route.ts';
 

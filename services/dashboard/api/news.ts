@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import type { Projection } from '../../../packages/read-model/projection/projection.ts';
-import type { ActivityRow } from '../../../packages/read-model/projection/rows.ts';
-import { toldActivity } from '../../../packages/read-model/readers/activity.ts';
-import { newsOf } from '../../../packages/read-model/readers/fleet.ts';
+import { toldActivity } from '../../../packages/read-model/history.ts';
+import type { Projection } from '../../../packages/read-model/model.ts';
+import { newsOf } from '../../../packages/read-model/nodes.ts';
+import type { ActivityRow } from '../../../packages/read-model/rows.ts';
 import type { Simulations } from '../simulation/simulations.ts';
 
 /** Each holds a connection. */

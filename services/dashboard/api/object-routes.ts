@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { explain } from '../../../packages/audit/explain/explain.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
-import type { Projection } from '../../../packages/read-model/projection/projection.ts';
-import { readListed } from '../../../packages/read-model/readers/listed.ts';
-import { newestInventory } from '../../../packages/read-model/readers/newest-inventory.ts';
-import { readObject } from '../../../packages/read-model/readers/object.ts';
+import type { Projection } from '../../../packages/read-model/model.ts';
+import { newestInventory, readListed } from '../../../packages/read-model/node.ts';
+
+import { readObject } from '../../../packages/read-model/objects.ts';
 import { ClusterName, NodeName, nodeKey } from '../../../schemas/events/identity.ts';
 import { type DashboardLife, ListedKind, ShownKind } from '../../../schemas/reports/dashboard-object.ts';
 import type { Explanation } from '../../../schemas/reports/explanation.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TOPIC_NAMES } from '../../../packages/log/partition.ts';
-import { readLetter, readLetters } from '../../../packages/read-model/readers/letters.ts';
+import { readLetter, readLetters } from '../../../packages/read-model/letters.ts';
 import { DeadLetterCause } from '../../../schemas/events/dead-letter.ts';
 import { EventId } from '../../../schemas/events/event-id.ts';
 import { HistoryKind } from '../../../schemas/reports/dashboard-history.ts';

@@ -4,7 +4,7 @@ import type { WorkerSource } from '../../../packages/audit/events/open-source.ts
 import type { Problem } from '../../../packages/policy/file/problem.ts';
 import { readAnyPolicyFiles, type WrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { DAY_MS, HOUR_MS } from '../../../packages/process/durations.ts';
-import type { Projection } from '../../../packages/read-model/projection/projection.ts';
+import type { Projection } from '../../../packages/read-model/model.ts';
 import type { DashboardPolicyCheck } from '../../../schemas/reports/dashboard-policies.ts';
 import type { Access, Asking, Identified } from '../access/access.ts';
 import { mayDo, personKey } from '../access/access.ts';

@@ -1,11 +1,7 @@
 import { z } from 'zod';
-import type { Projection } from '../../../packages/read-model/projection/projection.ts';
-import {
-  type PoliciesNeeds,
-  readPolicies,
-  readPolicy,
-} from '../../../packages/read-model/readers/policies.ts';
+import type { Projection } from '../../../packages/read-model/model.ts';
 import { SubjectKind } from '../../../schemas/events/identity.ts';
+import { type PoliciesNeeds, readPolicies, readPolicy } from './policies.ts';
 import { type Route, route } from './route.ts';
 
 const needsOf = (projection: Projection): PoliciesNeeds => ({

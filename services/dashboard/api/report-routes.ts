@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../../packages/process/durations.ts';
-import type { Projection } from '../../../packages/read-model/projection/projection.ts';
-import { makeReport } from '../../../packages/read-model/report/make-report.ts';
+import type { Projection } from '../../../packages/read-model/model.ts';
+import { makeReport } from '../../../packages/read-model/report.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { type DashboardReport, ReportFileForm } from '../../../schemas/reports/dashboard-report.ts';
 import type { Read } from '../long-readings/long-readings.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Projection } from '../../../packages/read-model/projection/projection.ts';
-import type { PeopleHistory } from '../../../packages/read-model/readers/history.ts';
+import type { PeopleHistory } from '../../../packages/read-model/history.ts';
+import type { Projection } from '../../../packages/read-model/model.ts';
 import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import type { Readings } from '../readings.ts';
 import type { Simulations } from '../simulation/simulations.ts';

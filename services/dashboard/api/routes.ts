@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { storedStats } from '../../../packages/read-model/projection/fleet.ts';
-import { readActivity } from '../../../packages/read-model/readers/activity.ts';
-import { fleetColumns, type Grouping, pageOfNodes } from '../../../packages/read-model/readers/fleet.ts';
-import { readFreed } from '../../../packages/read-model/readers/freed.ts';
-import { readNode } from '../../../packages/read-model/readers/node.ts';
-import { readPauses } from '../../../packages/read-model/readers/pauses.ts';
-import { readPlan } from '../../../packages/read-model/readers/plan.ts';
-import { search } from '../../../packages/read-model/readers/search.ts';
+import { readActivity, readFreed } from '../../../packages/read-model/history.ts';
+import { search } from '../../../packages/read-model/names.ts';
+
+import { readNode, readPlan } from '../../../packages/read-model/node.ts';
+import { fleetColumns, type Grouping, pageOfNodes, storedStats } from '../../../packages/read-model/nodes.ts';
 import { ClusterName, NodeName, nodeKey } from '../../../schemas/events/identity.ts';
 import { ActivityKind } from '../../../schemas/reports/dashboard.ts';
 import type { DashboardPauses } from '../../../schemas/reports/dashboard-actions.ts';
@@ -15,6 +12,7 @@ import { CLUSTER_ROUTES } from './cluster-routes.ts';
 import { IMAGE_ROUTES } from './image-routes.ts';
 import { OBJECT_ROUTES } from './object-routes.ts';
 import { PEOPLE_ROUTES } from './people-routes.ts';
+import { readPauses } from './policies.ts';
 import { POLICY_ROUTES } from './policy-routes.ts';
 import { REPORT_ROUTES } from './report-routes.ts';
 import { type Asked, before, EpochMs, NodeKey, none, type Route, route, whole } from './route.ts';

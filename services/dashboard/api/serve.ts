@@ -9,7 +9,7 @@ import {
   openHttpServer,
   type Peer,
 } from '../../../packages/process/http-server.ts';
-import type { PeopleHistory } from '../../../packages/read-model/readers/history.ts';
+import type { PeopleHistory } from '../../../packages/read-model/history.ts';
 import {
   type AccessSettings,
   type Asking,

@@ -7,7 +7,7 @@ import pino from 'pino';
 import { openEmbeddedLog } from '../../../packages/log/embedded.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
-import { Projection } from '../../../packages/read-model/projection/projection.ts';
+import { Projection } from '../../../packages/read-model/model.ts';
 import { logContext } from '../context.ts';
 import { LOG_MAX_BYTES } from '../month/write-month.ts';
 import { peakResidentBytes, usedCpuMs } from '../process-usage.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clusterOutput, nodeOutput } from '../../../packages/decision/handler.ts';
 import { MINUTE_MS } from '../../../packages/process/durations.ts';
-import { readStatus } from '../../../packages/read-model/fleet-status/fleet-status.ts';
+import { readStatus } from '../../../packages/read-model/status.ts';
 import type { Census } from '../../../schemas/events/census.ts';
 import { policyKey } from '../../../schemas/policy/policy.ts';
 import { FleetStatus } from '../../../schemas/reports/fleet-status.ts';

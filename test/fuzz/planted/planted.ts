@@ -69,7 +69,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'deadLetters',
     edits: [
       {
-        file: 'packages/read-model/dead-letters/letters.ts',
+        file: 'packages/read-model/letters.ts',
         old: 'commands: false,',
         now: 'commands: true,',
       },

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { explainCluster } from '../../../packages/audit/explain/cluster/explain-cluster.ts';
 import { ruleWords } from '../../../packages/deciders/rule-words.ts';
-import { makeReport } from '../../../packages/read-model/report/make-report.ts';
+import { makeReport } from '../../../packages/read-model/report.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';
 import { MINUTE } from '../../fixtures/time.ts';
 import { TEST_BOUND_MS } from '../../pipeline/support/pipeline.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
-import { FactTrust } from '../../../packages/read-model/projection/fact-trust.ts';
+import { FactTrust } from '../../../packages/read-model/trust.ts';
 import type { SigningKey } from '../../../packages/records/trust/key-pair.ts';
 import type { FactsTrust } from '../../../packages/records/trust/process-trust.ts';
 import { signRecord } from '../../../packages/records/trust/signature.ts';

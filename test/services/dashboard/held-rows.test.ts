@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { contentsOf, countingOnce, freeing } from '../../../packages/deciders/image-gc/rules/contents.ts';
-import { heldImages } from '../../../packages/read-model/projection/held-rows.ts';
+import { heldImages } from '../../../packages/read-model/project-images.ts';
 import type { CompleteInventory, InventoryLayer } from '../../../schemas/events/inventory.ts';
 import { container, image, inventory, sandbox } from '../../fixtures/inventory.ts';
 import { runs } from '../../support/property-runs.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { Held } from '../../../packages/read-model/projection/held.ts';
-import { onceHeld } from '../../../packages/read-model/projection/held-rows.ts';
-import { ExactSum } from '../../../packages/read-model/readers/exact-sum.ts';
-import { readHolders, readRepository, sumImages } from '../../../packages/read-model/readers/images.ts';
+import { ExactSum, readHolders, readRepository, sumImages } from '../../../packages/read-model/images.ts';
+import { Held } from '../../../packages/read-model/images-on-nodes.ts';
+import { onceHeld } from '../../../packages/read-model/project-images.ts';
+
 import { image, inventory } from '../../fixtures/inventory.ts';
 
 const listing = (node: string, atMs: number, ids: readonly string[]) => ({

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { EventLogOptions, openEventLog } from '../../../packages/log/open.ts';
 import type { EventLog } from '../../../packages/log/port.ts';
-import { PROJECTED_TOPICS } from '../../../packages/read-model/projection/project.ts';
+import { PROJECTED_TOPICS } from '../../../packages/read-model/project.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { HOUR } from '../../fixtures/time.ts';
 import { deleteTopic } from '../../packages/log/delete-topic.ts';

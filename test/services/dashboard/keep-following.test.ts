@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { keepFollowing } from '../../../packages/read-model/projection/keep-following.ts';
+import { keepFollowing } from '../../../packages/read-model/model.ts';
 
 test('an event log that stays away is tried again and again, and each thing that is wrong with it is told once', async () => {
   const wrong = ['it is away', 'it is away', 'it is away', 'it refuses the login', 'it refuses the login'];

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { EventLog } from '../../../packages/log/port.ts';
-import { readLettersNamed } from '../../../packages/read-model/dead-letters/letters.ts';
-import { openTables } from '../../../packages/read-model/projection/tables.ts';
-import { PeopleHistory } from '../../../packages/read-model/readers/history.ts';
+import { PeopleHistory } from '../../../packages/read-model/history.ts';
+import { readLettersNamed } from '../../../packages/read-model/letters.ts';
+import { openTables } from '../../../packages/read-model/tables.ts';
 import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { DashboardHistory } from '../../../schemas/reports/dashboard-history.ts';
 import { DashboardLetterShown, DashboardLetters } from '../../../schemas/reports/dashboard-letters.ts';

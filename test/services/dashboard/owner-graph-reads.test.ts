@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { readOwnerGraph } from '../../../packages/read-model/readers/owner-graph.ts';
+import { readOwnerGraph } from '../../../packages/read-model/objects.ts';
 import { openStore } from './support/test-store.ts';
 
 test('an owner graph is found by the objects in it, however many others the cluster has', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Turns } from '../../../packages/read-model/projection/turns.ts';
+import { Turns } from '../../../packages/read-model/follow.ts';
 
 test('many who read the log let others have their turn as if they were one', async () => {
   let nowMs = 0;

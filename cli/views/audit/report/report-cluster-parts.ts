@@ -1,5 +1,5 @@
 import { ruleWords } from '../../../../packages/deciders/rule-words.ts';
-import { approvedText } from '../../../../packages/read-model/cluster-holds/approving.ts';
+import { approvedText } from '../../../../packages/read-model/holds.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type { ClusterConcluded, ClustersReport } from '../../../../schemas/reports/clusters-report.ts';

@@ -1,5 +1,5 @@
 import { readMeasured } from '../../../../packages/audit/simulate/measured-removals.ts';
-import { readHeldNodes } from '../../../../packages/read-model/fleet-status/held-nodes.ts';
+import { readHeldNodes } from '../../../../packages/read-model/reporting-nodes.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';
 import { type Outcome, PASSED, REFUSED } from '../../engine/target.ts';

@@ -7,8 +7,8 @@ import { believedGenerations } from '../../../../packages/policy/seen-versions.t
 import { unsignedStates } from '../../../../packages/policy/sign-again.ts';
 import { readStoredPolicies } from '../../../../packages/policy/stored-policies.ts';
 import { highestGenerations } from '../../../../packages/policy/version-records.ts';
-import { filterLetters, readStoredLetters } from '../../../../packages/read-model/dead-letters/letters.ts';
-import { planRedrive } from '../../../../packages/read-model/dead-letters/redrive.ts';
+import { filterLetters, readStoredLetters } from '../../../../packages/read-model/letters.ts';
+import { planRedrive } from '../../../../packages/read-model/redrive.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';
 import { SeenGenerations } from '../../../../packages/records/trust/seen-generations.ts';

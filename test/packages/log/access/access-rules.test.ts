@@ -6,7 +6,7 @@ import {
   type Role,
   rightsOf,
 } from '../../../../packages/log/access/access-rules.ts';
-import { groupOf, SERVICES_FOR } from '../../../../packages/read-model/fleet-status/group-progress.ts';
+import { groupOf, SERVICES_FOR } from '../../../../packages/read-model/status.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { NOTICE_KIND_NAMES, topicsOf } from '../../../../schemas/notices/notice.ts';
 import { groupOf as groupOfReceiver } from '../../../../services/notices/listen.ts';

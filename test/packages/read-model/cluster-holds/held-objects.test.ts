@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { HeldObjects } from '../../../../packages/read-model/cluster-holds/held-objects.ts';
-import { holdsOf } from '../../../../packages/read-model/cluster-holds/holds.ts';
+import { HeldObjects } from '../../../../packages/read-model/held-objects.ts';
+import { holdsOf } from '../../../../packages/read-model/holds.ts';
 import type {
   ClusterObjectOutcome,
   ClusterObjectResults,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { clusterOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { readHolds } from '../../../../packages/read-model/cluster-holds/read-holds.ts';
+import { readHolds } from '../../../../packages/read-model/read-holds.ts';
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
 import type { Ownership } from '../../../../schemas/events/ownership.ts';
 import { census } from '../../../fixtures/census.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { clusterOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { lastCensuses } from '../../../../packages/read-model/cluster-report/last-censuses.ts';
-import { readReportingClusters } from '../../../../packages/read-model/fleet-status/reporting-clusters.ts';
+import { lastCensuses } from '../../../../packages/read-model/censuses.ts';
+import { readReportingClusters } from '../../../../packages/read-model/clusters.ts';
 import { signRecord } from '../../../../packages/records/trust/signature.ts';
 import type { Census } from '../../../../schemas/events/census.ts';
 import { census } from '../../../fixtures/census.ts';

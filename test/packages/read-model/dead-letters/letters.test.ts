@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readLetterSummaries } from '../../../../packages/read-model/dead-letters/letters.ts';
+import { readLetterSummaries } from '../../../../packages/read-model/letters.ts';
 import { ownLog } from '../../../cli/fleetgc.ts';
 import { base64, bury, deadLetter } from '../../../cli/verbs/dead-letters/letters.ts';
 

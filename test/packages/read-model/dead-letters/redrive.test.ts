@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { OutgoingRecord } from '../../../../packages/log/port.ts';
-import type { StoredLetter } from '../../../../packages/read-model/dead-letters/letters.ts';
-import { planRedrive, redrive } from '../../../../packages/read-model/dead-letters/redrive.ts';
+import type { StoredLetter } from '../../../../packages/read-model/letters.ts';
+import { planRedrive, redrive } from '../../../../packages/read-model/redrive.ts';
 import { NOBODY_SAYS } from '../../../../packages/records/doing.ts';
 import type { DeadLetter } from '../../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { statusLines } from '../../../../cli/views/fleet/status-lines.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { EventLog, OutgoingRecord } from '../../../../packages/log/port.ts';
-import { clusterStatus } from '../../../../packages/read-model/fleet-status/cluster-status.ts';
-import { readStatus } from '../../../../packages/read-model/fleet-status/fleet-status.ts';
-import { groupOf, SERVICES_FOR } from '../../../../packages/read-model/fleet-status/group-progress.ts';
-import { statusProblems } from '../../../../packages/read-model/fleet-status/status-problems.ts';
+import { clusterStatus } from '../../../../packages/read-model/clusters.ts';
+import { groupOf, readStatus, SERVICES_FOR } from '../../../../packages/read-model/status.ts';
+
+import { statusProblems } from '../../../../packages/read-model/status-problems.ts';
 import { serviceSource } from '../../../../packages/records/publisher.ts';
 import type { Decision } from '../../../../schemas/events/decision.ts';
 import type { FleetStatus } from '../../../../schemas/reports/fleet-status.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { reportMarkdown } from '../../../../cli/views/audit/report/report-formats.ts';
 import { clusterOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { makeReport } from '../../../../packages/read-model/report/make-report.ts';
+import { makeReport } from '../../../../packages/read-model/report.ts';
 import { keyOf } from '../../../../packages/records/parse/record-key.ts';
 import type { ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
 import { type ApprovalRecord, approvalKey } from '../../../../schemas/policy/approval.ts';

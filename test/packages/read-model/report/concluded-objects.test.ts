@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConcludedObjects } from '../../../../packages/read-model/report/clusters/concluded-objects.ts';
+import { ConcludedObjects } from '../../../../packages/read-model/cluster-report.ts';
 import { clusterDecision } from '../../../fixtures/cluster.ts';
 
 test('a decision may have been made about any number of objects of a kind', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { EventLog, OutgoingRecord } from '../../../../packages/log/port.ts';
-import { makeReport } from '../../../../packages/read-model/report/make-report.ts';
+import { makeReport } from '../../../../packages/read-model/report.ts';
 import type { Decision, Verdict } from '../../../../schemas/events/decision.ts';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
 import type { ObjectResult } from '../../../../schemas/events/result.ts';

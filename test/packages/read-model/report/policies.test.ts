@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
-import { makeReport } from '../../../../packages/read-model/report/make-report.ts';
+import { makeReport } from '../../../../packages/read-model/report.ts';
 import { approvalKey } from '../../../../schemas/policy/approval.ts';
 import {
   type PauseRecord,

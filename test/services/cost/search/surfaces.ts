@@ -5,7 +5,7 @@ import { decide as decideImages } from '../../../../packages/deciders/image-gc/d
 import { decide as decidePods } from '../../../../packages/deciders/pod-gc/decide.ts';
 import { type ClusterDecider, clusterConclusion } from '../../../../packages/decision/cluster-handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
-import type { CandidatesFact } from '../../../../packages/read-model/cluster-holds/held-objects.ts';
+import type { CandidatesFact } from '../../../../packages/read-model/held-objects.ts';
 import { MAX_INVENTORY_OBJECTS } from '../../../../schemas/events/inventory.ts';
 import { MAX_CANDIDATE_REFERENCES, MAX_CANDIDATES } from '../../../../schemas/events/ownership.ts';
 import { MAX_APPROVED_OBJECTS } from '../../../../schemas/policy/approval.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { setsOfEntries } from '../../../../packages/policy/policy-reading.ts';
-import { Fleet } from '../../../../packages/read-model/projection/fleet.ts';
-import { Held } from '../../../../packages/read-model/projection/held.ts';
-import { FleetPlaces } from '../../../../packages/read-model/projection/places.ts';
-import { Projector } from '../../../../packages/read-model/projection/projector.ts';
-import type { Row } from '../../../../packages/read-model/projection/rows.ts';
-import { Store } from '../../../../packages/read-model/projection/store.ts';
-import { openTables } from '../../../../packages/read-model/projection/tables.ts';
+import { Held } from '../../../../packages/read-model/images-on-nodes.ts';
+import { Fleet } from '../../../../packages/read-model/nodes.ts';
+import { FleetPlaces, Projector } from '../../../../packages/read-model/read.ts';
+
+import type { Row } from '../../../../packages/read-model/rows.ts';
+import { Store } from '../../../../packages/read-model/store.ts';
+import { openTables } from '../../../../packages/read-model/tables.ts';
 import { DAY } from '../../../fixtures/time.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 

@@ -1,0 +1,239 @@
+import { SUBJECTS } from '../../schemas/events/identity.ts';
+import { TOPICS } from '../../schemas/events/topics.ts';
+import type { TrustRoots } from '../../schemas/keys/trust-roots.ts';
+import { type Approved, approvedName } from '../../schemas/policy/approval.ts';
+import type { ClusterPolicy } from '../../schemas/policy/cluster-policy.ts';
+import type { PolicySetOf } from '../../schemas/policy/policy.ts';
+import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
+import type { DashboardHeld } from '../../schemas/reports/dashboard-clusters.ts';
+import type { HeldList, HeldProof } from '../../schemas/reports/policy-list.ts';
+import { partitionOf } from '../log/partition.ts';
+import type { EventLog, LogRecord } from '../log/port.ts';
+import { onEmbeddedLog } from '../policy/ending-commands.ts';
+import { readPoliciesBy } from '../policy/stored-policies.ts';
+import { DAY_MS } from '../process/durations.ts';
+import { parseRecord } from '../records/parse/parse-record.ts';
+import { type RecordedEvent, readPartition } from '../records/read-log.ts';
+import type { Trust } from '../records/trust/trust.ts';
+import { ToldOrder } from './censuses.ts';
+import { CANDIDATE_TOPICS, type CandidateTopic, HeldObjects } from './held-objects.ts';
+import {
+  approveCommand,
+  approvedText,
+  type Hold,
+  holdsOf,
+  neededHours,
+  shownMark,
+  widthOf,
+} from './holds.ts';
+import type { LogSource } from './read.ts';
+import { recordedTrust } from './trust.ts';
+
+/** What is held in one cluster. */
+export interface HeldCluster {
+  readonly cluster: string;
+  readonly clusterInstance: string;
+  /** When its agent was heard last, by the log's clock. */
+  readonly heardAtMs: number;
+  /** Whose word it is. */
+  readonly proof: HeldProof;
+  readonly holds: readonly Hold[];
+  /** The last fact of one of its services would take more steps than a decision may. */
+  readonly tooCostly: boolean;
+}
+
+interface Reading {
+  /** `null`: all. */
+  readonly cluster: string | null;
+  /** Epoch milliseconds, by the log's clock. */
+  readonly fromMs: number;
+  /** Those that are active now, with their approvals. */
+  readonly policies: PolicySetOf<'cluster'>;
+  /** Whose signatures count; `null` where nobody checks them. */
+  readonly roots: TrustRoots | null;
+  /** Epoch milliseconds: which approvals have ended. */
+  readonly nowMs: number;
+}
+
+/** What the facts since then hold under these policies, by clusters. */
+export async function readHolds(
+  log: Pick<EventLog, 'read'>,
+  { cluster, fromMs, policies, roots, nowMs }: Reading,
+  signal: AbortSignal,
+): Promise<readonly HeldCluster[]> {
+  const trust = await recordedTrust(roots, log, signal);
+  const clusters = new Map<string, ClusterReading>();
+  const readingOf = (name: string): ClusterReading => {
+    const reading = clusters.get(name) ?? new ClusterReading(policies, { trust, nowMs });
+    clusters.set(name, reading);
+    return reading;
+  };
+  for (const partition of partitionsOf(cluster)) {
+    const topics = [...CANDIDATE_TOPICS, 'clusterResults', 'clusterCensus'] as const;
+    const events = readPartition(log, { topics, partition, range: { fromMs, toMs: null } }, signal);
+    for await (const event of events) {
+      const { key } = event.record;
+      if (key !== null && (cluster === null || key === cluster)) readingOf(key).take(event);
+    }
+  }
+  return [...clusters].flatMap(([name, reading]) => reading.held(name)).toSorted(byName);
+}
+
+const partitionsOf = (cluster: string | null): readonly number[] =>
+  cluster === null
+    ? Array.from({ length: SUBJECTS.cluster.partitions }, (_, partition) => partition)
+    : [partitionOf(TOPICS.clusterOwnership.name, SUBJECTS.cluster.keyOf({ cluster }))];
+
+/** What is reported of one cluster: by records with a signature that counts and were not put back, and by all of them. */
+class ClusterReading {
+  readonly #trust: Trust | null;
+  readonly #signed: HeldObjects;
+  readonly #signedOrder = new ToldOrder();
+  readonly #all: HeldObjects;
+
+  constructor(
+    policies: PolicySetOf<'cluster'>,
+    { trust, nowMs }: { readonly trust: Trust | null; readonly nowMs: number },
+  ) {
+    this.#trust = trust;
+    this.#signed = new HeldObjects(policies, nowMs);
+    this.#all = new HeldObjects(policies, nowMs);
+  }
+
+  take({ topicId, record }: RecordedEvent): void {
+    const isSigned = this.#trust?.authenticate(topicId, record).ok ?? false;
+    const candidates = CANDIDATE_TOPICS.find((each) => each === topicId);
+    if (candidates !== undefined) this.#takeFact(candidates, record, isSigned);
+    else if (topicId === 'clusterResults') takeResults(record, isSigned ? this.#both : [this.#all]);
+    else this.#takeCensus(record, isSigned);
+  }
+
+  get #both(): readonly HeldObjects[] {
+    return [this.#signed, this.#all];
+  }
+
+  #takeFact(topic: CandidateTopic, record: LogRecord, isSigned: boolean): void {
+    const parsed = parseRecord(topic, record);
+    if (!parsed.ok) return;
+    const atMs = record.timestampMs;
+    const counts = isSigned && this.#signedOrder.isNews(parsed.event, atMs);
+    for (const each of counts ? this.#both : [this.#all]) each.fact(parsed.event, atMs);
+  }
+
+  /** An agent reports held objects again; its census shows that it no longer does. */
+  #takeCensus(record: LogRecord, isSigned: boolean): void {
+    const parsed = parseRecord('clusterCensus', record);
+    if (!parsed.ok) return;
+    const atMs = record.timestampMs;
+    const counts = isSigned && this.#signedOrder.isNews(parsed.event, atMs);
+    for (const each of counts ? this.#both : [this.#all]) each.heard(atMs);
+  }
+
+  /** Where a key of the cluster signed some of it, what no key signed counts for nothing. */
+  held(cluster: string): readonly HeldCluster[] {
+    const isSigned = this.#signed.instance !== null;
+    const objects = isSigned ? this.#signed : this.#all;
+    const { instance, heardMs, held, isTooCostly: tooCostly } = objects;
+    if (instance === null) return [];
+    const unsigned = this.#trust === null ? 'not-checked' : 'unsigned';
+    const proof = isSigned ? 'signed' : unsigned;
+    const told = { cluster, clusterInstance: instance, heardAtMs: heardMs };
+    return [{ ...told, proof, holds: holdsOf(held), tooCostly }];
+  }
+}
+
+function takeResults(record: LogRecord, readings: readonly HeldObjects[]): void {
+  const parsed = parseRecord('clusterResults', record);
+  if (!parsed.ok || parsed.event.type !== 'fleetgc.cluster.object-results') return;
+  for (const each of readings) each.results(parsed.event, record.timestampMs);
+}
+
+const byName = (a: HeldCluster, b: HeldCluster): number => (a.cluster < b.cluster ? -1 : 1);
+
+type ListedApproval = HeldList['approvals'][number];
+
+/** What is told of holds. */
+export interface ToldHolds {
+  readonly clusters: readonly HeldCluster[];
+  readonly approvals: readonly ListedApproval[];
+  /** The one for a cluster, paused or not; `null` where none selects it. */
+  readonly policyOf: (cluster: string) => ClusterPolicy | null;
+  /** The same command for the log that was read. */
+  readonly onLog: (command: string) => string;
+}
+
+/** The command that approves a hold; `null` for what no approval ends. */
+export function commandFor(
+  { cluster }: Pick<HeldCluster, 'cluster'>,
+  hold: Hold,
+  { policyOf, onLog }: Pick<ToldHolds, 'policyOf' | 'onLog'>,
+): string | null {
+  const command = approveCommand(cluster, hold, policyOf(cluster));
+  return command === null ? null : onLog(command);
+}
+
+/** What programs read. */
+export const heldList = (told: ToldHolds): HeldList => ({
+  type: 'fleetgc.held',
+  version: 1,
+  clusters: told.clusters.map((each) => ({
+    ...each,
+    holds: each.holds.map((hold) => ({ ...hold, approve: commandFor(each, hold, told) })),
+  })),
+  approvals: [...told.approvals],
+});
+
+/** Those that have not ended by this clock, epoch milliseconds. */
+export const approvalsNow = <Approval extends Pick<ListedApproval, 'untilMs'>>(
+  approvals: Iterable<Approval>,
+  nowMs: number,
+): readonly Approval[] => [...approvals].filter(({ untilMs }) => nowMs < untilMs);
+
+/** Which policy is for a cluster, whether or not a pause outranks it. */
+export function policyFinder(set: PolicySetOf<'cluster'>): ToldHolds['policyOf'] {
+  const policies = { ...set, pauses: [] };
+  return (cluster) => {
+    const selected = selectPolicy(policies, { cluster });
+    return selected.kind === 'policy' ? selected.record.policy : null;
+  };
+}
+
+/** What `fleetgc held --cluster NAME` tells, from the log as it is, and the limits of the policy that holds there. */
+export async function readHeld(
+  { from, roots, nowMs }: LogSource,
+  cluster: string,
+  signal: AbortSignal,
+): Promise<DashboardHeld> {
+  const stored = await readPoliciesBy(roots, from.log, signal);
+  const policies = stored.sets.cluster;
+  const reading = { cluster, fromMs: nowMs - DAY_MS, policies, roots, nowMs };
+  const clusters = await readHolds(from.log, reading, signal);
+  const policyOf = policyFinder(stored.sets.cluster);
+  const approvals = approvalsNow(stored.approvals.values(), nowMs).filter((each) => each.cluster === cluster);
+  const onLog = (command: string): string =>
+    from.kind === 'embedded' ? onEmbeddedLog(command, from.path) : command;
+  const policy = policyOf(cluster);
+  const held = heldList({ clusters, approvals, policyOf, onLog });
+  return {
+    readAtMs: nowMs,
+    held,
+    holdWords: held.clusters.flatMap(({ holds }) =>
+      holds.map(({ what }) => what && { ...wordsOf(what), neededHours: neededHours(what, policy) }),
+    ),
+    approvalWords: approvals.map(({ what }) => wordsOf(what)),
+    policy: policy && {
+      name: policy.name,
+      mode: policy.mode,
+      profile: policy.profile,
+      limits: policy.limits,
+    },
+  };
+}
+
+const wordsOf = (what: Approved): DashboardHeld['approvalWords'][number] => ({
+  text: approvedText(what),
+  name: approvedName(what),
+  as: what.kind,
+  objects: widthOf(what),
+  shown: shownMark(what),
+});
