@@ -5,7 +5,7 @@ import { FilePath, ListenAddress, Text, TextList, withMeta } from '../../package
 import { configError } from '../../packages/process/options/read-options.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
-import { readPeople } from '../../services/dashboard/access/people.ts';
+import { readPeople } from '../../services/dashboard/access/sessions.ts';
 import { runDashboard } from '../../services/dashboard/main.ts';
 import { openProjectedLog } from '../framework/open-projected-log.ts';
 import { defineVerb, type VerbContext } from '../framework/verb.ts';

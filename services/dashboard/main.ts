@@ -17,16 +17,13 @@ import {
   requireSignIn,
 } from './access/access.ts';
 import { type ActingPort, ActionDesk } from './actions/desk.ts';
-import { AnswerRoom } from './api/answer-room.ts';
-import { LogReaders } from './api/log-readers.ts';
 import { NewsRoom } from './api/news.ts';
 import { isOlderThanItsSources, readPageFiles } from './api/page-files.ts';
-import { PersonBound } from './api/person-bound.ts';
-import { POLICY_QUESTIONS } from './api/policy-requests.ts';
+import { POLICY_QUESTIONS } from './api/policies.ts';
 import { listen, serve } from './api/serve.ts';
-import { Readings } from './readings.ts';
+import { AnswerRoom, LogReaders, PersonBound } from './bounds.ts';
+import { Readings, type Wording } from './readings.ts';
 import { Simulations } from './simulation/simulations.ts';
-import type { Wording } from './wording.ts';
 
 export interface DashboardSettings {
   readonly access: AccessSettings;

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { ProxyList } from '../../../packages/process/http-server.ts';
 import type { Address } from '../../../packages/process/options/options.ts';
+import { holderOfToken } from '../../../packages/process/token-file.ts';
 import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
-import { holderOfToken, type Person, type TokenHolder } from './people.ts';
-import { Sessions } from './sessions.ts';
+import { type Person, Sessions, type TokenHolder } from './sessions.ts';
 
 /** Who may look, and how they are known. */
 export interface AccessSettings {
@@ -221,3 +221,27 @@ const needsSignIn = ({ host, port }: Address): FleetGcError =>
 /** Throws `CONFIG_INVALID`. */
 export const trustedProxyList = (written: readonly string[]): ProxyList =>
   new ProxyList(written, '--trusted-proxy');
+
+/**
+ * What every answer says of how it may be used: the page loads nothing but its own files, no script stands in it, and nobody may show
+ * it in a frame of theirs.
+ */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+};

@@ -1,6 +1,27 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
-import type { TokenHolder } from './people.ts';
+import {
+  type TokenHolder as HolderOf,
+  readTokenFile,
+  readTokenLines,
+} from '../../../packages/process/token-file.ts';
+import { DashboardRole } from '../../../schemas/reports/dashboard.ts';
+
+/** Somebody who may look. */
+export interface Person {
+  readonly name: string;
+  readonly role: DashboardRole;
+}
+
+export type TokenHolder = HolderOf<DashboardRole>;
+
+/** `ROLE NAME TOKEN` on each line; `#` begins a comment. Throws `CONFIG_INVALID`. */
+export const readTokens = (path: string, text: string): readonly TokenHolder[] =>
+  readTokenLines(path, text, DashboardRole.options);
+
+/** The same of a file that none but its user and group can open. Throws `CONFIG_INVALID`. */
+export const readPeople = (path: string): readonly TokenHolder[] =>
+  readTokenFile(path, DashboardRole.options);
 
 const COOKIE = 'fleetgc_session';
 /** A browser takes a cookie of such a name by TLS alone, and gives it to no other name or path of the host. */

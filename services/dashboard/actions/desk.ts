@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { EventLog } from '../../../packages/log/port.ts';
 import type { PolicyWriter } from '../../../packages/policy/write-policies.ts';
@@ -7,10 +8,9 @@ import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
 import type { DashboardActionDone, DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
 import { type Identified, personKey } from '../access/access.ts';
-import { DoneOnce } from './done-once.ts';
-import { type ActingLog, onlyActs } from './only-acts.ts';
-import { ACTIONS } from './perform.ts';
-import { RateBound } from './rate-bound.ts';
+
+import { RateBound } from '../bounds.ts';
+import { ACTIONS, type ActingLog, onlyActs } from './perform.ts';
 
 /** Opened for one action, as a verb opens it. */
 export interface ActingPort {
@@ -21,7 +21,7 @@ export interface ActingPort {
   readonly openWriter: (log: ActingLog, signal: AbortSignal) => Promise<PolicyWriter>;
 }
 
-export interface DeskNeeds {
+interface DeskNeeds {
   readonly port: ActingPort;
   readonly nodes: () => readonly FleetNode[];
   /** So that the page sees at once what was done. */
@@ -37,14 +37,14 @@ const MOST_IN_A_MINUTE = 30;
 const LONGEST_MS = 60_000;
 
 /** What somebody wants done, once it was checked. */
-export interface AskedFor {
+interface AskedFor {
   readonly person: Identified;
   readonly name: DashboardActionName;
   readonly asked: { readonly id: string };
 }
 
 /** How whoever acts is called on the log. */
-export const actorText = ({ name, by }: Identified): string => `${name} (dashboard, ${by})`;
+const actorText = ({ name, by }: Identified): string => `${name} (dashboard, ${by})`;
 
 /** Does what people ask for from the page, one thing after the other. */
 export class ActionDesk implements AsyncDisposable {
@@ -124,3 +124,34 @@ interface Opened {
 }
 
 const CANNOT_ACT = 'the dashboard cannot act now; its own log says why. Nothing was written';
+
+/** A day of clicks. */
+const MOST_REMEMBERED = 10_000;
+
+interface Remembered {
+  /** Of what was asked for: that may be long. */
+  readonly sha256: string;
+  readonly done: Promise<DashboardActionDone>;
+}
+
+/** What was asked for twice under one id, as a double click or a repeated request does, is done once. */
+class DoneOnce {
+  readonly #remembered = new Map<string, Remembered>();
+
+  /** `null`: this id was for something else. What failed may be asked for again. */
+  once(
+    id: string,
+    what: string,
+    work: () => Promise<DashboardActionDone>,
+  ): Promise<DashboardActionDone> | null {
+    const known = this.#remembered.get(id);
+    const sha256 = hash('sha256', what);
+    if (known !== undefined) return known.sha256 === sha256 ? known.done : null;
+    const done = work();
+    this.#remembered.set(id, { sha256, done });
+    done.catch(() => this.#remembered.delete(id));
+    const [oldest] = this.#remembered.keys();
+    if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
+    return done;
+  }
+}

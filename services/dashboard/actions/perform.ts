@@ -1,19 +1,25 @@
 import type { z } from 'zod';
+import type { EventLog, OutgoingRecord } from '../../../packages/log/port.ts';
 import { endPauses } from '../../../packages/policy/end-pauses.ts';
+import { objectionToStating } from '../../../packages/policy/may-state.ts';
 import { pauseTakesHold, pauseText } from '../../../packages/policy/pauses.ts';
 import { selectorText } from '../../../packages/policy/selector-text.ts';
 import { readPoliciesBy, readStoredPolicies } from '../../../packages/policy/stored-policies.ts';
 import { deleteKeys, type PolicyWriter, writePause } from '../../../packages/policy/write-policies.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import { approvalOfHeld, approvalsNamed, approve } from '../../../packages/read-model/approve.ts';
 import { approvalText, approvedText } from '../../../packages/read-model/holds.ts';
-
-import { readLettersNamed } from '../../../packages/read-model/letters.ts';
+import { goesBack, readLettersNamed } from '../../../packages/read-model/letters.ts';
 import { selectsNobodyText } from '../../../packages/read-model/policy-doubts.ts';
 import { compareChosen, redrive } from '../../../packages/read-model/redrive.ts';
 import type { Doing } from '../../../packages/records/doing.ts';
+import { topicIdOf } from '../../../packages/records/parse/event-schemas.ts';
+import { parseRecord } from '../../../packages/records/parse/parse-record.ts';
+import type { Principal } from '../../../packages/records/trust/trust.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import type { TrustRoots } from '../../../schemas/keys/trust-roots.ts';
+import type { PolicyTopicRecord } from '../../../schemas/policy/policy.ts';
 import { selects } from '../../../schemas/policy/policy-selection.ts';
 import { durationText } from '../../../schemas/policy/value-text.ts';
 import {
@@ -23,10 +29,9 @@ import {
   type DashboardActionName,
 } from '../../../schemas/reports/dashboard-actions.ts';
 import type { FleetNode } from '../../../schemas/reports/fleet-nodes.ts';
-import type { ActingLog } from './only-acts.ts';
 
 /** What an action is done with. */
-export interface Acting {
+interface Acting {
   readonly log: ActingLog;
   readonly writer: PolicyWriter;
   /** Whose signatures count; `null` where nobody checks them. */
@@ -42,7 +47,7 @@ export interface Acting {
 type Perform<Asked> = (asked: Asked, acting: Acting, signal: AbortSignal) => Promise<DashboardActionDone>;
 
 /** An action of the page: `perform` gets what was checked by `schema`. */
-export interface Action {
+interface Action {
   readonly schema: z.ZodType<{ readonly id: string }>;
   readonly perform: Perform<unknown>;
 }
@@ -164,3 +169,58 @@ export const ACTIONS: Readonly<Record<DashboardActionName, Action>> = {
   withdraw: action(DASHBOARD_ACTIONS.withdraw, withdraw),
   redrive: action(DASHBOARD_ACTIONS.redrive, redriveLetters),
 };
+
+/** What its key is certified for, also where nobody asks for keys. */
+const A_DASHBOARD: Principal = {
+  kind: 'key',
+  keyId: '0'.repeat(32),
+  role: 'dashboard',
+  clusters: [],
+  generation: null,
+};
+
+/** Why nobody may write this from the page, in a sentence; `null` where they may. */
+function objectionToActing(record: OutgoingRecord): string | null {
+  const id = topicIdOf(record.topic);
+  switch (id) {
+    case 'policies':
+    case 'policyVersions':
+      return objectionToState(id, record);
+    case 'deadLetters':
+      return isRedrive(record) ? null : 'it is no note that a message was put back';
+    default:
+      // Byte for byte what lay there before: `compareOriginals`.
+      return goesBack(id) ? null : `messages of ${record.topic} are not written from the page`;
+  }
+}
+
+const onLog = (record: OutgoingRecord) => ({ ...record, partition: 0, offset: 0n, timestampMs: 0 });
+
+function objectionToState(id: 'policies' | 'policyVersions', record: OutgoingRecord): string | null {
+  const parsed = parseRecord(id, onLog(record));
+  if (!parsed.ok) return parsed.rejection.message;
+  if (parsed.event.type === 'fleetgc.policy-set') return 'it is a set of policies';
+  const event: PolicyTopicRecord = parsed.event;
+  return objectionToStating(A_DASHBOARD, event);
+}
+
+function isRedrive(record: OutgoingRecord): boolean {
+  const parsed = parseRecord('deadLetters', onLog(record));
+  return parsed.ok && parsed.event.type === 'fleetgc.dead-letter-redrive';
+}
+
+/** What acting needs of a log. */
+export type ActingLog = Pick<EventLog, 'read' | 'publish'>;
+
+/** The same log, which takes nothing but what people may do from the page, whatever the code above it does. */
+export const onlyActs = (log: ActingLog): ActingLog => ({
+  read: (request, signal) => log.read(request, signal),
+  publish: async (records) => {
+    for (const record of records) {
+      const objection = objectionToActing(record);
+      if (objection !== null)
+        throw new FleetGcError('INTERNAL', `nothing was written from the page: ${objection}`);
+    }
+    await log.publish(records);
+  },
+});

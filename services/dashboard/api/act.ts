@@ -3,13 +3,11 @@ import type { z } from 'zod';
 import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import type { DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import type { DashboardActionName } from '../../../schemas/reports/dashboard-actions.ts';
-import type { Access, Asking, Identified } from '../access/access.ts';
-import { mayDo } from '../access/access.ts';
+import { type Access, type Asking, type Identified, mayDo } from '../access/access.ts';
+
 import type { ActionDesk } from '../actions/desk.ts';
 import { ACTIONS } from '../actions/perform.ts';
-import { type Answer, jsonAnswer, refusal, tooMuch } from './answer.ts';
-import { readBody } from './body.ts';
-import { inOurWords, problemText } from './problem-text.ts';
+import { type Answer, inOurWords, jsonAnswer, problemText, readBody, refusal, tooMuch } from './answer.ts';
 
 /** A selector of some hundred names, or a hundred dead letters. */
 const MOST_BODY_BYTES = 32 * 1024;

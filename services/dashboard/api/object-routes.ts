@@ -8,8 +8,8 @@ import { readObject } from '../../../packages/read-model/objects.ts';
 import { ClusterName, NodeName, nodeKey } from '../../../schemas/events/identity.ts';
 import { type DashboardLife, ListedKind, ShownKind } from '../../../schemas/reports/dashboard-object.ts';
 import type { Explanation } from '../../../schemas/reports/explanation.ts';
-import type { Read } from '../long-readings/long-readings.ts';
-import { sharingIndex, sharingLog } from '../long-readings/sharing-log.ts';
+import { type Read, sharingIndex, sharingLog } from '../readings.ts';
+
 import { type Asked, EpochMs, NodeKey, Part, type Route, route, whole } from './route.ts';
 
 const MOST_OBJECTS = 1_000_000;

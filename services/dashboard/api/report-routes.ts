@@ -4,9 +4,9 @@ import type { Projection } from '../../../packages/read-model/model.ts';
 import { makeReport } from '../../../packages/read-model/report.ts';
 import type { AuditReport } from '../../../schemas/reports/audit-report.ts';
 import { type DashboardReport, ReportFileForm } from '../../../schemas/reports/dashboard-report.ts';
-import type { Read } from '../long-readings/long-readings.ts';
-import { sharingLog } from '../long-readings/sharing-log.ts';
-import { GivenFile } from './given-file.ts';
+import { type Read, sharingLog } from '../readings.ts';
+
+import { GivenFile } from './answer.ts';
 import { type Asked, EpochMs, type Route, route } from './route.ts';
 
 /** Of a longer time the command line makes a report. */

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { PeopleHistory } from '../../../packages/read-model/history.ts';
 import type { Projection } from '../../../packages/read-model/model.ts';
 import type { DashboardRole, DashboardSession } from '../../../schemas/reports/dashboard.ts';
+import type { LogReaders } from '../bounds.ts';
 import type { Readings } from '../readings.ts';
 import type { Simulations } from '../simulation/simulations.ts';
-import type { LogReaders } from './log-readers.ts';
 
 /** What a reader may ask. */
 export interface Asked {

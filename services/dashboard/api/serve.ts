@@ -11,32 +11,38 @@ import {
 } from '../../../packages/process/http-server.ts';
 import type { PeopleHistory } from '../../../packages/read-model/history.ts';
 import {
+  type Access,
   type AccessSettings,
   type Asking,
   type Identified,
   mayDo,
   personKey,
+  SECURITY_HEADERS,
   trustedProxyList,
 } from '../access/access.ts';
-import { SECURITY_HEADERS } from '../access/headers.ts';
 import type { ActionDesk } from '../actions/desk.ts';
+import type { AnswerRoom, LogReaders } from '../bounds.ts';
 import type { Readings } from '../readings.ts';
 import { ACTION_PATHS, act, mayAct } from './act.ts';
-import { type Answer, fileAnswer, jsonAnswer, refusal } from './answer.ts';
-import type { AnswerRoom } from './answer-room.ts';
-import { GivenFile } from './given-file.ts';
-import type { LogReaders } from './log-readers.ts';
+import {
+  type Answer,
+  fileAnswer,
+  GivenFile,
+  inOurWords,
+  jsonAnswer,
+  problemText,
+  Refused,
+  readBody,
+  refusal,
+} from './answer.ts';
 import type { NewsRoom } from './news.ts';
 import { type PageFiles, pageFile, takesPacked } from './page-files.ts';
-import { askAboutPolicies, POLICY_PATHS, type PolicyNeeds } from './policy-requests.ts';
-import { inOurWords, problemText } from './problem-text.ts';
-import { Refused } from './refused.ts';
+import { askAboutPolicies, POLICY_PATHS, type PolicyNeeds } from './policies.ts';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes.ts';
-import { signIn, signOut } from './sign-in.ts';
 
 /** What requests are answered from. */
-export interface Served extends PolicyNeeds {
+interface Served extends PolicyNeeds {
   readonly logReaders: LogReaders;
   readonly searches: LogReaders;
   readonly readings: Readings;
@@ -236,3 +242,31 @@ async function send(
   });
   response.end(request.method === 'HEAD' || status === 304 ? undefined : sent);
 }
+
+const MOST_BODY_BYTES = 4_096;
+
+interface SignInNeeds {
+  readonly access: Access;
+  readonly now: () => number;
+}
+
+/** A browser shows a token once, and is known by a cookie from then on. */
+async function signIn(request: IncomingMessage, { access, now }: SignInNeeds): Promise<Answer> {
+  if (!/^text\/plain\b/.test(request.headers['content-type'] ?? ''))
+    return refusal(415, 'the token is sent as text/plain');
+  const token = await readBody(request, MOST_BODY_BYTES);
+  if (token === null) return refusal(413, 'a token is not that long');
+  const signedIn = access.signIn(token.trim(), now());
+  if (signedIn === null) return refusal(401, 'nobody has this token');
+  const { name: user, role } = signedIn.person;
+  return withCookie(jsonAnswer(200, { user, role }), signedIn.cookie);
+}
+
+/** Whoever has a copy of the cookie is out as well. */
+const signOut = (asking: Asking, { access, now }: SignInNeeds): Answer =>
+  withCookie(jsonAnswer(200, {}), access.signOut(asking, now()));
+
+const withCookie = (answer: Answer, cookie: string): Answer => ({
+  ...answer,
+  headers: { ...answer.headers, 'set-cookie': cookie },
+});

@@ -1,8 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type {
   DashboardActivity,
   DashboardNews,
   DashboardProgress,
+  DashboardSession,
 } from '../../../schemas/reports/dashboard.ts';
 import type { DashboardSimulations } from '../../../schemas/reports/dashboard-policies.ts';
 
@@ -17,7 +19,7 @@ interface Problem {
 }
 
 /** Asks the API once. */
-export const ask = <Value>(path: string, signal?: AbortSignal): Promise<Answered<Value>> =>
+const ask = <Value>(path: string, signal?: AbortSignal): Promise<Answered<Value>> =>
   askedOf<Value>(path, { headers: { accept: 'application/json' }, ...(signal && { signal }) });
 
 /** Sends a text, such as that of a policy, with a question about it. */
@@ -154,3 +156,11 @@ export function useReading<Value extends Standing>(path: string | null): Answere
   }, [path]);
   return answered;
 }
+
+export const SessionContext = createContext<DashboardSession | null>(null);
+
+/** Whether whoever looks may act, and else why not. */
+export const useActions = (): DashboardSession['actions'] =>
+  useContext(SessionContext)?.actions ?? { allowed: false, why: 'nobody is signed in' };
+
+export const useRole = (): DashboardSession['role'] => useContext(SessionContext)?.role ?? 'viewer';

@@ -1,8 +1,9 @@
 import uPlot from 'uplot';
 import type { DashboardNode } from '../../../schemas/reports/dashboard.ts';
+import type { DashboardCluster } from '../../../schemas/reports/dashboard-clusters.ts';
 
 /** The curves of a node in the form of the chart: times in seconds, and of each disk the least and the most, in percent. */
-export function curveData(disks: DashboardNode['disks']): uPlot.AlignedData {
+function curveData(disks: DashboardNode['disks']): uPlot.AlignedData {
   const times = [...new Set(disks.flatMap(({ points }) => points.map(([ms]) => ms)))].toSorted(
     (a, b) => a - b,
   );
@@ -64,7 +65,7 @@ export function drawCurve(place: HTMLElement, { disks, removals, colours, width 
 }
 
 /** In the reader's own form; a tick that begins a day says which. */
-export const timeTexts = (_: uPlot, seconds: readonly number[]): string[] =>
+const timeTexts = (_: uPlot, seconds: readonly number[]): string[] =>
   seconds.map((at, index) => {
     const time = new Date(at * 1000);
     const isNewDay = index === 0 || time.getDate() !== new Date((seconds[index - 1] ?? at) * 1000).getDate();
@@ -97,4 +98,68 @@ function markRemovals(
     ctx.fill();
   }
   ctx.restore();
+}
+
+type Curves = DashboardCluster['curves'];
+
+/** The numbers of objects in the form of the chart: times in seconds, and a curve for each kind. */
+const countData = ({ objects, kinds }: Curves): uPlot.AlignedData => [
+  objects.map(([ms]) => ms / 1000),
+  ...kinds.map(({ points }) => points.map(([, count]) => count)),
+];
+
+export interface CountColours {
+  readonly text: string;
+  readonly line: string;
+  readonly kinds: readonly string[];
+}
+
+interface CountCurveSettings {
+  readonly curves: Curves;
+  readonly colours: CountColours;
+  readonly width: number;
+}
+
+const COUNT_HEIGHT = 260;
+const AXIS_WIDTH = 70;
+/** With a single point there would be no axis. */
+const LEAST_SECONDS = 3_600;
+
+/** How many objects of each kind there were. */
+export function drawCounts(place: HTMLElement, { curves, colours, width }: CountCurveSettings): uPlot {
+  const axis = {
+    stroke: colours.text,
+    grid: { stroke: colours.line, width: 1 },
+    ticks: { stroke: colours.line },
+  };
+  return new uPlot(
+    {
+      width,
+      height: COUNT_HEIGHT,
+      scales: {
+        x: { range: (_, first, last) => [Math.min(first, last - LEAST_SECONDS), last] },
+        y: { range: (_, __, most) => [0, Math.max(1, most * 1.05)] },
+      },
+      axes: [
+        { ...axis, values: timeTexts },
+        {
+          ...axis,
+          size: AXIS_WIDTH,
+          values: (_, values) => values.map((value) => value.toLocaleString('en')),
+        },
+      ],
+      series: [
+        {},
+        ...curves.kinds.map(({ kind }, index) => ({
+          label: kind,
+          stroke: colours.kinds[index] ?? colours.text,
+          width: 2,
+          points: { show: curves.objects.length < 30 },
+        })),
+      ],
+      legend: { show: false },
+    },
+    countData(curves),
+    place,
+  );
 }

@@ -1,10 +1,10 @@
 import { render } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { DashboardSession } from '../../../schemas/reports/dashboard.ts';
 import { onLink, useView, type View } from './addresses.ts';
-import { useAnswer } from './asking.ts';
+import { SessionContext, useAnswer } from './asking.ts';
 import { Shown } from './parts.tsx';
-import { SessionContext } from './session.ts';
+
 import { ViewBoundary } from './view-boundary.tsx';
 import { ClusterView } from './views/cluster.tsx';
 import { ClusterObjectView } from './views/cluster-object.tsx';
@@ -16,11 +16,10 @@ import { ImagesView } from './views/images.tsx';
 import { LiveView } from './views/live.tsx';
 import { NodeView } from './views/node.tsx';
 import { ObjectView } from './views/object.tsx';
-import { PoliciesView } from './views/policies.tsx';
-import { PolicyView } from './views/policy.tsx';
+import { PoliciesView, PolicyView } from './views/policy.tsx';
+
 import { ReportView } from './views/report.tsx';
 import { SearchView } from './views/search.tsx';
-import { SignIn, SignOut } from './views/sign-in.tsx';
 
 function Page() {
   const session = useAnswer<DashboardSession>('/api/session', null);
@@ -116,4 +115,50 @@ const place = document.getElementById('page');
 if (place !== null) {
   place.replaceChildren();
   render(<Page />, place);
+}
+
+function SignIn() {
+  const [problem, setProblem] = useState<string | null>(null);
+  const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
+    event.preventDefault();
+    const token = new FormData(event.currentTarget).get('token');
+    const response = await fetch('/sign-in', { method: 'POST', body: String(token ?? '') });
+    if (response.ok) location.reload();
+    else setProblem(response.status === 401 ? 'Nobody has this token.' : 'That did not work. Try again.');
+  };
+  return (
+    <main>
+      <h1>FleetGC</h1>
+      <form class="controls" onSubmit={submit}>
+        <label>
+          Your token
+          <input name="token" type="password" autocomplete="current-password" required maxLength={512} />
+        </label>
+        <button type="submit">Sign in</button>
+      </form>
+      {problem === null ? null : (
+        <p class="bad" role="alert">
+          {problem}
+        </p>
+      )}
+    </main>
+  );
+}
+
+function SignOut({ session: { user, role, by } }: { readonly session: DashboardSession }) {
+  const leave = async (): Promise<void> => {
+    await fetch('/sign-out', { method: 'POST' });
+    location.reload();
+  };
+  if (by === 'loopback') return <span class="quiet">this machine only</span>;
+  return (
+    <span class="quiet">
+      {user} ({role}){' '}
+      {by === 'token' ? (
+        <button type="button" onClick={leave}>
+          Sign out
+        </button>
+      ) : null}
+    </span>
+  );
 }

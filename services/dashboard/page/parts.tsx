@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Answered } from './asking.ts';
+import { countText } from './texts.ts';
 
 /** In the reader's zone, and in UTC beside it. A clock may tell what is no time. */
 export function Time({ ms }: { readonly ms: number }) {
@@ -47,5 +48,98 @@ export function Fact({
         {more === undefined ? null : <small>{more}</small>}
       </dd>
     </div>
+  );
+}
+
+/** How a reading stands, as the API tells it. */
+type Stands<Value> =
+  | { readonly state: 'waiting'; readonly ahead: number }
+  | { readonly state: 'reading'; readonly done: number; readonly of: number; readonly records: number }
+  | { readonly state: 'read'; readonly readAtMs: number; readonly value: Value }
+  | { readonly state: 'failed'; readonly problem: string };
+
+/** A reading of the log that may take minutes: how far it is, and then what was read. */
+export function Reading<Value>({
+  reading,
+  onStop,
+  children,
+}: {
+  readonly reading: Stands<Value>;
+  readonly onStop: () => void;
+  readonly children: (value: Value, readAtMs: number) => ComponentChildren;
+}) {
+  switch (reading.state) {
+    case 'read':
+      return <>{children(reading.value, reading.readAtMs)}</>;
+    case 'failed':
+      return (
+        <p class="bad" role="alert">
+          {reading.problem}
+        </p>
+      );
+    case 'waiting':
+    case 'reading':
+      return (
+        <div class="reading">
+          <p role="status">
+            {reading.state === 'waiting'
+              ? `It waits for its turn. Before it: ${countText(reading.ahead)}.`
+              : 'The event log is read for it.'}
+          </p>
+          <progress
+            aria-label="How much of the event log is read"
+            max={1}
+            value={reading.state === 'waiting' || reading.of === 0 ? 0 : reading.done / reading.of}
+          />
+          {reading.state === 'waiting' ? null : (
+            <p class="quiet">
+              {Math.floor(reading.done)} of {reading.of} parts, {countText(reading.records)} records
+            </p>
+          )}
+          <button type="button" onClick={onStop}>
+            Stop
+          </button>
+        </div>
+      );
+  }
+}
+
+/** When an image was used last, by the clock of its node. */
+export function LastUsed({
+  users,
+  lastUsedMs,
+}: {
+  readonly users: number;
+  readonly lastUsedMs: number | null;
+}) {
+  if (users > 0) return <>now</>;
+  return lastUsedMs === null ? <>never</> : <Time ms={lastUsedMs} />;
+}
+
+/** A page of a list, by the address of the one before and the one behind it. */
+export function Pages({
+  offset,
+  limit,
+  matching,
+  what,
+  addressAt,
+}: {
+  readonly offset: number;
+  readonly limit: number;
+  readonly matching: number;
+  /** As in `3 repositories`. */
+  readonly what: string;
+  readonly addressAt: (offset: number) => string;
+}) {
+  const last = Math.min(offset + limit, matching);
+  return (
+    <p class="pages">
+      <span role="status">
+        {countText(matching)} {what}
+        {matching <= limit ? '' : `, ${countText(offset + 1)} to ${countText(last)}`}
+      </span>
+      {offset > 0 ? <a href={addressAt(Math.max(0, offset - limit))}>Before</a> : null}
+      {last < matching ? <a href={addressAt(offset + limit)}>Next</a> : null}
+    </p>
   );
 }

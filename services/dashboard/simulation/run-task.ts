@@ -4,7 +4,7 @@ import { newestDeciders } from '../../../packages/audit/simulate/simulated-decis
 import { simulatedPolicies } from '../../../packages/audit/simulate/simulated-policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { SimulationOutcome } from '../../../schemas/reports/dashboard-policies.ts';
-import type { SimulationProgress, SimulationTask } from './task.ts';
+import type { SimulationProgress, SimulationTask } from './simulations.ts';
 
 /** Of each list; the sums are of all. */
 const MOST_NODES = 500;

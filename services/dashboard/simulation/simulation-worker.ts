@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { runTask } from './run-task.ts';
-import type { SimulationAnswer, SimulationProgress, SimulationTask } from './task.ts';
+import type { SimulationAnswer, SimulationProgress, SimulationTask } from './simulations.ts';
 
 /** Nobody sees more. */
 const TELLS_EVERY_MS = 250;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { holderOfToken } from '../../../packages/process/token-file.ts';
 import {
   Access,
   type AccessSettings,
@@ -7,8 +8,7 @@ import {
   requireHttps,
   requireSignIn,
 } from '../../../services/dashboard/access/access.ts';
-import { holderOfToken, readTokens } from '../../../services/dashboard/access/people.ts';
-import { Sessions } from '../../../services/dashboard/access/sessions.ts';
+import { readTokens, Sessions } from '../../../services/dashboard/access/sessions.ts';
 
 const TOKEN = 'a'.repeat(40);
 const OTHER = 'b'.repeat(40);

@@ -10,9 +10,9 @@ import { TOPICS } from '../../../schemas/events/topics.ts';
 import { approvalKey } from '../../../schemas/policy/approval.ts';
 import { pauseKey } from '../../../schemas/policy/policy.ts';
 import { DashboardActionDone, DashboardPauses } from '../../../schemas/reports/dashboard-actions.ts';
-import { readTokens } from '../../../services/dashboard/access/people.ts';
-import { onlyActs } from '../../../services/dashboard/actions/only-acts.ts';
-import { ACTIONS } from '../../../services/dashboard/actions/perform.ts';
+import { readTokens } from '../../../services/dashboard/access/sessions.ts';
+import { ACTIONS, onlyActs } from '../../../services/dashboard/actions/perform.ts';
+
 import { ownLog } from '../../cli/fleetgc.ts';
 import { jsonOf, readTopic } from '../../cli/read-topic.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';

@@ -52,7 +52,7 @@ import {
   DashboardSimulations,
 } from '../../../schemas/reports/dashboard-policies.ts';
 import { DashboardReport } from '../../../schemas/reports/dashboard-report.ts';
-import { readTokens } from '../../../services/dashboard/access/people.ts';
+import { readTokens } from '../../../services/dashboard/access/sessions.ts';
 import { ROUTES } from '../../../services/dashboard/api/routes.ts';
 import { ownLog } from '../../cli/fleetgc.ts';
 import { bury, deadLetter } from '../../cli/verbs/dead-letters/letters.ts';

@@ -7,7 +7,7 @@ import { openTables } from '../../../packages/read-model/tables.ts';
 import { readTrustRoots } from '../../../packages/records/trust/roots-file.ts';
 import { DashboardHistory } from '../../../schemas/reports/dashboard-history.ts';
 import { DashboardLetterShown, DashboardLetters } from '../../../schemas/reports/dashboard-letters.ts';
-import { readTokens } from '../../../services/dashboard/access/people.ts';
+import { readTokens } from '../../../services/dashboard/access/sessions.ts';
 import { inProcess, ownLog } from '../../cli/fleetgc.ts';
 import { base64, bury, deadLetter, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';
 import { rootedLog } from '../../cli/verbs/rooted-log.ts';

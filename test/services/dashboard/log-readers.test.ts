@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { LogReaders } from '../../../services/dashboard/api/log-readers.ts';
-import { Refused } from '../../../services/dashboard/api/refused.ts';
+import { Refused } from '../../../services/dashboard/api/answer.ts';
+import { LogReaders } from '../../../services/dashboard/bounds.ts';
 
 const ENDING = new AbortController().signal;
 

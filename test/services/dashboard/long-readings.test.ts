@@ -1,8 +1,8 @@
 import pino from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { LongReadings, type Read } from '../../../services/dashboard/long-readings/long-readings.ts';
-import { sharingLog } from '../../../services/dashboard/long-readings/sharing-log.ts';
+import { LongReadings, type Read, sharingLog } from '../../../services/dashboard/readings.ts';
+
 import { waitUntil } from '../../support/wait-until.ts';
 
 const SECOND = 1_000;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DashboardOwnerGraph, GraphObject } from '../../../schemas/reports/dashboard-clusters.ts';
-import { finalizerText } from '../../../services/dashboard/page/cluster-texts.ts';
 import {
   BOX_HEIGHT,
   BOX_WIDTH,
@@ -10,6 +9,7 @@ import {
   type Listed,
   listGraph,
 } from '../../../services/dashboard/page/owner-graph.ts';
+import { finalizerText } from '../../../services/dashboard/page/texts.ts';
 import { runs } from '../../support/property-runs.ts';
 
 const object = (uid: string, over: Partial<GraphObject> = {}): GraphObject => ({

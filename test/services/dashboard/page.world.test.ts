@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { nodeOutput } from '../../../packages/decision/handler.ts';
 import type { EventLog } from '../../../packages/log/port.ts';
 import { AuditReport } from '../../../schemas/reports/audit-report.ts';
-import { readTokens } from '../../../services/dashboard/access/people.ts';
+import { readTokens } from '../../../services/dashboard/access/sessions.ts';
 import { fleetgc, ownLog } from '../../cli/fleetgc.ts';
 import { readTopic } from '../../cli/read-topic.ts';
 import { bury, deadLetter, lose, putBack } from '../../cli/verbs/dead-letters/letters.ts';

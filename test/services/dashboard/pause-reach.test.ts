@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
-import { pauseReachText } from '../../../services/dashboard/page/actions/pause-reach.ts';
+import { pauseReachText } from '../../../services/dashboard/page/texts.ts';
 import { runs } from '../../support/property-runs.ts';
 
 const few = (...names: readonly string[]) => fc.subarray([...names]);

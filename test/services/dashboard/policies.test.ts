@@ -11,8 +11,8 @@ import {
   DashboardPolicyCheck,
   DashboardSimulation,
 } from '../../../schemas/reports/dashboard-policies.ts';
-import { readTokens } from '../../../services/dashboard/access/people.ts';
-import { PersonBound } from '../../../services/dashboard/api/person-bound.ts';
+import { readTokens } from '../../../services/dashboard/access/sessions.ts';
+import { PersonBound } from '../../../services/dashboard/bounds.ts';
 import { inProcess, ownLog } from '../../cli/fleetgc.ts';
 import { diskStats } from '../../fixtures/disk-stats.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';

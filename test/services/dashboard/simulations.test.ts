@@ -1,11 +1,12 @@
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
-import type {
-  SimulationEnd,
-  SimulationThread,
-} from '../../../services/dashboard/simulation/simulation-thread.ts';
-import { Simulations } from '../../../services/dashboard/simulation/simulations.ts';
-import type { SimulationProgress, SimulationTask } from '../../../services/dashboard/simulation/task.ts';
+import {
+  type SimulationEnd,
+  type SimulationProgress,
+  Simulations,
+  type SimulationTask,
+  type SimulationThread,
+} from '../../../services/dashboard/simulation/simulations.ts';
 
 const TASK: SimulationTask = {
   source: { kind: 'archive', place: 'none' },

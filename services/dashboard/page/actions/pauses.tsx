@@ -2,9 +2,8 @@ import { useState } from 'preact/hooks';
 import type { DashboardPauses } from '../../../../schemas/reports/dashboard-actions.ts';
 import { useAnswer } from '../asking.ts';
 import { Shown, Time } from '../parts.tsx';
-import type { About } from './acting.ts';
-import { ActionButton, ActionsNote } from './action-button.tsx';
-import { pauseReachText } from './pause-reach.ts';
+import { pauseReachText } from '../texts.ts';
+import { type About, ActionButton, ActionsNote } from './action-button.tsx';
 
 const EVERY_MS = 15_000;
 const STOPS = 'Nothing is removed there until somebody resumes it. Decisions are still made and recorded.';

@@ -1,3 +1,5 @@
+import { useMemo, useRef } from 'preact/hooks';
+import type { ClusterTimelineEntry } from '../../../../schemas/reports/cluster-explanation.ts';
 import type {
   DashboardObjectLife,
   DashboardOwnerGraph,
@@ -5,12 +7,20 @@ import type {
 } from '../../../../schemas/reports/dashboard-clusters.ts';
 import { clusterAddress, clusterObjectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { GRAPH_STATE_TEXT, nameText, REFERENCE_TEXT } from '../cluster-texts.ts';
-import { type Listed, listGraph } from '../owner-graph.ts';
+import {
+  BOX_HEIGHT,
+  BOX_WIDTH,
+  type Box,
+  boxBeside,
+  type Direction,
+  type DrawnGraph,
+  drawGraph,
+  type Line,
+  type Listed,
+  listGraph,
+} from '../owner-graph.ts';
 import { Fact, Shown, Time } from '../parts.tsx';
-import { countText } from '../texts.ts';
-import { ObjectLife } from './cluster-life.tsx';
-import { listId, OwnerGraphSvg } from './owner-graph-svg.tsx';
+import { countText, GRAPH_STATE_TEXT, kindText, nameText, REFERENCE_TEXT } from '../texts.ts';
 
 const EVERY_MS = 30_000;
 
@@ -161,3 +171,227 @@ function ListedObject({ graph, listed, owner }: ListedObjectProps) {
     </>
   );
 }
+
+/** What `fleetgc audit explain` tells of an object. */
+function ObjectLife({ told: { explanation, leftOut } }: { readonly told: DashboardObjectLife }) {
+  switch (explanation.status) {
+    case 'not-found':
+      return <p>The event log does not name it.</p>;
+    case 'ambiguous':
+      return (
+        <>
+          <p>Several objects have this name:</p>
+          <ul>
+            {explanation.candidates.map(({ cluster, uid, ...named }) => (
+              <li key={uid}>
+                <a href={clusterObjectAddress(cluster, uid)}>
+                  {kindText(named)} {nameText(named)} ({uid})
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      );
+    case 'explained':
+      return (
+        <>
+          {leftOut === 0 ? null : (
+            <p class="quiet">
+              {countText(leftOut)} earlier entries are left out: <code>fleetgc audit explain</code> tells all.
+            </p>
+          )}
+          {explanation.lives.map(({ uid, timeline }) => (
+            <Timeline key={uid} timeline={timeline} />
+          ))}
+        </>
+      );
+  }
+}
+
+function Timeline({ timeline }: { readonly timeline: readonly ClusterTimelineEntry[] }) {
+  return (
+    <div class="table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">What</th>
+            <th scope="col">Why, and by what</th>
+          </tr>
+        </thead>
+        <tbody>
+          {timeline.map((entry) => (
+            <tr key={`${entry.record.topic} ${entry.record.offset} ${entry.what}`}>
+              <td>
+                <Time ms={entry.loggedAtMs} />
+                {'times' in entry && entry.times > 1 ? (
+                  <>
+                    <br />
+                    {entry.times} times, until <Time ms={entry.last.loggedAtMs} />
+                  </>
+                ) : null}
+              </td>
+              <td>{whatText(entry)}</td>
+              <td>{whyText(entry)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const HOW = { first: 'reported', changed: 'reported again, changed', again: 'back' } as const;
+const SETTLED = { gone: 'gone', 'no-candidate': 'nothing has to be done any more' } as const;
+
+function whatText(entry: ClusterTimelineEntry): string {
+  switch (entry.what) {
+    case 'candidate':
+      return `${HOW[entry.how]}${entry.isBeingDeleted ? ', being deleted' : ''}`;
+    case 'owner':
+      return `named as owner by ${countText(entry.dependents)}`;
+    case 'verdict':
+      return entry.outcome === 'commanded' || entry.outcome === 'nothing-to-do'
+        ? `decided: ${entry.action}`
+        : `decided: ${entry.action} (${entry.outcome})`;
+    case 'command':
+      return `ordered: ${entry.action}`;
+    case 'result':
+      return `${entry.outcome}${entry.action === null ? '' : ` (${entry.action})`}`;
+    case 'settled':
+      return entry.byFleetGc ? 'gone, as FleetGC deleted it' : SETTLED[entry.how];
+  }
+}
+
+function whyText(entry: ClusterTimelineEntry): string {
+  switch (entry.what) {
+    case 'candidate':
+      return entry.owners
+        .map(({ kind, name, state }) => `owner ${kind} ${name} ${REFERENCE_TEXT[state]}`)
+        .join('; ');
+    case 'owner':
+      return `it ${REFERENCE_TEXT[entry.state]}`;
+    case 'verdict': {
+      const policy =
+        entry.policy === null ? '' : `; policy ${entry.policy.name}, version ${entry.policy.version}`;
+      return `${entry.because} (${entry.rule}), by ${entry.decider}${policy}`;
+    }
+    case 'command':
+      return `${entry.because} (${entry.rule})${entry.answered ? '' : '; no answer is known'}`;
+    case 'result':
+      return [entry.rule ?? '', entry.reason ?? '', entry.message ?? '']
+        .filter((part) => part !== '')
+        .join(': ');
+    case 'settled':
+      return '';
+  }
+}
+
+const DIRECTIONS: Readonly<Record<string, Direction>> = {
+  ArrowUp: 'up',
+  ArrowDown: 'down',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+};
+
+/** The graph, drawn: links to walk through with the Tab key, and along the graph with the arrow keys. */
+function OwnerGraphSvg({ graph }: { readonly graph: DashboardOwnerGraph }) {
+  const drawn = useMemo(() => drawGraph(graph), [graph]);
+  const place = useRef<SVGSVGElement>(null);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const direction = DIRECTIONS[event.key];
+    const next = direction && nextBox(drawn, event.target, direction);
+    if (!next) return;
+    event.preventDefault();
+    place.current?.querySelector<SVGAElement>(`#${boxId(drawn, next)}`)?.focus();
+  };
+  return (
+    <figure class="graph">
+      <svg
+        ref={place}
+        width={drawn.width}
+        height={drawn.height}
+        viewBox={`0 0 ${drawn.width} ${drawn.height}`}
+        onKeyDown={onKeyDown}
+      >
+        <title>Its owner graph; the list below has the same</title>
+        {drawn.lines.map((line) => (
+          <path
+            key={`${line.from.key} ${line.to.key}`}
+            d={pathOf(line)}
+            class={line.isDropped ? 'dropped' : ''}
+          />
+        ))}
+        {drawn.boxes.map((box) => (
+          <BoxLink key={box.key} box={box} id={boxId(drawn, box)} graph={graph} />
+        ))}
+      </svg>
+    </figure>
+  );
+}
+
+const boxId = ({ boxes }: DrawnGraph, box: Box): string => `box-${boxes.indexOf(box)}`;
+
+function nextBox(drawn: DrawnGraph, target: EventTarget | null, direction: Direction): Box | null {
+  const id = target instanceof Element ? target.closest('a')?.id : undefined;
+  const from = drawn.boxes.find((box) => boxId(drawn, box) === id);
+  return from === undefined ? null : boxBeside(drawn, from, direction);
+}
+
+/** From the owner down to its dependent. */
+function pathOf({ from, to }: Line): string {
+  const [x1, y1] = [from.x + BOX_WIDTH / 2, from.y + BOX_HEIGHT];
+  const [x2, y2] = [to.x + BOX_WIDTH / 2, to.y];
+  const middle = (y1 + y2) / 2;
+  return `M ${x1} ${y1} C ${x1} ${middle}, ${x2} ${middle}, ${x2} ${y2}`;
+}
+
+interface BoxProps {
+  readonly box: Box;
+  readonly id: string;
+  readonly graph: DashboardOwnerGraph;
+}
+
+function BoxLink({ box: { objects, x, y }, id, graph }: BoxProps) {
+  const [first] = objects;
+  if (first === undefined) return null;
+  const isOne = objects.length === 1;
+  const title = isOne ? nameText(first) : `${objects.length} ${first.kind}`;
+  const kind = isOne ? first.kind : `such as ${nameText(first)}`;
+  const state = stateText(first) + (isOne && first.more > 0 ? `, ${first.more} more beside` : '');
+  return (
+    <a
+      id={id}
+      href={isOne ? clusterObjectAddress(graph.cluster, first.uid) : `#${listId(graph, first)}`}
+      class={[first.uid === graph.uid ? 'start' : '', isGone(first) ? 'gone' : ''].join(' ')}
+    >
+      <title>{[isOne ? nameText(first) : title, first.kind, state].join(', ')}</title>
+      <rect x={x} y={y} width={BOX_WIDTH} height={BOX_HEIGHT} rx={6} />
+      <text x={x + 10} y={y + 20}>
+        {shortened(title)}
+      </text>
+      <text class="small" x={x + 10} y={y + 37}>
+        {shortened(kind)}
+      </text>
+      <text class="small" x={x + 10} y={y + 53}>
+        {shortened(state)}
+      </text>
+    </a>
+  );
+}
+
+const stateText = ({ state, last }: GraphObject): string =>
+  last?.outcome === 'refused' || last?.outcome === 'failed'
+    ? `${GRAPH_STATE_TEXT[state]}; ${last.outcome}`
+    : GRAPH_STATE_TEXT[state];
+
+const isGone = ({ state }: GraphObject): boolean => state === 'removed' || state === 'gone';
+
+/** Of an object in the list below. */
+const listId = ({ objects }: DashboardOwnerGraph, { uid }: GraphObject): string =>
+  `object-${objects.findIndex((each) => each.uid === uid)}`;
+
+const MOST_LETTERS = 28;
+/** The title has all of it. */
+const shortened = (text: string): string =>
+  text.length <= MOST_LETTERS ? text : `${text.slice(0, MOST_LETTERS - 1)}…`;

@@ -6,11 +6,11 @@ import type {
 } from '../../../../schemas/reports/dashboard-clusters.ts';
 import { clusterAddress, clusterObjectAddress, go } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { GRAPH_STATE_TEXT, nameText, policyText } from '../cluster-texts.ts';
 import { Fact, Shown, Time } from '../parts.tsx';
-import { beginningOf, countText } from '../texts.ts';
-import { Census } from './cluster-census.tsx';
-import { Findings, Unread } from './cluster-findings.tsx';
+import { beginningOf, countText, GRAPH_STATE_TEXT, nameText, policyText } from '../texts.ts';
+
+import { Census, Findings, Unread } from './cluster-findings.tsx';
+
 import { HeldSection } from './cluster-held.tsx';
 import { Needs } from './clusters.tsx';
 

@@ -1,9 +1,8 @@
 import type { DashboardClusters } from '../../../../schemas/reports/dashboard-clusters.ts';
 import { clusterAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { policyText } from '../cluster-texts.ts';
 import { Shown, Time } from '../parts.tsx';
-import { beginningOf, countText } from '../texts.ts';
+import { beginningOf, countText, policyText } from '../texts.ts';
 
 const EVERY_MS = 15_000;
 

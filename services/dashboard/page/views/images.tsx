@@ -1,13 +1,14 @@
 import { sizeText } from '../../../../packages/text/size-text.ts';
-import type { DashboardImages } from '../../../../schemas/reports/dashboard-images.ts';
-import { addressWith, go } from '../addresses.ts';
+import type {
+  DashboardHolders,
+  DashboardImages,
+  DashboardRepository,
+  DashboardReturned,
+} from '../../../../schemas/reports/dashboard-images.ts';
+import { addressWith, go, objectAddress } from '../addresses.ts';
 import { useAnswer } from '../asking.ts';
-import { Fact, Shown } from '../parts.tsx';
+import { Fact, Pages, Shown, Time } from '../parts.tsx';
 import { countText } from '../texts.ts';
-import { Holders } from './image-holders.tsx';
-import { Returned } from './image-returned.tsx';
-import { Pages } from './pages.tsx';
-import { Repository } from './repository.tsx';
 
 const ON_A_PAGE = 50;
 const EVERY_MS = 30_000;
@@ -163,6 +164,228 @@ function Repositories({ told, query }: { readonly told: DashboardImages; readonl
         what="repositories"
         addressAt={(at) => addressWith('/images', query, { offset: String(at) })}
       />
+    </section>
+  );
+}
+
+const SELDOM_MS = 60_000;
+const KINDS = ['cluster', 'pool', 'policy', 'namespace'] as const;
+const kindOf = (text: string | null): (typeof KINDS)[number] => KINDS.find((kind) => kind === text) ?? 'pool';
+
+/** Who holds the space. */
+function Holders({ query }: { readonly query: URLSearchParams }) {
+  const by = kindOf(query.get('holders'));
+  const answered = useAnswer<DashboardHolders>(
+    `/api/images/holders?${new URLSearchParams({ by })}`,
+    SELDOM_MS,
+  );
+  return (
+    <section aria-labelledby="holders">
+      <h2 id="holders">Who holds the space</h2>
+      <div class="controls">
+        <label>
+          By
+          <select
+            value={by}
+            onChange={({ currentTarget: { value } }) =>
+              go(addressWith('/images', query, { holders: value }), 'replace')
+            }
+          >
+            {KINDS.map((kind) => (
+              <option key={kind} value={kind}>
+                {kind}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Shown answered={answered}>{(told) => <HolderTable told={told} query={query} />}</Shown>
+    </section>
+  );
+}
+
+function HolderTable({
+  told: { by, holders, matching },
+  query,
+}: {
+  readonly told: DashboardHolders;
+  readonly query: URLSearchParams;
+}) {
+  return (
+    <div class="table">
+      <table>
+        <caption>
+          {by === 'namespace'
+            ? 'Images that pods of a namespace use; an image of several namespaces is in each.'
+            : 'The images of all nodes of each.'}
+          {holders.length < matching ? ` The first ${holders.length} of ${countText(matching)}.` : ''}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">{by.slice(0, 1).toUpperCase() + by.slice(1)}</th>
+            <th scope="col" class="number">
+              Nodes
+            </th>
+            <th scope="col" class="number">
+              Takes
+            </th>
+            <th scope="col" class="number">
+              {by === 'namespace' ? 'Not shared' : 'Nobody uses'}
+            </th>
+            <th scope="col" class="number">
+              Never used
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {holders.map((holder) => (
+            <tr key={holder.name}>
+              <th scope="row">
+                {by === 'namespace' ? (
+                  holder.name
+                ) : (
+                  <a href={addressWith('/images', query, { by, of: holder.name, offset: null })}>
+                    {holder.name}
+                  </a>
+                )}
+              </th>
+              <td class="number">{countText(holder.nodes)}</td>
+              <td class="number">{sizeText(BigInt(holder.bytes))}</td>
+              <td class="number">
+                {sizeText(BigInt(by === 'namespace' ? holder.aloneBytes : holder.unusedBytes))}
+              </td>
+              <td class="number">{sizeText(BigInt(holder.neverUsedBytes))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What was removed for nothing. */
+function Returned() {
+  const answered = useAnswer<DashboardReturned>('/api/images/returned', SELDOM_MS);
+  return (
+    <section aria-labelledby="returned">
+      <h2 id="returned">Removed, and pulled again</h2>
+      <Shown answered={answered}>
+        {(told) => (
+          <>
+            <p>
+              {countText(told.returns)} of {countText(told.removals)} images that were removed in the last
+              seven days came back.{' '}
+              {told.knownSinceMs !== null && told.knownSinceMs <= told.fromMs ? null : (
+                <KnownSince told={told} />
+              )}
+              The <a href="/report">report</a> tells each of them.
+            </p>
+            {told.images.length === 0 ? null : <ReturnedTable images={told.images} />}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+const KnownSince = ({ told: { knownSinceMs } }: { readonly told: DashboardReturned }) =>
+  knownSinceMs === null ? (
+    <>It is not known yet since when all is read. </>
+  ) : (
+    <>
+      Known since <Time ms={knownSinceMs} />.{' '}
+    </>
+  );
+
+function ReturnedTable({ images }: Pick<DashboardReturned, 'images'>) {
+  return (
+    <div class="table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Image</th>
+            <th scope="col" class="number">
+              Came back
+            </th>
+            <th scope="col" class="number">
+              Removed
+            </th>
+            <th scope="col" class="number">
+              Nodes
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {images.map(({ id, name, returns, removals, nodes }) => (
+            <tr key={id}>
+              <th scope="row">
+                <a href={objectAddress('image', id)}>{name ?? id}</a>
+              </th>
+              <td class="number">{countText(returns)}</td>
+              <td class="number">{countText(removals)}</td>
+              <td class="number">{countText(nodes)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The images of one repository. */
+function Repository({ name, query }: { readonly name: string; readonly query: URLSearchParams }) {
+  const answered = useAnswer<DashboardRepository>(
+    `/api/images/repository?${new URLSearchParams({ name })}`,
+    null,
+  );
+  return (
+    <section aria-labelledby="repository">
+      <h2 id="repository">Images of {name}</h2>
+      <p>
+        <a href={addressWith('/images', query, { repository: null })}>Close</a>
+      </p>
+      <Shown answered={answered}>
+        {({ images, matching }) => (
+          <div class="table">
+            <table>
+              <caption>
+                {countText(matching)} images on all nodes, those on the most nodes first
+                {images.length < matching ? `; the first ${countText(images.length)} of them` : ''}
+              </caption>
+              <thead>
+                <tr>
+                  <th scope="col">Image</th>
+                  <th scope="col" class="number">
+                    Size as listed
+                  </th>
+                  <th scope="col" class="number">
+                    Nodes
+                  </th>
+                  <th scope="col" class="number">
+                    In use on
+                  </th>
+                  <th scope="col" class="number">
+                    Never used on
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {images.map((image) => (
+                  <tr key={image.id}>
+                    <th scope="row">
+                      <a href={objectAddress('image', image.id)}>{image.name}</a>
+                    </th>
+                    <td class="number">{sizeText(BigInt(image.sizeBytes))}</td>
+                    <td class="number">{countText(image.nodes)}</td>
+                    <td class="number">{countText(image.usedOn)}</td>
+                    <td class="number">{countText(image.neverUsedOn)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Shown>
     </section>
   );
 }

@@ -2,9 +2,8 @@ import { useMemo, useState } from 'preact/hooks';
 import type { DashboardLife } from '../../../../schemas/reports/dashboard-object.ts';
 import { addressWith, go, objectAddress } from '../addresses.ts';
 import { useReading } from '../asking.ts';
-import { Shown, Time } from '../parts.tsx';
+import { Reading, Shown, Time } from '../parts.tsx';
 import { countText } from '../texts.ts';
-import { Reading } from './reading.tsx';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -4,7 +4,7 @@ import { newTrace } from '../../../../packages/process/trace.ts';
 import { randomTraceIds } from '../../../../packages/process/trace-ids.ts';
 import { UNSIGNED_STATE } from '../../../../packages/records/trust/state-signer.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
-import type { ActingLog } from '../../../../services/dashboard/actions/only-acts.ts';
+import type { ActingLog } from '../../../../services/dashboard/actions/perform.ts';
 
 /** Writes there without keys. */
 export const unsignedWriter = (log: ActingLog): PolicyWriter => ({

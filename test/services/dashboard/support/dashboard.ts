@@ -13,7 +13,7 @@ import { DashboardProgress } from '../../../../schemas/reports/dashboard.ts';
 import type { AccessSettings } from '../../../../services/dashboard/access/access.ts';
 import type { ActingPort } from '../../../../services/dashboard/actions/desk.ts';
 import { runDashboard } from '../../../../services/dashboard/main.ts';
-import type { Wording } from '../../../../services/dashboard/wording.ts';
+import type { Wording } from '../../../../services/dashboard/readings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { waitUntil } from '../../../support/wait-until.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { readTokens } from '../../../../../services/dashboard/access/people.ts';
+import { readTokens } from '../../../../../services/dashboard/access/sessions.ts';
 import { actingOn } from '../../../../services/dashboard/support/acting.ts';
 import {
   builtPage,
