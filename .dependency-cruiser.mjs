@@ -652,7 +652,8 @@ export default {
       name: 'only-logs-locks-and-projections-import-sqlite',
       severity: 'error',
       from: {
-        pathNot: '^(packages/(log/embedded/|files/open-file\\.ts$|read-model/(tables|store|prune|model|nodes|node|clusters|objects|images|images-on-nodes|letters|history|names|read)\\.ts$)|test/)',
+        pathNot:
+          '^(packages/(log/embedded/|files/open-file\\.ts$|read-model/(tables|store|prune|model|nodes|node|clusters|objects|images|images-on-nodes|letters|history|names|read)\\.ts$)|test/)',
       },
       to: { path: '^(node:)?sqlite$' },
     },
