@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { runSimulatedNode } from '../../lab/sim/run-simulated-node.ts';
+import { runSimulatedNode } from '../../lab/sim/workload.ts';
 import { withMeta } from '../../packages/process/options/options.ts';
 import { SeenGenerations } from '../../packages/records/trust/seen-generations.ts';
 import { ClusterName, NodeName } from '../../schemas/events/identity.ts';

@@ -8,8 +8,12 @@ import { operatorPublication } from '../../cli/framework/task-event-log.ts';
 import type { VerbContext } from '../../cli/framework/verb.ts';
 import { onEventLog } from '../../cli/options/approval-options.ts';
 import { eventLogOptions } from '../../cli/options/event-log-options.ts';
-import type { Activity } from '../../cli/views/activity/activity-reader.ts';
-import type { EventLog } from '../../packages/log/port.ts';
+import {
+  type Activity,
+  type ActivityReader,
+  createActivityReader,
+} from '../../cli/views/activity/activity-reader.ts';
+import type { EventLog, ReadEvent } from '../../packages/log/port.ts';
 import { readPolicyFiles, type WrittenPolicy } from '../../packages/policy/file/read-policy-file.ts';
 import type { PolicySource } from '../../packages/policy/policies.ts';
 import {
@@ -22,30 +26,22 @@ import { writePolicies } from '../../packages/policy/write-policies.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { commandFor, policyFinder, readHolds } from '../../packages/read-model/read-holds.ts';
-
+import { parseRecord } from '../../packages/records/parse/parse-record.ts';
 import { UNSIGNED_STATE } from '../../packages/records/trust/state-signer.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
 import { printableLine } from '../../packages/text/printable.ts';
+import { shellWord } from '../../packages/text/shell-word.ts';
 import type { SubjectKind } from '../../schemas/events/identity.ts';
+import { TOPICS, type TopicId } from '../../schemas/events/topics.ts';
 import type { Policy, PolicyRecordOf } from '../../schemas/policy/policy.ts';
 import { runDeciders } from '../../services/deciders/run-deciders.ts';
-import { runSimulatedNode } from '../sim/run-simulated-node.ts';
-import {
-  CLUSTER_POLICY,
-  type ClusterAct,
-  clusterPolicy,
-  DEMO_CLUSTER,
-  playClusterAct,
-} from './cluster/cluster-act.ts';
-import { indented, type Output, outputFor } from './output.ts';
-import { questions } from './questions.ts';
+import { runSimulatedNode } from '../sim/workload.ts';
+import { CLUSTER_POLICY, type ClusterAct, clusterPolicy, DEMO_CLUSTER, playClusterAct } from './cluster.ts';
 import { servePage } from './serve-page.ts';
-import { nodesSummary, questionLines, summaryJson } from './summary.ts';
-import { lastRemovedImage } from './tally.ts';
-import { jsonView, liveView, plainView, type View } from './view.ts';
-import { watchEventLog, whenAllReported } from './watch.ts';
+import { lastRemovedImage, nodesSummary, questionLines, type RemovedImage, summaryJson } from './tally.ts';
+import { indented, jsonView, liveView, type Output, outputFor, plainView, type View } from './view.ts';
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly duration: number;
   readonly json: boolean;
   readonly plain: boolean;
@@ -260,4 +256,63 @@ async function showPipeline(
     clearInterval(drawing);
     view.refresh();
   }
+}
+
+interface Asked {
+  readonly image: RemovedImage | null;
+  /** The commands that approve what is held, as `fleetgc held` prints them; `null` where the second act was not played. */
+  readonly approvals: readonly string[] | null;
+}
+
+/** What is worth asking first; each can be typed as it stands. */
+function questions(logPath: string, { image, approvals }: Asked): readonly string[] {
+  const at = `--log embedded --log-path ${shellWord(logPath)}`;
+  return [
+    ...(image === null
+      ? []
+      : [`bin/fleetgc audit explain ${shellWord(image.name)} --node ${shellWord(image.node)} ${at}`]),
+    `bin/fleetgc audit report ${at}`,
+    `bin/fleetgc audit verify ${at}`,
+    `bin/fleetgc nodes ${at}`,
+    `bin/fleetgc policy show demo ${at}`,
+    ...(approvals === null
+      ? []
+      : [
+          `bin/fleetgc audit explain Secret/staging/web-tls --cluster ${DEMO_CLUSTER} ${at}`,
+          `bin/fleetgc held ${at}`,
+          ...approvals.map((command) => `bin/${command}`),
+        ]),
+  ];
+}
+
+const WATCHED: readonly TopicId[] = ['diskStats', 'inventory', 'decisions', 'results'];
+
+/** Reads the event log as it grows, and calls `onActivity` for what happens, until the signal aborts. */
+async function watchEventLog(
+  log: Pick<EventLog, 'read'>,
+  onActivity: (activity: Activity) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const reader = createActivityReader();
+  const watch = async (topic: TopicId): Promise<void> => {
+    const request = { topic: TOPICS[topic].name, from: 'earliest', to: 'forever' } as const;
+    for await (const event of log.read(request, signal)) {
+      for (const activity of activitiesOf(reader, topic, event)) onActivity(activity);
+    }
+  };
+  await Promise.all(WATCHED.map(watch));
+}
+
+function activitiesOf(reader: ActivityReader, topic: TopicId, event: ReadEvent): readonly Activity[] {
+  if (event.kind !== 'record') return [];
+  const parsed = parseRecord(topic, event.record);
+  return parsed.ok ? reader.activitiesIn(parsed.event) : [];
+}
+
+/** Takes each activity, and calls `then` once: when each of these nodes has told how full its disk is. */
+function whenAllReported(nodes: readonly string[], then: () => void): (activity: Activity) => void {
+  const missing = new Set(nodes);
+  return ({ kind, node }) => {
+    if (kind === 'usage' && missing.delete(node) && missing.size === 0) then();
+  };
 }

@@ -10,7 +10,7 @@ import { LinkedController } from '../../packages/process/linked-controller.ts';
 import { PRODUCT_VERSION } from '../../packages/process/product-version.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { runDashboard } from '../../services/dashboard/main.ts';
-import type { Output } from './output.ts';
+import type { Output } from './view.ts';
 
 const AuditLogOptions = z.object(auditLogOptions);
 const MOST_BYTES = 256 * 1024 * 1024;

@@ -74,14 +74,14 @@ export function liveView(print: Print, thresholds: Thresholds, columns: number):
   };
 }
 
-export interface Thresholds {
+interface Thresholds {
   readonly highPercent: number;
   readonly lowPercent: number;
 }
 
 const BAR_CELLS = 50;
 /** Lines of each node that stay in sight. */
-export const RECENT_LINES = 5;
+const RECENT_LINES = 5;
 
 /** The live view: a bar for each node, and what happened there lately. */
 export function frame(
@@ -97,7 +97,7 @@ export function frame(
 }
 
 /** One node on one line: its bar with the two thresholds in it, and how full that is. */
-export function nodeLine(name: string, node: NodeTally, thresholds: Thresholds): string {
+function nodeLine(name: string, node: NodeTally, thresholds: Thresholds): string {
   const percent = usedPercent(node);
   return `${name}  [${bar(percent, thresholds)}] ${String(percent).padStart(3)} %  ${sizeText(node.usedBytes)} of ${sizeText(node.capacityBytes)}`;
 }
@@ -114,3 +114,24 @@ function bar(percent: number, { highPercent, lowPercent }: Thresholds): string {
 }
 
 const cellOf = (percent: number): number => Math.min(BAR_CELLS, Math.floor((percent * BAR_CELLS) / 100));
+
+/** Either lines for people, or documents for machines. */
+export interface Output {
+  readonly text: (lines: readonly string[]) => void;
+  readonly json: (document: object) => void;
+}
+
+export const outputFor = (json: boolean, print: (text: string) => void): Output => ({
+  text: (lines) => {
+    if (!json) for (const line of lines) print(line);
+  },
+  json: (document) => {
+    if (json) print(jsonLine(document));
+  },
+});
+
+export const indented = (text: string): readonly string[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => `    ${line}`);

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { startApiServer } from '../../lab/sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../lab/sim/api-server/cluster.ts';
-import { SERVED } from '../../lab/sim/api-server/kinds.ts';
+import { SERVED } from '../../lab/sim/api-server/objects.ts';
 import { systemSources } from '../../packages/process/system-sources.ts';
 import { PROGRAM, PROGRAM_ENVIRONMENT } from '../support/program.ts';
 import { simulatedNode } from '../support/simulated-node.ts';

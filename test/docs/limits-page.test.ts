@@ -55,7 +55,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     'schemas/policy/quantity.ts NS_PER_MS',
     'packages/deciders/container-gc/rules/age.ts NS_PER_MS',
     'services/node/executor/checks/pod-object-checks.ts NS_PER_MS',
-    'lab/sim/fleet/fleet-node.ts NS_PER_MS',
+    'lab/sim/fleet/node.ts NS_PER_MS',
   ],
   'what numbers and dates of a language or a protocol hold': [
     'schemas/events/filesystem.ts LARGEST_UINT64',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boundlessRegistry } from '../../lab/sim/runtime/registry.ts';
+import { boundlessRegistry } from '../../lab/sim/runtime/objects.ts';
 import { keepList } from '../fixtures/policy.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { runs } from '../support/property-runs.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { boundlessRegistry, type Registry } from '../../lab/sim/runtime/registry.ts';
+import { boundlessRegistry, type Registry } from '../../lab/sim/runtime/objects.ts';
 import { explain } from '../../packages/audit/explain/explain.ts';
 import type { Explained } from '../../schemas/reports/explanation.ts';
 import { MINUTE } from '../fixtures/time.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { boundlessRegistry, type Registry } from '../../lab/sim/runtime/registry.ts';
+import { boundlessRegistry, type Registry } from '../../lab/sim/runtime/objects.ts';
 import { keepList } from '../fixtures/policy.ts';
 import { MINUTE, SECOND } from '../fixtures/time.ts';
 import { imageCommands, objectResults } from './support/events.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { RegistryImage } from '../../lab/sim/runtime/objects.ts';
-import { boundlessRegistry, type Registry } from '../../lab/sim/runtime/registry.ts';
+import { boundlessRegistry, type Registry, type RegistryImage } from '../../lab/sim/runtime/objects.ts';
+
 import { digestOf, runtimeImage } from '../fixtures/listing.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { commandResults, imageCommands } from './support/events.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boundlessRegistry } from '../../lab/sim/runtime/registry.ts';
+import { boundlessRegistry } from '../../lab/sim/runtime/objects.ts';
 import { keepList } from '../fixtures/policy.ts';
 import { SECOND } from '../fixtures/time.ts';
 import { runs } from '../support/property-runs.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { boundlessRegistry, type Registry } from '../../lab/sim/runtime/registry.ts';
+import { boundlessRegistry, type Registry } from '../../lab/sim/runtime/objects.ts';
 import { keepList } from '../fixtures/policy.ts';
 import { MINUTE } from '../fixtures/time.ts';
 import { objectResults } from './support/events.ts';

@@ -2,11 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import {
-  type SimulatedNode,
-  type SimulatedNodeOptions,
-  startSimulatedNode,
-} from '../../lab/sim/node/simulated-node.ts';
+import { type SimulatedNode, type SimulatedNodeOptions, startSimulatedNode } from '../../lab/sim/node.ts';
 import { manualClock } from './manual-clock.ts';
 
 /** A simulated node of 10 GB of this test's own, gone when the test ends. */

@@ -1,13 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiKind, ApiObjectName } from '../../../packages/kube-api/resources.ts';
+import { FleetGcError } from '../../../packages/process/errors.ts';
 import { type Answer, conflict, detailsOf, notFound, ok, refusal } from './answers.ts';
-import { addsFinalizer, finalizersAfter, isHeld, isOver, type Propagation } from './deletion.ts';
-import { apiVersionOf, hasStatusApart, NAMESPACE, POD, SERVED } from './kinds.ts';
-import { mergePatch } from './merge-patch.ts';
-import { ObjectStore } from './object-store.ts';
-import { type ApiObject, apiTime, WrittenObject } from './objects.ts';
+import {
+  type ApiObject,
+  apiTime,
+  apiVersionOf,
+  DEPLOYMENT,
+  EVENT,
+  hasStatusApart,
+  JOB,
+  NAMESPACE,
+  ObjectStore,
+  POD,
+  REPLICA_SET,
+  REPLICATION_CONTROLLER,
+  SERVED,
+  WrittenObject,
+} from './objects.ts';
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly kinds?: readonly ApiKind[];
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -15,7 +27,7 @@ export interface ClusterOptions {
   readonly newId: () => string;
 }
 
-export interface DeleteOptions {
+interface DeleteOptions {
   /** `null` where nothing is asked for. */
   readonly propagation: Propagation | null;
   readonly uid?: string | undefined;
@@ -210,3 +222,160 @@ function serversOwn({ metadata }: ApiObject) {
     ...(deletionTimestamp !== undefined && { deletionTimestamp, deletionGracePeriodSeconds }),
   };
 }
+
+/** An object that owns others. */
+export interface Owner {
+  readonly kind: ApiKind;
+  readonly name: ApiObjectName;
+}
+
+interface Created extends Owner {
+  readonly owner?: Owner;
+  readonly fields?: object;
+}
+
+interface Deployed {
+  readonly namespace: string;
+  readonly name: string;
+  readonly image: string;
+  readonly replicas: number;
+  /** Of the ReplicaSet, as its controller makes it from the template. */
+  readonly hash: string;
+}
+
+/** What people and the controllers of workloads do in a simulated cluster. Whatever is refused is a fault of the script. */
+export class Deeds {
+  readonly #cluster: SimulatedCluster;
+
+  constructor(cluster: SimulatedCluster) {
+    this.#cluster = cluster;
+  }
+
+  createNamespace(name: string): void {
+    this.create({ kind: NAMESPACE, name: { namespace: '', name } });
+  }
+
+  create({ kind, name: { namespace, name }, owner, fields = {} }: Created): Owner {
+    const ownerReferences = owner === undefined ? [] : [this.#referenceTo(owner)];
+    const body = { ...fields, metadata: { name, ownerReferences } };
+    carriedOut(this.#cluster.create(kind, namespace, body, false));
+    return { kind, name: { namespace, name } };
+  }
+
+  /** A Deployment, and what its controllers make of it. */
+  deploy({ namespace, name, image, replicas, hash }: Deployed): Owner {
+    const template = { spec: { containers: [{ name, image }] } };
+    const kindNamed = (kind: ApiKind, each: string) => ({ kind, name: { namespace, name: each } });
+    const spec = { replicas, template };
+    const deployment = this.create({ ...kindNamed(DEPLOYMENT, name), fields: { spec } });
+    const replicaSet = kindNamed(REPLICA_SET, `${name}-${hash}`);
+    this.create({ ...replicaSet, owner: deployment, fields: { spec } });
+    for (let replica = 1; replica <= replicas; replica++)
+      this.create({
+        ...kindNamed(POD, `${name}-${hash}-${replica}`),
+        owner: replicaSet,
+        fields: { ...template, status: { phase: 'Running' } },
+      });
+    return deployment;
+  }
+
+  /** As `kubectl get -o yaml` and `kubectl apply -n` copy it: the references to owners come along. */
+  copy({ kind, name }: Owner, namespace: string): void {
+    const { metadata, ...fields } = this.#found({ kind, name });
+    const { ownerReferences } = metadata;
+    const body = { ...fields, metadata: { name: metadata.name, ownerReferences } };
+    carriedOut(this.#cluster.create(kind, namespace, body, false));
+  }
+
+  delete({ kind, name }: Owner, propagation: Propagation): void {
+    carriedOut(this.#cluster.delete(kind, name, { propagation, isDryRun: false }));
+  }
+
+  uidOf(owner: Owner): string {
+    return this.#found(owner).metadata.uid;
+  }
+
+  isThere({ kind, name }: Owner): boolean {
+    return this.#cluster.store.get(kind, name) !== undefined;
+  }
+
+  #found({ kind, name }: Owner): ApiObject {
+    const object = this.#cluster.store.get(kind, name);
+    if (object === undefined) throw new FleetGcError('INTERNAL', `there is no ${kind.kind} ${name.name}`);
+    return object;
+  }
+
+  #referenceTo(owner: Owner): object {
+    const { kind, name } = owner;
+    return {
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      name: name.name,
+      uid: this.uidOf(owner),
+      controller: true,
+      blockOwnerDeletion: true,
+    };
+  }
+}
+
+function carriedOut({ status, body }: Answer): void {
+  if (status >= 400)
+    throw new FleetGcError('INTERNAL', `the simulated cluster refused: ${JSON.stringify(body)}`);
+}
+
+export const PROPAGATIONS = ['Background', 'Foreground', 'Orphan'] as const;
+export type Propagation = (typeof PROPAGATIONS)[number];
+
+const FINALIZERS: Readonly<Record<Propagation, readonly string[]>> = {
+  Background: [],
+  Foreground: ['foregroundDeletion'],
+  Orphan: ['orphan'],
+};
+const OF_PROPAGATION: ReadonlySet<string> = new Set(Object.values(FINALIZERS).flat());
+
+const ORPHANING: ReadonlySet<ApiKind> = new Set([REPLICATION_CONTROLLER, JOB]);
+/** They own nothing, so nobody waits for what they own. */
+const ALWAYS_AT_ONCE: ReadonlySet<ApiKind> = new Set([EVENT]);
+
+/**
+ * What a deletion makes of the finalizers: those of others stay, and of the two for dependents the one that was asked for. Where
+ * nothing is asked for, the one that is there counts, and without one the kind (cluster G1, G2, G3).
+ */
+function finalizersAfter(
+  { metadata: { finalizers } }: ApiObject,
+  kind: ApiKind,
+  asked: Propagation | null,
+): readonly string[] {
+  const others = finalizers.filter((each) => !OF_PROPAGATION.has(each));
+  if (ALWAYS_AT_ONCE.has(kind)) return others;
+  const own = finalizers.find((each) => OF_PROPAGATION.has(each));
+  if (asked === null && own !== undefined) return [...others, own];
+  return [...others, ...FINALIZERS[asked ?? (ORPHANING.has(kind) ? 'Orphan' : 'Background')]];
+}
+
+/** Whether a deleted object has to wait for somebody. */
+const isHeld = (object: ApiObject): boolean =>
+  object.metadata.finalizers.length > 0 || object.kind === 'Namespace';
+
+/** What was deleted and waits for nobody any more. */
+const isOver = (object: ApiObject): boolean =>
+  object.metadata.deletionTimestamp !== undefined && !isHeld(object);
+
+/** Once it is being deleted, finalizers may only be taken away. */
+const addsFinalizer = (before: ApiObject, after: ApiObject): boolean =>
+  before.metadata.deletionTimestamp !== undefined &&
+  after.metadata.finalizers.some((each) => !before.metadata.finalizers.includes(each));
+
+/** JSON merge patch (RFC 7386): `null` takes a field away, objects are merged, and all else is replaced. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isPlain(patch)) return patch;
+  const merged = new Map(Object.entries(isPlain(target) ? target : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergePatch(merged.get(key), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

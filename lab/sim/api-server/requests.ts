@@ -1,12 +1,18 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ApiKind, ApiObjectName } from '../../../packages/kube-api/resources.ts';
-import { type Answer, notServed, ok, refusal } from './answers.ts';
-import type { SimulatedCluster } from './cluster.ts';
-import { PROPAGATIONS, type Propagation } from './deletion.ts';
-import { discovery } from './discovery.ts';
-import { formOf, type ObjectForm, toldAnswer, toldList } from './forms.ts';
-import { ListPages } from './list-pages.ts';
-import { type Place, placeOf } from './place.ts';
+import {
+  type Answer,
+  formOf,
+  notServed,
+  type ObjectForm,
+  ok,
+  refusal,
+  toldAnswer,
+  toldList,
+} from './answers.ts';
+import { PROPAGATIONS, type Propagation, type SimulatedCluster } from './cluster.ts';
+import { type ApiObject, hasStatusApart } from './objects.ts';
 import type { WatchRequest } from './watch.ts';
 
 /** A request as it came; whose it is was looked at before. */
@@ -164,3 +170,140 @@ const badQuery = (): Answer =>
   refusal('BadRequest', 'the query asks for what this simulated API server does not play');
 
 const notAllowed = (what: string): Answer => refusal('MethodNotAllowed', `${what} is not played here`);
+
+/** What a path is about. */
+interface Place {
+  readonly kind: ApiKind;
+  /** `null` for all namespaces, and for kinds without one. */
+  readonly namespace: string | null;
+  /** `null` for a collection. */
+  readonly name: string | null;
+  /** Whether it is the status of the object, which some kinds have apart. */
+  readonly isStatus: boolean;
+}
+
+const SERVED_PATH = /^\/(?:api|apis\/([^/]+))\/([^/]+)\/(.+)$/;
+
+/** `null` for a path that nobody serves. */
+function placeOf(path: string, kinds: readonly ApiKind[]): Place | null {
+  const [, group = '', version, rest] = SERVED_PATH.exec(path) ?? [];
+  const parts = decoded(rest ?? '');
+  const isNamespaced = parts[0] === 'namespaces' && parts.length > 2;
+  const [resource, name = null, ...below] = isNamespaced ? parts.slice(2) : parts;
+  const kind = kinds.find(
+    (each) => each.group === group && each.version === version && each.resource === resource,
+  );
+  const isStatus = below.join('/') === 'status';
+  if (kind === undefined || !isWithin(kind, below)) return null;
+  const place = { kind, namespace: isNamespaced ? (parts[1] ?? null) : null, name, isStatus };
+  return isServed(place) ? place : null;
+}
+
+/** Nothing lies below an object but the status of some kinds. */
+const isWithin = (kind: ApiKind, below: readonly string[]): boolean =>
+  below.length === 0 || (below.join('/') === 'status' && hasStatusApart(kind));
+
+const isServed = ({ kind, namespace, name }: Omit<Place, 'isStatus'>): boolean =>
+  kind.namespaced ? namespace !== null || name === null : namespace === null;
+
+/** Nothing for what is no text. */
+function decoded(path: string): readonly string[] {
+  try {
+    return path.split('/').map(decodeURIComponent);
+  } catch {
+    return [];
+  }
+}
+
+/** A list as it was when its first page was asked for. */
+interface Snapshot {
+  readonly objects: readonly ApiObject[];
+  readonly resourceVersion: string;
+}
+
+interface ListPage extends Snapshot {
+  /** Empty at the end of the list. */
+  readonly next: string;
+  readonly left: number;
+}
+
+/** Further pages of older lists are refused as expired. */
+const MAX_SNAPSHOTS = 100;
+const TOKEN = /^page-(\d{1,15})-(\d{1,15})$/;
+
+/** The pages of a list belong together, whatever happens between them. */
+class ListPages {
+  readonly #snapshots = new Map<number, Snapshot>();
+  #lastId = 0;
+
+  first(snapshot: Snapshot, limit: number): ListPage {
+    const id = ++this.#lastId;
+    const page = pageOf(snapshot, { id, from: 0, limit });
+    if (page.left > 0) this.#keep(id, snapshot);
+    return page;
+  }
+
+  /** `limit`: 0 for all that is left. */
+  further(token: string, limit: number): ListPage | 'expired' | 'unknown' {
+    const [, id, from] = TOKEN.exec(token) ?? [];
+    if (id === undefined || from === undefined) return 'unknown';
+    const snapshot = this.#snapshots.get(Number(id));
+    return snapshot === undefined
+      ? 'expired'
+      : pageOf(snapshot, { id: Number(id), from: Number(from), limit });
+  }
+
+  #keep(id: number, snapshot: Snapshot): void {
+    this.#snapshots.set(id, snapshot);
+    for (const oldest of this.#snapshots.keys())
+      if (this.#snapshots.size > MAX_SNAPSHOTS) this.#snapshots.delete(oldest);
+  }
+}
+
+function pageOf(
+  { objects, resourceVersion }: Snapshot,
+  { id, from, limit }: { readonly id: number; readonly from: number; readonly limit: number },
+): ListPage {
+  const end = limit === 0 ? objects.length : Math.min(from + limit, objects.length);
+  const left = objects.length - end;
+  const next = left === 0 ? '' : `page-${id}-${end}`;
+  return { objects: objects.slice(from, end), resourceVersion, next, left };
+}
+
+const VERBS = ['create', 'delete', 'get', 'list', 'patch', 'watch'];
+const AGGREGATED = 'as=APIGroupDiscoveryList';
+
+/** What `/api` (the core group) and `/apis` (all others) answer: aggregated discovery, and no other form. */
+function discovery(
+  kinds: readonly ApiKind[],
+  asked: { readonly isCore: boolean; readonly accept: string; readonly ifNoneMatch: string | null },
+): Answer {
+  if (!asked.accept.includes(AGGREGATED))
+    return refusal('NotAcceptable', 'this simulated API server knows aggregated discovery alone');
+  const own = kinds.filter(({ group }) => (group === '') === asked.isCore);
+  const body = {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items: [...Map.groupBy(own, ({ group }) => group)].map(([name, ofGroup]) => groupItem(name, ofGroup)),
+  };
+  const etag = `"${createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 32)}"`;
+  return asked.ifNoneMatch === etag ? { status: 304, body: null, etag } : { status: 200, body, etag };
+}
+
+const groupItem = (name: string, kinds: readonly ApiKind[]): object => ({
+  metadata: { ...(name !== '' && { name }) },
+  versions: [...Map.groupBy(kinds, ({ version }) => version)].map(([version, ofVersion]) => ({
+    version,
+    freshness: 'Current',
+    resources: ofVersion.map(resourceItem),
+  })),
+});
+
+const resourceItem = ({ group, version, kind, resource, namespaced }: ApiKind): object => ({
+  resource,
+  responseKind: { group, version, kind },
+  scope: namespaced ? 'Namespaced' : 'Cluster',
+  singularResource: kind.toLowerCase(),
+  verbs: VERBS,
+});

@@ -1,9 +1,8 @@
 import type { ApiKind } from '../../../packages/kube-api/resources.ts';
 import type { Sleep } from '../../../packages/process/backoff.ts';
-import { statusBody } from './answers.ts';
-import { type ObjectForm, told, typeOf } from './forms.ts';
-import { apiVersionOf } from './kinds.ts';
-import { type Change, isIn, type ObjectStore } from './object-store.ts';
+import { type ObjectForm, statusBody, told, typeOf } from './answers.ts';
+
+import { apiVersionOf, type Change, isIn, type ObjectStore } from './objects.ts';
 
 export interface WatchRequest {
   readonly kind: ApiKind;

@@ -1,8 +1,12 @@
-import type { CommandedCounts } from './command-tally.ts';
-import type { FleetTally, RemovalCounts, WrongRemoval } from './fleet-tally.ts';
-import type { OrderCounts } from './order-tally.ts';
-import type { PressureCounts } from './pressure-tally.ts';
-import type { Published } from './watched-publishing.ts';
+import type { Published } from './fleet-member.ts';
+import type {
+  CommandedCounts,
+  FleetTally,
+  OrderCounts,
+  PressureCounts,
+  RemovalCounts,
+  WrongRemoval,
+} from './tally.ts';
 
 /** What a run of a simulated fleet has to answer for. All times of the fleet are in milliseconds of its own time. */
 export interface FleetAccount {

@@ -1,6 +1,10 @@
 import type { Logger } from 'pino';
-import type { Input, Outputs } from '../../../packages/decision/handler.ts';
-import type { LogRecord } from '../../../packages/log/port.ts';
+import type { z } from 'zod';
+import type { RuntimeContainerEvent } from '../../../packages/cri/port.ts';
+import type { Input, Output, Outputs } from '../../../packages/decision/handler.ts';
+import { recordBytes } from '../../../packages/log/limits.ts';
+import type { EventLog, LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
+import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import type { PolicySource } from '../../../packages/policy/policies.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
@@ -11,20 +15,17 @@ import {
   IMAGE_HISTORY_FILE,
   ImageHistoryFile,
 } from '../../../schemas/state/image-history.ts';
-import type { FleetFaults } from '../fleet/fleet-faults.ts';
-import type { Fleet, FleetNode } from '../fleet/fleet-node.ts';
-import { initialImageHistory } from '../fleet/initial-state.ts';
+import type { FleetFaults } from '../fleet/faults.ts';
+import type { Fleet, FleetNode } from '../fleet/node.ts';
 import { admitPod } from '../fleet/node-kubelet.ts';
 import { nodeRuntime, type Removal } from '../fleet/node-runtime.ts';
-import { stateInMemory } from '../fleet/state-in-memory.ts';
-import { type Random, seededRandom } from '../workload/random.ts';
-import { createDeathEvents } from './death-events.ts';
-import type { FleetTally } from './fleet-tally.ts';
+import { initialImageHistory } from '../fleet/workload.ts';
+import { type Random, seededRandom } from '../random.ts';
 import { type NodeEnvironment, type NodeProcess, startNodeProcess } from './node-process.ts';
-import { acknowledgingPublisher } from './watched-publishing.ts';
+import type { FleetTally } from './tally.ts';
 
 /** What all members of the fleet share. */
-export interface FleetContext {
+interface FleetContext {
   readonly fleet: Fleet;
   readonly faults: FleetFaults;
   readonly tally: FleetTally;
@@ -183,4 +184,95 @@ function useMeanwhile(
   fleet.time.at(fleet.time.now() + random() * USED_WITHIN_MS, () => {
     if (node.isUp) admitPod(fleet, node, { kind: 'service', application, image });
   });
+}
+
+/** Deaths of containers, as a runtime tells them to whoever listens. */
+interface DeathEvents {
+  died(containerId: string): void;
+  listen(signal: AbortSignal): AsyncIterable<RuntimeContainerEvent>;
+}
+
+function createDeathEvents(): DeathEvents {
+  let waiting: string[] = [];
+  let wake: () => void = () => {};
+  return {
+    died: (containerId) => {
+      waiting.push(containerId);
+      wake();
+    },
+    listen: async function* (signal) {
+      waiting = [];
+      signal.addEventListener('abort', () => wake(), { once: true });
+      while (!signal.aborted) {
+        for (const containerId of waiting.splice(0)) yield { containerId, kind: 'stopped' };
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        if (waiting.length === 0 && !signal.aborted) await promise;
+      }
+    },
+  };
+}
+
+/** A state directory whose files are values in memory; it outlives the processes of its node. */
+function stateInMemory(nodeInstance: string): StateDirectory {
+  const files = new Map<string, unknown>();
+  const read = <T>(name: string, schema: z.ZodType<T>): T | null => {
+    const value = files.get(name);
+    return value === undefined ? null : schema.parse(value);
+  };
+  return {
+    path: 'in memory',
+    nodeInstance,
+    open: (name, _, schema) => ({
+      read: () => read(name, schema),
+      write: (value) => {
+        files.set(name, value);
+      },
+    }),
+    openReadOnly: (name, schema) => ({ read: () => read(name, schema) }),
+  };
+}
+
+/** A publisher of which somebody hears what the log has acknowledged. */
+function acknowledgingPublisher(publisher: Publisher, acknowledged: (output: Output) => void): Publisher {
+  const outputOf = new WeakMap<OutgoingRecord, Output>();
+  return {
+    ids: publisher.ids,
+    tracer: publisher.tracer,
+    records: (outputs, trace) =>
+      outputs.flatMap((output) => {
+        const records = publisher.records([output], trace);
+        for (const record of records) outputOf.set(record, output);
+        return records;
+      }),
+    send: async (records) => {
+      await publisher.send(records);
+      for (const record of records) {
+        const output = outputOf.get(record);
+        if (output !== undefined) acknowledged(output);
+      }
+    },
+    publish: async (outputs, trace) => {
+      await publisher.publish(outputs, trace);
+      outputs.forEach(acknowledged);
+    },
+  };
+}
+
+/** Events and their bytes before compression, by topic. */
+export type Published = Readonly<Record<string, { readonly events: number; readonly bytes: number }>>;
+
+/** A log of which it is counted what it acknowledged. */
+export function countedLog(log: Pick<EventLog, 'publish'>) {
+  const published: Record<string, { events: number; bytes: number }> = {};
+  return {
+    published: (): Published => ({ ...published }),
+    publish: async (records: Parameters<EventLog['publish']>[0]): Promise<void> => {
+      await log.publish(records);
+      for (const record of records) {
+        const { events, bytes } = published[record.topic] ?? { events: 0, bytes: 0 };
+        published[record.topic] = { events: events + 1, bytes: bytes + recordBytes(record) };
+      }
+    },
+  };
 }

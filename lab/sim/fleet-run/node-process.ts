@@ -2,27 +2,34 @@ import type { Logger } from 'pino';
 import type { RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import type { PolicySource } from '../../../packages/policy/policies.ts';
-import { runTogether } from '../../../packages/process/loops.ts';
+import { createWakeSignal, runTogether } from '../../../packages/process/loops.ts';
 import type { Metrics } from '../../../packages/process/metrics.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
 import { NodeAgent } from '../../../services/node/agent/agent.ts';
 import type { ContentReading } from '../../../services/node/agent/inventory/content-reading.ts';
+import type { AgentTask, TaskSchedule } from '../../../services/node/agent/task-schedule.ts';
 import { policyInForce } from '../../../services/node/executor/checks/command-checks.ts';
 import { createNodeExecutor, type NodeExecutor } from '../../../services/node/executor/executor.ts';
 import { NO_LOCAL_RULES } from '../../../services/node/executor/local/local-file.ts';
 import { cachePods } from '../../../services/node/managed-node.ts';
-import { type Fleet, type FleetNode, instantAt, readingsAt } from '../fleet/fleet-node.ts';
-import { layerTable } from '../fleet/image-disk.ts';
+import type { FleetTime } from '../fleet/fleet-time.ts';
+import {
+  availableAt,
+  type Fleet,
+  type FleetNode,
+  instantAt,
+  layerTable,
+  type NodeWatcher,
+  readingsAt,
+} from '../fleet/node.ts';
 import {
   CONTAINER_LOGS_DIR,
   type LogDirectory,
   openPodLogDirectory,
   POD_LOGS_DIR,
   podLogDirectories,
-} from '../fleet/node-pod-logs.ts';
-import { agentSchedule } from './agent-schedule.ts';
-import { killable, killableState, NEVER, type ProcessState } from './killable.ts';
+} from '../fleet/node-kubelet.ts';
 
 /** What the processes of FleetGC on one node stand on; it outlives them. */
 export interface NodeEnvironment {
@@ -145,7 +152,7 @@ function filesOf({ node, beforeLogRemoval }: NodeEnvironment, state: ProcessStat
 }
 
 /** What was counted, by the name of the metric and its labels. */
-export type Counted = (name: string, labels: Readonly<Record<string, string>>, by: number) => void;
+type Counted = (name: string, labels: Readonly<Record<string, string>>, by: number) => void;
 
 /** Metrics of one of thousands of nodes: counts are passed on, and nothing is served. */
 const countingMetrics = (counted: Counted): Metrics => ({
@@ -156,4 +163,118 @@ const countingMetrics = (counted: Counted): Metrics => ({
   total: () => {},
   text: async () => '',
   contentType: 'text/plain',
+});
+
+/** When an agent of the fleet looks: when something changes, and else as seldom as nothing is missed. */
+interface AgentSchedule {
+  readonly schedule: TaskSchedule;
+  readonly watcher: Pick<NodeWatcher, 'listingChanged' | 'diskChanged'>;
+  /** A detection now, as before the use of an image ends. */
+  detectNow(): Promise<void>;
+}
+
+/** Each bucket of the disk history gets its sample. */
+const SAMPLE_EVERY_MS = 10_000;
+/** Nothing that happens on a node is seen later than by an agent that looks every ten seconds. */
+const DETECT_AFTER_CHANGE_MS = 5_000;
+/** Uses of images are watched without a break only while detections follow each other within five minutes. */
+const DETECT_EVERY_MS = 200_000;
+const SAVE_EVERY_MS = 60_000;
+
+interface AgentScheduleParts {
+  readonly node: FleetNode;
+  readonly time: FleetTime;
+  readonly sleep: FleetTime['sleep'];
+  /** Whether nothing is looked at any more of itself. */
+  readonly isQuiet: () => boolean;
+}
+
+function agentSchedule({ node, time, sleep, isQuiet }: AgentScheduleParts): AgentSchedule {
+  const wakeSignals = {
+    sample: createWakeSignal(sleep),
+    detect: createWakeSignal(sleep),
+    save: createWakeSignal(sleep),
+  };
+  let detect: () => Promise<void> | void = () => {};
+  let detectedMs = Number.NEGATIVE_INFINITY;
+  const pauses: Readonly<Record<AgentTask, (signal: AbortSignal) => Promise<void>>> = {
+    sample: (signal) => wakeSignals.sample.wait(untilNextPercentMs(node, time.now()), signal),
+    detect: async (signal) => {
+      wakeSignals.save.wake();
+      await wakeSignals.detect.wait(DETECT_EVERY_MS, signal);
+      await sleep(DETECT_AFTER_CHANGE_MS, signal);
+    },
+    save: (signal) => wakeSignals.save.wait(SAVE_EVERY_MS, signal),
+  };
+  return {
+    schedule: async (task, work, signal) => {
+      if (task === 'detect') detect = work;
+      while (!signal.aborted) {
+        if (!isQuiet()) await work();
+        if (task === 'detect') detectedMs = time.now();
+        await pauses[task](signal);
+      }
+    },
+    watcher: {
+      listingChanged: () => wakeSignals.detect.wake(),
+      diskChanged: () => wakeSignals.sample.wake(),
+    },
+    detectNow: async () => {
+      if (time.now() - detectedMs < SAMPLE_EVERY_MS) return;
+      detectedMs = time.now();
+      await detect();
+    },
+  };
+}
+
+/** Until what fills the disk has crossed a whole percent, at most until the next bucket. */
+function untilNextPercentMs(node: FleetNode, nowMs: number): number {
+  const capacity = Number(node.disk.capacityBytes);
+  const available = Number(availableAt(node, nowMs));
+  const step = capacity / 100;
+  const toNextBytes = available - Math.floor(available / step) * step;
+  const crossesInMs = Math.ceil(toNextBytes / node.other.bytesPerMs) + 1;
+  return Math.min(SAMPLE_EVERY_MS, Math.max(1_000, crossesInMs));
+}
+
+/** A process, as its surroundings see it. */
+export interface ProcessState {
+  dead: boolean;
+}
+
+export const NEVER = new Promise<never>(() => undefined);
+
+/** The object as a process that may die sees it: its calls have no effect when dead, and answers do not reach it. */
+export function killable<T extends object>(object: T, process: ProcessState): T {
+  return new Proxy(object, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...args: readonly unknown[]): unknown => {
+        const answer: unknown = process.dead ? NEVER : Reflect.apply(value, target, args);
+        return answer instanceof Promise ? answerUnlessDead(answer, process) : answer;
+      };
+    },
+  });
+}
+
+async function answerUnlessDead(answer: Promise<unknown>, process: ProcessState): Promise<unknown> {
+  try {
+    return await answer;
+  } finally {
+    if (process.dead) await NEVER;
+  }
+}
+
+export const killableState = (state: StateDirectory, process: ProcessState): StateDirectory => ({
+  ...state,
+  open: (name, sizeBytes, schema) => {
+    const file = state.open(name, sizeBytes, schema);
+    return {
+      read: file.read,
+      write: (value) => {
+        if (!process.dead) file.write(value);
+      },
+    };
+  },
 });

@@ -1,15 +1,22 @@
+import { setImmediate } from 'node:timers/promises';
+import type { PolicySource } from '../../../packages/policy/policies.ts';
 import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import { type Consumer, startConsumer } from '../../../packages/records/consume.ts';
 import { NO_MARKS } from '../../../packages/records/dead-letters/crash-marks.ts';
 import { createDeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
-import { createPublisher, serviceSource } from '../../../packages/records/publisher.ts';
+import { createPublisher, nodeSource, serviceSource } from '../../../packages/records/publisher.ts';
+import { UNSIGNED } from '../../../packages/records/trust/signer.ts';
 import type { ServiceProcess } from '../../../packages/service/service-process.ts';
 import { sizeText } from '../../../packages/text/size-text.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
+import { fleetCatalogue } from '../fleet/catalogue.ts';
+import { type FleetFaults, planFaults } from '../fleet/faults.ts';
+import { createFleetTime } from '../fleet/fleet-time.ts';
+import { createFleetNode, type FleetNode } from '../fleet/node.ts';
+import { type BusyFleet, beginWorkload, rollOut, setInitialState } from '../fleet/workload.ts';
 import { accountOf, type FleetAccount } from './account.ts';
-import { createFleet, scheduleAll } from './create-fleet.ts';
-import type { FleetMember } from './fleet-member.ts';
-import type { FleetRun, RunningFleet } from './fleet-run.ts';
+import { countedLog, createFleetMember, type FleetMember } from './fleet-member.ts';
+import { createFleetTally, type FleetTally } from './tally.ts';
 
 const SAY_EVERY_MS = 5_000;
 
@@ -147,4 +154,112 @@ function progressLine(
     `${commands.received} commands, ${commands.received - commands.answered} open, ${outcomes.removed ?? 0} removed, ${wrong} wrong, ${twice} twice`,
     `${unrelieved} of ${nodes} full disks not relieved`,
   ].join('; ');
+}
+
+/** Agents start one after the other, so that they do not all report at the same moments later either. */
+const RAMP_PER_NODE_MS = 30;
+/** The first part of the run; faults come after it. */
+const LONGEST_RAMP = 0.25;
+
+/** The nodes as their past left them; no time has passed yet. */
+function createFleet(run: FleetRun): RunningFleet {
+  const { process: parts, seed, cluster } = run;
+  const { now, monotonicNow, traceIds: ids, wait } = parts.sources;
+  const epochMs = now();
+  const time = createFleetTime({
+    rate: run.rate,
+    realNow: monotonicNow,
+    yieldToEventLoop: async () => {
+      await setImmediate();
+    },
+    wait,
+  });
+  const catalogue = fleetCatalogue(seed, epochMs);
+  const failure = new AbortController();
+  const bare = { cluster, seed, time, epochMs, catalogue };
+  let isQuiet = false;
+  const tally = createFleetTally({ fleet: bare, policies: run.policies, realNowMs: monotonicNow });
+  const busyFleet: BusyFleet = {
+    ...bare,
+    untilMs: run.durationMs,
+    report: ({ what }) => tally.life.add(what),
+    isOver: () => isQuiet,
+  };
+  const log = countedLog(parts.log);
+  const context = {
+    fleet: busyFleet,
+    faults: run.faults,
+    tally,
+    policies: run.policies,
+    publisherOf: (node: FleetNode) =>
+      createPublisher({ log, source: nodeSource(node.identity), now, ids, signer: UNSIGNED }),
+    isQuiet: () => isQuiet,
+    logger: parts.logger,
+    failed: (error: unknown) => failure.abort(error),
+  };
+  const members = Array.from({ length: run.nodes }, (_, index) => {
+    const node = createFleetNode(busyFleet, index);
+    setInitialState(busyFleet, node);
+    return createFleetMember(context, node);
+  });
+  return {
+    busyFleet,
+    tally,
+    members,
+    failure,
+    published: log.published,
+    quiet: () => {
+      isQuiet = true;
+    },
+  };
+}
+
+/** Puts into the queue what will happen: starts, lives, roll-outs and faults. */
+function scheduleAll(run: FleetRun, { busyFleet, members, tally }: RunningFleet): void {
+  const rampMs = Math.min(RAMP_PER_NODE_MS * run.nodes, LONGEST_RAMP * run.durationMs);
+  const byNode = new Map(members.map((member) => [member.node, member]));
+  const processes = {
+    kill: (node: FleetNode) => byNode.get(node)?.kill(),
+    start: (node: FleetNode) => byNode.get(node)?.start(),
+  };
+  for (const [index, member] of members.entries()) {
+    const { node } = member;
+    busyFleet.time.at(Math.floor((index / members.length) * rampMs), () => {
+      if (!busyFleet.isOver()) member.start();
+    });
+    beginWorkload(busyFleet, node);
+    planFaults(busyFleet, node, { faults: run.faults, processes, onFault: tally.onFault });
+  }
+  rollOut(
+    busyFleet,
+    members.map(({ node }) => node),
+  );
+}
+
+/** What is asked of a simulated fleet. */
+interface FleetRun {
+  readonly process: ServiceProcess;
+  readonly policies: PolicySource;
+  readonly cluster: string;
+  readonly nodes: number;
+  readonly seed: number;
+  /** Time of the fleet in that of the machine. */
+  readonly rate: number;
+  readonly durationMs: number;
+  /** How long, at most, what was begun may end. */
+  readonly drainMs: number;
+  readonly faults: FleetFaults;
+  /** Takes a line about how it goes. */
+  readonly say: (line: string) => void;
+}
+
+/** A fleet on its way. */
+interface RunningFleet {
+  readonly busyFleet: BusyFleet;
+  readonly tally: FleetTally;
+  readonly members: readonly FleetMember[];
+  readonly failure: AbortController;
+  readonly published: () => FleetAccount['published'];
+  /** From here on no agent looks of itself. */
+  quiet(): void;
 }

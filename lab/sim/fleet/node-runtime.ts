@@ -5,12 +5,18 @@ import type {
   RuntimeRemover,
 } from '../../../packages/cri/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import { SANDBOX_IMAGE } from './fleet-catalogue.ts';
-import { addLayerBytes, type FleetNode } from './fleet-node.ts';
-import { endSandboxes, type FleetContainer, type FleetPod, logDirectoryName } from './fleet-pod.ts';
-import { drop } from './image-disk.ts';
-import { forgetIfGone } from './node-kubelet.ts';
-import { POD_LOGS_DIR } from './node-pod-logs.ts';
+import { SANDBOX_IMAGE } from './catalogue.ts';
+import {
+  addLayerBytes,
+  drop,
+  endSandboxes,
+  type FleetContainer,
+  type FleetNode,
+  type FleetPod,
+  logDirectoryName,
+} from './node.ts';
+
+import { forgetIfGone, POD_LOGS_DIR } from './node-kubelet.ts';
 
 export type RemovedKind = 'image' | 'container' | 'sandbox' | 'pod-log-directory';
 

@@ -1,4 +1,4 @@
-import { type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+import { type Random, seededRandom } from '../../../lab/sim/random.ts';
 import type { OutgoingRecord } from '../../../packages/log/port.ts';
 import { TOPICS, type TopicName } from '../../../schemas/events/topics.ts';
 import { HOUR, MINUTE, SECOND } from '../../fixtures/time.ts';

@@ -1,7 +1,12 @@
-import type { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
-import { Deeds, type Owner } from '../../../lab/sim/api-server/deeds.ts';
-import type { Propagation } from '../../../lab/sim/api-server/deletion.ts';
 import {
+  Deeds,
+  type Owner,
+  type Propagation,
+  type SimulatedCluster,
+} from '../../../lab/sim/api-server/cluster.ts';
+
+import {
+  apiTime,
   CONFIG_MAP,
   DEPLOYMENT,
   JOB,
@@ -10,8 +15,8 @@ import {
   REPLICA_SET,
   SECRET,
   SERVED,
-} from '../../../lab/sim/api-server/kinds.ts';
-import { apiTime } from '../../../lab/sim/api-server/objects.ts';
+} from '../../../lab/sim/api-server/objects.ts';
+
 import type { ApiKind } from '../../../packages/kube-api/resources.ts';
 import { apiVersionOf } from '../../../packages/owner-graph/kinds.ts';
 import type { ClusterTruth } from './truth.ts';

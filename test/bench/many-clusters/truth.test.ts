@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
-import type { Owner } from '../../../lab/sim/api-server/deeds.ts';
-import { Deeds } from '../../../lab/sim/api-server/deeds.ts';
-import { CONFIG_MAP, JOB, POD, SECRET } from '../../../lab/sim/api-server/kinds.ts';
-import { apiTime } from '../../../lab/sim/api-server/objects.ts';
+import { Deeds, type Owner, SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
+
+import { apiTime, CONFIG_MAP, JOB, POD, SECRET } from '../../../lab/sim/api-server/objects.ts';
+
 import { KEPT_PODS, ROLLING_KINDS, RollingCluster } from './rolling.ts';
 import { ClusterTruth } from './truth.ts';
 

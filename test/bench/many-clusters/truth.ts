@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
-import { JOB, POD } from '../../../lab/sim/api-server/kinds.ts';
-import type { Change } from '../../../lab/sim/api-server/object-store.ts';
-import type { ApiObject } from '../../../lab/sim/api-server/objects.ts';
+import { type ApiObject, type Change, JOB, POD } from '../../../lab/sim/api-server/objects.ts';
+
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 
 const FOREGROUND = 'foregroundDeletion';

@@ -1,4 +1,4 @@
-import { drop } from '../../../lab/sim/fleet/image-disk.ts';
+import { drop } from '../../../lab/sim/fleet/node.ts';
 import type { Output } from '../../../packages/decision/handler.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import { REMOVALS } from '../../../schemas/events/object-kinds.ts';

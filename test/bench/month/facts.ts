@@ -1,5 +1,5 @@
-import { type CataloguePiece, SANDBOX_IMAGE } from '../../../lab/sim/fleet/fleet-catalogue.ts';
-import type { HeldImage } from '../../../lab/sim/fleet/image-disk.ts';
+import { type CataloguePiece, SANDBOX_IMAGE } from '../../../lab/sim/fleet/catalogue.ts';
+import type { HeldImage } from '../../../lab/sim/fleet/node.ts';
 import { deriveId } from '../../../packages/canonical/ids.ts';
 import { ACCEPTED_COMMAND_VERSIONS } from '../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';

@@ -1,7 +1,7 @@
-import type { Catalogue, FleetApplication } from '../../../lab/sim/fleet/fleet-catalogue.ts';
-import { drop, hold } from '../../../lab/sim/fleet/image-disk.ts';
-import { applicationName, applicationNamespace } from '../../../lab/sim/runtime/catalogue.ts';
-import { evenChoice, zipfChoice } from '../../../lab/sim/workload/random.ts';
+import type { Catalogue, FleetApplication } from '../../../lab/sim/fleet/catalogue.ts';
+import { drop, hold } from '../../../lab/sim/fleet/node.ts';
+import { evenChoice, zipfChoice } from '../../../lab/sim/random.ts';
+import { applicationName, applicationNamespace } from '../../../lab/sim/runtime/objects.ts';
 import { type NodePod, nextDigest, uuidOf, type World } from './world.ts';
 
 /** How often something happens to a node, per day. */

@@ -1,4 +1,4 @@
-import { type Catalogue, fleetCatalogue } from '../../../lab/sim/fleet/fleet-catalogue.ts';
+import { type Catalogue, fleetCatalogue } from '../../../lab/sim/fleet/catalogue.ts';
 import { partitionOf } from '../../../packages/log/partition.ts';
 import { nodeKey } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';

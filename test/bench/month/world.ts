@@ -1,12 +1,12 @@
-import { type CatalogueImage, SANDBOX_IMAGE } from '../../../lab/sim/fleet/fleet-catalogue.ts';
+import { type CatalogueImage, SANDBOX_IMAGE } from '../../../lab/sim/fleet/catalogue.ts';
 import {
   availableBytes as availableOn,
   emptyImageDisk,
   hold,
   type ImageDisk,
   readingsOf,
-} from '../../../lab/sim/fleet/image-disk.ts';
-import { evenChoice, type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+} from '../../../lab/sim/fleet/node.ts';
+import { evenChoice, type Random, seededRandom } from '../../../lab/sim/random.ts';
 import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { FilesystemReadings } from '../../../schemas/events/filesystem.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';

@@ -1,6 +1,6 @@
 /** A simulated node with so many images and running containers. */
 
-import { startSimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import { startSimulatedNode } from '../../../lab/sim/node.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
 import type { ScriptArguments } from './arguments.ts';
 

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../../lab/sim/workload/random.ts';
+import { seededRandom } from '../../../lab/sim/random.ts';
 import type { Grounds } from '../fleet/grounds.ts';
 import { NODE_NAMES, type Shape } from '../fleet/shape.ts';
 import { FORGERIES, forge, SIGNATURES } from './forgeries.ts';

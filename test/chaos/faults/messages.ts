@@ -1,4 +1,4 @@
-import type { Random } from '../../../lab/sim/workload/random.ts';
+import type { Random } from '../../../lab/sim/random.ts';
 import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import type { FollowedLog } from '../fleet/followed-log.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../../lab/sim/workload/random.ts';
+import type { Random } from '../../../lab/sim/random.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { CommonFault } from './common.ts';
 import type { FaultKind, FaultOf } from './fault.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../../lab/sim/workload/random.ts';
+import type { Random } from '../../../lab/sim/random.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { NODES_SHAPE } from '../fleet/shape.ts';
 import { AMID_ROWS } from './amid-rows.ts';

@@ -1,4 +1,4 @@
-import type { PodManifest } from '../../../lab/sim/kubelet/kubelet-pod.ts';
+import type { PodManifest } from '../../../lab/sim/kubelet.ts';
 import type { Faults } from '../../../lab/sim/runtime/faults.ts';
 import type { CriServer } from '../../../packages/cri/server.ts';
 import type { RemovalFaults } from './removal-faults.ts';

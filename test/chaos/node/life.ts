@@ -1,4 +1,4 @@
-import { evenChoice, type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+import { evenChoice, type Random, seededRandom } from '../../../lab/sim/random.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { ChaosNode, LivelyKubelet } from './chaos-node.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+import { type Random, seededRandom } from '../../../lab/sim/random.ts';
 import { ClusterFault } from '../cluster/faults/fault.ts';
 import { CLUSTER_FAULTS, drawClusterFault } from '../cluster/faults/table.ts';
 import { Fault } from '../faults/fault.ts';

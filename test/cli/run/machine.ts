@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openServiceOn } from '../../../cli/framework/open-service.ts';
 import { runPipeline } from '../../../cli/run/run-pipeline.ts';
-import { type SimulatedNode, startSimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import { type SimulatedNode, startSimulatedNode } from '../../../lab/sim/node.ts';
 import type { EventLog } from '../../../packages/log/port.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';

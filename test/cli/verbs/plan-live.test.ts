@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { beforeEach, expect, test } from 'vitest';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { Plan } from '../../../schemas/reports/plan.ts';

@@ -1,4 +1,4 @@
-import { between, evenChoice, type Random } from '../../../lab/sim/workload/random.ts';
+import { between, evenChoice, type Random } from '../../../lab/sim/random.ts';
 import { type Weighted, weighted } from './draw-graph.ts';
 import type { PlayedObject, Step } from './history.ts';
 

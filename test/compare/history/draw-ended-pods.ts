@@ -1,4 +1,4 @@
-import { between, evenChoice, type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+import { between, evenChoice, type Random, seededRandom } from '../../../lab/sim/random.ts';
 import { type Weighted, weighted } from './draw-graph.ts';
 import type { History, Phase, PlayedObject, Step } from './history.ts';
 

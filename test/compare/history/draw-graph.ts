@@ -1,4 +1,4 @@
-import { between, evenChoice, type Random } from '../../../lab/sim/workload/random.ts';
+import { between, evenChoice, type Random } from '../../../lab/sim/random.ts';
 import { FOREIGN_FINALIZER, type Place, type PlayedObject, type PlayedReference } from './history.ts';
 import { apiVersionOf, FAILING, type KindId, kindOf, OWNED_KIND_IDS, UNKNOWN } from './kinds.ts';
 

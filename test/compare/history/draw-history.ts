@@ -1,4 +1,4 @@
-import { between, evenChoice, type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+import { between, evenChoice, type Random, seededRandom } from '../../../lab/sim/random.ts';
 import { drawObject, drawReference, weighted } from './draw-graph.ts';
 import {
   type AskedPropagation,

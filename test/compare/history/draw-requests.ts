@@ -1,4 +1,4 @@
-import { between, type Random, seededRandom } from '../../../lab/sim/workload/random.ts';
+import { between, type Random, seededRandom } from '../../../lab/sim/random.ts';
 import { drawBurst } from './draw-burst.ts';
 import { type Weighted, weighted } from './draw-graph.ts';
 import {

@@ -1,4 +1,4 @@
-import { between, evenChoice, seededRandom } from '../../../lab/sim/workload/random.ts';
+import { between, evenChoice, seededRandom } from '../../../lab/sim/random.ts';
 import { collectionPath } from '../../../packages/kube-api/resources.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { DEFINITIONS, definitionOf } from '../arena.ts';

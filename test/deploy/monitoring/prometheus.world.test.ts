@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { DASHBOARDS, queriesOf } from '../../../deploy/monitoring/grafana/dashboards.ts';
 import { startApiServer } from '../../../lab/sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
-import { CATALOGUE } from '../../../lab/sim/runtime/catalogue.ts';
+import { CATALOGUE } from '../../../lab/sim/runtime/objects.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import { inProcess } from '../../cli/fleetgc.ts';
 import { embeddedLog } from '../../cli/service-options.ts';

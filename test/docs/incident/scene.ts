@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import { linuxClock } from '../../../packages/machine/clock.ts';
 import { type OwnLog, ownLog, withoutProgress } from '../../cli/fleetgc.ts';
 import { type SpawnedVerb, spawnVerb } from '../../cli/service-process.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { seededRandom } from '../../../lab/sim/workload/random.ts';
+import { seededRandom } from '../../../lab/sim/random.ts';
 import { Choices } from '../mutate/choices.ts';
 import type { Json } from '../mutate/json.ts';
 import { type Manner, mutated } from '../mutate/mutate.ts';

@@ -1,4 +1,4 @@
-import { evenChoice, type Random } from '../../../lab/sim/workload/random.ts';
+import { evenChoice, type Random } from '../../../lab/sim/random.ts';
 
 /** Choices of one seed. */
 export class Choices {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { seededRandom } from '../../../lab/sim/workload/random.ts';
+import { seededRandom } from '../../../lab/sim/random.ts';
 import { Choices } from './choices.ts';
 import { blownUp } from './text.ts';
 

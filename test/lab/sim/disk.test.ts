@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
-import { boundlessRegistry } from '../../../lab/sim/runtime/registry.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
+import { boundlessRegistry } from '../../../lab/sim/runtime/objects.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import { connectRemover } from '../../../packages/cri/client.ts';
 import { patiently } from '../../support/patience.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 
 const POD = { name: 'web', namespace: 'default', containers: { app: 'nginx:1' } };

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { seededRandom, zipfChoice } from '../../../lab/sim/workload/random.ts';
-import {
-  createWorkload,
-  runUntilUsed,
-  runWorkload,
-  type WorkloadEvent,
-} from '../../../lab/sim/workload/workload.ts';
+import { seededRandom, zipfChoice } from '../../../lab/sim/random.ts';
+import { createWorkload, runUntilUsed, runWorkload, type WorkloadEvent } from '../../../lab/sim/workload.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 
 const BIG = { capacityBytes: 1_000_000_000_000n };

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import type { SimulatedImage } from '../../../lab/sim/runtime/objects.ts';
 import { CALL_TIMEOUTS, connectReader } from '../../../packages/cri/client.ts';
 import { createListingMemory, readListing } from '../../../packages/cri/listing.ts';

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import { CALL_TIMEOUTS, connectReader, connectRemover } from '../../../packages/cri/client.ts';
 import { connect } from '../../../packages/cri/connection.ts';
 import * as containerd from '../../../packages/cri/containerd/methods.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SANDBOX_IMAGE, startSimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import { SANDBOX_IMAGE, startSimulatedNode } from '../../../lab/sim/node.ts';
 import type { RuntimeAge, SimulatedImage } from '../../../lab/sim/runtime/objects.ts';
 import { digestOf } from '../../fixtures/listing.ts';
 import { manualClock } from '../../support/manual-clock.ts';

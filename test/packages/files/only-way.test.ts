@@ -48,9 +48,9 @@ const WRITING = new Map<string, RegExp>([
   // A socket, in a directory that root alone may write to.
   ['packages/cri/proxy/reading-proxy.ts', /^(chmod|chown)$/],
   // A simulated node makes up the logs of its containers where the user says.
-  ['lab/sim/node/simulated-node.ts', /^mkdir$/],
-  ['lab/sim/run-simulated-node.ts', /^mkdir$/],
-  ['lab/sim/runtime/container-logs.ts', /^(mkdir|open|symlink)$/],
+  ['lab/sim/node.ts', /^mkdir$/],
+  ['lab/sim/workload.ts', /^mkdir$/],
+  ['lab/sim/runtime/runtime.ts', /^(mkdir|open|symlink)$/],
 ]);
 
 const IMPORT = /import\s+(type\s+)?([^;]*?)\s+from\s+['"]([^'"]+)['"]/g;

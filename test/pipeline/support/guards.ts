@@ -1,4 +1,4 @@
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import type { SimulatedImage } from '../../../lab/sim/runtime/objects.ts';
 import type { PipelineTime } from './pipeline-time.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { killable, killableState, type ProcessState } from '../../../lab/sim/fleet-run/killable.ts';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import { killable, killableState, type ProcessState } from '../../../lab/sim/fleet-run/node-process.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import { withOtherUses } from '../../../packages/cri/containerd/other-uses.ts';
 import { connectContainerd } from '../../../packages/cri/containerd/reader.ts';
 import { type PolicySource, startPolicySource } from '../../../packages/policy/policies.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type SimulatedNodeOptions, startSimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import { type SimulatedNodeOptions, startSimulatedNode } from '../../../lab/sim/node.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import { openEmbeddedLog } from '../../../packages/log/embedded.ts';
 import type { LogRecord, OutgoingRecord } from '../../../packages/log/port.ts';

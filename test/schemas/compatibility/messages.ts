@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { seededRandom } from '../../../lab/sim/workload/random.ts';
+import { seededRandom } from '../../../lab/sim/random.ts';
 import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import { claimsOf } from '../../../schemas/events/claims.ts';
 import { eventType } from '../../../schemas/events/envelope.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Owner } from '../../../lab/sim/api-server/deeds.ts';
-import { CONFIG_MAP, SECRET } from '../../../lab/sim/api-server/kinds.ts';
+import type { Owner } from '../../../lab/sim/api-server/cluster.ts';
+import { CONFIG_MAP, SECRET } from '../../../lab/sim/api-server/objects.ts';
 import { recentResults } from '../../../services/cluster/executor/recent-results.ts';
 import { clusterPolicy } from '../../fixtures/cluster.ts';
 import { ClusterWorld } from './support/cluster-world.ts';

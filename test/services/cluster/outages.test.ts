@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Owner } from '../../../lab/sim/api-server/deeds.ts';
-import { CONFIG_MAP, REPLICA_SET, SECRET } from '../../../lab/sim/api-server/kinds.ts';
+import type { Owner } from '../../../lab/sim/api-server/cluster.ts';
+import { CONFIG_MAP, REPLICA_SET, SECRET } from '../../../lab/sim/api-server/objects.ts';
 import { ClusterWorld } from './support/cluster-world.ts';
 
 const named = (kind: typeof CONFIG_MAP, name: string): Owner => ({

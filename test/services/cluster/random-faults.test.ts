@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Owner } from '../../../lab/sim/api-server/deeds.ts';
-import type { Propagation } from '../../../lab/sim/api-server/deletion.ts';
-import { CONFIG_MAP, SECRET } from '../../../lab/sim/api-server/kinds.ts';
-import type { Change } from '../../../lab/sim/api-server/object-store.ts';
-import type { ApiObject } from '../../../lab/sim/api-server/objects.ts';
+import type { Owner, Propagation } from '../../../lab/sim/api-server/cluster.ts';
+
+import { type ApiObject, type Change, CONFIG_MAP, SECRET } from '../../../lab/sim/api-server/objects.ts';
+
 import { runs } from '../../support/property-runs.ts';
 import { ClusterWorld } from './support/cluster-world.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { directConnection } from '../../../lab/sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../../lab/sim/api-server/cluster.ts';
-import { directConnection } from '../../../lab/sim/api-server/direct-connection.ts';
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { ApiAnswer, ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { pause } from '../../../packages/process/backoff.ts';

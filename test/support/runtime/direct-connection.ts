@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { z } from 'zod';
-import type { SimulatedNode } from '../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../lab/sim/node.ts';
 import { CALL_TIMEOUTS, readerOver, removerOver } from '../../../packages/cri/client.ts';
 import type { Connection } from '../../../packages/cri/connection.ts';
 import { METHODS } from '../../../packages/cri/methods.ts';

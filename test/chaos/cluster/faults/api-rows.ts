@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seededRandom } from '../../../../lab/sim/workload/random.ts';
+import { seededRandom } from '../../../../lab/sim/random.ts';
 import type { Fate, WatchFault } from '../../../support/nodes/fault-proxy.ts';
 import { between, nothing, one, type Rows } from '../../faults/row.ts';
 import type { ClusterFleet } from '../fleet/fleet.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../../../lab/sim/workload/random.ts';
+import type { Random } from '../../../../lab/sim/random.ts';
 import { brokerRows } from '../../faults/broker-rows.ts';
 import { SIGNATURES } from '../../faults/forgeries.ts';
 import { KEY_ROWS, replaceDecider, revokeDecider } from '../../faults/key-rows.ts';

@@ -10,7 +10,7 @@ import {
   REPLICA_SET,
   SECRET,
   VOLUME,
-} from '../../../../lab/sim/api-server/kinds.ts';
+} from '../../../../lab/sim/api-server/objects.ts';
 import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 
 /** What the API server of a round serves. */

@@ -1,4 +1,6 @@
 import {
+  type ApiObject,
+  apiTime,
   apiVersionOf,
   CLUSTER_ROLE,
   CONFIG_MAP,
@@ -10,9 +12,9 @@ import {
   REPLICA_SET,
   SECRET,
   VOLUME,
-} from '../../../../lab/sim/api-server/kinds.ts';
-import { type ApiObject, apiTime } from '../../../../lab/sim/api-server/objects.ts';
-import { between, evenChoice, type Random, seededRandom } from '../../../../lab/sim/workload/random.ts';
+} from '../../../../lab/sim/api-server/objects.ts';
+
+import { between, evenChoice, type Random, seededRandom } from '../../../../lab/sim/random.ts';
 import type { ApiKind } from '../../../../packages/kube-api/resources.ts';
 import { type Weighted, weighted } from '../../../compare/history/draw-graph.ts';
 import { TEAM } from '../policies.ts';

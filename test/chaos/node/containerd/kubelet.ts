@@ -1,6 +1,6 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type PodManifest, uidOf } from '../../../../lab/sim/kubelet/kubelet-pod.ts';
+import { type PodManifest, uidOf } from '../../../../lab/sim/kubelet.ts';
 import type { RuntimeReader, RuntimeRemover } from '../../../../packages/cri/port.ts';
 import { kubeletLabels, type PodSpec, type Workload } from '../../../support/nodes/cri-workload.ts';
 import type { LivelyKubelet } from '../chaos-node.ts';

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { playScenes, Settled } from '../../../../lab/demo/cluster/play-scenes.ts';
-import type { Scene } from '../../../../lab/demo/cluster/scenes.ts';
-import type { ClusterNews } from '../../../../lab/demo/cluster/watch-cluster.ts';
-import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-import { Deeds } from '../../../../lab/sim/api-server/deeds.ts';
+import { type ClusterNews, playScenes, type Scene, Settled } from '../../../../lab/demo/cluster.ts';
+
+import { Deeds, SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
+
 import { nextLook } from '../../../support/next-look.ts';
 
 const news = (...ends: readonly string[]): ClusterNews => ({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../../lab/sim/api-server/answers.ts';
 import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-import { CONFIG_MAP } from '../../../../lab/sim/api-server/kinds.ts';
+import { CONFIG_MAP } from '../../../../lab/sim/api-server/objects.ts';
 import { type ApiCall, ApiRequests } from '../../../../lab/sim/api-server/requests.ts';
 import { type WatchRequest, watch } from '../../../../lab/sim/api-server/watch.ts';
 import { Refused } from './subject.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-import { CONFIG_MAP } from '../../../../lab/sim/api-server/kinds.ts';
+import { CONFIG_MAP } from '../../../../lab/sim/api-server/objects.ts';
 
 test('a store that is restored has the objects and versions of that time, and knows nothing of what came before', () => {
   let ids = 0;

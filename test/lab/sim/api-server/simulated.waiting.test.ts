@@ -1,6 +1,6 @@
 import { startApiServer } from '../../../../lab/sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-import { EVENT, JOB, REPLICATION_CONTROLLER, SERVED } from '../../../../lab/sim/api-server/kinds.ts';
+import { EVENT, JOB, REPLICATION_CONTROLLER, SERVED } from '../../../../lab/sim/api-server/objects.ts';
 import { apiConnection } from '../../../../packages/kube-api/connection.ts';
 import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';

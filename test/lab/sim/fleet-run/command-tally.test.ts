@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createCommandTally } from '../../../../lab/sim/fleet-run/command-tally.ts';
+import { createCommandTally } from '../../../../lab/sim/fleet-run/tally.ts';
 import type { CommandResult } from '../../../../schemas/events/result.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { objectResult, refusedCommand } from '../../../fixtures/results.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { FleetNode } from '../../../../lab/sim/fleet/fleet-node.ts';
-import { createFleetTally } from '../../../../lab/sim/fleet-run/fleet-tally.ts';
+import type { FleetNode } from '../../../../lab/sim/fleet/node.ts';
+import { createFleetTally } from '../../../../lab/sim/fleet-run/tally.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOrderTally } from '../../../../lab/sim/fleet-run/order-tally.ts';
+import { createOrderTally } from '../../../../lab/sim/fleet-run/tally.ts';
 import { MINUTE } from '../../../fixtures/time.ts';
 
 function setUp() {

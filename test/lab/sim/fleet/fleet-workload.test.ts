@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type FleetNode, readingsAt } from '../../../../lab/sim/fleet/fleet-node.ts';
-import { beginWorkload, rollOut, type WorkloadEvent } from '../../../../lab/sim/fleet/fleet-workload.ts';
-import { drop } from '../../../../lab/sim/fleet/image-disk.ts';
+import { drop, type FleetNode, readingsAt } from '../../../../lab/sim/fleet/node.ts';
+import { beginWorkload, rollOut, type WorkloadEvent } from '../../../../lab/sim/fleet/workload.ts';
+
 import { fleetInNoTime, nodesOf } from './support.ts';
 
 const HOUR_MS = 60 * 60 * 1000;

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { fleetCatalogue } from '../../../../lab/sim/fleet/fleet-catalogue.ts';
-import { createFleetNode, type FleetNode } from '../../../../lab/sim/fleet/fleet-node.ts';
+import { fleetCatalogue } from '../../../../lab/sim/fleet/catalogue.ts';
 import { createFleetTime } from '../../../../lab/sim/fleet/fleet-time.ts';
-import type { BusyFleet, WorkloadEvent } from '../../../../lab/sim/fleet/fleet-workload.ts';
-import { setInitialState } from '../../../../lab/sim/fleet/initial-state.ts';
+import { createFleetNode, type FleetNode } from '../../../../lab/sim/fleet/node.ts';
+import { type BusyFleet, setInitialState, type WorkloadEvent } from '../../../../lab/sim/fleet/workload.ts';
 
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
 

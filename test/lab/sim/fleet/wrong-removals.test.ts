@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import type { FleetNode } from '../../../../lab/sim/fleet/fleet-node.ts';
 import {
   endContainers,
   endSandboxes,
+  type FleetNode,
   type FleetPod,
   logDirectoryName,
-} from '../../../../lab/sim/fleet/fleet-pod.ts';
+} from '../../../../lab/sim/fleet/node.ts';
+
 import type { RemovedKind } from '../../../../lab/sim/fleet/node-runtime.ts';
 import { wrongsOf } from '../../../../lab/sim/fleet/wrong-removals.ts';
 import { policy } from '../../../fixtures/policy.ts';

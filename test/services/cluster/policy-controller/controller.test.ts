@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { POLICY } from '../../../../lab/sim/api-server/kinds.ts';
+import { POLICY } from '../../../../lab/sim/api-server/objects.ts';
 import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
 import { PolicyReconciler } from '../../../../services/cluster/policy-controller/handler.ts';
 import { EVERY_NODE, pauseRecord } from '../../../fixtures/policy.ts';

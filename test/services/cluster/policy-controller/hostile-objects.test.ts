@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { POLICY } from '../../../../lab/sim/api-server/kinds.ts';
+import { POLICY } from '../../../../lab/sim/api-server/objects.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { PolicyRecord } from '../../../../schemas/policy/policy.ts';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-import { Deeds } from '../../../../lab/sim/api-server/deeds.ts';
-import { NAMESPACE, SERVED } from '../../../../lab/sim/api-server/kinds.ts';
+import { Deeds, SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
+
+import { NAMESPACE, SERVED } from '../../../../lab/sim/api-server/objects.ts';
 import { contentHash } from '../../../../packages/canonical/ids.ts';
 import { decide } from '../../../../packages/deciders/graph-gc/decide.ts';
 import { clusterOutput } from '../../../../packages/decision/handler.ts';

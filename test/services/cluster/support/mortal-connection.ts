@@ -1,5 +1,5 @@
+import { directConnection, type OpenWatch } from '../../../../lab/sim/api-server/api-server.ts';
 import type { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-import { directConnection, type OpenWatch } from '../../../../lab/sim/api-server/direct-connection.ts';
 import type { ApiConnection } from '../../../../packages/kube-api/connection.ts';
 import type { Sleep } from '../../../../packages/process/backoff.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';

@@ -4,14 +4,21 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
-import { CLUSTER_POLICY } from '../../../../lab/demo/cluster/cluster-act.ts';
-import { playScenes, Settled } from '../../../../lab/demo/cluster/play-scenes.ts';
-import { furnish, SCENES, TENANT, tenant } from '../../../../lab/demo/cluster/scenes.ts';
-import { watchCluster } from '../../../../lab/demo/cluster/watch-cluster.ts';
+import {
+  CLUSTER_POLICY,
+  furnish,
+  playScenes,
+  SCENES,
+  Settled,
+  TENANT,
+  tenant,
+  watchCluster,
+} from '../../../../lab/demo/cluster.ts';
+
 import { startApiServer } from '../../../../lab/sim/api-server/api-server.ts';
-import { SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
-import { Deeds } from '../../../../lab/sim/api-server/deeds.ts';
-import { SERVED } from '../../../../lab/sim/api-server/kinds.ts';
+import { Deeds, SimulatedCluster } from '../../../../lab/sim/api-server/cluster.ts';
+
+import { SERVED } from '../../../../lab/sim/api-server/objects.ts';
 import { openEmbeddedLog } from '../../../../packages/log/embedded.ts';
 import type { EventLog } from '../../../../packages/log/port.ts';
 import { systemSources } from '../../../../packages/process/system-sources.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SimulatedNode, SimulatedNodeOptions } from '../../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode, SimulatedNodeOptions } from '../../../../lab/sim/node.ts';
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { connectContainerd } from '../../../../packages/cri/containerd/reader.ts';
 import type { RuntimeReader } from '../../../../packages/cri/port.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { SimulatedNode, SimulatedNodeOptions } from '../../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode, SimulatedNodeOptions } from '../../../../lab/sim/node.ts';
 import type { LayerTable } from '../../../../packages/cri/containerd/image-layers.ts';
 import { connectContainerd } from '../../../../packages/cri/containerd/reader.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import type { SimulatedNode } from '../../../../lab/sim/node/simulated-node.ts';
+import type { SimulatedNode } from '../../../../lab/sim/node.ts';
 import { connectRemover } from '../../../../packages/cri/client.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../packages/process/metrics.ts';

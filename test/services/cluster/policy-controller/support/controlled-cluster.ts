@@ -1,6 +1,6 @@
+import { directConnection } from '../../../../../lab/sim/api-server/api-server.ts';
 import { SimulatedCluster } from '../../../../../lab/sim/api-server/cluster.ts';
-import { directConnection } from '../../../../../lab/sim/api-server/direct-connection.ts';
-import { NAMESPACE, POLICY, SERVED } from '../../../../../lab/sim/api-server/kinds.ts';
+import { NAMESPACE, POLICY, SERVED } from '../../../../../lab/sim/api-server/objects.ts';
 import type { ApiConnection } from '../../../../../packages/kube-api/connection.ts';
 import { createLogger } from '../../../../../packages/process/logger.ts';
 import { createMetrics } from '../../../../../packages/process/metrics.ts';

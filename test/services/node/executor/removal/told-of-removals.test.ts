@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NEVER } from '../../../../../lab/sim/fleet-run/killable.ts';
+import { NEVER } from '../../../../../lab/sim/fleet-run/node-process.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import { JournalState } from '../../../../../services/node/executor/journal/journal-state.ts';
 import { after, REMOVED } from '../../../../../services/node/executor/removal/removal-attempt.ts';

@@ -7,7 +7,7 @@ import {
   killableState,
   NEVER,
   type ProcessState,
-} from '../../../../../lab/sim/fleet-run/killable.ts';
+} from '../../../../../lab/sim/fleet-run/node-process.ts';
 import type { OutgoingRecord } from '../../../../../packages/log/port.ts';
 import { createLogger } from '../../../../../packages/process/logger.ts';
 import { createMetrics, type Metrics } from '../../../../../packages/process/metrics.ts';

@@ -2,10 +2,18 @@ import { sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { ImageSpec, RuntimeImage } from '../../../packages/cri/port.ts';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import type { InventoryLayer } from '../../../schemas/events/inventory.ts';
-import { type Application, applicationName, applicationNamespace, versionOf } from '../runtime/catalogue.ts';
-import { type ContentPiece, contentOf, pieceKey } from '../runtime/image-content.ts';
-import type { RegistryImage, SimulatedLayer } from '../runtime/objects.ts';
-import { seededRandom } from '../workload/random.ts';
+import { seededRandom } from '../random.ts';
+import {
+  type Application,
+  applicationName,
+  applicationNamespace,
+  type ContentPiece,
+  contentOf,
+  pieceKey,
+  type RegistryImage,
+  type SimulatedLayer,
+  versionOf,
+} from '../runtime/objects.ts';
 
 /** A program that a whole fleet runs, and what its releases have in common. */
 export interface FleetApplication extends Application {

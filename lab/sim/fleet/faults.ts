@@ -1,8 +1,8 @@
 import { HOUR_MS } from '../../../packages/process/durations.ts';
-import { between, seededRandom } from '../workload/random.ts';
-import type { FleetNode } from './fleet-node.ts';
-import type { BusyFleet } from './fleet-workload.ts';
+import { between, seededRandom } from '../random.ts';
+import type { FleetNode } from './node.ts';
 import { powerOff, powerOn } from './node-kubelet.ts';
+import type { BusyFleet } from './workload.ts';
 
 /** How many of a hundred nodes meet a fault of each kind in the time that the fleet lives, and how often removals do. */
 export interface FleetFaults {
@@ -22,7 +22,7 @@ export interface FleetFaults {
 }
 
 /** What the processes of FleetGC on a node meet. */
-export interface NodeProcesses {
+interface NodeProcesses {
   kill(node: FleetNode): void;
   start(node: FleetNode): void;
 }
@@ -63,7 +63,7 @@ export function planFaults(
     });
 }
 
-export interface FaultParts {
+interface FaultParts {
   readonly faults: FleetFaults;
   readonly processes: NodeProcesses;
   readonly onFault: (fault: NodeFault) => void;

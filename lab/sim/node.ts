@@ -1,18 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ContainerdHandlers } from '../../../packages/cri/containerd/server.ts';
-import { type CriHandlers, type CriServer, serveCri } from '../../../packages/cri/server.ts';
-import type { NodeClock } from '../../../packages/machine/clock.ts';
-import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
-import { createKubelet, type SimulatedKubelet } from '../kubelet/kubelet.ts';
-import { logBytes, type PodLogRoots } from '../runtime/container-logs.ts';
-import { containerdHandlers } from '../runtime/containerd-handlers.ts';
-import { criHandlers } from '../runtime/cri-handlers.ts';
-import { createDisk, type Disk } from '../runtime/disk.ts';
-import { createFaults, type Faults } from '../runtime/faults.ts';
-import type { RuntimeAge } from '../runtime/objects.ts';
-import { boundlessRegistry, type Registry } from '../runtime/registry.ts';
-import { createRuntime, type SimulatedRuntime } from '../runtime/runtime.ts';
+import type { ContainerdHandlers } from '../../packages/cri/containerd/server.ts';
+import { type CriHandlers, type CriServer, serveCri } from '../../packages/cri/server.ts';
+import type { NodeClock } from '../../packages/machine/clock.ts';
+import type { FilesystemReader } from '../../packages/machine/filesystem.ts';
+import { createKubelet, type SimulatedKubelet } from './kubelet.ts';
+import { containerdHandlers, criHandlers } from './runtime/cri.ts';
+import { createDisk, type Disk } from './runtime/disk.ts';
+import { createFaults, type Faults } from './runtime/faults.ts';
+import { boundlessRegistry, type Registry, type RuntimeAge } from './runtime/objects.ts';
+import { createRuntime, logBytes, type PodLogRoots, type SimulatedRuntime } from './runtime/runtime.ts';
 
 export interface SimulatedNodeOptions {
   /** Ids and pod UIDs follow from it. */
