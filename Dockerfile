@@ -12,7 +12,7 @@ COPY cli ./cli
 COPY packages ./packages
 COPY schemas ./schemas
 COPY services ./services
-COPY sim ./sim
+COPY lab ./lab
 # What "fleetgc version" tells: --build-arg COMMIT=$(git rev-parse HEAD).
 ARG COMMIT=
 RUN node bin/build.ts --commit "$COMMIT"
