@@ -1,44 +1,29 @@
-import type { Logger } from 'pino';
 import type { Handler, Input } from '../../../packages/decision/handler.ts';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { type TokenBucket, tokenBucket } from '../../../packages/kube-api/rate-limiter.ts';
 import { type WorkOutcome, WorkQueue, workOff } from '../../../packages/kube-api/work-queue.ts';
-import type { Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { runEvery } from '../../../packages/process/loops.ts';
 import type { Metrics } from '../../../packages/process/metrics.ts';
 import type { ClusterCommand } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
-import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import { type CommandRefused, commandRefusal } from './command-checks.ts';
 import { Announcements, type OpenIntent } from './intents.ts';
 import { OrphanedOwners } from './judge.ts';
-import { KindCatalog } from './kinds.ts';
 import { SameInstance, sharedReads } from './live-reads.ts';
 import { addStopMetrics, addWaitingMetrics, createExecutorMetrics, type ExecutorMetrics } from './metrics.ts';
-import { Attempt, type Attempting, DoneBefore, latenessOf, unreadableText } from './object.ts';
+import { latenessOf, ObjectWork, unreadableText } from './object.ts';
 import { failed, later, Order, type ReceivedCommand, type Stop, toldOf } from './order.ts';
-import { Outbox, type Outgoing } from './outbox.ts';
-import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
+import { Outbox } from './outbox.ts';
+import { type ExecutorPorts, type IndexSource, instantAt } from './ports.ts';
 import { noteSettled, type RecentResults, removalsBefore } from './recent-results.ts';
 import { CommandReports } from './results.ts';
 import { IntentSettlement } from './settlement.ts';
 
-export interface ClusterExecutorDeps
-  extends Pick<Attempting, 'index' | 'localHold' | 'policy' | 'objectionTo' | 'nowMs' | 'save'> {
-  readonly identity: ClusterIdentity;
-  /** Names this process in its intents and results. */
-  readonly executor: string;
-  readonly connection: ApiConnection;
+export interface ClusterExecutorDeps extends ExecutorPorts {
   /** Its own results of the past hour. */
   readonly recent: RecentResults;
-  /** Resolves when all of them are acknowledged. */
-  readonly publish: (events: readonly Outgoing[]) => Promise<void>;
-  readonly sleep: Sleep;
-  /** From 0 up to 1, for backoff. */
-  readonly random: () => number;
-  readonly logger: Logger;
   readonly metrics: Metrics;
   /** Of all workers together. */
   readonly requestsPerSecond: number;
@@ -68,12 +53,13 @@ export class ClusterExecutor {
   readonly #settlement: IntentSettlement;
   /** Commands that wait until what was announced for them earlier is looked at. */
   readonly #held = new Set<string>();
-  readonly #parts: Attempting;
+  readonly #orphaned: OrphanedOwners;
+  readonly #objects: ObjectWork;
   readonly #bucket: TokenBucket;
   readonly #stopping = new AbortController();
 
   constructor(deps: ClusterExecutorDeps) {
-    const { identity, nowMs, recent, logger } = deps;
+    const { identity, nowMs, recent } = deps;
     this.#deps = deps;
     this.instance = new SameInstance(identity, nowMs);
     this.#metrics = createExecutorMetrics(deps.metrics);
@@ -82,36 +68,23 @@ export class ClusterExecutor {
     this.#firstTries = new FirstTries(deps.index);
     this.#policies = new ReadablePolicies(deps);
     this.#outbox = new Outbox(deps);
-    this.#reports = new CommandReports(
-      {
-        identity,
-        executor: deps.executor,
-        at: () => this.at(),
-        outbox: this.#outbox,
-        metrics: this.#metrics,
-        logger,
-      },
-      recent.answered,
-    );
-    const reads = sharedReads({ kinds: new KindCatalog(nowMs), instance: this.instance }, nowMs);
-    const removals = removalsBefore(deps);
-    this.#settlement = new IntentSettlement(recent.open, {
-      ...deps,
+    this.#reports = new CommandReports(deps, this.#outbox, this.#metrics, recent.answered);
+    const reads = sharedReads(this.instance, nowMs);
+    const removals = removalsBefore(recent, deps);
+    this.#settlement = new IntentSettlement(recent.open, deps, {
       paced: () => this.#paced().connection,
       reads,
       reports: this.#reports,
-      onSettled: (settled) => noteSettled(removals, settled, nowMs()),
+      onSettled: (each, found) => noteSettled(removals, each, found, nowMs()),
     });
-    this.#parts = {
-      ...deps,
-      at: () => this.at(),
+    this.#orphaned = new OrphanedOwners(recent.orphaned, deps);
+    this.#objects = new ObjectWork(deps, {
       reads,
-      announcements: new Announcements({ ...deps, at: () => this.at() }),
-      unrecorded: () => this.#outbox.objection(),
       removals,
-      orphaned: new OrphanedOwners(recent.orphaned, { nowMs, logger }),
-      doneBefore: new DoneBefore(),
-    };
+      orphaned: this.#orphaned,
+      announcements: new Announcements(deps),
+      outbox: this.#outbox,
+    });
     addStopMetrics(deps.metrics, deps);
     addWaitingMetrics(deps.metrics, {
       orders: () => this.#orders.size,
@@ -129,8 +102,7 @@ export class ClusterExecutor {
 
   /** What the API server's clock shows, as far as its answers tell; `null` where nobody knows. */
   at(): ClusterInstant | null {
-    const time = this.#deps.connection.clock.at(this.#deps.nowMs());
-    return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
+    return instantAt(this.#deps);
   }
 
   /**
@@ -170,7 +142,7 @@ export class ClusterExecutor {
     if (command.cluster !== identity.cluster) return;
     // Also of what is refused now: in an earlier life it may have been carried out.
     if (this.#deps.index === null)
-      for (const { object, act } of command.items) this.#parts.orphaned.ordered(object.uid, act);
+      for (const { object, act } of command.items) this.#orphaned.ordered(object.uid, act);
     if (this.#reports.knows(command.id) || this.#held.has(command.id)) return;
     this.#outbox.requireRoom();
     const received = {
@@ -273,7 +245,7 @@ export class ClusterExecutor {
     const { logger } = this.#deps;
     const paced = this.#paced();
     try {
-      return await new Attempt(order, paced.connection, this.#parts).run();
+      return await this.#objects.carryOut(order, paced.connection);
     } catch (thrown) {
       const error = toFleetGcError(thrown);
       if (error.retry) return later('unreachable', error.message);
@@ -286,13 +258,7 @@ export class ClusterExecutor {
   }
 
   #paced(): PacedConnection {
-    const { connection, nowMs, sleep } = this.#deps;
-    return pacedConnection(connection, {
-      bucket: this.#bucket,
-      nowMs,
-      sleep,
-      signal: this.#stopping.signal,
-    });
+    return pacedConnection(this.#deps, this.#bucket, this.#stopping.signal);
   }
 
   #settle(order: Order, outcome: ClusterObjectOutcome): void {
@@ -300,7 +266,7 @@ export class ClusterExecutor {
     order.isSettled = true;
     this.#firstTries.end(order);
     if (this.#orders.get(order.uid) === order) this.#orders.delete(order.uid);
-    if (outcome.outcome === 'patched') this.#parts.orphaned.wasLetGo(order.uid, order.item.act);
+    if (outcome.outcome === 'patched') this.#orphaned.wasLetGo(order.uid, order.item.act);
     const told = toldOf(order, outcome);
     this.#settlement.told(order.command.id, order.uid, told);
     this.#reports.settle(order, told);
@@ -311,7 +277,7 @@ export class ClusterExecutor {
     const why = this.#policies.objection();
     for (const order of [...this.#orders.values()]) {
       if (!order.isInHand) order.waitedFor = why ?? order.waitedFor;
-      const late = order.isInHand ? null : latenessOf(order, connection, nowMs());
+      const late = order.isInHand ? null : latenessOf(order, connection.clock, nowMs());
       if (late?.kind === 'settled') this.#settle(order, late.outcome);
     }
     this.#reports.flush();
@@ -330,24 +296,17 @@ const MOST_PACED_MS = 400;
 const workersFor = (requestsPerSecond: number): number =>
   Math.min(MOST_WORKERS, Math.max(1, Math.floor((requestsPerSecond * MOST_PACED_MS) / 1_000)));
 
-interface Pacing {
-  readonly bucket: TokenBucket;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-  readonly sleep: Sleep;
-  /** Ends reads that are under way; what writes is finished. */
-  readonly signal: AbortSignal;
-}
-
 /** A connection whose requests wait for their turn, and are counted. */
 interface PacedConnection {
   readonly connection: ApiConnection;
   readonly requests: () => number;
 }
 
+/** `signal` ends reads that are under way; what writes is finished. */
 function pacedConnection(
-  connection: ApiConnection,
-  { bucket, nowMs, sleep, signal }: Pacing,
+  { connection, nowMs, sleep }: ExecutorPorts,
+  bucket: TokenBucket,
+  signal: AbortSignal,
 ): PacedConnection {
   let requests = 0;
   const turn = async (): Promise<void> => {
@@ -407,27 +366,21 @@ class FirstTries {
   }
 }
 
-interface ReadablePoliciesParts {
-  readonly policy: () => ClusterPolicyInForce;
-  readonly sleep: Sleep;
-  readonly logger: Pick<Logger, 'warn' | 'info'>;
-}
-
 /** How often it is looked whether they can be read again. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** While policies cannot be read nothing is done, and orders wait: what ends by itself shall not cost them a refusal. */
 class ReadablePolicies {
-  readonly #parts: ReadablePoliciesParts;
+  readonly #ports: ExecutorPorts;
   #isWaiting = false;
 
-  constructor(parts: ReadablePoliciesParts) {
-    this.#parts = parts;
+  constructor(ports: ExecutorPorts) {
+    this.#ports = ports;
   }
 
   /** Why nothing may be done now; `null` where they can be read. */
   objection(): string | null {
-    const inForce = this.#parts.policy();
+    const inForce = this.#ports.policy();
     return inForce.kind === 'unreadable' ? unreadableText(inForce.message) : null;
   }
 
@@ -435,11 +388,11 @@ class ReadablePolicies {
   async areRead(signal: AbortSignal): Promise<boolean> {
     for (let why = this.objection(); why !== null; why = this.objection()) {
       if (signal.aborted) return false;
-      if (!this.#isWaiting) this.#parts.logger.warn(`orders wait: ${why}`);
+      if (!this.#isWaiting) this.#ports.logger.warn(`orders wait: ${why}`);
       this.#isWaiting = true;
-      await this.#parts.sleep(LOOK_AGAIN_MS, signal);
+      await this.#ports.sleep(LOOK_AGAIN_MS, signal);
     }
-    if (this.#isWaiting) this.#parts.logger.info('policies can be read again, so orders wait no longer');
+    if (this.#isWaiting) this.#ports.logger.info('policies can be read again, so orders wait no longer');
     this.#isWaiting = false;
     return true;
   }

@@ -4,19 +4,8 @@ import type { ClusterCommandItem } from '../../../schemas/events/cluster-command
 import type { ClusterCommandIntent, IntendedObject } from '../../../schemas/events/cluster-intent.ts';
 import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import { type ClusterObjectOutcome, foundLater } from '../../../schemas/events/cluster-result.ts';
-import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { ReceivedCommand } from './order.ts';
-import type { Outgoing, ResultEvent } from './outbox.ts';
-
-interface AnnouncementParts {
-  readonly identity: ClusterIdentity;
-  /** Names this process. */
-  readonly executor: string;
-  /** When the executor last heard from the API server. */
-  readonly at: () => ClusterInstant | null;
-  /** Resolves when all of them are acknowledged. */
-  readonly publish: (events: readonly Outgoing[]) => Promise<void>;
-}
+import { type ExecutorPorts, instantAt, type Outgoing, type ResultEvent } from './ports.ts';
 
 /** Commands that are announced; those of more than an hour ago have long expired. */
 const MAX_ANNOUNCED = 100_000;
@@ -41,12 +30,12 @@ const MAX_ANNOUNCED = 100_000;
  * In all of them another executor may still be at work that this one takes for ended: each write is a compare and swap.
  */
 export class Announcements {
-  readonly #parts: AnnouncementParts;
+  readonly #ports: ExecutorPorts;
   /** By command. A promise that rejected is not kept. */
   readonly #announced = new Map<string, Promise<void>>();
 
-  constructor(parts: AnnouncementParts) {
-    this.#parts = parts;
+  constructor(ports: ExecutorPorts) {
+    this.#ports = ports;
   }
 
   /** Resolves when the log has acknowledged that this executor begins with the command; at once where it has before. */
@@ -68,7 +57,7 @@ export class Announcements {
   /** A broker may take less at a time than an intent has. */
   async #publish(received: ReceivedCommand, items: readonly ClusterCommandItem[]): Promise<void> {
     try {
-      await this.#parts.publish([this.#intentOf(received, items)]);
+      await this.#ports.publish([this.#intentOf(received, items)]);
     } catch (error) {
       if (!isTooLarge(error) || items.length === 1) throw error;
       const half = Math.ceil(items.length / 2);
@@ -78,7 +67,7 @@ export class Announcements {
   }
 
   #intentOf({ command, trace }: ReceivedCommand, items: readonly ClusterCommandItem[]): Outgoing {
-    const { identity, executor, at } = this.#parts;
+    const { identity, executor } = this.#ports;
     const { id: commandId, decisionId, takenAt, lifetimeMs } = command;
     const { clusterInstance } = identity;
     const objects = items.map(intended);
@@ -87,7 +76,7 @@ export class Announcements {
       version: 1,
       id: clusterIntentId({ clusterInstance, commandId }, executor, objects),
       ...identity,
-      at: at(),
+      at: instantAt(this.#ports),
       commandId,
       decisionId,
       executor,

@@ -21,7 +21,7 @@ import type { OwnerFound } from '../../../schemas/events/cluster-result.ts';
 import type { JobState } from '../../../schemas/events/expiry.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import {
-  type KindCatalog,
+  KindCatalog,
   type KindDefinition,
   KindDefinitions,
   objectionToWithdrawn,
@@ -79,11 +79,8 @@ export interface SharedReads {
   readonly nowMs: () => number;
 }
 
-export const sharedReads = (
-  { kinds, instance }: Pick<SharedReads, 'kinds' | 'instance'>,
-  nowMs: () => number,
-): SharedReads => ({
-  kinds,
+export const sharedReads = (instance: SameInstance, nowMs: () => number): SharedReads => ({
+  kinds: new KindCatalog(nowMs),
   instance,
   absent: new Proofs(nowMs),
   definitions: new KindDefinitions(nowMs),

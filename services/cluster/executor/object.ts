@@ -14,19 +14,16 @@ import {
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import { type ClusterAction, type ExpireAction, isRemoval } from '../../../schemas/events/cluster-command.ts';
 import { FOREGROUND, ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
-import type { ClusterObjectOutcome } from '../../../schemas/events/cluster-result.ts';
 import { approvalsInForce } from '../../../schemas/policy/approval.ts';
 import { policyFor, timeRefusal } from './command-checks.ts';
 import type { Announcements } from './intents.ts';
 import {
-  type Asked,
   clockUnbelieved,
   type JudgedAction,
   type Judgement,
   type OrphanedOwners,
   type Permission,
   type PodMark,
-  type PodRemoval,
 } from './judge.ts';
 import { judgeExpiry } from './judge-expiry.ts';
 import { judgeOwnership } from './judge-ownership.ts';
@@ -43,103 +40,126 @@ import {
   stopBy,
   waits,
 } from './order.ts';
-import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
+import type { Outbox } from './outbox.ts';
+import type { ExecutorPorts } from './ports.ts';
 import { PROOF_HOLDS_MS } from './proofs.ts';
 import type { RemovalCounts } from './rates.ts';
-import { type Saving, saveManifest } from './save-manifest.ts';
-
-export interface Attempting extends Permitting, Saving {
-  readonly reads: SharedReads;
-  /** `null` where the process has no graph of the cluster. */
-  readonly index: IndexSource | null;
-  readonly removals: RemovalCounts;
-  readonly orphaned: OrphanedOwners;
-  readonly doneBefore: DoneBefore;
-  readonly announcements: Pick<Announcements, 'announce'>;
-  /** Why nothing more may be done before results of what was done are on the event log; `null` where something may. */
-  readonly unrecorded: () => string | null;
-}
+import { saveManifest } from './save-manifest.ts';
 
 /** So often an object that others change is read and judged again before it waits (cluster D15). */
 const MOST_CONFLICTS = 5;
 /** How long an event log that does not take an intent, or results, is left alone. */
 const LOG_WAIT_MS = 1_000;
 
-/** One attempt at one object. Rejects with what the connection rejects with. */
-export class Attempt {
-  readonly #order: Order;
-  readonly #connection: ApiConnection;
-  readonly #parts: Attempting;
-  /** Of one judgement. */
-  #reads: LiveReads;
+/** What all objects share that one executor works on. */
+interface Shared {
+  readonly reads: SharedReads;
+  readonly removals: RemovalCounts;
+  readonly orphaned: OrphanedOwners;
+  readonly announcements: Announcements;
+  readonly outbox: Outbox;
+}
 
-  constructor(order: Order, connection: ApiConnection, parts: Attempting) {
-    this.#order = order;
-    this.#connection = connection;
-    this.#parts = parts;
-    this.#reads = new LiveReads(connection, parts.reads);
+/**
+ * The life of one object of a command: seven steps, in `#once`. Whatever happens beside them, nothing is written before its intent is
+ * on the event log (3), and permission is asked again before each write (4, 6). What is left behind if the process ends at a step is
+ * listed at `Announcements`.
+ */
+export class ObjectWork {
+  readonly #ports: ExecutorPorts;
+  readonly #shared: Shared;
+  readonly #doneBefore = new DoneBefore();
+
+  constructor(ports: ExecutorPorts, shared: Shared) {
+    this.#ports = ports;
+    this.#shared = shared;
   }
 
-  /** Judges and acts; what changed between the two is judged again. */
-  async run(): Promise<Stop> {
+  /** One try. Rejects with what the connection rejects with. */
+  async carryOut(order: Order, connection: ApiConnection): Promise<Stop> {
     try {
-      return await this.#untilItEnds();
+      for (let conflicts = 0; ; conflicts++) {
+        const end = await this.#once(order, connection, conflicts > 0 || order.attempts > 1);
+        if (end.kind !== 'conflict') return end;
+        if (conflicts >= MOST_CONFLICTS) return later('conflict', end.message);
+      }
     } finally {
-      this.#parts.removals.letGo(this.#order.uid);
+      this.#shared.removals.letGo(order.uid);
     }
   }
 
-  async #untilItEnds(): Promise<Stop> {
-    for (let conflicts = 0; ; conflicts++) {
-      const judged = await this.#judge(conflicts > 0 || this.#order.attempts > 1);
-      if (!('record' in judged)) return judged;
-      const end = await this.#act(judged);
-      if (end.kind !== 'conflict') return end;
-      if (conflicts >= MOST_CONFLICTS) return later('conflict', end.message);
-    }
-  }
+  /** A conflict leads back to step 1. `isFresh`: nothing that was read before counts. */
+  async #once(order: Order, connection: ApiConnection, isFresh: boolean): Promise<Stop | Conflict> {
+    const { nowMs } = this.#ports;
 
-  /** Under what it may be done now. */
-  #permission(): Permission | Stop {
-    return permissionFor(this.#order, this.#connection, this.#parts);
-  }
+    // 1. Permission: the age of the command, the cluster's own hold, trust, pause, policy, approvals.
+    const permitted = permissionFor(order, connection, this.#ports);
+    if (!('record' in permitted)) return permitted;
 
-  /** Why what was judged under this may not be done any more. */
-  #objectionTo(before: Permission): Stop | null {
-    const now = this.#permission();
-    if (!('record' in now)) return now;
-    const isSame = samePermission(now, before);
-    return isSame ? null : later('conflict', 'another policy or approval came into force meanwhile', 0);
-  }
+    // 2. Read the object, and judge it by its live state.
+    const reads = new LiveReads(connection, this.#shared.reads);
+    const judged = await this.#judge(order, connection, reads, isFresh);
+    if (!('record' in judged)) return judged;
+    const { kind, object, action, record } = judged;
+    const { resourceVersion } = object;
+    const rehearse = record.policy.mode === 'rehearse';
 
-  async #judge(isFresh: boolean): Promise<Judgement | Stop> {
-    const objection = this.#permission();
-    if (!('record' in objection)) return objection;
-    const { item } = this.#order;
-    this.#reads = new LiveReads(this.#connection, this.#parts.reads);
-    if (this.#isDone(item.object.resourceVersion)) return DONE_BEFORE;
-    const elsewhere = await this.#reads.otherInstance();
-    if (elsewhere !== null) return elsewhere;
-    const kind = await this.#reads.kinds.of(item.object);
-    if (kind === null) return refused('changed', `the API server serves no ${item.object.kind} as it says`);
-    if (!hasPath(kind, item.object)) return refused('changed', 'no object can have such a name');
-    // After an answer the time is known, by which approvals are in force.
-    const permission = this.#permission();
-    if (!('record' in permission)) return permission;
-    return this.#byItsRules({
-      ...this.#parts,
-      ...permission,
-      order: this.#order,
+    // 3. Announce the intent. What is rehearsed changes nothing, so it leaves no trace.
+    const unannounced = rehearse ? null : await this.#announce(order, reads);
+    if (unannounced !== null) return unannounced;
+
+    // 4. Permission again, and the same as the object was judged under.
+    const objection = (): Stop | null => objectionTo(judged, permissionFor(order, connection, this.#ports));
+    const withdrawn = objection();
+    if (withdrawn !== null) return withdrawn;
+    if (connection.clock.at(nowMs()) === null) return clockUnbelieved();
+    if (this.#doneBefore.has(order, resourceVersion)) return DONE_BEFORE;
+
+    // 5. Count a removal against the hourly limits: from before it is asked for.
+    const isCounted = isRemoval(action) && !rehearse;
+    const countedAtMs = nowMs();
+    const limited = isCounted ? this.#count(order, judged, countedAtMs) : null;
+    if (limited !== null) return limited;
+
+    // 6. Save the manifest, permission once more, and write on the judged state alone.
+    const saving = { order, policy: record.policy, kind, reads };
+    const end = await written({
+      order,
+      connection,
       kind,
-      reads: this.#reads,
-      clock: this.#connection.clock,
-      isFresh,
+      object,
+      action,
+      rehearse,
+      objectionToDeletion: async (state) =>
+        objection() ?? (await saveManifest(saving, state, rehearse, this.#ports)) ?? objection(),
     });
+
+    // 7. Settle what it counts for. Where it is not certain what came of it, it stays counted.
+    if (isCounted) this.#settleCount(order, judged, end, countedAtMs);
+    if (isDone(end)) this.#doneBefore.add(order, resourceVersion);
+    return end;
   }
 
-  /** By the rules from which the action follows. */
-  #byItsRules(asked: Asked): Promise<Judgement | Stop> {
-    const { act } = this.#order.item;
+  async #judge(
+    order: Order,
+    connection: ApiConnection,
+    reads: LiveReads,
+    isFresh: boolean,
+  ): Promise<Judgement | Stop> {
+    const { object, act } = order.item;
+    if (this.#doneBefore.has(order, object.resourceVersion)) return DONE_BEFORE;
+    const elsewhere = await reads.otherInstance();
+    if (elsewhere !== null) return elsewhere;
+    const kind = await reads.kinds.of(object);
+    if (kind === null) return refused('changed', `the API server serves no ${object.kind} as it says`);
+    if (!hasPath(kind, object)) return refused('changed', 'no object can have such a name');
+    // After an answer the time is known, by which approvals are in force.
+    const permission = permissionFor(order, connection, this.#ports);
+    if (!('record' in permission)) return permission;
+    const { index, nowMs } = this.#ports;
+    const { removals, orphaned } = this.#shared;
+    const { clock } = connection;
+    const asked = { ...permission, order, kind, reads, clock, isFresh, index, removals, orphaned, nowMs };
     switch (act.action) {
       case 'expire':
         return judgeExpiry(asked, act);
@@ -152,125 +172,58 @@ export class Attempt {
     }
   }
 
-  /** The last look at what may forbid it, and then the deed. */
-  async #act(judged: Judgement): Promise<Stop | Conflict> {
-    const { kind, object, action, record } = judged;
-    const unannounced = record.policy.mode === 'rehearse' ? null : await this.#announce();
-    if (unannounced !== null) return unannounced;
-    const objection = this.#objectionTo(judged);
-    if (objection !== null) return objection;
-    if (this.#connection.clock.at(this.#parts.nowMs()) === null) return clockUnbelieved();
-    if (this.#isDone(object.resourceVersion)) return DONE_BEFORE;
-    const rehearse = record.policy.mode === 'rehearse';
-    const saved = { order: this.#order, policy: record.policy, kind, reads: this.#reads };
-    const deed: Deed = {
-      kind,
-      object,
-      action,
-      rehearse,
-      objection: () => this.#objectionTo(judged),
-      save: (state) => saveManifest(saved, state, rehearse, this.#parts),
-    };
-    const act = (): Promise<Stop | Conflict> => this.#asked(deed);
-    const end = isRemoval(action) && !deed.rehearse ? await this.#remove(judged, act) : await act();
-    if (isDone(end)) this.#noteDone(object.resourceVersion);
-    return end;
-  }
-
-  /** What is written leaves a trace on the log first. Where that took long, what was proved of its owners is too old by now. */
-  async #announce(): Promise<Stop | Conflict | null> {
-    const { announcements, unrecorded, nowMs } = this.#parts;
-    const why = unrecorded();
+  /** Where that took long, what was proved of its owners is too old by now. */
+  async #announce(order: Order, reads: LiveReads): Promise<Stop | Conflict | null> {
+    const { nowMs } = this.#ports;
+    const { announcements, outbox } = this.#shared;
+    const why = outbox.objection();
     if (why !== null) return later('not-saved', `nothing more is done, since ${why}`, LOG_WAIT_MS);
     const startedAtMs = nowMs();
     try {
-      await announcements.announce(this.#order.received);
+      await announcements.announce(order.received);
     } catch (thrown) {
       const { message, retry } = toFleetGcError(thrown);
       const said = `its intent could not be published: ${message}`;
       return retry ? later('not-saved', said, LOG_WAIT_MS) : failed({ reason: 'not-saved', message: said });
     }
     const hasWaited = nowMs() > startedAtMs;
-    return !hasWaited || nowMs() - this.#reads.provedSinceMs < PROOF_HOLDS_MS
+    return !hasWaited || nowMs() - reads.provedSinceMs < PROOF_HOLDS_MS
       ? null
       : { kind: 'conflict', message: 'publishing its intent took long, so it is checked again' };
   }
 
-  /** What has no answer may be done, whatever is found when it is tried again. */
-  async #asked(deed: Deed): Promise<Stop | Conflict> {
-    try {
-      const end = await carryOut(this.#connection, deed);
-      if (!deed.rehearse && end.kind === 'later' && isUnsure(end)) this.#order.unsure = end.failure;
-      return end;
-    } catch (thrown) {
-      const { message } = toFleetGcError(thrown);
-      if (!deed.rehearse) this.#order.unsure = { reason: 'unreachable', message };
-      throw thrown;
-    }
-  }
-
-  /** A removal counts from before it is asked for; only where it is certain that nothing went it does not. */
-  async #remove(
-    { record, countsFor, within }: Judgement,
-    remove: () => Promise<Stop | Conflict>,
-  ): Promise<Stop | Conflict> {
-    const { removals, nowMs } = this.#parts;
+  #count({ uid }: Order, { record, within }: Judgement, atMs: number): Stop | null {
+    const { removals } = this.#shared;
     const limit = record.policy.limits.removalsPerHour;
-    const { uid } = this.#order;
-    const takenAtMs = nowMs();
-    if (!removals.take(uid, takenAtMs, limit))
+    if (!removals.take(uid, atMs, limit))
       return refused('rate-limited', `${limit} objects went in the past hour, as many as the policy allows`);
-    if (within !== null && !removals.begin(within.key, uid, takenAtMs, within.limit)) {
-      removals.stays(uid);
-      return refused(
-        'rate-limited',
-        `${within.limit} objects went in the past hour by its rule, as many as it allows`,
-      );
-    }
-    const end = await remove();
-    if (within !== null && isUnsure(end)) removals.mayHaveGone(within.key, uid, nowMs());
-    if (isDone(end)) removals.went(uid, takenAtMs, [...countsFor, ...(within === null ? [] : [within.key])]);
-    else if (!isUnsure(end)) removals.stays(uid);
-    return end;
+    if (within === null || removals.begin(within.key, uid, atMs, within.limit)) return null;
+    removals.stays(uid);
+    return refused(
+      'rate-limited',
+      `${within.limit} objects went in the past hour by its rule, as many as it allows`,
+    );
   }
 
-  #isDone(resourceVersion: string): boolean {
-    const { uid, item } = this.#order;
-    return this.#parts.doneBefore.has(uid, resourceVersion, item.act);
-  }
-
-  #noteDone(resourceVersion: string): void {
-    const { uid, item } = this.#order;
-    this.#parts.doneBefore.add(uid, resourceVersion, item.act);
-    this.#parts.doneBefore.add(uid, item.object.resourceVersion, item.act);
+  /** Only where it is certain that nothing went it does not count any more. */
+  #settleCount({ uid }: Order, { countsFor, within }: Judgement, end: Stop | Conflict, atMs: number): void {
+    const { removals } = this.#shared;
+    if (isUnsure(end)) {
+      if (within !== null) removals.mayHaveGone(within.key, uid, this.#ports.nowMs());
+    } else if (isDone(end))
+      removals.went(uid, atMs, [...countsFor, ...(within === null ? [] : [within.key])]);
+    else removals.stays(uid);
   }
 }
 
-const DONE_BEFORE = refused('superseded', 'this executor did just that to this state of the object');
-
-/** Nobody knows whether it went. */
-const isUnsure = (end: Stop | Conflict): boolean => end.kind === 'later' && end.afterMs === null;
-
-const isDone = (end: Stop | Conflict): boolean =>
-  end.kind === 'settled' && ['removed', 'accepted', 'patched'].includes(end.outcome.outcome);
-
-interface Permitting {
-  /** Why the cluster's own people hold everything; `null` where they do not. */
-  readonly localHold: () => string | null;
-  readonly policy: () => ClusterPolicyInForce;
-  /** Whether the key that signed an order still counts; why not, in a sentence. */
-  readonly objectionTo: (keyId: string | null) => string | null;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-}
-
+/** Under what an order may be carried out now. */
 function permissionFor(
   order: Order,
-  connection: Pick<ApiConnection, 'clock'>,
-  { localHold, policy, objectionTo, nowMs }: Permitting,
+  { clock }: ApiConnection,
+  { localHold, policy, objectionTo, nowMs }: ExecutorPorts,
 ): Permission | Stop {
   const { command, received } = order;
-  const late = latenessOf(order, connection, nowMs());
+  const late = latenessOf(order, clock, nowMs());
   if (late !== null) return late;
   const hold = localHold();
   if (hold !== null) return refused('held', hold);
@@ -279,7 +232,7 @@ function permissionFor(
   const inForce = policyFor(command, policy());
   if ('reason' in inForce) return refused(inForce.reason, inForce.message);
   if (inForce.kind === 'unreadable') return waits(unreadableText(inForce.message));
-  const time = connection.clock.at(nowMs());
+  const time = clock.at(nowMs());
   const approvals = time === null ? [] : approvalsInForce(inForce.approvals, command, time.latestMs);
   return { record: inForce.record, approvals };
 }
@@ -287,15 +240,10 @@ function permissionFor(
 export const unreadableText = (message: string): string =>
   `whether the cluster is paused cannot be read, so nothing is done: ${message}`;
 
-const samePermission = (one: Permission, other: Permission): boolean =>
-  one.record.hash === other.record.hash && idsOf(one) === idsOf(other);
-
-const idsOf = ({ approvals }: Permission): string => approvals.map(({ id }) => id).join(' ');
-
 /** The order came too late; what went wrong before, or what it waited for, says more than that. */
 export function latenessOf(
   { command, received, lastFailure, waitedFor }: Order,
-  { clock }: Pick<ApiConnection, 'clock'>,
+  clock: ApiConnection['clock'],
   nowMs: number,
 ): Stop | null {
   const refusal = timeRefusal(command, clock.at(nowMs));
@@ -310,25 +258,58 @@ export function latenessOf(
   return lastFailure === null ? refused(reason, message) : failed(lastFailure);
 }
 
-/** Does it, on the state that was judged and on no other. Rejects with what the connection rejects with. */
-export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | Conflict> {
+/** Why what was judged under one permission may not be done any more. */
+function objectionTo(judgedUnder: Permission, now: Permission | Stop): Stop | null {
+  if (!('record' in now)) return now;
+  const isSame = now.record.hash === judgedUnder.record.hash && idsOf(now) === idsOf(judgedUnder);
+  return isSame ? null : later('conflict', 'another policy or approval came into force meanwhile', 0);
+}
+
+const idsOf = ({ approvals }: Permission): string => approvals.map(({ id }) => id).join(' ');
+
+/** What is to be written, on the state that was judged. */
+interface Deed {
+  readonly order: Order;
+  readonly connection: ApiConnection;
+  readonly kind: ServedKind;
+  /** In the state that was judged. */
+  readonly object: ObjectMetadata;
+  readonly action: JudgedAction;
+  readonly rehearse: boolean;
+  /** Whether the object may be deleted in this state, after all that takes time: saves it, and asks for permission before and after. */
+  readonly objectionToDeletion: (object: ObjectMetadata) => Promise<Stop | Conflict | null>;
+}
+
+/** What has no answer may be done, whatever is found when it is tried again. */
+async function written(deed: Deed): Promise<Stop | Conflict> {
+  const { order, rehearse } = deed;
+  try {
+    const end = await write(deed);
+    if (!rehearse && end.kind === 'later' && isUnsure(end)) order.unsure = end.failure;
+    return end;
+  } catch (thrown) {
+    const { message } = toFleetGcError(thrown);
+    if (!rehearse) order.unsure = { reason: 'unreachable', message };
+    throw thrown;
+  }
+}
+
+function write(deed: Deed): Promise<Stop | Conflict> {
   const { action, object } = deed;
   const { ownerReferences, finalizers } = object;
   switch (action.action) {
     case 'delete':
-      return remove(connection, deed, action);
-    case 'remove-pod':
-      return removePod(connection, { ...deed, action });
+      return remove(deed, action.propagation, action.unblock);
     case 'expire':
-      return remove(connection, deed, { propagation: expiresBy(action, object), unblock: false });
+      return remove(deed, expiresBy(action, object), false);
+    case 'remove-pod':
+      return removePod(deed, action.mark);
     case 'drop-references': {
       const left = ownerReferences.filter(({ uid }) => !action.ownerUids.includes(uid));
-      return patch(connection, deed, { ownerReferences: left });
+      return patch(deed, { ownerReferences: left });
     }
     case 'finish':
-      return patch(connection, deed, {
-        finalizers: finalizers.filter((each) => each !== action.finalizer),
-      });
+      return patch(deed, { finalizers: finalizers.filter((each) => each !== action.finalizer) });
   }
 }
 
@@ -336,48 +317,79 @@ export function carryOut(connection: ApiConnection, deed: Deed): Promise<Stop | 
 const expiresBy = ({ propagation, ownRule }: ExpireAction, object: ObjectMetadata): Propagation =>
   ownRule === undefined && propagation === 'Background' ? ownPropagation(object) : propagation;
 
-async function remove(
-  connection: ApiConnection,
-  deed: Deed,
-  { propagation, unblock }: Pick<Extract<ClusterAction, { action: 'delete' }>, 'propagation' | 'unblock'>,
-): Promise<Stop | Conflict> {
-  const judged = unblock ? await unblocked(connection, deed) : deed.object;
+/** How it goes where nobody says how: as its own finalizers say (cluster D14, L10). */
+function ownPropagation({ finalizers }: ObjectMetadata): Propagation {
+  if (finalizers.includes(ORPHAN)) return 'Orphan';
+  return finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background';
+}
+
+async function remove(deed: Deed, propagation: Propagation, unblock: boolean): Promise<Stop | Conflict> {
+  const judged = unblock ? await unblocked(deed) : deed.object;
   if ('kind' in judged) return judged;
-  const objection = await objectionToDeletion(deed, judged);
+  const objection = await deed.objectionToDeletion(judged);
   if (objection !== null) return objection;
-  const answer = await deleteObject(connection, targetOf({ ...deed, object: judged }), propagation);
+  const answer = await deleteObject(deed.connection, targetOf(deed, judged), propagation);
   if (!isSuccess(answer)) return stopOrConflict(answer, deed);
   return done(deed, isStillThere(answer) ? 'accepted' : 'removed');
 }
 
 /** The object in the state in which it blocks no owner any more (cluster D12). */
-async function unblocked(connection: ApiConnection, deed: Deed): Promise<ObjectMetadata | Stop | Conflict> {
+async function unblocked(deed: Deed): Promise<ObjectMetadata | Stop | Conflict> {
   const { ownerReferences } = deed.object;
   if (!ownerReferences.some(({ blockOwnerDeletion }) => blockOwnerDeletion === true)) return deed.object;
-  const left = {
+  const answer = await patched(deed, {
     ownerReferences: ownerReferences.map((each) =>
       each.blockOwnerDeletion === true ? { ...each, blockOwnerDeletion: false } : each,
     ),
-  };
-  const answer = await patched(connection, deed, left);
-  if ('kind' in answer) return answer;
+  });
+  return 'kind' in answer ? answer : stateAfter(answer, deed, 'object');
+}
+
+/** The pod is marked where it has not ended, and then deleted without grace: no mark, no deletion (cluster J2). */
+async function removePod(deed: Deed, mark: PodMark | null): Promise<Stop | Conflict> {
+  const judged = mark === null ? deed.object : await marked(deed, mark);
+  if ('kind' in judged) return judged;
+  const objection = await deed.objectionToDeletion(judged);
+  if (objection !== null) return objection;
+  const answer = await deleteObject(deed.connection, targetOf(deed, judged), ownPropagation(judged), 0);
+  if (!isSuccess(answer)) return stopOrConflict(answer, deed);
+  // What went at once is told as it was, with the time of its deletion: only finalizers hold a pod without grace.
+  const left = readMetadata(jsonOf(answer.body))?.finalizers ?? [];
+  return done(deed, left.length > 0 ? 'accepted' : 'removed');
+}
+
+/** The pod in the state in which it is marked. */
+async function marked(
+  deed: Deed,
+  { disruption, observedGeneration }: PodMark,
+): Promise<ObjectMetadata | Stop | Conflict> {
+  const answer = await patchPodStatus(deed.connection, targetOf(deed), {
+    phase: 'Failed',
+    observedGeneration,
+    condition: disruption && { type: 'DisruptionTarget', status: 'True', ...disruption },
+  });
+  return stateAfter(answer, deed, 'pod');
+}
+
+/** The state that a patch made, in which the object is deleted next. */
+function stateAfter(answer: ApiAnswer, deed: Deed, what: 'object' | 'pod'): ObjectMetadata | Stop | Conflict {
   if (!isSuccess(answer)) return stopOrConflict(answer, deed);
   // What is rehearsed has changed nothing, so the deletion is asked for on the state that is there.
   if (deed.rehearse) return deed.object;
   const object = readMetadata(jsonOf(answer.body));
   return object?.uid === deed.object.uid
     ? object
-    : later('api-server-error', 'the answer to a patch does not hold the object');
+    : later('api-server-error', `the answer to a patch does not hold the ${what}`);
 }
 
-async function patch(connection: ApiConnection, deed: Deed, left: MetadataLeft): Promise<Stop | Conflict> {
-  const answer = await patched(connection, deed, left);
+async function patch(deed: Deed, left: MetadataLeft): Promise<Stop | Conflict> {
+  const answer = await patched(deed, left);
   if ('kind' in answer) return answer;
   return isSuccess(answer) ? done(deed, 'patched') : stopOrConflict(answer, deed);
 }
 
 /** What was not read whole cannot be written without losing what was cut away. */
-async function patched(connection: ApiConnection, deed: Deed, left: MetadataLeft): Promise<ApiAnswer | Stop> {
+async function patched(deed: Deed, left: MetadataLeft): Promise<ApiAnswer | Stop> {
   const { finalizers, ownerReferences } = deed.object;
   // Of the object, and not of what is left: the sign that something was cut away may be what is to be dropped.
   const texts = [
@@ -386,8 +398,33 @@ async function patched(connection: ApiConnection, deed: Deed, left: MetadataLeft
   ];
   return texts.includes(UNREADABLE)
     ? refused('kept-by-own-judgement', 'its references or finalizers are beyond all bounds')
-    : patchMetadata(connection, targetOf(deed), left);
+    : patchMetadata(deed.connection, targetOf(deed), left);
 }
+
+/** On the state that was judged, or the one that its own patch made of it. */
+const targetOf = ({ kind, object, rehearse }: Deed, judged = object): WriteTarget => ({
+  resource: kind,
+  named: { namespace: judged.namespace, name: judged.name },
+  judged,
+  rehearse,
+});
+
+const isSuccess = ({ status }: ApiAnswer): boolean => status >= 200 && status < 300;
+
+const CONFLICT = 409;
+const stopOrConflict = (answer: ApiAnswer, { kind, object }: Deed): Stop | Conflict =>
+  answer.status === CONFLICT
+    ? { kind: 'conflict', message: refusalText(answer) }
+    : stopBy(answer, kind, object);
+
+const done = ({ rehearse }: Deed, outcome: 'removed' | 'accepted' | 'patched'): Stop =>
+  settled({ outcome: rehearse ? 'rehearsed' : outcome });
+
+const isDone = (end: Stop | Conflict): boolean =>
+  end.kind === 'settled' && ['removed', 'accepted', 'patched'].includes(end.outcome.outcome);
+
+/** Nobody knows whether it went. */
+const isUnsure = (end: Stop | Conflict): boolean => end.kind === 'later' && end.afterMs === null;
 
 /** What went at once is told as a status, or as it was: finalizers alone hold an object without grace, such as a pod that has ended. */
 function isStillThere({ body }: ApiAnswer): boolean {
@@ -401,111 +438,29 @@ function isStillThere({ body }: ApiAnswer): boolean {
 
 const Grace = z.object({ metadata: z.object({ deletionGracePeriodSeconds: z.int().optional() }) });
 
-/** The pod is marked where it has not ended, and then deleted without grace: no mark, no deletion (cluster J2). */
-async function removePod(connection: ApiConnection, deed: Deed<PodRemoval>): Promise<Stop | Conflict> {
-  const { mark } = deed.action;
-  const judged = mark === null ? deed.object : await marked(connection, deed, mark);
-  if ('kind' in judged) return judged;
-  const objection = await objectionToDeletion(deed, judged);
-  if (objection !== null) return objection;
-  const answer = await deleteObject(
-    connection,
-    targetOf({ ...deed, object: judged }),
-    ownPropagation(judged),
-    0,
-  );
-  if (!isSuccess(answer)) return stopOrConflict(answer, deed);
-  // What went at once is told as it was, with the time of its deletion: only finalizers hold a pod without grace.
-  const left = readMetadata(jsonOf(answer.body))?.finalizers ?? [];
-  return done(deed, left.length > 0 ? 'accepted' : 'removed');
-}
-
-/** The pod in the state in which it is marked. */
-async function marked(
-  connection: ApiConnection,
-  deed: Deed<PodRemoval>,
-  { disruption, observedGeneration }: PodMark,
-): Promise<ObjectMetadata | Stop | Conflict> {
-  const answer = await patchPodStatus(connection, targetOf(deed), {
-    phase: 'Failed',
-    observedGeneration,
-    condition: disruption && { type: 'DisruptionTarget', status: 'True', ...disruption },
-  });
-  if (!isSuccess(answer)) return stopOrConflict(answer, deed);
-  // What is rehearsed has changed nothing, so the deletion is asked for on the state that is there.
-  if (deed.rehearse) return deed.object;
-  const object = readMetadata(jsonOf(answer.body));
-  return object?.uid === deed.object.uid
-    ? object
-    : later('api-server-error', 'the answer to a patch does not hold the pod');
-}
-
-interface Deed<Action = JudgedAction> {
-  readonly kind: ServedKind;
-  /** In the state that was judged. */
-  readonly object: ObjectMetadata;
-  readonly action: Action;
-  readonly rehearse: boolean;
-  /** Why nothing more may be done, asked between two writes. */
-  readonly objection: () => Stop | null;
-  /** Saves the object in this state, which is to be deleted next; why it must not be, where it must not. */
-  readonly save: (object: ObjectMetadata) => Promise<Stop | Conflict | null>;
-}
-
-/** Whether the object may be deleted in this state, after all that takes time. */
-async function objectionToDeletion(
-  deed: Deed<unknown>,
-  object: ObjectMetadata,
-): Promise<Stop | Conflict | null> {
-  return deed.objection() ?? (await deed.save(object)) ?? deed.objection();
-}
-
-type Written = Pick<Deed, 'kind' | 'object' | 'rehearse'>;
-
-const targetOf = ({ kind, object, rehearse }: Written): WriteTarget => ({
-  resource: kind,
-  named: { namespace: object.namespace, name: object.name },
-  judged: object,
-  rehearse,
-});
-
-const isSuccess = ({ status }: ApiAnswer): boolean => status >= 200 && status < 300;
-
-const CONFLICT = 409;
-const stopOrConflict = (answer: ApiAnswer, { kind, object }: Written): Stop | Conflict =>
-  answer.status === CONFLICT
-    ? { kind: 'conflict', message: refusalText(answer) }
-    : stopBy(answer, kind, object);
-
-const done = ({ rehearse }: Written, outcome: 'removed' | 'accepted' | 'patched'): Stop =>
-  settled(rehearse ? { outcome: 'rehearsed' } : ({ outcome } satisfies ClusterObjectOutcome));
-
-/** How it goes where nobody says how: as its own finalizers say (cluster D14, L10). */
-function ownPropagation({ finalizers }: Pick<ObjectMetadata, 'finalizers'>): Propagation {
-  if (finalizers.includes(ORPHAN)) return 'Orphan';
-  return finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background';
-}
-
 /** What was done longer ago is found gone or changed when it is tried again. */
 const MAX_DONE = 50_000;
 
 /** What this process did, to which state of which object: two decisions on one state give one deed. */
-export class DoneBefore {
+class DoneBefore {
   readonly #done = new Set<string>();
 
-  has(uid: string, resourceVersion: string, action: ClusterAction): boolean {
-    return this.#done.has(keyOf(uid, resourceVersion, action));
+  has({ uid, item }: Order, resourceVersion: string): boolean {
+    return this.#done.has(keyOf(uid, resourceVersion, item.act));
   }
 
-  add(uid: string, resourceVersion: string, action: ClusterAction): void {
-    this.#done.add(keyOf(uid, resourceVersion, action));
-    if (this.#done.size <= MAX_DONE) return;
+  /** To the state that was judged, and to that which the order names. */
+  add({ uid, item }: Order, resourceVersion: string): void {
+    for (const version of [resourceVersion, item.object.resourceVersion])
+      this.#done.add(keyOf(uid, version, item.act));
     for (const oldest of this.#done) {
+      if (this.#done.size <= MAX_DONE) return;
       this.#done.delete(oldest);
-      return;
     }
   }
 }
 
 const keyOf = (uid: string, resourceVersion: string, action: ClusterAction): string =>
   JSON.stringify([uid, resourceVersion, action]);
+
+const DONE_BEFORE = refused('superseded', 'this executor did just that to this state of the object');

@@ -1,34 +1,10 @@
-import type { Logger } from 'pino';
 import { clusterObjectResultsId } from '../../../packages/decision/result-ids.ts';
-import { backoffMs, type Sleep } from '../../../packages/process/backoff.ts';
+import { backoffMs } from '../../../packages/process/backoff.ts';
 import { FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
 import { createWakeSignal } from '../../../packages/process/loops.ts';
-import type { TraceContext } from '../../../packages/process/trace.ts';
 import { isTooLarge } from '../../../packages/records/publisher.ts';
-import type { ClusterCommandIntent } from '../../../schemas/events/cluster-intent.ts';
-import type {
-  ClusterCommandResult,
-  ClusterObjectOutcome,
-  ClusterObjectResults,
-} from '../../../schemas/events/cluster-result.ts';
-
-/** What an executor writes to the topic of results. */
-export type ResultEvent = ClusterCommandIntent | ClusterObjectResults | ClusterCommandResult;
-
-export interface Outgoing {
-  readonly event: ResultEvent;
-  /** Of the message that led to it; `null` begins one. */
-  readonly trace: TraceContext | null;
-}
-
-interface OutboxParts {
-  /** Resolves when all of them are acknowledged. */
-  readonly publish: (events: readonly Outgoing[]) => Promise<void>;
-  readonly sleep: Sleep;
-  /** From 0 up to 1, for backoff. */
-  readonly random: () => number;
-  readonly logger: Logger;
-}
+import type { ClusterObjectOutcome, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
+import type { ExecutorPorts, Outgoing, ResultEvent } from './ports.ts';
 
 /** Events of one publish; one of a hundred objects has a tenth of a megabyte. */
 const MAX_BATCH = 10;
@@ -47,14 +23,14 @@ const MOST_UNRECORDED_OBJECTS = 200;
  * the next one, from the intents. None is ever given up.
  */
 export class Outbox {
-  readonly #parts: OutboxParts;
+  readonly #ports: ExecutorPorts;
   readonly #woken: ReturnType<typeof createWakeSignal>;
   readonly #waiting: Outgoing[] = [];
   #problem: string | null = null;
 
-  constructor(parts: OutboxParts) {
-    this.#parts = parts;
-    this.#woken = createWakeSignal(parts.sleep);
+  constructor(ports: ExecutorPorts) {
+    this.#ports = ports;
+    this.#woken = createWakeSignal(ports.sleep);
   }
 
   get size(): number {
@@ -86,7 +62,7 @@ export class Outbox {
 
   /** Publishes until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { sleep, random, logger } = this.#parts;
+    const { sleep, random, logger } = this.#ports;
     let failures = 0;
     while (!signal.aborted) {
       const problem = await this.publishNext();
@@ -105,7 +81,7 @@ export class Outbox {
       await running;
       while (this.size > 0 && !enough.signal.aborted) if ((await this.publishNext()) !== null) return;
     };
-    await Promise.race([rest(), this.#parts.sleep(LAST_PUBLISH_MS, enough.signal)]);
+    await Promise.race([rest(), this.#ports.sleep(LAST_PUBLISH_MS, enough.signal)]);
     enough.abort();
   }
 
@@ -120,7 +96,7 @@ export class Outbox {
     const [first] = batch;
     if (first === undefined) return null;
     try {
-      await this.#parts.publish(batch);
+      await this.#ports.publish(batch);
     } catch (thrown) {
       if (!isTooLarge(thrown)) return toFleetGcError(thrown).message;
       if (batch.length > 1) return this.#publish(1);

@@ -1,5 +1,14 @@
+import type { Logger } from 'pino';
 import type { Share } from '../../../packages/deciders/expiry-gc/rules/own-rules.ts';
+import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts';
+import type { Sleep } from '../../../packages/process/backoff.ts';
+import type { TraceContext } from '../../../packages/process/trace.ts';
+import type { ClusterCommandIntent } from '../../../schemas/events/cluster-intent.ts';
+import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
+import type { ClusterRemoved } from '../../../schemas/events/cluster-removed.ts';
+import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
+import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { OwnershipCandidate } from '../../../schemas/events/ownership.ts';
 import type { Pods } from '../../../schemas/events/pods.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
@@ -36,6 +45,46 @@ export interface PodIndex {
 export interface IndexSource {
   /** `null` while it is not known well enough to conclude anything from it (cluster I10). */
   current(): ClusterIndex | null;
+}
+
+/** What an executor is given: its cluster, its event log, and who may stop it. */
+export interface ExecutorPorts {
+  readonly identity: ClusterIdentity;
+  /** Names this process in its intents and results. */
+  readonly executor: string;
+  readonly connection: ApiConnection;
+  /** `null` where the process has no graph of the cluster. */
+  readonly index: IndexSource | null;
+  /** Why the cluster's own people hold everything; `null` where they do not. */
+  readonly localHold: () => string | null;
+  readonly policy: () => ClusterPolicyInForce;
+  /** Whether the key that signed an order still counts; why not, in a sentence. */
+  readonly objectionTo: (keyId: string | null) => string | null;
+  /** Resolves when all of them are acknowledged. */
+  readonly publish: (events: readonly Outgoing[]) => Promise<void>;
+  /** Resolves when the event log has it. */
+  readonly save: (removed: ClusterRemoved, trace: TraceContext | null) => Promise<void>;
+  readonly sleep: Sleep;
+  /** From 0 up to 1, for backoff. */
+  readonly random: () => number;
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number;
+  readonly logger: Logger;
+}
+
+/** What the API server's clock shows, as far as its answers tell; `null` where nobody knows. */
+export function instantAt({ connection, nowMs }: ExecutorPorts): ClusterInstant | null {
+  const time = connection.clock.at(nowMs());
+  return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
+}
+
+/** What an executor writes to the topic of results. */
+export type ResultEvent = ClusterCommandIntent | ClusterObjectResults | ClusterCommandResult;
+
+export interface Outgoing {
+  readonly event: ResultEvent;
+  /** Of the message that led to it; `null` begins one. */
+  readonly trace: TraceContext | null;
 }
 
 /** What the policies that this process follows itself say of the cluster. */

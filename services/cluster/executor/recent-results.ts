@@ -1,4 +1,3 @@
-import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { isRemoval } from '../../../schemas/events/cluster-command.ts';
 import type { ClusterCommandIntent, IntendedObject } from '../../../schemas/events/cluster-intent.ts';
 import {
@@ -7,7 +6,7 @@ import {
   foundLater,
 } from '../../../schemas/events/cluster-result.ts';
 import { type OpenIntent, OpenIntents } from './intents.ts';
-import type { ResultEvent } from './outbox.ts';
+import type { ExecutorPorts, ResultEvent } from './ports.ts';
 import { ownerKey, PODS_OF_MISSING_NODES, RemovalCounts, ruleKey } from './rates.ts';
 
 type OutcomeName = ClusterObjectOutcome['outcome'];
@@ -82,7 +81,7 @@ class RecentReading implements RecentResults {
   }
 
   /** Also where the command seems to be known: whoever orders chooses its id, and may choose one twice. */
-  #takeOrphaned({ objects }: Pick<ObjectResults | ClusterCommandIntent, 'objects'>): void {
+  #takeOrphaned({ objects }: ObjectResults | ClusterCommandIntent): void {
     for (const { action, rule, object } of objects)
       if (action === 'finish' && rule === 'E3') this.orphaned.add(object.uid);
   }
@@ -130,15 +129,8 @@ function removalOf({ at }: ObjectResults, told: ObjectResults['objects'][number]
   ];
 }
 
-interface Before {
-  readonly recent: RecentResults;
-  readonly connection: Pick<ApiConnection, 'clock'>;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-}
-
 /** Removals of earlier lives of the executor; where nobody knows how long ago they were, they count as of now. */
-export function removalsBefore({ recent, connection, nowMs }: Before): RemovalCounts {
+export function removalsBefore(recent: RecentResults, { connection, nowMs }: ExecutorPorts): RemovalCounts {
   const removals = new RemovalCounts();
   const atMs = nowMs();
   const time = connection.clock.at(atMs);
@@ -148,16 +140,16 @@ export function removalsBefore({ recent, connection, nowMs }: Before): RemovalCo
   }
   // Of what was announced and not told nobody knows yet whether it went.
   for (const { objects } of recent.open)
-    for (const { object, action, ownRule } of objects.values())
-      if (isRemoval({ action })) {
-        removals.take(object.uid, atMs, Number.POSITIVE_INFINITY);
-        for (const key of keysOf({ action, ownRule })) removals.beside(key, object.uid, atMs);
+    for (const each of objects.values())
+      if (isRemoval(each)) {
+        removals.take(each.object.uid, atMs, Number.POSITIVE_INFINITY);
+        for (const key of keysOf(each)) removals.beside(key, each.object.uid, atMs);
       }
   return removals;
 }
 
 /** What limits a removal by itself: the rule of a policy, and missing nodes, of which an intent does not say whether its pod is on one. */
-const keysOf = ({ action, ownRule }: Pick<IntendedObject, 'action' | 'ownRule'>): readonly string[] => [
+const keysOf = ({ action, ownRule }: IntendedObject): readonly string[] => [
   ...(ownRule === undefined ? [] : [ruleKey(ownRule)]),
   ...(action === 'remove-pod' ? [PODS_OF_MISSING_NODES] : []),
 ];
@@ -165,7 +157,8 @@ const keysOf = ({ action, ownRule }: Pick<IntendedObject, 'action' | 'ownRule'>)
 /** What an announced object was found to be: only of what is unchanged it is certain that it did not go. */
 export function noteSettled(
   removals: RemovalCounts,
-  { each, found }: { readonly each: IntendedObject; readonly found: FoundLater },
+  each: IntendedObject,
+  found: FoundLater,
   nowMs: number,
 ): void {
   const { uid } = each.object;

@@ -1,19 +1,17 @@
-import type { Logger } from 'pino';
 import { clusterCommandResultId, clusterObjectResultsId } from '../../../packages/decision/result-ids.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
 import type { IntendedObject } from '../../../schemas/events/cluster-intent.ts';
-import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import {
   type ClusterCommandResult,
   type ClusterObjectOutcome,
   type ClusterObjectResults,
   MAX_OWNERS_TOLD,
 } from '../../../schemas/events/cluster-result.ts';
-import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { CommandRefused } from './command-checks.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { cut, type Order, type ReceivedCommand } from './order.ts';
 import type { Outbox } from './outbox.ts';
+import { type ExecutorPorts, instantAt } from './ports.ts';
 
 type Told = ClusterObjectResults['objects'][number];
 type Counts = Extract<ClusterCommandResult['result'], { outcome: 'done' }>['counts'];
@@ -36,17 +34,6 @@ const MOST_OBJECTS = 100;
 /** Ids of commands that are answered already; those of more than an hour ago have long expired. */
 const MAX_KNOWN = 100_000;
 
-interface ReportParts {
-  readonly identity: ClusterIdentity;
-  /** Names this process. */
-  readonly executor: string;
-  /** When the executor last heard from the API server. */
-  readonly at: () => ClusterInstant | null;
-  readonly outbox: Pick<Outbox, 'add'>;
-  readonly metrics: ExecutorMetrics;
-  readonly logger: Logger;
-}
-
 function countsOf(outcomes: Iterable<ClusterObjectOutcome['outcome']>): Counts {
   const counts: Counts = {};
   for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
@@ -60,12 +47,17 @@ function countIn(open: Open, { outcome }: ClusterObjectOutcome): void {
 
 /** What came of commands: of their objects as it comes, and of each as a whole at its end. */
 export class CommandReports {
-  readonly #parts: ReportParts;
+  readonly #ports: ExecutorPorts;
+  readonly #outbox: Outbox;
+  readonly #metrics: ExecutorMetrics;
   readonly #open = new Map<string, Open>();
   readonly #known: Set<string>;
 
-  constructor(parts: ReportParts, answered: Iterable<string>) {
-    this.#parts = parts;
+  /** `answered`: commands that earlier lives of the executor answered. */
+  constructor(ports: ExecutorPorts, outbox: Outbox, metrics: ExecutorMetrics, answered: Iterable<string>) {
+    this.#ports = ports;
+    this.#outbox = outbox;
+    this.#metrics = metrics;
     this.#known = new Set(answered);
   }
 
@@ -113,20 +105,16 @@ export class CommandReports {
   }
 
   #count(action: Told['action'], result: ClusterObjectOutcome): void {
-    const { objects, stayed } = this.#parts.metrics;
+    const { objects, stayed } = this.#metrics;
     objects.add({ action, outcome: result.outcome });
     if ('reason' in result) stayed.add({ outcome: result.outcome, reason: result.reason });
   }
 
-  refuse(
-    { command, trace }: Pick<ReceivedCommand, 'command' | 'trace'>,
-    { reason, message }: CommandRefused,
-  ): void {
-    const { metrics, logger } = this.#parts;
+  refuse({ command, trace }: Omit<ReceivedCommand, 'intended'>, { reason, message }: CommandRefused): void {
     const refusal = { reason, message: cut(message) };
     this.#know(command.id);
-    metrics.commands.add({ outcome: refusal.reason });
-    logger.warn({ commandId: command.id, ...refusal }, 'command refused');
+    this.#metrics.commands.add({ outcome: refusal.reason });
+    this.#ports.logger.warn({ commandId: command.id, ...refusal }, 'command refused');
     this.#end(command, trace, { outcome: 'refused', ...refusal });
   }
 
@@ -166,7 +154,7 @@ export class CommandReports {
     const { command, trace } = open.received;
     this.#tell(open);
     this.#open.delete(command.id);
-    this.#parts.metrics.commands.add({ outcome: 'done' });
+    this.#metrics.commands.add({ outcome: 'done' });
     this.#end(command, trace, { outcome: 'done', counts: open.counts });
   }
 
@@ -200,12 +188,12 @@ export class CommandReports {
   }
 
   #header(commandId: string) {
-    const { identity, executor, at } = this.#parts;
-    return { version: 1 as const, ...identity, executor, at: at(), commandId };
+    const { identity, executor } = this.#ports;
+    return { version: 1 as const, ...identity, executor, at: instantAt(this.#ports), commandId };
   }
 
   #send(trace: TraceContext | null, event: ClusterObjectResults | ClusterCommandResult): void {
-    this.#parts.outbox.add({ event, trace });
+    this.#outbox.add({ event, trace });
   }
 
   #know(commandId: string): void {

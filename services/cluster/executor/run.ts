@@ -35,8 +35,7 @@ import { selectPolicy } from '../../../schemas/policy/policy-selection.ts';
 import { LocalHold } from './command-checks.ts';
 import { ClusterExecutor } from './executor.ts';
 import { type OpenIntent, OpenIntents } from './intents.ts';
-import type { Outgoing, ResultEvent } from './outbox.ts';
-import type { ClusterPolicyInForce, IndexSource } from './ports.ts';
+import type { ClusterPolicyInForce, IndexSource, Outgoing, ResultEvent } from './ports.ts';
 import { type RecentResults, recentResults } from './recent-results.ts';
 
 export interface RunClusterExecutor {

@@ -4,9 +4,8 @@ import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import type { LiveObject } from '../../../packages/kube-api/read.ts';
 import { apiVersionOf } from '../../../packages/owner-graph/kinds.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import type { TraceContext } from '../../../packages/process/trace.ts';
 import { exceededBound } from '../../../packages/records/parse/json-bounds.ts';
-import { type ClusterInstant, kindName, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
+import { kindName, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import {
   type ClusterRemoved,
   MANIFEST_BOUNDS,
@@ -15,28 +14,18 @@ import {
   type ManifestLeftOut,
   type SavedAs,
 } from '../../../schemas/events/cluster-removed.ts';
-import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { LiveReads } from './live-reads.ts';
 import { type Conflict, failed, later, type Order, type Stop, settled, stopBy } from './order.ts';
+import { type ExecutorPorts, instantAt } from './ports.ts';
 import { PROOF_HOLDS_MS } from './proofs.ts';
-
-export interface Saving {
-  readonly identity: ClusterIdentity;
-  /** When the executor last heard from the API server. */
-  readonly at: () => ClusterInstant | null;
-  /** Resolves when the event log has it. */
-  readonly save: (removed: ClusterRemoved, trace: TraceContext | null) => Promise<void>;
-  /** Milliseconds that only grow. */
-  readonly nowMs: () => number;
-}
 
 /** What is to be saved, and what for. */
 interface ToSave {
   readonly order: Order;
   readonly policy: ClusterPolicy;
   readonly kind: ServedKind;
-  readonly reads: Pick<LiveReads, 'whole' | 'provedSinceMs'>;
+  readonly reads: LiveReads;
 }
 
 /** How long an event log that did not take it is left alone. */
@@ -50,23 +39,23 @@ export async function saveManifest(
   { order, policy, kind, reads }: ToSave,
   object: ObjectMetadata,
   rehearse: boolean,
-  parts: Saving,
+  ports: ExecutorPorts,
 ): Promise<Stop | Conflict | null> {
   if (policy.undo !== 'manifest' || order.savedVersion === object.resourceVersion) return null;
-  const startedAtMs = parts.nowMs();
+  const startedAtMs = ports.nowMs();
   const because = leftOut(kind, policy);
   const saved: SavedAs | Stop | Conflict =
     because === null ? await manifestOf(kind, object, reads) : { as: 'name', because };
   if ('kind' in saved) return saved;
   if (rehearse) return null;
   try {
-    await parts.save(removedOf(order, { kind, object, saved }, parts), order.received.trace);
+    await ports.save(removedOf(order, kind, object, saved, ports), order.received.trace);
   } catch (thrown) {
     return untaken(thrown);
   }
   order.savedVersion = object.resourceVersion;
   const sinceMs = Math.min(startedAtMs, reads.provedSinceMs);
-  return parts.nowMs() - sinceMs < PROOF_HOLDS_MS ? null : tooSlow();
+  return ports.nowMs() - sinceMs < PROOF_HOLDS_MS ? null : tooSlow();
 }
 
 /** Of groups that hold tokens and passwords by their purpose, or whole Secrets. */
@@ -81,7 +70,7 @@ function leftOut(kind: ServedKind, { undoExcept = [] }: ClusterPolicy): Manifest
 async function manifestOf(
   kind: ServedKind,
   object: ObjectMetadata,
-  reads: ToSave['reads'],
+  reads: LiveReads,
 ): Promise<SavedAs | Stop | Conflict> {
   const found = await wholeOf(kind, object, reads);
   if (found.kind !== 'found') return found;
@@ -100,11 +89,7 @@ async function manifestOf(
     : notSaved(`it takes ${bytes} bytes, and ${MAX_MANIFEST_BYTES} are the most that is saved`);
 }
 
-async function wholeOf(
-  kind: ServedKind,
-  object: ObjectMetadata,
-  reads: ToSave['reads'],
-): Promise<Whole | Stop> {
+async function wholeOf(kind: ServedKind, object: ObjectMetadata, reads: LiveReads): Promise<Whole | Stop> {
   try {
     const found = await reads.whole({ kind, named: object }, MANIFEST_FORM);
     if (found.kind === 'found') return found;
@@ -121,21 +106,20 @@ type Whole = Extract<LiveObject<WithManifest>, { kind: 'found' }>;
 
 function removedOf(
   { command, item }: Order,
-  {
-    kind,
-    object,
-    saved,
-  }: Pick<ToSave, 'kind'> & { readonly object: ObjectMetadata; readonly saved: SavedAs },
-  { identity, at }: Saving,
+  kind: ServedKind,
+  object: ObjectMetadata,
+  saved: SavedAs,
+  ports: ExecutorPorts,
 ): ClusterRemoved {
   const { uid, resourceVersion, namespace, name } = object;
+  const { identity } = ports;
   const { clusterInstance } = identity;
   return {
     type: 'fleetgc.cluster.removed',
     version: 1,
     id: clusterRemovedId({ clusterInstance, commandId: command.id }, object),
     ...identity,
-    at: at(),
+    at: instantAt(ports),
     commandId: command.id,
     decisionId: command.decisionId,
     object: { ...kind, namespace: kind.namespaced ? namespace : '', name, uid, resourceVersion },

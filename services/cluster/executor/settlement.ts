@@ -1,31 +1,25 @@
 import pLimit from 'p-limit';
-import type { Logger } from 'pino';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
 import { hasPath } from '../../../packages/kube-api/resources.ts';
-import { backoffMs, type Sleep } from '../../../packages/process/backoff.ts';
+import { backoffMs } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { IntendedObject } from '../../../schemas/events/cluster-intent.ts';
 import type { ClusterObjectOutcome, FoundLater } from '../../../schemas/events/cluster-result.ts';
 import { isLastWord, type OpenIntent, overAtMs } from './intents.ts';
 import { LiveReads, type SharedReads } from './live-reads.ts';
 import { maySoonBeKnown } from './order.ts';
+import type { ExecutorPorts } from './ports.ts';
 import type { CommandReports } from './results.ts';
 
 type OutcomeName = ClusterObjectOutcome['outcome'];
 
-interface SettlementParts {
-  readonly connection: Pick<ApiConnection, 'clock'>;
+interface Beside {
   /** A connection whose requests wait for their turn. */
   readonly paced: () => ApiConnection;
   readonly reads: SharedReads;
-  readonly reports: Pick<CommandReports, 'knows' | 'settled' | 'endSettled'>;
+  readonly reports: CommandReports;
   /** Is told what an announced object was found to be, when that is told for good. */
-  readonly onSettled: (settled: { readonly each: IntendedObject; readonly found: FoundLater }) => void;
-  readonly nowMs: () => number;
-  readonly sleep: Sleep;
-  /** From 0 up to 1, for backoff. */
-  readonly random: () => number;
-  readonly logger: Logger;
+  readonly onSettled: (each: IntendedObject, found: FoundLater) => void;
 }
 
 /** Objects that are looked at at once; the work of the executor goes on beside. */
@@ -73,14 +67,16 @@ interface Unseen {
  * 5. End the command where it has no result.
  */
 export class IntentSettlement {
-  readonly #parts: SettlementParts;
+  readonly #ports: ExecutorPorts;
+  readonly #beside: Beside;
   /** By command. */
   readonly #open = new Map<string, Settling>();
   readonly #limit = pLimit(MOST_LOOKS);
   #failures = 0;
 
-  constructor(open: readonly OpenIntent[], parts: SettlementParts) {
-    this.#parts = parts;
+  constructor(open: readonly OpenIntent[], ports: ExecutorPorts, beside: Beside) {
+    this.#ports = ports;
+    this.#beside = beside;
     for (const intent of open) this.add(intent);
   }
 
@@ -137,7 +133,7 @@ export class IntentSettlement {
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { sleep, random } = this.#parts;
+    const { sleep, random } = this.#ports;
     while (!signal.aborted) {
       const due = [...this.#open.values()].filter(
         (settling) => !settling.hasLooked || this.#isOver(settling),
@@ -152,7 +148,7 @@ export class IntentSettlement {
 
   /** Nobody knows what time it is while the API server has not told. */
   #isOver(settling: Settling): boolean {
-    const time = this.#parts.connection.clock.at(this.#parts.nowMs());
+    const time = this.#ports.connection.clock.at(this.#ports.nowMs());
     if (time === null) return false;
     // What is said to be taken in the future is over no later than what is taken now.
     settling.overAtMs = Math.min(
@@ -183,9 +179,9 @@ export class IntentSettlement {
         ? []
         : [{ each, found, result: unreportedOutcome(found) }];
     });
-    this.#parts.reports.settled(settling.intent, told);
+    this.#beside.reports.settled(settling.intent, told);
     for (const { each, found, result } of told) {
-      this.#parts.onSettled({ each, found });
+      this.#beside.onSettled(each, found);
       settling.objects.delete(each.object.uid);
       settling.told.set(each.object.uid, settling.told.get(each.object.uid) ?? result.outcome);
     }
@@ -215,7 +211,7 @@ export class IntentSettlement {
     if (hasLooked || looks < MOST_LOOKS_AWAITED || leftOut.has(uid)) return null;
     leftOut.add(uid);
     const facts = { uid, objects: objects.size, problem };
-    this.#parts.logger.error(
+    this.#ports.logger.error(
       facts,
       'an announced object cannot be looked at, so it is left alone and nothing is reported of it',
     );
@@ -223,13 +219,13 @@ export class IntentSettlement {
   }
 
   #end({ intent, told }: Settling): void {
-    const { reports } = this.#parts;
+    const { reports } = this.#beside;
     this.#open.delete(intent.commandId);
     if (!intent.isAnswered && !reports.knows(intent.commandId)) reports.endSettled(intent, told.values());
   }
 
   async #look(object: IntendedObject['object']): Promise<Look> {
-    const { paced, reads: shared, logger } = this.#parts;
+    const { paced, reads: shared } = this.#beside;
     const reads = new LiveReads(paced(), shared);
     let isAnswered = false;
     try {
@@ -257,7 +253,10 @@ export class IntentSettlement {
     } catch (thrown) {
       const error = toFleetGcError(thrown);
       if (error.retry) return { found: null, problem: error.message, isAnswered };
-      logger.error({ uid: object.uid, err: error.cause ?? error }, 'an announced object cannot be read');
+      this.#ports.logger.error(
+        { uid: object.uid, err: error.cause ?? error },
+        'an announced object cannot be read',
+      );
       return { found: 'unreadable' };
     }
   }

@@ -7,7 +7,7 @@ import type { ClusterCommand, ClusterCommandItem } from '../../../../schemas/eve
 import { ClusterCommandIntent } from '../../../../schemas/events/cluster-intent.ts';
 import { ClusterCommandResult, ClusterObjectResults } from '../../../../schemas/events/cluster-result.ts';
 import { ClusterExecutor } from '../../../../services/cluster/executor/executor.ts';
-import type { ResultEvent } from '../../../../services/cluster/executor/outbox.ts';
+import type { ResultEvent } from '../../../../services/cluster/executor/ports.ts';
 import { NO_RESULTS } from '../../../../services/cluster/executor/recent-results.ts';
 import { refuseRejected } from '../../../../services/cluster/executor/run.ts';
 import { NO_METRICS, SILENT } from '../../../exhaustive/silent.ts';

@@ -218,6 +218,15 @@ describe('references', () => {
     expect(api.byUid('x')?.ownerReferences.map(({ uid }) => uid)).toEqual(['solid']);
   });
 
+  test('[cluster D11] references beyond what is read are never lost, even where their sign is what is to be dropped', async () => {
+    const { api, carryOut } = harness();
+    const uids = Array.from({ length: 201 }, (_, number) => `o${number}`);
+    expect(await carryOut([itemFor(owned(api, ...uids), drop('-'))])).toEqual([
+      'refused kept-by-own-judgement',
+    ]);
+    expect(api.writes).toEqual([]);
+  });
+
   test('[cluster E1] to an owner that orphans they are dropped', async () => {
     const { api, carryOut } = harness();
     ownerThere(api, 'a', { ...DELETING, finalizers: ['orphan'] });

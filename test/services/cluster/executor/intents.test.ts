@@ -7,7 +7,7 @@ import { foundLater } from '../../../../schemas/events/cluster-result.ts';
 import type { OwnRule } from '../../../../schemas/policy/own-rule.ts';
 import type { ClusterExecutorDeps } from '../../../../services/cluster/executor/executor.ts';
 import { UNDER_WAY_MS } from '../../../../services/cluster/executor/intents.ts';
-import type { ResultEvent } from '../../../../services/cluster/executor/outbox.ts';
+import type { ResultEvent } from '../../../../services/cluster/executor/ports.ts';
 import { recentResults } from '../../../../services/cluster/executor/recent-results.ts';
 import { clusterPolicy } from '../../../fixtures/cluster.ts';
 import { type Harness, harness, itemFor } from './support/executor.ts';

@@ -6,7 +6,7 @@ import { signRecord } from '../../../../packages/records/trust/signature.ts';
 import { signerOf } from '../../../../packages/records/trust/signer.ts';
 import { RequiredTrust, TRUST_OFF, type Trust } from '../../../../packages/records/trust/trust.ts';
 import { UNDER_WAY_MS } from '../../../../services/cluster/executor/intents.ts';
-import type { ResultEvent } from '../../../../services/cluster/executor/outbox.ts';
+import type { ResultEvent } from '../../../../services/cluster/executor/ports.ts';
 import { readOpenIntents, readRecentResults } from '../../../../services/cluster/executor/run.ts';
 import {
   CLUSTER,

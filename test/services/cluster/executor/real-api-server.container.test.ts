@@ -12,7 +12,7 @@ import { ClusterCommandResult, ClusterObjectResults } from '../../../../schemas/
 import { ClusterAgent } from '../../../../services/cluster/agent/agent.ts';
 import { NO_EARLIER_FACTS } from '../../../../services/cluster/agent/earlier-facts.ts';
 import { ClusterExecutor } from '../../../../services/cluster/executor/executor.ts';
-import type { ResultEvent } from '../../../../services/cluster/executor/outbox.ts';
+import type { ResultEvent } from '../../../../services/cluster/executor/ports.ts';
 import { NO_RESULTS } from '../../../../services/cluster/executor/recent-results.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { createNetwork, type TestNetwork } from '../../../support/network.ts';

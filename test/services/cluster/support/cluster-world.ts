@@ -17,7 +17,7 @@ import { ClusterAgent } from '../../../../services/cluster/agent/agent.ts';
 import { readEarlierFacts } from '../../../../services/cluster/agent/earlier-facts.ts';
 import type { AgentFact } from '../../../../services/cluster/agent/ports.ts';
 import { ClusterExecutor } from '../../../../services/cluster/executor/executor.ts';
-import type { ResultEvent } from '../../../../services/cluster/executor/outbox.ts';
+import type { ResultEvent } from '../../../../services/cluster/executor/ports.ts';
 import { recentResults } from '../../../../services/cluster/executor/recent-results.ts';
 import { clusterPolicy, clusterPolicyRecord } from '../../../fixtures/cluster.ts';
 import { recordOf } from '../../../support/logs/log-record.ts';
