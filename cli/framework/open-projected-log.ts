@@ -1,4 +1,4 @@
-import { inventoryTimes } from '../../packages/audit/events/inventory-times.ts';
+import { inventoryTimes } from '../../packages/audit/events/reading.ts';
 import { openEventLog } from '../../packages/log/open.ts';
 import { DAY_MS } from '../../packages/process/durations.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';

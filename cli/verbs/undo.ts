@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { askedObject, isMeant } from '../../packages/audit/explain/cluster/asked-object.ts';
+import { askedObject, isMeant } from '../../packages/audit/explain/cluster.ts';
 import type { EventLog } from '../../packages/log/port.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import { Text, withMeta } from '../../packages/process/options/options.ts';

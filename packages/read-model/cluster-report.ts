@@ -14,8 +14,8 @@ import type {
   ClusterRemoved,
   ClustersReport,
 } from '../../schemas/reports/clusters-report.ts';
-import type { EventReader } from '../audit/events/event-reader.ts';
 import type { TopicTakers } from '../audit/events/reading.ts';
+import type { EventReader } from '../audit/events/record-reader.ts';
 import type { LogRecord } from '../log/port.ts';
 import { mostOf } from '../process/least-and-most.ts';
 

@@ -11,7 +11,7 @@ import {
   type GraphState,
 } from '../../schemas/reports/dashboard-clusters.ts';
 import type { DashboardObject, ShownKind } from '../../schemas/reports/dashboard-object.ts';
-import { explainCluster } from '../audit/explain/cluster/explain-cluster.ts';
+import { explainCluster } from '../audit/explain/cluster.ts';
 import { ruleWords } from '../deciders/rule-words.ts';
 import { removedBecause } from '../decision/rule-text.ts';
 import { isBack } from './images.ts';

@@ -7,22 +7,21 @@ import { type EventOf, TOPICS } from '../../schemas/events/topics.ts';
 import { approvalKey } from '../../schemas/policy/approval.ts';
 import type { AuditReport, UnrelievedNode, WouldGo } from '../../schemas/reports/audit-report.ts';
 import type { ClustersReport, GivenApproval } from '../../schemas/reports/clusters-report.ts';
-import { EventReader } from '../audit/events/event-reader.ts';
-import { objectKey } from '../audit/events/identity.ts';
 import { type ImageBack, ImagesPulledAgain } from '../audit/events/images-pulled-again.ts';
-import { inventoryTimes } from '../audit/events/inventory-times.ts';
+import { objectKey } from '../audit/events/log-position.ts';
 import {
   ALL_PARTITIONS,
+  inventoryTimes,
   type ReadingProgress,
   readNodes,
   type SubjectTopicsRead,
   type TopicTakers,
   takeByTopic,
 } from '../audit/events/reading.ts';
+import { EventReader } from '../audit/events/record-reader.ts';
 import { type DecisionHeadOf, isAboutNode } from '../audit/events/recorded-decision.ts';
 import { evidenceOfRecords, SetsDecidedUnder, withDecisions } from '../audit/policies/policy-evidence.ts';
-import { readPolicyHistory } from '../audit/policies/policy-history.ts';
-import { deletionsIn, pausesIn } from '../audit/policies/policy-periods.ts';
+import { deletionsIn, pausesIn, readPolicyHistory } from '../audit/policies/policy-history.ts';
 import { addFreed, type FreedSums, freedSpace, NOTHING_FREED, withFreed } from '../decision/freed-space.ts';
 import { objectsIn } from '../decision/inventory-entries.ts';
 import type { EventLog, LogRecord } from '../log/port.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { newestDeciders } from '../../packages/audit/simulate/compare.ts';
 import { simulate } from '../../packages/audit/simulate/simulate.ts';
-import { newestDeciders } from '../../packages/audit/simulate/simulated-decisions.ts';
 import { policySet } from '../../packages/decision/policy-set.ts';
 import { makeReport } from '../../packages/read-model/report.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { meansClusterObject } from '../../../packages/audit/explain/cluster/asked-object.ts';
-import { explainCluster } from '../../../packages/audit/explain/cluster/explain-cluster.ts';
+import { explainCluster, meansClusterObject } from '../../../packages/audit/explain/cluster.ts';
+
 import { explain } from '../../../packages/audit/explain/explain.ts';
 import type { ExplainRequest } from '../../../packages/audit/explain/question.ts';
 import { ruleWords } from '../../../packages/deciders/rule-words.ts';

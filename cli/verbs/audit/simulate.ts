@@ -1,12 +1,9 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { simulateClusters } from '../../../packages/audit/simulate/clusters/simulate-clusters.ts';
-import { simulate } from '../../../packages/audit/simulate/simulate.ts';
-import {
-  newestClusterDeciders,
-  newestDeciders,
-} from '../../../packages/audit/simulate/simulated-decisions.ts';
-import { simulatedPolicies } from '../../../packages/audit/simulate/simulated-policies.ts';
+import { simulateClusters } from '../../../packages/audit/simulate/clusters.ts';
+import { newestClusterDeciders, newestDeciders } from '../../../packages/audit/simulate/compare.ts';
+import { simulate, simulatedPolicies } from '../../../packages/audit/simulate/simulate.ts';
+
 import { policySet } from '../../../packages/decision/policy-set.ts';
 import type { AnyWrittenPolicy } from '../../../packages/policy/file/read-policy-file.ts';
 import { toClusterPolicyRecord } from '../../../packages/policy/policy-changes.ts';

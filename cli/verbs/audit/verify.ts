@@ -2,17 +2,21 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import type { ArchiveLog } from '../../../packages/archive/read-archive.ts';
 import { findDecider } from '../../../packages/audit/deciders/deciders.ts';
-import { inventoryTimes } from '../../../packages/audit/events/inventory-times.ts';
+import { inventoryTimes } from '../../../packages/audit/events/reading.ts';
 import { readPoliciesInForce } from '../../../packages/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../packages/audit/policies/policy-history.ts';
-import { type Found, mergeFound } from '../../../packages/audit/verify/collected-findings.ts';
-import { comparedFromMs, openDecisionHeads } from '../../../packages/audit/verify/heads/decision-heads.ts';
-import { keepsAsDeclared } from '../../../packages/audit/verify/heads/kept-decisions.ts';
-import { verifyHeads } from '../../../packages/audit/verify/heads/verify-heads.ts';
-import { verifySignatures } from '../../../packages/audit/verify/signatures/verify-signatures.ts';
-import { verifyLog } from '../../../packages/audit/verify/verify-log.ts';
-import { createVerifier } from '../../../packages/audit/verify/verify-partition.ts';
-import { startVerifyThreads } from '../../../packages/audit/verify/verify-threads.ts';
+import {
+  comparedFromMs,
+  keepsAsDeclared,
+  openDecisionHeads,
+} from '../../../packages/audit/verify/decision-heads.ts';
+import { type Found, mergeFound } from '../../../packages/audit/verify/findings.ts';
+
+import { verifyHeads } from '../../../packages/audit/verify/heads.ts';
+import { startVerifyThreads, verifyLog } from '../../../packages/audit/verify/log.ts';
+import { createVerifier } from '../../../packages/audit/verify/partition.ts';
+import { verifySignatures } from '../../../packages/audit/verify/signatures.ts';
+
 import type { EventLog } from '../../../packages/log/port.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { FilePath, Switch, WholeNumber, withMeta } from '../../../packages/process/options/options.ts';

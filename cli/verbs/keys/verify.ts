@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { placeOf } from '../../../packages/audit/events/log-position.ts';
-import { RecordJudge } from '../../../packages/audit/signed-events/judge-record.ts';
+import { RecordJudge } from '../../../packages/audit/signed-events.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { LineTooLong, linesOf } from '../../../packages/process/lines.ts';
 import { fileText, readBytes } from '../../../packages/process/options/named-file.ts';

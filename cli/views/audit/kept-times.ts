@@ -1,4 +1,4 @@
-import type { InventoryTimes } from '../../../packages/audit/events/inventory-times.ts';
+import type { InventoryTimes } from '../../../packages/audit/events/reading.ts';
 import { timeText } from '../../../packages/text/time-text.ts';
 
 /** For those who asked for another time; to be put behind a sentence. */

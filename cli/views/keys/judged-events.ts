@@ -1,5 +1,5 @@
 import { placeText } from '../../../packages/audit/events/log-position.ts';
-import type { Judgement } from '../../../packages/audit/signed-events/judge-record.ts';
+import type { Judgement } from '../../../packages/audit/signed-events.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import { counted } from '../../../packages/text/counted.ts';
 import { printableLine } from '../../../packages/text/printable.ts';

@@ -3,7 +3,7 @@ import type { CompleteInventory, InventoryImage } from '../../../schemas/events/
 import type { ObjectResult } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { nameOf } from '../../decision/inventory-entries.ts';
-import { isAfter } from './identity.ts';
+import { isAfter } from './log-position.ts';
 
 /** A removed image that its node lists again. */
 export interface ImageBack {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../../schemas/events/time.ts';
 import type { TopicName } from '../../../schemas/events/topics.ts';
 import { topicSpec } from '../../log/partition.ts';
 import type { EventLog, LogRecord } from '../../log/port.ts';
@@ -64,3 +65,15 @@ function whyNot(topic: TopicName, { next, oldest }: Neighbours): string {
     : 'retention deleted it';
   return `${deleted}, or it never was there. The next is ${placeText(placeOf(next))}, of ${timeText(next.timestampMs)}`;
 }
+
+/** Tells the objects of one node apart. */
+export const objectKey = ({ kind, id }: { readonly kind: string; readonly id: string }): string =>
+  `${kind} ${id}`;
+
+/** Times of one boot are compared; of two boots, the log's order counts. */
+export const isAfter = (later: Instant, earlier: Instant): boolean =>
+  later.bootId !== earlier.bootId || later.sinceBootMs > earlier.sinceBootMs;
+
+/** Of one boot alone: what was taken in another boot is never older than what was done before it. */
+export const isBefore = (earlier: Instant, later: Instant): boolean =>
+  earlier.bootId === later.bootId && earlier.sinceBootMs < later.sinceBootMs;

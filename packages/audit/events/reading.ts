@@ -1,9 +1,10 @@
 import pMap from 'p-map';
 import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { NODE_PARTITIONS, TOPICS, type TopicAbout, type TopicId } from '../../../schemas/events/topics.ts';
-import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { EventLog, LogRecord, ReadFrom } from '../../log/port.ts';
+import { DAY_MS } from '../../process/durations.ts';
 import { LinkedController } from '../../process/linked-controller.ts';
-import { type RecordedEvent, readPartition, type TimeRange } from '../../records/read-log.ts';
+import { firstRecord, type RecordedEvent, readPartition, type TimeRange } from '../../records/read-log.ts';
 
 export const ALL_PARTITIONS: readonly number[] = Array.from({ length: NODE_PARTITIONS }, (_, n) => n);
 
@@ -19,7 +20,7 @@ export interface ReadingProgress {
 }
 
 /** What to read of the partitions of nodes. */
-export interface NodesReading {
+interface NodesReading {
   readonly log: Pick<EventLog, 'read'>;
   readonly topics: readonly TopicId[];
   readonly range: TimeRange;
@@ -96,4 +97,68 @@ export class ReadSpan {
     this.firstMs = Math.min(timestampMs, this.firstMs ?? timestampMs);
     this.lastMs = Math.max(timestampMs, this.lastMs ?? timestampMs);
   }
+}
+
+/** From when to when a log has inventories, by its own clock, epoch milliseconds. */
+export interface InventoryTimes {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+const PARTITIONS_AT_ONCE = 4;
+/** So much is read to its end to find the last record. */
+const NEAR_END_MS = 60_000;
+/** Clocks of brokers may be ahead of ours. */
+const AHEAD_MS = DAY_MS;
+
+const { name: topic } = TOPICS.inventory;
+
+/** Looked up for those who asked for a time of which nothing is there; `null` where there is no inventory at all. */
+export async function inventoryTimes(
+  log: Pick<EventLog, 'read'>,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<InventoryTimes | null> {
+  const firsts = await pMap(
+    ALL_PARTITIONS,
+    (partition) => firstRecord(log, { topic, partition, from: 'earliest' }, signal),
+    { concurrency: PARTITIONS_AT_ONCE },
+  );
+  const times = firsts.flatMap((record) => (record === null ? [] : [record.timestampMs]));
+  if (times.length === 0) return null;
+  const knownMs = Math.max(...times);
+  const lastMs = await lastTime(log, { knownMs, endMs: Math.max(nowMs, knownMs) + AHEAD_MS }, signal);
+  return { firstMs: Math.min(...times), lastMs };
+}
+
+interface Bounds {
+  /** A record of this time is there. */
+  readonly knownMs: number;
+  /** None of this time or later is. */
+  readonly endMs: number;
+}
+
+/** A log is read forwards alone, so its end is come to by halves. */
+async function lastTime(
+  log: Pick<EventLog, 'read'>,
+  { knownMs, endMs }: Bounds,
+  signal: AbortSignal,
+): Promise<number> {
+  if (endMs - knownMs <= NEAR_END_MS) return await newestFrom(log, knownMs, signal);
+  const middleMs = Math.floor((knownMs + endMs) / 2);
+  const record = await firstRecord(log, { topic, from: { timestampMs: middleMs } }, signal);
+  const bounds = record === null ? { knownMs, endMs: middleMs } : { knownMs: record.timestampMs, endMs };
+  return await lastTime(log, bounds, signal);
+}
+
+async function newestFrom(
+  log: Pick<EventLog, 'read'>,
+  timestampMs: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const from: ReadFrom = { timestampMs };
+  let newestMs = timestampMs;
+  for await (const event of log.read({ topic, from, to: 'end' }, signal))
+    if (event.kind === 'record') newestMs = Math.max(newestMs, event.record.timestampMs);
+  return newestMs;
 }

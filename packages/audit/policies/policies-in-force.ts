@@ -2,6 +2,7 @@ import type { SubjectKind } from '../../../schemas/events/identity.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { type ApprovalRecord, approvalKey, isApprovalKey } from '../../../schemas/policy/approval.ts';
 import {
+  isPauseKey,
   isPolicyFor,
   type PauseRecord,
   type PolicyRecordOf,
@@ -18,14 +19,13 @@ import { timeText } from '../../text/time-text.ts';
 import { type Place, placeOf } from '../events/log-position.ts';
 import { readWholeTopic } from '../events/reading.ts';
 import { SETTLED_MS } from '../verify/coverage.ts';
-import { changeWords } from './change-words.ts';
 import type { PolicyHistory } from './policy-history.ts';
 
 /** A key that was deleted is known for a day; nobody knows when exactly a broker forgets it. */
 const TOMBSTONES_KEPT_MS = 23 * HOUR_MS;
 
 /** Why a set of policies cannot have been the one to decide under; or why nobody can tell, where the topic was made anew since. */
-export interface NotInForce {
+interface NotInForce {
   readonly kind: 'policies-outdated' | 'policies-never-held' | 'topic-recreated';
   readonly message: string;
   /** The record of `gc.policies` that ended it, where there is one. */
@@ -248,3 +248,15 @@ const outdated = ({ key, state, record }: Change): NotInForce => ({
   message: `it was decided under policies that did not hold any more: ${changeWords({ key, stands: state !== null })} at ${timeText(record.timestampMs)}`,
   places: [placeOf(record)],
 });
+
+/** What a record of `gc.policies` changed there: `a pause began`. `stands`: whether it left anything under its key. */
+function changeWords({ key, stands }: { readonly key: string; readonly stands: boolean }): string {
+  const state = stateNamed(key);
+  if (state === null) return `policy ${key} ${stands ? 'was changed' : 'was deleted'}`;
+  return `${state} ${stands ? 'began' : 'ended'}`;
+}
+
+function stateNamed(key: string): string | null {
+  if (isApprovalKey(key)) return 'an approval';
+  return isPauseKey(key) ? 'a pause' : null;
+}

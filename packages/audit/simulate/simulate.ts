@@ -1,9 +1,11 @@
 import { type NodeIdentity, nodeKey, type SubjectKind } from '../../../schemas/events/identity.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import type { AuditSimulation } from '../../../schemas/reports/audit-simulation.ts';
+import type { AuditSimulation, Regret, SimulationSums } from '../../../schemas/reports/audit-simulation.ts';
+import { policySet } from '../../decision/policy-set.ts';
 import type { EventLog, LogRecord } from '../../log/port.ts';
+import type { WrittenPolicy } from '../../policy/file/read-policy-file.ts';
+import { toPolicyRecord } from '../../policy/policy-changes.ts';
 import type { RecordedEvent, TimeRange } from '../../records/read-log.ts';
-import { EventReader } from '../events/event-reader.ts';
 import {
   ALL_PARTITIONS,
   type ReadingProgress,
@@ -12,12 +14,12 @@ import {
   type TopicTakers,
   takeByTopic,
 } from '../events/reading.ts';
-import { readMeasured } from './measured-removals.ts';
-import { type ComparedNode, type Comparison, type ReplayedNode, replayNode } from './replayed-node.ts';
-import { looksBack } from './simulated-pressure.ts';
-import { totalsOf } from './totals.ts';
+import { EventReader } from '../events/record-reader.ts';
+import { NOTHING_REMOVED } from './compare.ts';
+import { looksBack, readMeasured } from './pressure.ts';
+import { type ComparedNode, type Comparison, type ReplayedNode, replayNode } from './run.ts';
 
-export interface SimulationNeeds {
+interface SimulationNeeds {
   readonly log: Pick<EventLog, 'read'>;
   readonly range: TimeRange;
   readonly comparison: Comparison;
@@ -175,3 +177,66 @@ class ReplayedNodes {
     return node;
   }
 }
+
+/** Nodes added up, pool by pool and in all. */
+const totalsOf = (
+  compared: readonly ComparedNode[],
+): Pick<AuditSimulation, 'nodes' | 'pools' | 'total' | 'regrets'> => ({
+  nodes: compared.map(({ node }) => node),
+  pools: [...Map.groupBy(compared, ({ node }) => node.pool)]
+    .map(([pool, nodes]) => ({ pool, ...added(nodes) }))
+    .toSorted((a, b) => ((a.pool ?? '') < (b.pool ?? '') ? -1 : 1)),
+  total: added(compared),
+  regrets: compared.flatMap(regretsOf).toSorted((a, b) => a.removedAtMs - b.removedAtMs),
+});
+
+const added = (compared: readonly ComparedNode[]) => ({
+  nodes: compared.length,
+  observedMs: compared.reduce((sum, { node }) => sum + node.observedMs, 0),
+  unknownMs: compared.reduce((sum, { node }) => sum + node.unknownMs, 0),
+  policy: compared.map(({ node }) => node.policy).reduce(add, NONE),
+  against: compared.map(({ node }) => node.against).reduce(add, NONE),
+});
+
+const NONE: SimulationSums = {
+  removed: NOTHING_REMOVED,
+  freedBytes: '0',
+  unmeasured: 0,
+  guessed: 0,
+  regrets: 0,
+  unrelieved: 0,
+  aboveMs: 0,
+  peakPercent: null,
+};
+
+const add = (a: SimulationSums, b: SimulationSums): SimulationSums => ({
+  removed: {
+    images: a.removed.images + b.removed.images,
+    containers: a.removed.containers + b.removed.containers,
+    sandboxes: a.removed.sandboxes + b.removed.sandboxes,
+    logs: a.removed.logs + b.removed.logs,
+  },
+  freedBytes: String(BigInt(a.freedBytes) + BigInt(b.freedBytes)),
+  unmeasured: a.unmeasured + b.unmeasured,
+  guessed: a.guessed + b.guessed,
+  regrets: a.regrets + b.regrets,
+  unrelieved: a.unrelieved + b.unrelieved,
+  aboveMs: a.aboveMs + b.aboveMs,
+  peakPercent:
+    a.peakPercent === null || b.peakPercent === null
+      ? (a.peakPercent ?? b.peakPercent)
+      : Math.max(a.peakPercent, b.peakPercent),
+});
+
+const regretsOf = ({ node: { cluster, node }, sides }: ComparedNode): Regret[] =>
+  (['policy', 'against'] as const).flatMap((side) =>
+    sides[side].regretted.map((image) => ({ side, cluster, node, ...image })),
+  );
+
+/** Policies that hold alone. A simulation removes nothing, so that one that is to be tried may say dry-run. */
+export const simulatedPolicies = (written: readonly WrittenPolicy[]): PolicySet =>
+  policySet(
+    'node',
+    written.map(({ policy, source }) => toPolicyRecord({ policy: { ...policy, mode: 'enforce' }, source })),
+    [],
+  );

@@ -37,7 +37,7 @@ const isEarlierCause = (topicId: TopicId): topicId is EarlierCause => topicId in
 
 const aheadOf = (topicId: TopicId): number => (isEarlierCause(topicId) ? AHEAD_MS[topicId] : 0);
 
-export interface CoverageFacts {
+interface CoverageFacts {
   readonly range: TimeRange;
   /** When the oldest record that the log keeps of a topic was written; left out where none was deleted before it, or nobody looked. */
   readonly keptSinceMs: Readonly<Partial<Record<TopicId, number>>>;
@@ -83,7 +83,7 @@ export interface Judging {
 }
 
 /** What tells of a cause or an effect that is not there. */
-export interface Missing {
+interface Missing {
   readonly findings: Pick<Findings, 'gap' | 'deviation'>;
   readonly beganAfter: BeganAfter;
 }

@@ -1,5 +1,6 @@
 import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Place } from '../events/log-position.ts';
+import { ReadSpan } from '../events/reading.ts';
 
 /** What cannot be if everybody did what FleetGC promises. */
 export type DeviationKind =
@@ -188,4 +189,183 @@ export interface Findings {
   readonly gap: (gap: Gap) => void;
   readonly notOurs: (object: NotOurs) => void;
   readonly unanswered: (command: Unanswered) => void;
+}
+
+/** So many of a kind are told; all are counted. */
+export const MOST_TOLD = 1_000;
+
+/** Findings of one sort, in as much as anybody reads; whoever wants more verifies a shorter time. */
+export interface FoundList<Item> {
+  readonly total: number;
+  readonly byKind: Readonly<Record<string, number>>;
+  readonly first: readonly Item[];
+}
+
+export interface Found {
+  /** The time of the log that was read, epoch milliseconds; both `null` where no record lies in it. */
+  readonly firstRecordMs: number | null;
+  readonly lastRecordMs: number | null;
+  readonly counts: Readonly<Counts>;
+  readonly deviations: FoundList<Deviation>;
+  readonly unverified: FoundList<Gap>;
+  readonly notOurs: FoundList<NotOurs>;
+  readonly unanswered: FoundList<Unanswered>;
+}
+
+interface Collector extends Findings {
+  /** A record of this time was read. */
+  readonly passed: (timestampMs: number) => void;
+  readonly found: () => Found;
+}
+
+/** Collects findings in bounded memory. */
+export function createCollector(): Collector {
+  const counts = noCounts();
+  const deviations = createList<Deviation>();
+  const gaps = createList<Gap>();
+  const notOurs = createList<NotOurs>();
+  const unanswered = createList<Unanswered>();
+  const span = new ReadSpan();
+  return {
+    counts,
+    passed: (timestampMs) => span.reach(timestampMs),
+    deviation: deviations.add,
+    gap: gaps.add,
+    notOurs: notOurs.add,
+    unanswered: unanswered.add,
+    found: () => ({
+      firstRecordMs: span.firstMs,
+      lastRecordMs: span.lastMs,
+      counts,
+      deviations: deviations.found(),
+      unverified: gaps.found(),
+      notOurs: notOurs.found(),
+      unanswered: unanswered.found(),
+    }),
+  };
+}
+
+/** What several partitions have shown, together. */
+export function mergeFound(all: readonly Found[]): Found {
+  const counts = noCounts();
+  const span = new ReadSpan();
+  for (const found of all) {
+    addCounts(counts, found.counts);
+    for (const ms of [found.firstRecordMs, found.lastRecordMs]) if (ms !== null) span.reach(ms);
+  }
+  return {
+    firstRecordMs: span.firstMs,
+    lastRecordMs: span.lastMs,
+    counts,
+    deviations: mergeLists(all.map(({ deviations }) => deviations)),
+    unverified: mergeLists(all.map(({ unverified }) => unverified)),
+    notOurs: mergeLists(all.map(({ notOurs }) => notOurs)),
+    unanswered: mergeLists(all.map(({ unanswered }) => unanswered)),
+  };
+}
+
+function createList<Item extends { readonly kind: string }>() {
+  const first: Item[] = [];
+  const byKind = new Map<string, number>();
+  return {
+    add: (item: Item): void => {
+      const before = byKind.get(item.kind) ?? 0;
+      byKind.set(item.kind, before + 1);
+      if (before < MOST_TOLD) first.push(item);
+    },
+    found: (): FoundList<Item> => ({ total: sumOf(byKind), byKind: Object.fromEntries(byKind), first }),
+  };
+}
+
+function mergeLists<Item extends { readonly kind: string }>(
+  lists: readonly FoundList<Item>[],
+): FoundList<Item> {
+  const { add, found } = createList<Item>();
+  for (const { first } of lists) first.forEach(add);
+  const byKind = new Map<string, number>();
+  for (const list of lists)
+    for (const [kind, count] of Object.entries(list.byKind))
+      byKind.set(kind, (byKind.get(kind) ?? 0) + count);
+  return { total: sumOf(byKind), byKind: Object.fromEntries(byKind), first: found().first };
+}
+
+const sumOf = (byKind: ReadonlyMap<string, number>): number =>
+  [...byKind.values()].reduce((sum, count) => sum + count, 0);
+
+const isCount = (key: string, counts: Counts): key is keyof Counts => key in counts;
+
+function addCounts(counts: Counts, more: Readonly<Counts>): void {
+  for (const key of Object.keys(counts)) if (isCount(key, counts)) counts[key] += more[key];
+}
+
+/**
+ * Whether two values have the same canonical JSON (RFC 8785): the order of members plays no part, and one that is `undefined`
+ * is none. Comparing them is quicker than writing them both.
+ */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (!isObject(a) || !isObject(b)) return false;
+  if (!Array.isArray(a) || !Array.isArray(b))
+    return !Array.isArray(a) && !Array.isArray(b) && sameMembers(a, b);
+  return a.length === b.length && a.every((item, at) => sameJson(item, b[at]));
+}
+
+function sameMembers(a: JsonObject, b: JsonObject): boolean {
+  const [named, other] = [Object.keys(a), Object.keys(b)];
+  return sameNames(named, other)
+    ? named.every((name) => sameJson(a[name], b[name]))
+    : sameInAnyOrder(named, other, { a, b });
+}
+
+/** As it is with what was written by the same program. */
+function sameNames(named: readonly string[], other: readonly string[]): boolean {
+  return named.length === other.length && named.every((name, at) => name === other[at]);
+}
+
+/** Own ones alone: a record may have a member of any name, also of one that every object inherits. */
+function sameInAnyOrder(
+  named: readonly string[],
+  other: readonly string[],
+  { a, b }: { readonly a: JsonObject; readonly b: JsonObject },
+): boolean {
+  let more = 0;
+  for (const name of named) {
+    if (a[name] === undefined) continue;
+    if (!Object.hasOwn(b, name) || !sameJson(a[name], b[name])) return false;
+    more += 1;
+  }
+  for (const name of other) if (b[name] !== undefined) more -= 1;
+  return more === 0;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const MOST_TEXT = 60;
+
+/** The first place at which two values differ, for people: `verdicts.images.3.rule is "D10" and not "D8"`. */
+export function firstDifference(found: unknown, expected: unknown): string {
+  const path: string[] = [];
+  let [a, b] = [found, expected];
+  for (let key = differingKey(a, b); key !== null; key = differingKey(a, b)) {
+    path.push(key);
+    [a, b] = [member(a, key), member(b, key)];
+  }
+  return `${path.join('.') || 'it'} is ${short(a)} and not ${short(b)}`;
+}
+
+/** `null` where they are not both objects or both lists: then they differ as a whole. */
+function differingKey(a: unknown, b: unknown): string | null {
+  if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return null;
+  const keys = new Set([...Object.keys(b), ...Object.keys(a)]);
+  return [...keys].find((key) => !sameJson(member(a, key), member(b, key))) ?? null;
+}
+
+const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
+
+const member = (value: unknown, key: string): unknown =>
+  isObject(value) ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;
+
+function short(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length <= MOST_TEXT ? text : `${text.slice(0, MOST_TEXT)}…`;
 }

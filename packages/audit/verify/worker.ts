@@ -1,4 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { servePartitions } from './serve-partitions.ts';
+import { servePartitions } from './log.ts';
 
 if (parentPort !== null) servePartitions(parentPort, workerData);

@@ -1,7 +1,7 @@
 import { openSource } from '../../../packages/audit/events/open-source.ts';
-import { simulate } from '../../../packages/audit/simulate/simulate.ts';
-import { newestDeciders } from '../../../packages/audit/simulate/simulated-decisions.ts';
-import { simulatedPolicies } from '../../../packages/audit/simulate/simulated-policies.ts';
+import { newestDeciders } from '../../../packages/audit/simulate/compare.ts';
+import { simulate, simulatedPolicies } from '../../../packages/audit/simulate/simulate.ts';
+
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { SimulationOutcome } from '../../../schemas/reports/dashboard-policies.ts';
 import type { SimulationProgress, SimulationTask } from './simulations.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { findDecider } from '../../../packages/audit/deciders/deciders.ts';
 import { readPoliciesInForce } from '../../../packages/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../packages/audit/policies/policy-history.ts';
-import { createVerifier } from '../../../packages/audit/verify/verify-partition.ts';
+import { createVerifier } from '../../../packages/audit/verify/partition.ts';
 import { partitionOf } from '../../../packages/log/partition.ts';
 import type { LogRecord } from '../../../packages/log/port.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';

@@ -157,7 +157,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'policies',
     edits: [
       {
-        file: 'packages/audit/verify/signatures/verify-signatures.ts',
+        file: 'packages/audit/verify/signatures.ts',
         old: 'return generation < highest;',
         now: 'return highest < 0;',
       },
@@ -179,7 +179,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'heads',
     edits: [
       {
-        file: 'packages/audit/verify/heads/archive-heads.ts',
+        file: 'packages/archive/heads.ts',
         old: 'const event = believedHead(trust, recordOf(line, at, takenAtMs))?.event;',
         now: "const parsed = parseRecord('heads', recordOf(line, at, takenAtMs));\n  const event = parsed.ok ? parsed.event : null;",
       },

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
-import { explainCluster } from '../../../packages/audit/explain/cluster/explain-cluster.ts';
+import { explainCluster } from '../../../packages/audit/explain/cluster.ts';
 import { ruleWords } from '../../../packages/deciders/rule-words.ts';
 import { makeReport } from '../../../packages/read-model/report.ts';
 import { candidate, owner, ownership } from '../../fixtures/ownership.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openArchiveLog } from '../../../packages/archive/read-archive.ts';
-import { inventoryTimes } from '../../../packages/audit/events/inventory-times.ts';
+import { inventoryTimes } from '../../../packages/audit/events/reading.ts';
 import { TOPICS } from '../../../schemas/events/topics.ts';
 import { DashboardPlan } from '../../../schemas/reports/dashboard-plan.ts';
 import { ownLog } from '../../cli/fleetgc.ts';

@@ -1,4 +1,4 @@
-import { objectKey } from '../../../../packages/audit/events/identity.ts';
+import { objectKey } from '../../../../packages/audit/events/log-position.ts';
 import { printableLine } from '../../../../packages/text/printable.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';
 import type {

@@ -1,6 +1,6 @@
 import { placeText } from '../../../../packages/audit/events/log-position.ts';
-import type { FoundList } from '../../../../packages/audit/verify/collected-findings.ts';
-import type { NotOurs, Unanswered } from '../../../../packages/audit/verify/findings.ts';
+import type { FoundList, NotOurs, Unanswered } from '../../../../packages/audit/verify/findings.ts';
+
 import { timeText } from '../../../../packages/text/time-text.ts';
 import { shortIds } from '../short-id.ts';
 

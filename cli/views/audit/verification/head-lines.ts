@@ -1,8 +1,5 @@
-import type { Found } from '../../../../packages/audit/verify/collected-findings.ts';
-import type {
-  ArchiveHeadsSummary,
-  HeadsSummary,
-} from '../../../../packages/audit/verify/heads/verify-heads.ts';
+import type { Found } from '../../../../packages/audit/verify/findings.ts';
+import type { ArchiveHeadsSummary, HeadsSummary } from '../../../../packages/audit/verify/heads.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 
 /** What heads prove; nothing where nobody asked. */

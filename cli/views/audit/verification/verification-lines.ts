@@ -1,12 +1,18 @@
 import { type Place, placeText } from '../../../../packages/audit/events/log-position.ts';
-import { type Found, MOST_TOLD } from '../../../../packages/audit/verify/collected-findings.ts';
-import type { Deviation, Gap, GapKind } from '../../../../packages/audit/verify/findings.ts';
-import type { HeadsSummary } from '../../../../packages/audit/verify/heads/verify-heads.ts';
+import {
+  type Deviation,
+  type Found,
+  type Gap,
+  type GapKind,
+  MOST_TOLD,
+} from '../../../../packages/audit/verify/findings.ts';
+
+import type { HeadsSummary } from '../../../../packages/audit/verify/heads.ts';
 import type {
   BeforeSignatures,
   SignedBy,
   UnprovedFacts,
-} from '../../../../packages/audit/verify/signatures/verify-signatures.ts';
+} from '../../../../packages/audit/verify/signatures.ts';
 import type { TimeRange } from '../../../../packages/records/read-log.ts';
 import { counted } from '../../../../packages/text/counted.ts';
 import { timeText } from '../../../../packages/text/time-text.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { verificationLines } from '../../../../cli/views/audit/verification/verification-lines.ts';
-import { createCollector } from '../../../../packages/audit/verify/collected-findings.ts';
-import type { Counts, Unanswered } from '../../../../packages/audit/verify/findings.ts';
+import { type Counts, createCollector, type Unanswered } from '../../../../packages/audit/verify/findings.ts';
+
 import { MINUTE, NOW } from '../../../fixtures/time.ts';
 
 const range = { fromMs: null, toMs: null };

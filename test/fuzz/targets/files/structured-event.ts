@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RecordJudge } from '../../../../packages/audit/signed-events/judge-record.ts';
+import { RecordJudge } from '../../../../packages/audit/signed-events.ts';
 import { TOPIC_NAMES } from '../../../../packages/log/partition.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import {

@@ -1,7 +1,6 @@
 import { collectNames } from '../../../../packages/archive/collect-names.ts';
-import { doubledMember } from '../../../../packages/audit/events/doubled-member.ts';
-import { EventReader } from '../../../../packages/audit/events/event-reader.ts';
-import { RecordReader } from '../../../../packages/audit/events/record-reader.ts';
+import { doubledMember, EventReader, RecordReader } from '../../../../packages/audit/events/record-reader.ts';
+
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { parseHead } from '../../../../packages/records/parse/parse-head.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';

@@ -1,4 +1,4 @@
-import { readMeasured } from '../../../../packages/audit/simulate/measured-removals.ts';
+import { readMeasured } from '../../../../packages/audit/simulate/pressure.ts';
 import { readHeldNodes } from '../../../../packages/read-model/reporting-nodes.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';

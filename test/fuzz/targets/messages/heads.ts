@@ -3,11 +3,11 @@ import {
   type ManifestLine,
   parseManifestLine,
 } from '../../../../packages/archive/manifest.ts';
-import { createCollector } from '../../../../packages/audit/verify/collected-findings.ts';
-import { ArchiveHeadsCheck } from '../../../../packages/audit/verify/heads/archive-heads.ts';
-import { decisionRanges } from '../../../../packages/audit/verify/heads/decision-ranges.ts';
-import { HeadedDecisions } from '../../../../packages/audit/verify/heads/headed-decisions.ts';
-import { SaidStatements } from '../../../../packages/audit/verify/heads/missing-statements.ts';
+import { decisionRanges } from '../../../../packages/audit/verify/decision-heads.ts';
+import { createCollector } from '../../../../packages/audit/verify/findings.ts';
+import { HeadedDecisions } from '../../../../packages/audit/verify/headed-decisions.ts';
+import { ArchiveHeadsCheck, SaidStatements } from '../../../../packages/audit/verify/heads.ts';
+
 import { NOTHING_HASHED, runningHash } from '../../../../packages/canonical/running-hash.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { type BelievedHead, BelievedHeads, trustThen } from '../../../../packages/records/read-heads.ts';

@@ -1,4 +1,4 @@
-import { verifySignaturesWith } from '../../../../packages/audit/verify/signatures/verify-signatures.ts';
+import { verifySignaturesWith } from '../../../../packages/audit/verify/signatures.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { RequiredTrust } from '../../../../packages/records/trust/trust.ts';
 import { WarningTrust } from '../../../../packages/records/trust/warning-trust.ts';

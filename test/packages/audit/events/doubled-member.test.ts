@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { doubledMember } from '../../../../packages/audit/events/doubled-member.ts';
+import { doubledMember } from '../../../../packages/audit/events/record-reader.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { runs } from '../../../support/property-runs.ts';

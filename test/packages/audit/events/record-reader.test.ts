@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { EventReader } from '../../../../packages/audit/events/event-reader.ts';
 import { takeByTopic } from '../../../../packages/audit/events/reading.ts';
-import { RecordReader } from '../../../../packages/audit/events/record-reader.ts';
+import { EventReader, RecordReader } from '../../../../packages/audit/events/record-reader.ts';
+
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { distrustOf } from '../../../../packages/records/trust/distrust.ts';

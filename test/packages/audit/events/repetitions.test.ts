@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ComparedRepetitions, Repetitions } from '../../../../packages/audit/events/repetitions.ts';
+import { ComparedRepetitions, Repetitions } from '../../../../packages/audit/events/record-reader.ts';
 import { at } from '../verify/support.ts';
 
 test('an id is there for the first time, again with the same content, or with another', () => {

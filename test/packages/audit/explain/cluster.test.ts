@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { explainCluster } from '../../../../packages/audit/explain/cluster/explain-cluster.ts';
+import { explainCluster } from '../../../../packages/audit/explain/cluster.ts';
 import { ruleWords } from '../../../../packages/deciders/rule-words.ts';
 import { clusterOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';

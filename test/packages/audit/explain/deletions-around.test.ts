@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toldLife } from '../../../../packages/audit/explain/cluster/told-life.ts';
+import { toldLife } from '../../../../packages/audit/explain/cluster-life.ts';
 import type {
   ClusterEntryOf,
   ClusterTimelineEntry,

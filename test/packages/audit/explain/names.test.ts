@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { namesLike } from '../../../../packages/audit/explain/near-names.ts';
-import { askedName } from '../../../../packages/audit/explain/question.ts';
+import { askedName, namesLike } from '../../../../packages/audit/explain/question.ts';
+
 import {
   container,
   image,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecordJudge } from '../../../../packages/audit/signed-events/judge-record.ts';
+import { RecordJudge } from '../../../../packages/audit/signed-events.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { KeyRing } from '../../../../packages/records/trust/key-ring.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clusterSimulationLines } from '../../../../cli/views/audit/cluster-simulation-lines.ts';
-import { simulateClusters } from '../../../../packages/audit/simulate/clusters/simulate-clusters.ts';
-import { newestClusterDeciders } from '../../../../packages/audit/simulate/simulated-decisions.ts';
+import { simulateClusters } from '../../../../packages/audit/simulate/clusters.ts';
+import { newestClusterDeciders } from '../../../../packages/audit/simulate/compare.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import type { ClusterObjectOutcome } from '../../../../schemas/events/cluster-result.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';

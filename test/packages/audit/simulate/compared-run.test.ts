@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RemovalSums } from '../../../../packages/audit/simulate/compared-run.ts';
+import { RemovalSums } from '../../../../packages/audit/simulate/compare.ts';
 import { freedSpace } from '../../../../packages/decision/freed-space.ts';
 
 const measured = { filesystem: 'imagefs', beforeBytes: '100', afterBytes: '130' } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { isAbove } from '../../../../packages/audit/simulate/disk-use.ts';
+import { newestDeciders } from '../../../../packages/audit/simulate/compare.ts';
+import { isAbove } from '../../../../packages/audit/simulate/pressure.ts';
 import { simulate } from '../../../../packages/audit/simulate/simulate.ts';
-import { newestDeciders } from '../../../../packages/audit/simulate/simulated-decisions.ts';
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import type { EventLog } from '../../../../packages/log/port.ts';
 import type { InventoryImage } from '../../../../schemas/events/inventory.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import { newestDeciders } from '../../../../packages/audit/simulate/compare.ts';
 import { simulate } from '../../../../packages/audit/simulate/simulate.ts';
-import { newestDeciders } from '../../../../packages/audit/simulate/simulated-decisions.ts';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import { policySet } from '../../../../packages/decision/policy-set.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';

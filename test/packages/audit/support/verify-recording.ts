@@ -1,10 +1,10 @@
 import { findDecider } from '../../../../packages/audit/deciders/deciders.ts';
 import { readPoliciesInForce } from '../../../../packages/audit/policies/policies-in-force.ts';
 import { readPolicyHistory } from '../../../../packages/audit/policies/policy-history.ts';
-import type { Found } from '../../../../packages/audit/verify/collected-findings.ts';
-import { openDecisionHeads } from '../../../../packages/audit/verify/heads/decision-heads.ts';
-import { verifyLog } from '../../../../packages/audit/verify/verify-log.ts';
-import { createVerifier } from '../../../../packages/audit/verify/verify-partition.ts';
+import { openDecisionHeads } from '../../../../packages/audit/verify/decision-heads.ts';
+import type { Found } from '../../../../packages/audit/verify/findings.ts';
+import { verifyLog } from '../../../../packages/audit/verify/log.ts';
+import { createVerifier } from '../../../../packages/audit/verify/partition.ts';
 import type { EventLog } from '../../../../packages/log/port.ts';
 import type { TimeRange } from '../../../../packages/records/read-log.ts';
 import type { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';

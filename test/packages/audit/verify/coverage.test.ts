@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createCollector, mergeFound } from '../../../../packages/audit/verify/collected-findings.ts';
 import { coverageOf } from '../../../../packages/audit/verify/coverage.ts';
-import { outputEvents } from '../../../../packages/audit/verify/decisions/decide-again.ts';
+import { outputEvents } from '../../../../packages/audit/verify/decisions.ts';
+import { createCollector, mergeFound } from '../../../../packages/audit/verify/findings.ts';
 import { DAY, HOUR, MINUTE, NOW } from '../../../fixtures/time.ts';
 
 const whole = { range: { fromMs: null, toMs: null }, keptSinceMs: {}, deletesAtMs: null };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecordChecks } from '../../../../packages/audit/verify/record-checks.ts';
+import { RecordChecks } from '../../../../packages/audit/verify/partition.ts';
 import type { Rejection } from '../../../../packages/records/parse/parse-record.ts';
 import { at, findings } from './support.ts';
 

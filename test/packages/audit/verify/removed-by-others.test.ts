@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RemovedByOthers } from '../../../../packages/audit/verify/removed-by-others.ts';
+import { RemovedByOthers } from '../../../../packages/audit/verify/removals.ts';
 import type { CompleteInventory } from '../../../../schemas/events/inventory.ts';
 import type { ObjectOutcome } from '../../../../schemas/events/result.ts';
 import { container, image, inventory, sandbox } from '../../../fixtures/inventory.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { firstDifference, sameJson } from '../../../../packages/audit/verify/same-json.ts';
+import { firstDifference, sameJson } from '../../../../packages/audit/verify/findings.ts';
 import { canonicalJson } from '../../../../packages/canonical/ids.ts';
 import { runs } from '../../../support/property-runs.ts';
 

@@ -4,12 +4,13 @@ import { MessageChannel } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { openArchiveLog } from '../../../../packages/archive/read-archive.ts';
 import type { WorkerSource } from '../../../../packages/audit/events/open-source.ts';
-import { servePartitions } from '../../../../packages/audit/verify/serve-partitions.ts';
-import type {
-  WorkerAnswer,
-  WorkerOrder,
-  WorkerTask,
-} from '../../../../packages/audit/verify/verify-threads.ts';
+import {
+  servePartitions,
+  type WorkerAnswer,
+  type WorkerOrder,
+  type WorkerTask,
+} from '../../../../packages/audit/verify/log.ts';
+
 import { nodeOutput } from '../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../packages/log/partition.ts';
 import { objectResult, refusedCommand } from '../../../fixtures/results.ts';

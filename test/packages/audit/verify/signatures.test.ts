@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { verifySignatures } from '../../../../packages/audit/verify/signatures/verify-signatures.ts';
+import { verifySignatures } from '../../../../packages/audit/verify/signatures.ts';
 import { clusterOutput, nodeOutput } from '../../../../packages/decision/handler.ts';
 import { policySet, policySetRecord } from '../../../../packages/decision/policy-set.ts';
 import type { EventLog, LogRecord } from '../../../../packages/log/port.ts';

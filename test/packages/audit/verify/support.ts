@@ -1,6 +1,6 @@
 import type { DecisionHeadOf } from '../../../../packages/audit/events/recorded-decision.ts';
-import { createCollector } from '../../../../packages/audit/verify/collected-findings.ts';
 import type { Coverages } from '../../../../packages/audit/verify/coverage.ts';
+import { createCollector } from '../../../../packages/audit/verify/findings.ts';
 import type { LogRecord } from '../../../../packages/log/port.ts';
 import { TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
 import { NODE } from '../../../fixtures/inventory.ts';

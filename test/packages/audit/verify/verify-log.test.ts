@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ReadingProgress } from '../../../../packages/audit/events/reading.ts';
 import type { PolicyProblem } from '../../../../packages/audit/policies/policy-history.ts';
-import { createCollector } from '../../../../packages/audit/verify/collected-findings.ts';
-import { stopped, verifyLog } from '../../../../packages/audit/verify/verify-log.ts';
-import type { PartitionVerifier } from '../../../../packages/audit/verify/verify-partition.ts';
+import { createCollector } from '../../../../packages/audit/verify/findings.ts';
+import { stopped, verifyLog } from '../../../../packages/audit/verify/log.ts';
+import type { PartitionVerifier } from '../../../../packages/audit/verify/partition.ts';
 import { NODE_PARTITIONS } from '../../../../schemas/events/topics.ts';
 import { at } from './support.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { openDecisionHeads } from '../../../../packages/audit/verify/heads/decision-heads.ts';
-import { decisionRanges } from '../../../../packages/audit/verify/heads/decision-ranges.ts';
-import { keptOnLog } from '../../../../packages/audit/verify/heads/kept-decisions.ts';
 import {
-  createVerifier,
-  type PartitionProgress,
-} from '../../../../packages/audit/verify/verify-partition.ts';
+  decisionRanges,
+  keptOnLog,
+  openDecisionHeads,
+} from '../../../../packages/audit/verify/decision-heads.ts';
+
+import { createVerifier, type PartitionProgress } from '../../../../packages/audit/verify/partition.ts';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import type { EventLog, LogRecord, ReadEvent, ReadRequest } from '../../../../packages/log/port.ts';
 import { type TimeRange, TOPICS_OF_SUBJECTS } from '../../../../packages/records/read-log.ts';

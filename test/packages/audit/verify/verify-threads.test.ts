@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { createCollector } from '../../../../packages/audit/verify/collected-findings.ts';
-import type { PartitionProgress } from '../../../../packages/audit/verify/verify-partition.ts';
+import { createCollector } from '../../../../packages/audit/verify/findings.ts';
 import {
   type ServingThread,
   verifierOf,
   type WorkerAnswer,
   type WorkerOrder,
-} from '../../../../packages/audit/verify/verify-threads.ts';
+} from '../../../../packages/audit/verify/log.ts';
+import type { PartitionProgress } from '../../../../packages/audit/verify/partition.ts';
 
 /** A thread that is played by the test. */
 class PlayedThread extends EventEmitter implements ServingThread {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { AnsweredClusterCommands } from '../../../../../packages/audit/verify/clusters/answered-cluster-commands.ts';
-import type { ClusterAnswer } from '../../../../../packages/audit/verify/clusters/cluster-answers.ts';
-import { namelessId } from '../../../../../packages/audit/verify/commands/command-account.ts';
+import {
+  AnsweredClusterCommands,
+  type ClusterAnswer,
+} from '../../../../../packages/audit/verify/cluster-commands.ts';
+
+import { namelessId } from '../../../../../packages/audit/verify/commands.ts';
 import {
   clusterCommandResultId,
   clusterIntentId,

@@ -5,8 +5,8 @@ import {
   disagreement,
   isDistrust,
   isOfBystander,
-  steadyContent,
-} from '../../../../../packages/audit/verify/clusters/cluster-answers.ts';
+  steadyClusterContent,
+} from '../../../../../packages/audit/verify/cluster-commands.ts';
 import {
   clusterCommandResultId,
   clusterObjectResultsId,
@@ -139,8 +139,8 @@ describe('an answer does not agree with its command', () => {
 
 test('two records of one result agree in what was commanded, and in nothing else', () => {
   const gone = { ...told, attempts: 2, result: { outcome: 'not-found' } as const };
-  expect(steadyContent(objects({ objects: [gone] }))).toBe(steadyContent(objects()));
-  expect(steadyContent(whole({ result: refused('expired') }))).toBe(steadyContent(whole()));
+  expect(steadyClusterContent(objects({ objects: [gone] }))).toBe(steadyClusterContent(objects()));
+  expect(steadyClusterContent(whole({ result: refused('expired') }))).toBe(steadyClusterContent(whole()));
   const others: readonly ClusterAnswer[] = [
     objects(),
     objects({ commandId: 'another' }),
@@ -152,7 +152,7 @@ test('two records of one result agree in what was commanded, and in nothing else
     whole({ commandId: 'another' }),
     whole({ decisionId: 'another' }),
   ];
-  expect(new Set(others.map(steadyContent)).size).toBe(others.length);
+  expect(new Set(others.map(steadyClusterContent)).size).toBe(others.length);
 });
 
 test('a refusal is told apart by its reason', () => {

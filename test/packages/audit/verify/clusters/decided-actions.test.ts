@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  actionCounts,
-  decidedActions,
-  itemName,
-} from '../../../../../packages/audit/verify/clusters/decided-actions.ts';
+import { actionCounts, decidedActions, itemName } from '../../../../../packages/audit/verify/removals.ts';
 import { clusterDecision, clusterItem, clusterObject } from '../../../../fixtures/cluster.ts';
 import { candidate, ownership } from '../../../../fixtures/ownership.ts';
 

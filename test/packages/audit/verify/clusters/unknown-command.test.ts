@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { AnsweredClusterCommands } from '../../../../../packages/audit/verify/clusters/answered-cluster-commands.ts';
-import { createCollector } from '../../../../../packages/audit/verify/collected-findings.ts';
+import { AnsweredClusterCommands } from '../../../../../packages/audit/verify/cluster-commands.ts';
+import { createCollector } from '../../../../../packages/audit/verify/findings.ts';
 import { clusterCommandResult } from '../../../../fixtures/cluster.ts';
 import { onLog } from '../../../../support/logs/log-record.ts';
 

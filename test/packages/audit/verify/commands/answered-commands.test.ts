@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { AnsweredCommands } from '../../../../../packages/audit/verify/commands/answered-commands.ts';
-import { namelessId } from '../../../../../packages/audit/verify/commands/command-account.ts';
+import { AnsweredCommands, namelessId } from '../../../../../packages/audit/verify/commands.ts';
+
 import {
   commandResultId,
   objectResultId,

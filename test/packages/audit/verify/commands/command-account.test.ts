@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { placeOf } from '../../../../../packages/audit/events/log-position.ts';
 import {
   isDistrust,
+  LateAnswers,
   namelessId,
   namesOfUnreadable,
   openAccount,
   steadyContent,
   takeAnswer,
-} from '../../../../../packages/audit/verify/commands/command-account.ts';
-import { LateAnswers } from '../../../../../packages/audit/verify/commands/commands-before-range.ts';
+} from '../../../../../packages/audit/verify/commands.ts';
+
 import { unreadableCommandId } from '../../../../../packages/decision/rejected-orders.ts';
 import { passFailedId } from '../../../../../packages/decision/result-ids.ts';
 import type { PassFailed } from '../../../../../schemas/events/result.ts';

@@ -8,8 +8,8 @@ import {
   type DecidingAgain,
   decideAgain,
   type Redecided,
-} from '../../../../../packages/audit/verify/decisions/decide-again.ts';
-import { Inputs } from '../../../../../packages/audit/verify/decisions/inputs.ts';
+} from '../../../../../packages/audit/verify/decisions.ts';
+import { Inputs } from '../../../../../packages/audit/verify/inputs.ts';
 import { policySet, policySetRecord } from '../../../../../packages/decision/policy-set.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { placeOf } from '../../../../../packages/audit/events/log-position.ts';
-import { DecidedOutputs } from '../../../../../packages/audit/verify/decisions/decided-outputs.ts';
-import type { Decided } from '../../../../../packages/audit/verify/decisions/outputs-of-decisions.ts';
-import type { Executed } from '../../../../../packages/audit/verify/reclaims/executed-reclaims.ts';
+import { type Decided, DecidedOutputs } from '../../../../../packages/audit/verify/outputs.ts';
+
+import type { Executed } from '../../../../../packages/audit/verify/reclaims.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
 import { clusterCommand } from '../../../../fixtures/cluster.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';

@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  removableObjects,
-  removalCounts,
-} from '../../../../../packages/audit/verify/decisions/decided-removals.ts';
+import { removableObjects, removalCounts } from '../../../../../packages/audit/verify/removals.ts';
 import { container, image, inventory, sandbox } from '../../../../fixtures/inventory.ts';
 import { verdictsOf } from '../../../../fixtures/verdicts.ts';
 

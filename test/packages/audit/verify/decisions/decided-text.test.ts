@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { type FrozenDecider, findDecider } from '../../../../../packages/audit/deciders/deciders.ts';
 import { onDecisions } from '../../../../../packages/audit/events/recorded-decision.ts';
 import { readPolicyHistory } from '../../../../../packages/audit/policies/policy-history.ts';
-import { decideAgain } from '../../../../../packages/audit/verify/decisions/decide-again.ts';
-import { provedByText } from '../../../../../packages/audit/verify/decisions/decided-text.ts';
-import { Inputs } from '../../../../../packages/audit/verify/decisions/inputs.ts';
+import { decideAgain, provedByText } from '../../../../../packages/audit/verify/decisions.ts';
+
+import { Inputs } from '../../../../../packages/audit/verify/inputs.ts';
 import { canonicalJson, sha256Hex } from '../../../../../packages/canonical/ids.ts';
 import { imageGcHandler } from '../../../../../packages/deciders/image-gc/handler.ts';
 import { decisionId } from '../../../../../packages/decision/common-record.ts';

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { removalCounts } from '../../../../../packages/audit/verify/decisions/decided-removals.ts';
-import { Inputs } from '../../../../../packages/audit/verify/decisions/inputs.ts';
-import {
-  decidedBy,
-  mayHaveOutputs,
-} from '../../../../../packages/audit/verify/decisions/outputs-of-decisions.ts';
+import { Inputs } from '../../../../../packages/audit/verify/inputs.ts';
+import { decidedBy, mayHaveOutputs } from '../../../../../packages/audit/verify/outputs.ts';
+import { removalCounts } from '../../../../../packages/audit/verify/removals.ts';
 import { endingId } from '../../../../../packages/decision/decision-record.ts';
 import { image, inventory } from '../../../../fixtures/inventory.ts';
 import { verdictsOf } from '../../../../fixtures/verdicts.ts';

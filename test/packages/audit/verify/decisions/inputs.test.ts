@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordedDecision } from '../../../../../packages/audit/events/recorded-decision.ts';
-import { Inputs, whyImpossible } from '../../../../../packages/audit/verify/decisions/inputs.ts';
+import { Inputs, whyImpossible } from '../../../../../packages/audit/verify/inputs.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../../../../../packages/log/port.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';

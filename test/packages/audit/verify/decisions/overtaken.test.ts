@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FrozenDecider } from '../../../../../packages/audit/deciders/deciders.ts';
-import { Inputs } from '../../../../../packages/audit/verify/decisions/inputs.ts';
-import { judgeOvertaken } from '../../../../../packages/audit/verify/decisions/overtaken.ts';
+import { judgeOvertaken } from '../../../../../packages/audit/verify/decisions.ts';
+import { Inputs } from '../../../../../packages/audit/verify/inputs.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import type { MessageReference } from '../../../../../schemas/events/decision-parts.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';

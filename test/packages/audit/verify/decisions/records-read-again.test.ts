@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  RecordKeeper,
-  RecordsReadAgain,
-} from '../../../../../packages/audit/verify/decisions/records-read-again.ts';
+import { RecordKeeper, RecordsReadAgain } from '../../../../../packages/audit/verify/inputs.ts';
 import type { LogRecord, ReadEvent, ReadRequest } from '../../../../../packages/log/port.ts';
 import { TOPICS, type TopicId } from '../../../../../schemas/events/topics.ts';
 import { HOUR, NOW } from '../../../../fixtures/time.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UndecidedMessages } from '../../../../../packages/audit/verify/decisions/undecided-messages.ts';
+import { UndecidedMessages } from '../../../../../packages/audit/verify/outputs.ts';
 import type { DeadLetter } from '../../../../../schemas/events/dead-letter.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';
 import { NOW } from '../../../../fixtures/time.ts';

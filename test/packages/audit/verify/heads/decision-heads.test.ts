@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openDecisionHeads } from '../../../../../packages/audit/verify/heads/decision-heads.ts';
+import { openDecisionHeads } from '../../../../../packages/audit/verify/decision-heads.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../../packages/log/partition.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';

@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
-import { createCollector } from '../../../../../packages/audit/verify/collected-findings.ts';
 import { AROUND_MS } from '../../../../../packages/audit/verify/coverage.ts';
-import { decisionRanges } from '../../../../../packages/audit/verify/heads/decision-ranges.ts';
-import { HeadedDecisions } from '../../../../../packages/audit/verify/heads/headed-decisions.ts';
-import type {
-  KeptDecisions,
-  LostOffsets,
-} from '../../../../../packages/audit/verify/heads/kept-decisions.ts';
+import {
+  decisionRanges,
+  type KeptDecisions,
+  type LostOffsets,
+} from '../../../../../packages/audit/verify/decision-heads.ts';
+import { createCollector } from '../../../../../packages/audit/verify/findings.ts';
+import { HeadedDecisions } from '../../../../../packages/audit/verify/headed-decisions.ts';
+
 import { NOTHING_HASHED, runningHash } from '../../../../../packages/canonical/running-hash.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../../packages/log/partition.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decisionRanges } from '../../../../../packages/audit/verify/heads/decision-ranges.ts';
+import { decisionRanges } from '../../../../../packages/audit/verify/decision-heads.ts';
 import { AnyDeciderName, ClusterDeciderName } from '../../../../../schemas/events/deciders.ts';
 import type { EventOf } from '../../../../../schemas/events/topics.ts';
 import { recordOf } from '../../../../support/logs/log-record.ts';

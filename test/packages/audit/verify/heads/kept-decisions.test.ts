@@ -7,7 +7,7 @@ import {
   keptInArchive,
   keptOnLog,
   lostFrom,
-} from '../../../../../packages/audit/verify/heads/kept-decisions.ts';
+} from '../../../../../packages/audit/verify/decision-heads.ts';
 import type { TopicDifference } from '../../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import { TOPICS } from '../../../../../schemas/events/topics.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MOST_SAID, SaidStatements } from '../../../../../packages/audit/verify/heads/missing-statements.ts';
-import { verifyHeads } from '../../../../../packages/audit/verify/heads/verify-heads.ts';
-import { verifySignatures } from '../../../../../packages/audit/verify/signatures/verify-signatures.ts';
+import { MOST_SAID, SaidStatements, verifyHeads } from '../../../../../packages/audit/verify/heads.ts';
+
+import { verifySignatures } from '../../../../../packages/audit/verify/signatures.ts';
 import type { LogRecord } from '../../../../../packages/log/port.ts';
 import { parseRecord } from '../../../../../packages/records/parse/parse-record.ts';
 import { signRecord } from '../../../../../packages/records/trust/signature.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecentDecisions } from '../../../../../packages/audit/verify/heads/recent-decisions.ts';
+import { RecentDecisions } from '../../../../../packages/audit/verify/headed-decisions.ts';
 import { NOTHING_HASHED, runningHash } from '../../../../../packages/canonical/running-hash.ts';
 import { decision } from '../../../../fixtures/outputs.ts';
 import { recordOf } from '../../../../support/logs/log-record.ts';

@@ -11,7 +11,7 @@ import {
 import { openArchiveLog } from '../../../../../packages/archive/read-archive.ts';
 import type { HeadSigner } from '../../../../../packages/archive/sign-head.ts';
 import type { ArchivePlace } from '../../../../../packages/archive/store.ts';
-import { verifyHeads } from '../../../../../packages/audit/verify/heads/verify-heads.ts';
+import { verifyHeads } from '../../../../../packages/audit/verify/heads.ts';
 import { sha256Hex } from '../../../../../packages/canonical/ids.ts';
 import { nodeOutput } from '../../../../../packages/decision/handler.ts';
 import { partitionOf } from '../../../../../packages/log/partition.ts';

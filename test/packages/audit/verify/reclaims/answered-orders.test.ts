@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Coverages } from '../../../../../packages/audit/verify/coverage.ts';
-import { AnsweredOrders } from '../../../../../packages/audit/verify/reclaims/answered-orders.ts';
+import { AnsweredOrders } from '../../../../../packages/audit/verify/reclaims.ts';
 import type { Reclaim } from '../../../../../schemas/events/reclaim.ts';
 import type { TopicId } from '../../../../../schemas/events/topics.ts';
 import { inventory, NODE } from '../../../../fixtures/inventory.ts';

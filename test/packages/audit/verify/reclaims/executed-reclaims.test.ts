@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ExecutedReclaims } from '../../../../../packages/audit/verify/reclaims/executed-reclaims.ts';
+import { ExecutedReclaims } from '../../../../../packages/audit/verify/reclaims.ts';
 import { continuesId, unrelievedId } from '../../../../../packages/decision/result-ids.ts';
 import type { Holder } from '../../../../../schemas/events/command.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';

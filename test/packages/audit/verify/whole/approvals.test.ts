@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { openArchiveLog } from '../../../../../packages/archive/read-archive.ts';
-import { explainCluster } from '../../../../../packages/audit/explain/cluster/explain-cluster.ts';
-import type { Found } from '../../../../../packages/audit/verify/collected-findings.ts';
+import { explainCluster } from '../../../../../packages/audit/explain/cluster.ts';
+import type { Found } from '../../../../../packages/audit/verify/findings.ts';
 import { ruleWords } from '../../../../../packages/deciders/rule-words.ts';
 import type { Output } from '../../../../../packages/decision/handler.ts';
 import { policySet, policySetRecord } from '../../../../../packages/decision/policy-set.ts';
