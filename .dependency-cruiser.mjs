@@ -466,7 +466,7 @@ export default {
     {
       name: 'only-its-own-plan-decides-in-the-executor',
       severity: 'error',
-      from: { path: '^services/node/executor/', pathNot: '^services/node/executor/checks/own-plan\\.ts$' },
+      from: { path: '^services/node/executor/', pathNot: '^services/node/executor/own-plan\\.ts$' },
       to: { path: '^packages/deciders/' },
     },
     {

@@ -7,8 +7,8 @@ import type { PodLogRoots } from '../../packages/machine/pod-log-roots.ts';
 import type { StateDirectory } from '../../packages/machine/state-directory.ts';
 import { FleetGcError } from '../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../schemas/events/identity.ts';
-import { haveDelivered, type KubeletSource } from './agent/pods/pod-states.ts';
-import type { WantedPod } from './executor/checks/runtime-facts.ts';
+import { haveDelivered, type KubeletSource } from './agent/pods.ts';
+import type { WantedPod } from './executor/facts.ts';
 import type { KubeletOptions } from './node-options.ts';
 
 /** A node that agent and executor work on: this machine, or one made up. */

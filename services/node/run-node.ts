@@ -13,18 +13,23 @@ import { createPublisher, nodeSource, type Publisher } from '../../packages/reco
 import { publishingReadable } from '../../packages/records/readable-facts.ts';
 import { consumeUntil } from '../../packages/service/consume-until.ts';
 import type { ServiceProcess } from '../../packages/service/service-process.ts';
-import { NodeAgent, type NodeAgentDeps } from './agent/agent.ts';
-import { loggedContentReading } from './agent/inventory/content-reading.ts';
-import { executorOnlyFacts } from './agent/inventory/executor-only-facts.ts';
-import { podLogReader } from './agent/inventory/read-pod-logs.ts';
-import { runNodeAgent } from './agent/main.ts';
-import { byTheClock } from './agent/task-schedule.ts';
-import { policyInForce } from './executor/checks/command-checks.ts';
-import type { OwnFacts } from './executor/checks/own-plan.ts';
-import { createNodeExecutor, type ExecutorDeps } from './executor/executor.ts';
-import { nodeSubscription, runNodeExecutor } from './executor/main.ts';
+import { byTheClock, NodeAgent, type NodeAgentDeps, runNodeAgent } from './agent/agent.ts';
+import { loggedContentReading } from './agent/contents.ts';
+import { executorOnlyFacts } from './agent/for-executor.ts';
+import { podLogReader } from './agent/pod-logs.ts';
+
+import { policyInForce } from './executor/checks.ts';
+import {
+  createNodeExecutor,
+  type ExecutorDeps,
+  type ExecutorOptions,
+  filesOnDisk,
+  nodeSubscription,
+  runNodeExecutor,
+} from './executor/executor.ts';
 import { watchStops } from './executor/metrics.ts';
-import { type ExecutorOptions, filesOnDisk } from './executor/node-files.ts';
+import type { OwnFacts } from './executor/own-plan.ts';
+
 import type { ManagedNode } from './managed-node.ts';
 
 interface NodeRun {

@@ -54,7 +54,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     'packages/deciders/expiry-gc/rules/annotated-end.ts UNITS_MS',
     'schemas/policy/quantity.ts NS_PER_MS',
     'packages/deciders/container-gc/rules/age.ts NS_PER_MS',
-    'services/node/executor/checks/pod-object-checks.ts NS_PER_MS',
+    'services/node/executor/checks.ts NS_PER_MS',
     'lab/sim/fleet/node.ts NS_PER_MS',
   ],
   'what numbers and dates of a language or a protocol hold': [

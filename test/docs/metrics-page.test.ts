@@ -19,7 +19,7 @@ import { EvictionSignal } from '../../schemas/policy/eviction.ts';
 import { tellWatchEnds } from '../../services/cluster/agent/metrics.ts';
 import { createExecutorMetrics as clusterExecutorMetrics } from '../../services/cluster/executor/metrics.ts';
 import { ControllerMetrics } from '../../services/cluster/policy-controller/main.ts';
-import { agentMetrics } from '../../services/node/agent/agent-metrics.ts';
+import { agentMetrics } from '../../services/node/agent/metrics.ts';
 import { createExecutorMetrics } from '../../services/node/executor/metrics.ts';
 import { laneMetrics } from '../../services/notices/metrics.ts';
 import { textOf } from '../deploy/files.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseLocalRules } from '../../services/node/executor/local/local-file.ts';
+import { parseLocalRules } from '../../services/node/executor/local-rules.ts';
 import { textOf, verbNamed } from '../deploy/files.ts';
 import { type MetricInCode, metricsInCode } from '../deploy/metrics-in-code.ts';
 import { codeBlocks, tableRows } from './markdown.ts';

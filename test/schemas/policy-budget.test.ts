@@ -15,7 +15,7 @@ import { PolicyTopicRecord } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { MAX_SELECTION_STEPS, Steps } from '../../schemas/policy/steps.ts';
 import { decider as imageGc } from '../../services/deciders/functions/deciders/image-gc.ts';
-import { parseLocalRules } from '../../services/node/executor/local/local-file.ts';
+import { parseLocalRules } from '../../services/node/executor/local-rules.ts';
 import { rulesIn } from '../../services/notices/rules-file.ts';
 import { appliedPolicy } from '../fixtures/applied-policy.ts';
 import { NODE } from '../fixtures/inventory.ts';

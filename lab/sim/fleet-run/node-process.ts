@@ -6,12 +6,11 @@ import { createWakeSignal, runTogether } from '../../../packages/process/loops.t
 import type { Metrics } from '../../../packages/process/metrics.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
-import { NodeAgent } from '../../../services/node/agent/agent.ts';
-import type { ContentReading } from '../../../services/node/agent/inventory/content-reading.ts';
-import type { AgentTask, TaskSchedule } from '../../../services/node/agent/task-schedule.ts';
-import { policyInForce } from '../../../services/node/executor/checks/command-checks.ts';
+import type { ContentReading } from '../../../services/node/agent/contents.ts';
+import { type AgentTask, NodeAgent, type TaskSchedule } from '../../../services/node/agent/agent.ts';
+import { policyInForce } from '../../../services/node/executor/checks.ts';
 import { createNodeExecutor, type NodeExecutor } from '../../../services/node/executor/executor.ts';
-import { NO_LOCAL_RULES } from '../../../services/node/executor/local/local-file.ts';
+import { NO_LOCAL_RULES } from '../../../services/node/executor/local-rules.ts';
 import { cachePods } from '../../../services/node/managed-node.ts';
 import type { FleetTime } from '../fleet/fleet-time.ts';
 import {

@@ -6,31 +6,35 @@ import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import type { Sleep } from '../../../packages/process/backoff.ts';
-import { runTogether } from '../../../packages/process/loops.ts';
+import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
+import { runEvery, runTogether, untilAborted } from '../../../packages/process/loops.ts';
 import type { Metrics } from '../../../packages/process/metrics.ts';
 import type { Tracer } from '../../../packages/process/tracer.ts';
+import { type Consumer, type ConsumerSettings, startConsumer } from '../../../packages/records/consume.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
-import type { NodeIdentity } from '../../../schemas/events/identity.ts';
-import type { Observe } from '../../../schemas/events/observe.ts';
+import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import { OBSERVE_LIFETIME_MS, type Observe } from '../../../schemas/events/observe.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import { type AgentMetrics, addFilesystemGauges, agentMetrics, type Fact } from './agent-metrics.ts';
-import { watchDeaths } from './death-watch.ts';
-import { watchDisks } from './disks/disk-watch.ts';
-import { type Justification, observeHandler, whyUnjustified } from './handler.ts';
-import { openHistory } from './images/kept-history.ts';
-import type { ContentReading } from './inventory/content-reading.ts';
-import { agentEvents } from './inventory/inventory.ts';
-import { ownInventory, type TakeInventory } from './inventory/inventory-for-executor.ts';
-import { createNodeScanner, type NodeScan } from './inventory/node-scan.ts';
-import { backoffReader, contentsOfScans, removedImagesReader } from './inventory/objects-from-scan.ts';
-import type { PodLogReader } from './inventory/read-pod-logs.ts';
-import type { KubeletSource } from './pods/pod-states.ts';
-import { watchPods } from './pods/pod-watch.ts';
-import { FactSpans } from './publishing/fact-spans.ts';
-import { Inventories, inventoryPublishing } from './publishing/inventories.ts';
-import { createPublishQueue, type PublishQueue } from './publishing/publish-queue.ts';
-import type { TaskSchedule } from './task-schedule.ts';
+import type { ContentReading } from './contents.ts';
+import { watchDisks } from './disks.ts';
+import { ownInventory, type TakeInventory } from './for-executor.ts';
+import { openHistory } from './history.ts';
+import {
+  agentEvents,
+  backoffReader,
+  contentsOfScans,
+  createNodeScanner,
+  Inventories,
+  inventoryPublishing,
+  type NodeScan,
+  removedImagesReader,
+} from './inventory.ts';
+import { type AgentMetrics, addFilesystemGauges, agentMetrics, type Fact } from './metrics.ts';
+import { type Justification, observeHandler, whyUnjustified } from './orders.ts';
+import type { PodLogReader } from './pod-logs.ts';
+import { type KubeletSource, watchPods } from './pods.ts';
+import { createPublishQueue, FactSpans, type PublishQueue } from './publish.ts';
 
 /** Everything from outside that an agent needs. It gets only the reading half of the runtime. */
 export interface NodeAgentDeps {
@@ -205,3 +209,131 @@ function problemOf(scan: NodeScan | null): string | null {
   if (scan === null) return 'has not looked at the container runtime yet';
   return scan.status === 'incomplete' ? (scan.problems[0]?.message ?? null) : null;
 }
+
+interface NodeAgentProcess {
+  readonly agent: NodeAgentDeps;
+  readonly consuming: Pick<
+    ConsumerSettings,
+    'log' | 'trust' | 'publisher' | 'deadLetters' | 'marks' | 'now' | 'monotonicNow'
+  >;
+}
+
+/** An agent in a process of its own, with a consumer of its own. */
+interface RunningAgent {
+  /** Why it cannot do its work at the moment, in a sentence; `null` when it can. */
+  problem(): string | null;
+  /** Resolves when the signal aborted and all has ended; rejects on a failure that no retry mends. */
+  readonly finished: Promise<void>;
+}
+
+/** Reads the node and publishes facts, and answers orders, until the signal aborts. */
+export function runNodeAgent(
+  { agent: deps, consuming }: NodeAgentProcess,
+  signal: AbortSignal,
+): RunningAgent {
+  const { identity, logger, metrics } = deps;
+  const agent = new NodeAgent(deps);
+  let consumer: Consumer | null = null;
+  const consume = async (stop: AbortSignal): Promise<void> => {
+    consumer = await startConsumer({
+      ...consuming,
+      name: 'node-agent',
+      group: `fleetgc-agent-${identity.nodeInstance}`,
+      start: 'latest',
+      assignment: { kind: 'key', key: nodeKey(identity), lookBackMs: OBSERVE_LIFETIME_MS },
+      handlers: { observe: agent.observe },
+      logger,
+      metrics,
+    });
+    await untilStopped(consumer, stop);
+  };
+  return {
+    problem: () =>
+      agent.problem() ?? (consumer ? consumer.problem() : 'is not connected to the event log yet'),
+    finished: runTogether([agent.run, consume], signal),
+  };
+}
+
+async function untilStopped(consumer: Consumer, stop: AbortSignal): Promise<void> {
+  await Promise.race([untilAborted(stop), consumer.finished]);
+  await consumer.stop();
+}
+
+interface DeathWatchParts {
+  readonly runtime: Pick<RuntimeReader, 'containerEvents'>;
+  /** Also gets ids of sandboxes, which runtimes report alike. */
+  readonly onDeath: (containerId: string) => void;
+  readonly sleep: Sleep;
+  readonly logger: Logger;
+}
+
+const RECONNECT_MS = 10_000;
+const MOST_RECONNECT_MS = 600_000;
+
+/**
+ * Listens to the runtime's events until the signal aborts. They only make things faster: what they miss, and
+ * everything on a runtime without events, is seen by the next detection.
+ */
+export async function watchDeaths(parts: DeathWatchParts, signal: AbortSignal): Promise<void> {
+  const { logger, sleep } = parts;
+  for (let emptyStreams = 0; !signal.aborted; ) {
+    const { problem, isEmpty } = await listen(parts, signal);
+    if (signal.aborted) return;
+    if (problem?.code === 'RUNTIME_UNSUPPORTED') {
+      logger.info('the runtime has no container events: deaths are seen by detection');
+      return;
+    }
+    emptyStreams = isEmpty ? emptyStreams + 1 : 0;
+    if (emptyStreams === REPORTED_AFTER) logger.info(ENDS_AT_ONCE);
+    logger.debug({ problem: problem?.message ?? null }, 'container events ended');
+    await sleep(waitMs(emptyStreams), signal);
+  }
+}
+
+const waitMs = (emptyStreams: number): number =>
+  Math.min(RECONNECT_MS * 2 ** Math.max(0, emptyStreams - 1), MOST_RECONNECT_MS);
+
+/** A runtime that is just restarted may end one too. */
+const REPORTED_AFTER = 2;
+const ENDS_AT_ONCE =
+  'the runtime ends its container events without telling any, as CRI-O does where enable_pod_events is off: deaths are seen by detection';
+
+/** How a stream went. */
+interface Listened {
+  /** `null` when the runtime just ended it. */
+  readonly problem: FleetGcError | null;
+  /** It ended without a problem, and without an event. */
+  readonly isEmpty: boolean;
+}
+
+/** Until the stream ends. */
+async function listen({ runtime, onDeath }: DeathWatchParts, signal: AbortSignal): Promise<Listened> {
+  let isEmpty = true;
+  try {
+    for await (const { kind, containerId } of runtime.containerEvents(signal)) {
+      isEmpty = false;
+      if (kind === 'stopped') onDeath(containerId);
+    }
+    return { problem: null, isEmpty };
+  } catch (error) {
+    return { problem: toFleetGcError(error), isEmpty: false };
+  }
+}
+
+/** What an agent does again and again, beside taking inventories. */
+export type AgentTask = 'sample' | 'detect' | 'save';
+
+/** Does the work of a task as often as it is due, until the signal aborts. Rejects with what `work` rejects with. */
+export type TaskSchedule = (
+  task: AgentTask,
+  work: () => Promise<void> | void,
+  signal: AbortSignal,
+) => Promise<void>;
+
+const EVERY_MS: Readonly<Record<AgentTask, number>> = { sample: 1_000, detect: 10_000, save: 10_000 };
+
+/** As on a node, where nobody tells when something changed. */
+export const byTheClock =
+  (sleep: Sleep): TaskSchedule =>
+  (task, work, signal) =>
+    runEvery(EVERY_MS[task], work, { sleep, signal });

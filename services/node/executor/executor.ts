@@ -1,33 +1,43 @@
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { RuntimeReader, RuntimeRemover } from '../../../packages/cri/port.ts';
 import type { Handler } from '../../../packages/decision/handler.ts';
+import type { EventLog } from '../../../packages/log/port.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
+import type { PodLogRoots } from '../../../packages/machine/pod-log-roots.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import type { Sleep } from '../../../packages/process/backoff.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
+import { LinkedController } from '../../../packages/process/linked-controller.ts';
 import type { Metrics } from '../../../packages/process/metrics.ts';
+import { type Consumer, type ConsumerSettings, startConsumer } from '../../../packages/records/consume.ts';
+import type { CrashMarks } from '../../../packages/records/dead-letters/crash-marks.ts';
+import type { DeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
 import type { OnRejection } from '../../../packages/records/decide.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import type { Trust } from '../../../packages/records/trust/trust.ts';
-import type { Command } from '../../../schemas/events/command.ts';
+import { type Command, MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import type { PolicyInForce } from './checks/command-checks.ts';
-import type { TakeInventory } from './checks/own-plan.ts';
-import type { PodsNow } from './checks/pod-return.ts';
-import { runtimeFacts, type WantedPod } from './checks/runtime-facts.ts';
-import { receiveCommands, refuseRejected } from './handler.ts';
-import { type Journal, openJournal } from './journal/journal.ts';
-import { addJournalMetrics, createExecutorMetrics } from './metrics.ts';
-import type { NodeFiles } from './node-files.ts';
-import type { RemovalParts } from './removal/object-work.ts';
-import { CommandSpans } from './results/command-spans.ts';
-import { createLateRemovals, type LateRemovals, openRemovedImages } from './results/late-removals.ts';
-import { publishResults } from './results/publish-results.ts';
-import { openBackoff } from './results/removal-backoff.ts';
-import { runWorker } from './worker.ts';
+import { openBackoff } from './backoff.ts';
+import type { PodsNow, PolicyInForce } from './checks.ts';
+import { type RemovalParts, runWorker } from './command.ts';
+import { runtimeFacts, type WantedPod } from './facts.ts';
+import { type Journal, openJournal } from './journal.ts';
+import { createLateRemovals, type LateRemovals, openRemovedImages } from './late-removals.ts';
+import {
+  followLocalRules,
+  type LocalFileOption,
+  type LocalRules,
+  type LocalRulesParts,
+} from './local-rules.ts';
+import { addJournalMetrics, CommandSpans, createExecutorMetrics } from './metrics.ts';
+import type { TakeInventory } from './own-plan.ts';
+import { type OpenDirectory, openDirectory } from './pod-logs.ts';
+import { publishResults } from './publish.ts';
+import { receiveCommands, refuseRejected } from './receive.ts';
 
 /** The node as the executor sees it. */
 interface ExecutorNode {
@@ -182,3 +192,87 @@ async function drained(journal: Journal, sleep: Sleep): Promise<void> {
   enough.abort();
   await bound;
 }
+
+/**
+ * How a node reads its orders: the partition of its key, from before every order that can still be alive. Agent and
+ * executor share one consumer where they share a process.
+ */
+export const nodeSubscription = (
+  identity: NodeIdentity,
+): Pick<ConsumerSettings, 'group' | 'start' | 'assignment'> => ({
+  group: `fleetgc-node-${identity.nodeInstance}`,
+  start: 'latest',
+  assignment: { kind: 'key', key: nodeKey(identity), lookBackMs: MAX_COMMAND_LIFETIME_MS },
+});
+
+interface NodeExecutorDeps extends ExecutorDeps {
+  readonly log: EventLog;
+  readonly trust: Trust;
+  readonly deadLetters: DeadLetters;
+  /** Count which processes ended over a message. */
+  readonly marks: CrashMarks;
+  /** Told of the consumer once it runs, for readiness. */
+  readonly onStarted: (consumer: Consumer) => void;
+}
+
+/** Runs an executor on its own until `signal` aborts. */
+export async function runNodeExecutor(deps: NodeExecutorDeps, signal: AbortSignal): Promise<void> {
+  const { node, log, trust, publisher, deadLetters, logger, metrics, onStarted } = deps;
+  const executor = createNodeExecutor(deps);
+  await using consumer = await startConsumer({
+    ...nodeSubscription(node.identity),
+    name: 'node-executor',
+    log,
+    trust,
+    handlers: { commands: executor.commands },
+    onRejection: executor.onRejection,
+    publisher,
+    deadLetters,
+    logger,
+    marks: deps.marks,
+    metrics,
+    now: () => node.clock.now().wallTimeMs,
+    monotonicNow: () => node.clock.now().sinceBootMs,
+  });
+  onStarted(consumer);
+  using ending = new LinkedController(signal);
+  const running = executor.run(ending.signal);
+  try {
+    await Promise.race([consumer.finished, running]);
+  } finally {
+    // Also when the consumer failed, the removal in hand is finished.
+    ending.abort();
+    await running;
+  }
+}
+
+/** Where logs lie, and how a directory of them is opened. */
+export interface PodLogAccess extends PodLogRoots {
+  /** Opens the directory that `path` leads to, over links too. Rejects where there is none. */
+  openDirectory(path: string): Promise<OpenDirectory>;
+}
+
+/** What of the node's files an executor reads and removes, beside its state. */
+export interface NodeFiles {
+  readonly podLogs: PodLogAccess;
+  /** The node's last word at this moment. */
+  localRules(): Promise<LocalRules>;
+}
+
+export interface ExecutorOptions extends PodLogRoots {
+  /** The node's own file, which no order can widen. */
+  readonly localFile: LocalFileOption;
+}
+
+/** Those of a real node. */
+export const filesOnDisk = (
+  { podLogsDir, containerLogsDir, localFile }: ExecutorOptions,
+  parts: LocalRulesParts,
+): NodeFiles => ({
+  podLogs: {
+    podLogsDir: resolve(podLogsDir),
+    containerLogsDir: resolve(containerLogsDir),
+    openDirectory,
+  },
+  localRules: followLocalRules(localFile, parts),
+});

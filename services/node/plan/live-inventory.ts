@@ -9,7 +9,7 @@ import { IMPORTS_NOTE } from '../../../packages/plan/plan.ts';
 import { DAY_MS } from '../../../packages/process/durations.ts';
 import { systemSources } from '../../../packages/process/system-sources.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
-import { podLogReader } from '../agent/inventory/read-pod-logs.ts';
+import { podLogReader } from '../agent/pod-logs.ts';
 import { openKubeletPods } from '../managed-node.ts';
 import type { ContainerdOptions, KubeletOptions, NodeOptions } from '../node-options.ts';
 import { thisMachine } from '../this-machine.ts';

@@ -11,14 +11,18 @@ import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import { openHistory } from '../agent/images/kept-history.ts';
-import { contentReading, type MissingContents, NO_CONTENTS } from '../agent/inventory/content-reading.ts';
-import { agentEvents } from '../agent/inventory/inventory.ts';
-import { createNodeScanner } from '../agent/inventory/node-scan.ts';
-import { backoffReader, detectedImages, removedImagesReader } from '../agent/inventory/objects-from-scan.ts';
-import type { PodLogReader } from '../agent/inventory/read-pod-logs.ts';
-import type { KubeletSource } from '../agent/pods/pod-states.ts';
-import { watchPods } from '../agent/pods/pod-watch.ts';
+import { contentReading, type MissingContents, NO_CONTENTS } from '../agent/contents.ts';
+import { openHistory } from '../agent/history.ts';
+import {
+  agentEvents,
+  backoffReader,
+  createNodeScanner,
+  detectedImages,
+  removedImagesReader,
+} from '../agent/inventory.ts';
+
+import type { PodLogReader } from '../agent/pod-logs.ts';
+import { type KubeletSource, watchPods } from '../agent/pods.ts';
 
 /** What a single scan of a node needs. It gets only the reading half of the runtime. */
 interface ScannedNode {

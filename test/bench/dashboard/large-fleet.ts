@@ -8,7 +8,7 @@ import type { LogRecord } from '../../../packages/log/port.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory } from '../../../schemas/events/inventory.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import { fold, NO_DISK_HISTORY } from '../../../services/node/agent/disks/disk-stats.ts';
+import { fold, NO_DISK_HISTORY } from '../../../services/node/agent/disks.ts';
 import { appliedPolicy } from '../../fixtures/applied-policy.ts';
 import { filesystems } from '../../fixtures/filesystems.ts';
 import { objectResult, removed } from '../../fixtures/results.ts';

@@ -3,9 +3,14 @@ import type { Output } from '../../../packages/decision/handler.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import { REMOVALS } from '../../../schemas/events/object-kinds.ts';
 import type { Measured, ObjectOutcome } from '../../../schemas/events/result.ts';
-import type { ItemProgress } from '../../../services/node/executor/journal/journal-state.ts';
-import { afterCommand } from '../../../services/node/executor/results/reclaim.ts';
-import { commandDone, objectResult, resultOutput } from '../../../services/node/executor/results/results.ts';
+import type { ItemProgress } from '../../../services/node/executor/journal.ts';
+import {
+  afterCommand,
+  commandDone,
+  objectResult,
+  resultOutput,
+} from '../../../services/node/executor/reports.ts';
+
 import { logDirectoryName } from './facts.ts';
 import { usedImages } from './life.ts';
 import { availableBytes, instantOf, type NodePod, type World } from './world.ts';

@@ -12,7 +12,7 @@ import type {
 } from '../../../schemas/events/inventory.ts';
 import type { InventoryPodLogDirectory } from '../../../schemas/events/pod-log-entries.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
-import { fold, NO_DISK_HISTORY } from '../../../services/node/agent/disks/disk-stats.ts';
+import { fold, NO_DISK_HISTORY } from '../../../services/node/agent/disks.ts';
 import { instantOf, type NodeContainer, type NodePod, readings, type World } from './world.ts';
 
 const SAMPLE_MS = 10_000;

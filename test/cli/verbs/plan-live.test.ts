@@ -8,7 +8,7 @@ import { linuxClock } from '../../../packages/machine/clock.ts';
 import { openStateDirectory } from '../../../packages/machine/state-directory.ts';
 import { Plan } from '../../../schemas/reports/plan.ts';
 import { IMAGE_HISTORY_FILE } from '../../../schemas/state/image-history.ts';
-import { openHistory } from '../../../services/node/agent/images/kept-history.ts';
+import { openHistory } from '../../../services/node/agent/history.ts';
 import { SECOND } from '../../fixtures/time.ts';
 import { simulatedNode } from '../../support/simulated-node.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

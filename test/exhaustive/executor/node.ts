@@ -2,7 +2,7 @@ import type { ListedContainer, ListedImage } from '../../../packages/cri/listing
 import { FleetGcError } from '../../../packages/process/errors.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import { IMAGE_HISTORY_FILE, type ImageHistoryFile } from '../../../schemas/state/image-history.ts';
-import type { PolicyInForce } from '../../../services/node/executor/checks/command-checks.ts';
+import type { PolicyInForce } from '../../../services/node/executor/checks.ts';
 import { digestOf } from '../../fixtures/listing.ts';
 import { instant } from '../../fixtures/time.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';

@@ -4,8 +4,8 @@ import { parseValue } from '../../../packages/records/parse/parse-record.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { CommandResult, ObjectResult } from '../../../schemas/events/result.ts';
 import type { EventOf } from '../../../schemas/events/topics.ts';
-import { JOURNAL_FILE } from '../../../services/node/executor/journal/journal.ts';
-import { JournalState } from '../../../services/node/executor/journal/journal-state.ts';
+import { JOURNAL_FILE, JournalState } from '../../../services/node/executor/journal.ts';
+
 import { memoizedParse } from '../memoized-parse.ts';
 import type { ListedKind, Watcher } from './life.ts';
 import type { Node } from './node.ts';

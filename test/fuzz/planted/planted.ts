@@ -91,7 +91,7 @@ export const PLANTED: readonly ReadingBug[] = [
     target: 'node-yaml',
     edits: [
       {
-        file: 'services/node/executor/local/local-file.ts',
+        file: 'services/node/executor/local-rules.ts',
         old: "? { kind: 'rules', ...rules.data }",
         now: "? { kind: 'rules', ...rules.data, hold: rules.data.hold && rules.data.maxRemovalsPerHour === null }",
       },

@@ -9,7 +9,7 @@ import {
   objectsIn,
 } from '../../../packages/decision/inventory-entries.ts';
 import { ObjectKind } from '../../../schemas/events/object-kinds.ts';
-import { overtaken } from '../../../services/node/executor/checks/command-checks.ts';
+import { overtaken } from '../../../services/node/executor/checks.ts';
 import {
   container,
   image,

@@ -4,7 +4,7 @@ import type { Bucket } from '../../../schemas/events/disk-stats.ts';
 import type { FilesystemReading } from '../../../schemas/events/filesystem.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import { NO_DISK_HISTORY } from '../../../services/node/agent/disks/disk-stats.ts';
+import { NO_DISK_HISTORY } from '../../../services/node/agent/disks.ts';
 import { filesystem, filesystems } from '../../fixtures/filesystems.ts';
 import { policy, threshold } from '../../fixtures/policy.ts';
 import { reclaim } from '../../fixtures/reclaim.ts';

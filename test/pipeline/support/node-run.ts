@@ -11,15 +11,18 @@ import { NO_MARKS } from '../../../packages/records/dead-letters/crash-marks.ts'
 import { createDeadLetters } from '../../../packages/records/dead-letters/dead-letters.ts';
 import { createPublisher, nodeSource } from '../../../packages/records/publisher.ts';
 import { consumeUntil } from '../../../packages/service/consume-until.ts';
-import { NodeAgent } from '../../../services/node/agent/agent.ts';
-import { loggedContentReading } from '../../../services/node/agent/inventory/content-reading.ts';
-import { podLogReader } from '../../../services/node/agent/inventory/read-pod-logs.ts';
-import { byTheClock } from '../../../services/node/agent/task-schedule.ts';
-import { policyInForce } from '../../../services/node/executor/checks/command-checks.ts';
-import { createNodeExecutor } from '../../../services/node/executor/executor.ts';
-import { JOURNAL_FILE } from '../../../services/node/executor/journal/journal.ts';
-import { nodeSubscription } from '../../../services/node/executor/main.ts';
-import { filesOnDisk } from '../../../services/node/executor/node-files.ts';
+import { byTheClock, NodeAgent } from '../../../services/node/agent/agent.ts';
+import { loggedContentReading } from '../../../services/node/agent/contents.ts';
+import { podLogReader } from '../../../services/node/agent/pod-logs.ts';
+
+import { policyInForce } from '../../../services/node/executor/checks.ts';
+import {
+  createNodeExecutor,
+  filesOnDisk,
+  nodeSubscription,
+} from '../../../services/node/executor/executor.ts';
+import { JOURNAL_FILE } from '../../../services/node/executor/journal.ts';
+
 import { cachePods } from '../../../services/node/managed-node.ts';
 import { NODE } from '../../fixtures/inventory.ts';
 import type { MemoryState } from '../../services/node/executor/support/memory-state.ts';

@@ -32,7 +32,7 @@ import {
   userFinding,
 } from '../../../services/doctor/node-findings.ts';
 
-import { NO_LOCAL_RULES } from '../../../services/node/executor/local/local-file.ts';
+import { NO_LOCAL_RULES } from '../../../services/node/executor/local-rules.ts';
 import { EVERY_NODE, pauseRecord, policy, policyRecord } from '../../fixtures/policy.ts';
 import { MINUTE, NOW } from '../../fixtures/time.ts';
 

@@ -8,7 +8,7 @@ import { TrustRoots } from '../../../../schemas/keys/trust-roots.ts';
 import { KubeletConfiguration } from '../../../../schemas/policy/kubelet-configuration.ts';
 import { Policy } from '../../../../schemas/policy/policy.ts';
 import { PolicyFile } from '../../../../schemas/policy/policy-file.ts';
-import { parseLocalRules } from '../../../../services/node/executor/local/local-file.ts';
+import { parseLocalRules } from '../../../../services/node/executor/local-rules.ts';
 import { certified, newKey, rootsOf } from '../../../fixtures/trust.ts';
 import { type Outcome, PASSED, REFUSED, type Target } from '../../engine/target.ts';
 import { asArray, asObject, schemaOf } from '../../mutate/schema.ts';

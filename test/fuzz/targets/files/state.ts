@@ -7,12 +7,13 @@ import { SeenFile } from '../../../../packages/records/trust/seen-generations.ts
 import { ImageHistoryFile } from '../../../../schemas/state/image-history.ts';
 import { BackoffFile } from '../../../../schemas/state/removal-backoff.ts';
 import { RemovedImagesFile } from '../../../../schemas/state/removed-images.ts';
-import { openJournal } from '../../../../services/node/executor/journal/journal.ts';
 import {
   accepted,
   EMPTY_JOURNAL,
   JournalState,
-} from '../../../../services/node/executor/journal/journal-state.ts';
+  openJournal,
+} from '../../../../services/node/executor/journal.ts';
+
 import { SILENT } from '../../../exhaustive/silent.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { instant } from '../../../fixtures/time.ts';

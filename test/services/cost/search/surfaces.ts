@@ -20,7 +20,7 @@ import { MAX_RULES } from '../../../../schemas/policy/own-rule.ts';
 import { PauseRecord, PolicyRecord } from '../../../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../../../schemas/policy/policy-selection.ts';
 import { MAX_DECISION_STEPS, MAX_SELECTION_STEPS, Steps } from '../../../../schemas/policy/steps.ts';
-import { parseLocalRules } from '../../../../services/node/executor/local/local-file.ts';
+import { parseLocalRules } from '../../../../services/node/executor/local-rules.ts';
 import { ruleFor, rulesTo } from '../../../../services/notices/notices.ts';
 import { rulesIn } from '../../../../services/notices/rules-file.ts';
 

@@ -11,13 +11,10 @@ import { createMetrics } from '../../../../packages/process/metrics.ts';
 import type { DiskStats } from '../../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../../schemas/state/image-history.ts';
-import { NodeAgent, type NodeAgentDeps } from '../../../../services/node/agent/agent.ts';
-import {
-  loggedContentReading,
-  NO_CONTENTS,
-} from '../../../../services/node/agent/inventory/content-reading.ts';
-import { podLogReader } from '../../../../services/node/agent/inventory/read-pod-logs.ts';
-import { byTheClock } from '../../../../services/node/agent/task-schedule.ts';
+import { byTheClock, NodeAgent, type NodeAgentDeps } from '../../../../services/node/agent/agent.ts';
+import { loggedContentReading, NO_CONTENTS } from '../../../../services/node/agent/contents.ts';
+import { podLogReader } from '../../../../services/node/agent/pod-logs.ts';
+
 import { input } from '../../../fixtures/input.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { observe } from '../../../fixtures/observe.ts';

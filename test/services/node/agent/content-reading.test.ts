@@ -9,7 +9,7 @@ import {
   type DetectedImage,
   type ImageOrigin,
   type MissingContents,
-} from '../../../../services/node/agent/inventory/content-reading.ts';
+} from '../../../../services/node/agent/contents.ts';
 import { runtimeImage } from '../../../fixtures/listing.ts';
 import { simulatedNode } from '../../../support/simulated-node.ts';
 

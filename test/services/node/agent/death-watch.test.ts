@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { RuntimeContainerEvent } from '../../../../packages/cri/port.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
-import { watchDeaths } from '../../../../services/node/agent/death-watch.ts';
+import { watchDeaths } from '../../../../services/node/agent/agent.ts';
 import { logLines } from '../../../support/log-lines.ts';
 
 const never = new AbortController().signal;

@@ -8,7 +8,7 @@ import {
   fold,
   NO_DISK_HISTORY,
   reloadDiskHistory,
-} from '../../../../services/node/agent/disks/disk-stats.ts';
+} from '../../../../services/node/agent/disks.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { HOUR, instant, MINUTE, NOW, SECOND } from '../../../fixtures/time.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FilesystemReading, FilesystemReadings } from '../../../../schemas/events/filesystem.ts';
-import { isWorthPublishing } from '../../../../services/node/agent/disks/disk-stats.ts';
+import { isWorthPublishing } from '../../../../services/node/agent/disks.ts';
 import { filesystem, filesystems } from '../../../fixtures/filesystems.ts';
 
 const last = (over: Partial<FilesystemReading> = {}) => ({ readings: filesystems(over), atMs: 1_000 });

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { openStateDirectory } from '../../../../packages/machine/state-directory.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import type { FilesystemReadings } from '../../../../schemas/events/filesystem.ts';
-import { DISK_HISTORY_FILE, DiskHistoryFile } from '../../../../services/node/agent/disks/disk-stats.ts';
-import { watchDisks } from '../../../../services/node/agent/disks/disk-watch.ts';
+import { DISK_HISTORY_FILE, DiskHistoryFile, watchDisks } from '../../../../services/node/agent/disks.ts';
+
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { SECOND } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';

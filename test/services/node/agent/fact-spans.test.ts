@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nextHop } from '../../../../packages/process/trace.ts';
-import { FactSpans } from '../../../../services/node/agent/publishing/fact-spans.ts';
+import { FactSpans } from '../../../../services/node/agent/publish.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { inventory } from '../../../fixtures/inventory.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';

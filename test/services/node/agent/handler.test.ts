@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import type { Observe } from '../../../../schemas/events/observe.ts';
-import { NO_DISK_HISTORY } from '../../../../services/node/agent/disks/disk-stats.ts';
-import { type Justification, refusalOf, whyUnjustified } from '../../../../services/node/agent/handler.ts';
+import { NO_DISK_HISTORY } from '../../../../services/node/agent/disks.ts';
+import { type Justification, refusalOf, whyUnjustified } from '../../../../services/node/agent/orders.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { NODE } from '../../../fixtures/inventory.ts';
 import { observe } from '../../../fixtures/observe.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { detect, type ImageRecords, imageKey } from '../../../../services/node/agent/images/image-history.ts';
+import { detect, type ImageRecords, imageKey } from '../../../../services/node/agent/history.ts';
 
 const image = (id: string, runtimeHandler = '') => ({ id, runtimeHandler });
 const records = (entries: Record<string, [number, number | null]>): ImageRecords =>

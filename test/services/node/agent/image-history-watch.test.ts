@@ -4,10 +4,11 @@ import { createLogger } from '../../../../packages/process/logger.ts';
 import type { Instant } from '../../../../schemas/events/time.ts';
 import {
   clockSteadySinceMs,
+  openHistory,
   type Watch,
   watchedUntil,
-} from '../../../../services/node/agent/images/image-history.ts';
-import { openHistory } from '../../../../services/node/agent/images/kept-history.ts';
+} from '../../../../services/node/agent/history.ts';
+
 import { HOUR, instant, MINUTE, NOW, SECOND } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { BOOT_A, BOOT_B, manualClock, nthBoot } from '../../../support/manual-clock.ts';

@@ -9,7 +9,7 @@ import {
   reload,
   toFile,
   wallTimeOf,
-} from '../../../../services/node/agent/images/image-history.ts';
+} from '../../../../services/node/agent/history.ts';
 import { BOOT_A, BOOT_B, manualClock, nthBoot } from '../../../support/manual-clock.ts';
 import { runs } from '../../../support/property-runs.ts';
 

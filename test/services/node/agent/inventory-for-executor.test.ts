@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Instant } from '../../../../schemas/events/time.ts';
-import { NO_CONTENTS } from '../../../../services/node/agent/inventory/content-reading.ts';
-import { agentEvents } from '../../../../services/node/agent/inventory/inventory.ts';
-import { ownInventory } from '../../../../services/node/agent/inventory/inventory-for-executor.ts';
-import type { NodeScan } from '../../../../services/node/agent/inventory/node-scan.ts';
+import { NO_CONTENTS } from '../../../../services/node/agent/contents.ts';
+import { ownInventory } from '../../../../services/node/agent/for-executor.ts';
 import {
+  agentEvents,
   type ContentsOfScan,
   contentsOfScans,
-} from '../../../../services/node/agent/inventory/objects-from-scan.ts';
+  type NodeScan,
+} from '../../../../services/node/agent/inventory.ts';
+
 import { NODE } from '../../../fixtures/inventory.ts';
 import { completeScan } from '../../../fixtures/node-scan.ts';
 import { instant, SECOND } from '../../../fixtures/time.ts';

@@ -8,13 +8,15 @@ import {
   Inventory,
   MAX_INVENTORY_COMPRESSED_BYTES,
 } from '../../../../schemas/events/inventory.ts';
-import type { ImageOrigin } from '../../../../services/node/agent/inventory/content-reading.ts';
+import type { ImageOrigin } from '../../../../services/node/agent/contents.ts';
 import {
   agentEvents,
+  type CompleteScan,
+  type IncompleteScan,
   type InventoryParts,
   inventoryOf,
-} from '../../../../services/node/agent/inventory/inventory.ts';
-import type { CompleteScan, IncompleteScan } from '../../../../services/node/agent/inventory/node-scan.ts';
+} from '../../../../services/node/agent/inventory.ts';
+
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import {
   completeListing,

@@ -5,12 +5,13 @@ import { openStateDirectory, type StateDirectory } from '../../../../packages/ma
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../../schemas/state/image-history.ts';
-import type { RemovedImage } from '../../../../services/node/agent/images/image-history.ts';
 import {
   type History,
   openHistory,
+  type RemovedImage,
   readHistory,
-} from '../../../../services/node/agent/images/kept-history.ts';
+} from '../../../../services/node/agent/history.ts';
+
 import { HOUR, MINUTE, SECOND } from '../../../fixtures/time.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { BOOT_A, BOOT_B, type ManualClock, manualClock } from '../../../support/manual-clock.ts';

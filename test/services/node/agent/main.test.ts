@@ -18,10 +18,10 @@ import { TRUST_OFF } from '../../../../packages/records/trust/trust.ts';
 import { nodeKey } from '../../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../../schemas/events/inventory.ts';
 import { type EventOf, TOPICS, type TopicId } from '../../../../schemas/events/topics.ts';
-import { NO_CONTENTS } from '../../../../services/node/agent/inventory/content-reading.ts';
-import { podLogReader } from '../../../../services/node/agent/inventory/read-pod-logs.ts';
-import { runNodeAgent } from '../../../../services/node/agent/main.ts';
-import { byTheClock } from '../../../../services/node/agent/task-schedule.ts';
+import { byTheClock, runNodeAgent } from '../../../../services/node/agent/agent.ts';
+import { NO_CONTENTS } from '../../../../services/node/agent/contents.ts';
+import { podLogReader } from '../../../../services/node/agent/pod-logs.ts';
+
 import { observe } from '../../../fixtures/observe.ts';
 import { policySet } from '../../../fixtures/policy.ts';
 import { reclaim, WHOLE_DISK } from '../../../fixtures/reclaim.ts';

@@ -13,7 +13,7 @@ import {
   onOrder,
   type Pacing,
   type Work,
-} from '../../../../services/node/agent/publishing/pacing.ts';
+} from '../../../../services/node/agent/pacing.ts';
 import { filesystems } from '../../../fixtures/filesystems.ts';
 import { observe } from '../../../fixtures/observe.ts';
 import { reclaim } from '../../../fixtures/reclaim.ts';

@@ -9,7 +9,7 @@ import {
   podStates,
   type RuntimePods,
   weigh,
-} from '../../../../services/node/agent/pods/pod-states.ts';
+} from '../../../../services/node/agent/pods.ts';
 import { runs } from '../../../support/property-runs.ts';
 
 const pod = (uid: string, over: Partial<KubeletPod> = {}): KubeletPod => ({

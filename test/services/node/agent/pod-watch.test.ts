@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '../../../../packages/process/logger.ts';
-import { watchPods } from '../../../../services/node/agent/pods/pod-watch.ts';
+import { watchPods } from '../../../../services/node/agent/pods.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { manualClock } from '../../../support/manual-clock.ts';
 

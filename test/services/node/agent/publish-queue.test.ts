@@ -2,10 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { nodeOutput, type Output } from '../../../../packages/decision/handler.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { createLogger } from '../../../../packages/process/logger.ts';
-import {
-  createPublishQueue,
-  type QueuedEvent,
-} from '../../../../services/node/agent/publishing/publish-queue.ts';
+import { createPublishQueue, type QueuedEvent } from '../../../../services/node/agent/publish.ts';
 import { diskStats } from '../../../fixtures/disk-stats.ts';
 import { logLines } from '../../../support/log-lines.ts';
 import { PATIENT } from '../../../support/patience.ts';

@@ -5,7 +5,7 @@ import {
   inventoryLogSymlinks,
   inventoryPodLogDirectory,
   podLogReader,
-} from '../../../../services/node/agent/inventory/read-pod-logs.ts';
+} from '../../../../services/node/agent/pod-logs.ts';
 import { listedContainer } from '../../../fixtures/listing.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 

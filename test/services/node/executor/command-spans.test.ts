@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CommandResult } from '../../../../schemas/events/result.ts';
-import { CommandSpans } from '../../../../services/node/executor/results/command-spans.ts';
+import { CommandSpans } from '../../../../services/node/executor/metrics.ts';
 import { command } from '../../../fixtures/outputs.ts';
 import { keptSpans } from '../../../support/kept-spans.ts';
 import { TRACEPARENT } from '../../../support/logs/log-record.ts';

@@ -5,7 +5,7 @@ import type { LogRecord } from '../../../../packages/log/port.ts';
 import { FleetGcError } from '../../../../packages/process/errors.ts';
 import { parseRecord } from '../../../../packages/records/parse/parse-record.ts';
 import { MAX_COMMAND_BYTES } from '../../../../schemas/events/command.ts';
-import { MAX_UNPUBLISHED } from '../../../../services/node/executor/journal/journal-state.ts';
+import { MAX_UNPUBLISHED } from '../../../../services/node/executor/journal.ts';
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { input } from '../../../fixtures/input.ts';
 import { NODE } from '../../../fixtures/inventory.ts';

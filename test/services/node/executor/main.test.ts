@@ -20,9 +20,13 @@ import {
   IMAGE_HISTORY_FILE,
   ImageHistoryFile,
 } from '../../../../schemas/state/image-history.ts';
-import { NO_DISK_HISTORY } from '../../../../services/node/agent/disks/disk-stats.ts';
-import { nodeSubscription, runNodeExecutor } from '../../../../services/node/executor/main.ts';
-import { filesOnDisk } from '../../../../services/node/executor/node-files.ts';
+import { NO_DISK_HISTORY } from '../../../../services/node/agent/disks.ts';
+import {
+  filesOnDisk,
+  nodeSubscription,
+  runNodeExecutor,
+} from '../../../../services/node/executor/executor.ts';
+
 import { imageRemoval } from '../../../fixtures/command.ts';
 import { runtimeImage } from '../../../fixtures/listing.ts';
 import { instant } from '../../../fixtures/time.ts';

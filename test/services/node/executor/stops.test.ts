@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../../../packages/process/metrics.ts';
-import type { PolicyInForce } from '../../../../services/node/executor/checks/command-checks.ts';
-import { type LocalRules, NO_LOCAL_RULES } from '../../../../services/node/executor/local/local-file.ts';
+import type { PolicyInForce } from '../../../../services/node/executor/checks.ts';
+import { type LocalRules, NO_LOCAL_RULES } from '../../../../services/node/executor/local-rules.ts';
 import { watchStops } from '../../../../services/node/executor/metrics.ts';
-import { openDirectory } from '../../../../services/node/executor/removal/open-directory.ts';
+import { openDirectory } from '../../../../services/node/executor/pod-logs.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 
 async function stopsOf(policy: PolicyInForce, rules: LocalRules): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { activePod } from '../../../../../services/node/executor/checks/pod-object-checks.ts';
+import { activePod } from '../../../../../services/node/executor/checks.ts';
 import { completeListing, listedContainer, listedSandbox } from '../../../../fixtures/listing.ts';
 import { POD_LABELS } from '../support/executor-node.ts';
 

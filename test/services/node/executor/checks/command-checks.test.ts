@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import type { PolicySet } from '../../../../../schemas/policy/policy.ts';
-import {
-  overtaken,
-  policyInForce,
-  timeRefusal,
-} from '../../../../../services/node/executor/checks/command-checks.ts';
-import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal/journal-state.ts';
+import { overtaken, policyInForce, timeRefusal } from '../../../../../services/node/executor/checks.ts';
+import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
 import { EVERY_NODE, NO_POLICY, pauseRecord, policySet } from '../../../../fixtures/policy.ts';
 import { instant } from '../../../../fixtures/time.ts';
 

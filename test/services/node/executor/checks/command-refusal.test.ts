@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  commandRefusal,
-  type Restrictions,
-} from '../../../../../services/node/executor/checks/command-checks.ts';
-import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal/journal-state.ts';
-import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local/local-file.ts';
+import { commandRefusal, type Restrictions } from '../../../../../services/node/executor/checks.ts';
+import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
+import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
 import { containerRemoval } from '../../../../fixtures/command.ts';
 import { policyRecord } from '../../../../fixtures/policy.ts';
 import { later } from '../support/looked.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
-import { factsAlone, freshFacts } from '../../../../../services/node/executor/checks/fresh-facts.ts';
-import type { Judgement } from '../../../../../services/node/executor/checks/judge-object.ts';
+import { factsAlone, freshFacts } from '../../../../../services/node/executor/command.ts';
+import type { Judgement } from '../../../../../services/node/executor/judge.ts';
 import { completeListing } from '../../../../fixtures/listing.ts';
 import { manualClock } from '../../../../support/manual-clock.ts';
 import { image } from '../support/looked.ts';

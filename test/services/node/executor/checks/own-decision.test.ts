@@ -3,8 +3,8 @@ import type { Bucket } from '../../../../../schemas/events/disk-stats.ts';
 import type { Inventory } from '../../../../../schemas/events/inventory.ts';
 import type { Instant } from '../../../../../schemas/events/time.ts';
 import type { Policy } from '../../../../../schemas/policy/policy.ts';
-import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks/disk-stats.ts';
-import { ownPlan } from '../../../../../services/node/executor/checks/own-plan.ts';
+import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks.ts';
+import { ownPlan } from '../../../../../services/node/executor/own-plan.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';
 import {

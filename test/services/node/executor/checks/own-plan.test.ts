@@ -3,7 +3,7 @@ import type { Bucket } from '../../../../../schemas/events/disk-stats.ts';
 import type { CompleteInventory, Inventory } from '../../../../../schemas/events/inventory.ts';
 import type { Instant } from '../../../../../schemas/events/time.ts';
 import type { Policy } from '../../../../../schemas/policy/policy.ts';
-import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks/disk-stats.ts';
+import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';
 import { container, image, incompleteInventory, inventory } from '../../../../fixtures/inventory.ts';

@@ -4,8 +4,8 @@ import {
   askForPods,
   MAX_PODS_AGE_MS,
   podReturnRefusal,
-} from '../../../../../services/node/executor/checks/pod-return.ts';
-import type { CommandItem, Removable } from '../../../../../services/node/executor/checks/removable.ts';
+} from '../../../../../services/node/executor/checks.ts';
+import type { CommandItem, Removable } from '../../../../../services/node/executor/judge.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { completeListing } from '../../../../fixtures/listing.ts';
 import { dead, idle, image, later } from '../support/looked.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
-import { MAX_PODS_AGE_MS } from '../../../../../services/node/executor/checks/pod-return.ts';
+import { MAX_PODS_AGE_MS } from '../../../../../services/node/executor/checks.ts';
 import { containerRemoval } from '../../../../fixtures/command.ts';
 import { AGREEING_KUBELET_POLICY, ofEndedPods } from '../support/agreeing-inventory.ts';
 import { addContainer, addSandbox, type ExecutorNode, executorNode } from '../support/executor-node.ts';

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import type { Instant } from '../../../../../schemas/events/time.ts';
-import {
-  type FactsReading,
-  isFresh,
-  runtimeFacts,
-} from '../../../../../services/node/executor/checks/runtime-facts.ts';
+import { type FactsReading, isFresh, runtimeFacts } from '../../../../../services/node/executor/facts.ts';
 import { listedContainer, runtimeImage } from '../../../../fixtures/listing.ts';
 import { instant } from '../../../../fixtures/time.ts';
 import { BOOT_B, manualClock } from '../../../../support/manual-clock.ts';

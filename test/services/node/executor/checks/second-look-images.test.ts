@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { PolicyKeep } from '../../../../../schemas/policy/policy.ts';
-import type { Restrictions } from '../../../../../services/node/executor/checks/command-checks.ts';
-import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal/journal-state.ts';
-import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local/local-file.ts';
+import type { Restrictions } from '../../../../../services/node/executor/checks.ts';
+import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
+import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { imageSpec, runtimeImage } from '../../../../fixtures/listing.ts';
 import { keepList, policyRecord } from '../../../../fixtures/policy.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Instant } from '../../../../../schemas/events/time.ts';
-import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal/journal-state.ts';
-import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local/local-file.ts';
+import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
+import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { policyRecord } from '../../../../fixtures/policy.ts';
 import { instant, SECOND } from '../../../../fixtures/time.ts';

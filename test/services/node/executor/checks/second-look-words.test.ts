@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local/local-file.ts';
+import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { runtimeImage } from '../../../../fixtures/listing.ts';
 import { keepList, policyRecord } from '../../../../fixtures/policy.ts';

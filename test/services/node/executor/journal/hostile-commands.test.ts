@@ -11,9 +11,9 @@ import {
   type Reclaim,
 } from '../../../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../../../schemas/events/time.ts';
-import { receiveCommands } from '../../../../../services/node/executor/handler.ts';
-import { openJournal } from '../../../../../services/node/executor/journal/journal.ts';
+import { openJournal } from '../../../../../services/node/executor/journal.ts';
 import { createExecutorMetrics } from '../../../../../services/node/executor/metrics.ts';
+import { receiveCommands } from '../../../../../services/node/executor/receive.ts';
 import { anyText } from '../../../../fixtures/any-text.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';

@@ -15,7 +15,7 @@ import {
   type Unpublished,
   waitingEntries,
   withUnpublished,
-} from '../../../../../services/node/executor/journal/journal-state.ts';
+} from '../../../../../services/node/executor/journal.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { refusedCommand } from '../../../../fixtures/results.ts';
 import { instant } from '../../../../fixtures/time.ts';

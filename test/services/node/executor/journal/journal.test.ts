@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { openStateDirectory } from '../../../../../packages/machine/state-directory.ts';
 import { createLogger } from '../../../../../packages/process/logger.ts';
 import { type Command, MAX_COMMAND_BYTES, MAX_COMMAND_ITEMS } from '../../../../../schemas/events/command.ts';
-import { openJournal } from '../../../../../services/node/executor/journal/journal.ts';
 import {
   accepted,
   answered,
@@ -17,8 +16,10 @@ import {
   MAX_REFUSED_IDS,
   MAX_UNPUBLISHED,
   MAX_WAITING,
-} from '../../../../../services/node/executor/journal/journal-state.ts';
-import { resultOutput } from '../../../../../services/node/executor/results/results.ts';
+  openJournal,
+} from '../../../../../services/node/executor/journal.ts';
+
+import { resultOutput } from '../../../../../services/node/executor/reports.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { digestOf } from '../../../../fixtures/listing.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';

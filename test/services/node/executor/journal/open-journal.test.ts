@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '../../../../../packages/process/logger.ts';
-import { openJournal } from '../../../../../services/node/executor/journal/journal.ts';
-import { accepted, EMPTY_JOURNAL } from '../../../../../services/node/executor/journal/journal-state.ts';
+import { accepted, EMPTY_JOURNAL, openJournal } from '../../../../../services/node/executor/journal.ts';
+
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { instant } from '../../../../fixtures/time.ts';
 import { logLines } from '../../../../support/log-lines.ts';

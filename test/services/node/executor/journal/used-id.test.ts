@@ -1,11 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Command } from '../../../../../schemas/events/command.ts';
-import {
-  JournalState,
-  MAX_REFUSED_IDS,
-  MAX_WAITING,
-} from '../../../../../services/node/executor/journal/journal-state.ts';
+import { JournalState, MAX_REFUSED_IDS, MAX_WAITING } from '../../../../../services/node/executor/journal.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import {
   addImages,

@@ -8,9 +8,11 @@ import { createLogger } from '../../../../../packages/process/logger.ts';
 import {
   followLocalRules,
   LOCAL_MARK_FILE,
+  type LocalRules,
+  NO_LOCAL_RULES,
   STABLE_MS,
-} from '../../../../../services/node/executor/local/follow-local-rules.ts';
-import { type LocalRules, NO_LOCAL_RULES } from '../../../../../services/node/executor/local/local-file.ts';
+} from '../../../../../services/node/executor/local-rules.ts';
+
 import { logLines } from '../../../../support/log-lines.ts';
 import { manualClock } from '../../../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';

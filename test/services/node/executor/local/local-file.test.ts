@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NO_LOCAL_RULES, parseLocalRules } from '../../../../../services/node/executor/local/local-file.ts';
+import { NO_LOCAL_RULES, parseLocalRules } from '../../../../../services/node/executor/local-rules.ts';
 
 test.each([
   { name: 'hold', text: 'hold: true', rules: { hold: true } },

@@ -4,7 +4,7 @@ import {
   type RemovalRate,
   removalsInLastHour,
   withRemoval,
-} from '../../../../../services/node/executor/local/removal-rate.ts';
+} from '../../../../../services/node/executor/local-rules.ts';
 import { HOUR, instant, MINUTE } from '../../../../fixtures/time.ts';
 
 const NONE: RemovalRate = { bootId: '', minutes: [] };

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { CompleteInventory } from '../../../../../schemas/events/inventory.ts';
-import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal/journal-state.ts';
+import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';

@@ -1,16 +1,17 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { PodLogAccess } from '../../../../../services/node/executor/node-files.ts';
+import type { PodLogAccess } from '../../../../../services/node/executor/executor.ts';
 import {
   type FoundLogFiles,
   findLogFiles,
   flatSymlink,
   foreignLogPath,
+  openDirectory,
   removeLogFiles,
   unsafeLogPath,
-} from '../../../../../services/node/executor/removal/container-log-files.ts';
-import { openDirectory } from '../../../../../services/node/executor/removal/open-directory.ts';
+} from '../../../../../services/node/executor/pod-logs.ts';
+
 import { listedContainer } from '../../../../fixtures/listing.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 import { POD_LABELS } from '../support/executor-node.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
-import { JournalState } from '../../../../../services/node/executor/journal/journal-state.ts';
-import { removalsInLastHour } from '../../../../../services/node/executor/local/removal-rate.ts';
+import { JournalState } from '../../../../../services/node/executor/journal.ts';
+import { removalsInLastHour } from '../../../../../services/node/executor/local-rules.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';
 import { NOW } from '../../../../fixtures/time.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
 import type { RemovalFailure } from '../../../../../schemas/events/result.ts';
-import type { FactsReading } from '../../../../../services/node/executor/checks/runtime-facts.ts';
-import { isGone, unlessGoneSoon } from '../../../../../services/node/executor/removal/gone.ts';
-import { openDirectory } from '../../../../../services/node/executor/removal/open-directory.ts';
-import type { Attempt } from '../../../../../services/node/executor/removal/removal-attempt.ts';
+import type { FactsReading } from '../../../../../services/node/executor/facts.ts';
+import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
+import { type Attempt, isGone, unlessGoneSoon } from '../../../../../services/node/executor/remove.ts';
+
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { completeListing } from '../../../../fixtures/listing.ts';
 import { instant } from '../../../../fixtures/time.ts';

@@ -5,7 +5,7 @@ import {
   type End,
   estimateOf,
   removedEarlier,
-} from '../../../../../services/node/executor/removal/interrupted-removal.ts';
+} from '../../../../../services/node/executor/command.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { instant, NOW } from '../../../../fixtures/time.ts';
 import { BOOT_B } from '../../../../support/manual-clock.ts';

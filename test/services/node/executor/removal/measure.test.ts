@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { FilesystemReading } from '../../../../../schemas/events/filesystem.ts';
 import type { ReclaimTarget } from '../../../../../schemas/events/reclaim.ts';
-import { durationMs } from '../../../../../services/node/executor/removal/interrupted-removal.ts';
+import { durationMs } from '../../../../../services/node/executor/command.ts';
 import {
   isReached,
   measuredBetween,
   type Reading,
   readFilesystem,
   settled,
-} from '../../../../../services/node/executor/removal/measure.ts';
+} from '../../../../../services/node/executor/measure.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystem, filesystems } from '../../../../fixtures/filesystems.ts';
 import { instant } from '../../../../fixtures/time.ts';

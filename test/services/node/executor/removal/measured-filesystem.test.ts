@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FilesystemName } from '../../../../../schemas/events/filesystem.ts';
-import { measuredFilesystem } from '../../../../../services/node/executor/removal/measure.ts';
+import { measuredFilesystem } from '../../../../../services/node/executor/measure.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { filesystem } from '../../../../fixtures/filesystems.ts';
 import { reclaim } from '../../../../fixtures/reclaim.ts';

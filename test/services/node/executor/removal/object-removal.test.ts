@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
-import type { JournalEntry } from '../../../../../services/node/executor/journal/journal-state.ts';
-import { removeObject } from '../../../../../services/node/executor/removal/object-removal.ts';
-import type { ObjectWork } from '../../../../../services/node/executor/removal/object-work.ts';
+import { type ObjectWork, removeObject } from '../../../../../services/node/executor/command.ts';
+import type { JournalEntry } from '../../../../../services/node/executor/journal.ts';
+
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openDirectory } from '../../../../../services/node/executor/removal/open-directory.ts';
+import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
 async function opened(path: string) {

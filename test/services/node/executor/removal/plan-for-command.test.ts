@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../../../schemas/events/command.ts';
-import { plansFor } from '../../../../../services/node/executor/removal/plan-for-command.ts';
+import { plansFor } from '../../../../../services/node/executor/command.ts';
 import { containerRemoval } from '../../../../fixtures/command.ts';
 import { reclaim } from '../../../../fixtures/reclaim.ts';
 import { BOOT_B } from '../../../../support/manual-clock.ts';

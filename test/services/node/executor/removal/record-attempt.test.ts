@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../../../schemas/events/command.ts';
 import type { ObjectRefusal } from '../../../../../schemas/events/result.ts';
-import { removalsInLastHour } from '../../../../../services/node/executor/local/removal-rate.ts';
-import type { MeasuredWork } from '../../../../../services/node/executor/removal/object-work.ts';
-import { recordAttempt, recordEnd } from '../../../../../services/node/executor/removal/record-attempt.ts';
-import type { Attempt } from '../../../../../services/node/executor/removal/removal-attempt.ts';
+import {
+  type MeasuredWork,
+  recordAttempt,
+  recordEnd,
+} from '../../../../../services/node/executor/command.ts';
+import { removalsInLastHour } from '../../../../../services/node/executor/local-rules.ts';
+
+import type { Attempt } from '../../../../../services/node/executor/remove.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';
 import { NOW } from '../../../../fixtures/time.ts';

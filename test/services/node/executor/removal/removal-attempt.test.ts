@@ -11,7 +11,7 @@ import {
   NOT_FOUND,
   REMOVED,
   refused,
-} from '../../../../../services/node/executor/removal/removal-attempt.ts';
+} from '../../../../../services/node/executor/remove.ts';
 
 const RUNS = refused({ reason: 'running', message: 'it runs' });
 const FAILED = failed('runtime-error', new Error('no shim'));

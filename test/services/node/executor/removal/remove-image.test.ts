@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
-import { removeImage } from '../../../../../services/node/executor/removal/remove-image.ts';
+import { removeImage } from '../../../../../services/node/executor/remove.ts';
 import { runtimeImage } from '../../../../fixtures/listing.ts';
 
 const image = runtimeImage('app');

@@ -12,12 +12,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import type { InventoryPodLogDirectory } from '../../../../../schemas/events/pod-log-entries.ts';
-import { openDirectory } from '../../../../../services/node/executor/removal/open-directory.ts';
 import {
   isPodLogEntryGone,
+  openDirectory,
   removeLogSymlink,
   removePodLogDirectory,
-} from '../../../../../services/node/executor/removal/remove-pod-log-entry.ts';
+} from '../../../../../services/node/executor/pod-logs.ts';
+
 import { containerRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { gonePod, podLogDirectory } from '../../../../fixtures/inventory.ts';
 import { listedContainer } from '../../../../fixtures/listing.ts';

@@ -4,11 +4,15 @@ import { describe, expect, test } from 'vitest';
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
 import type { ErrorCode } from '../../../../../packages/process/error-codes.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
-import type { FreshFacts } from '../../../../../services/node/executor/checks/fresh-facts.ts';
-import { openDirectory } from '../../../../../services/node/executor/removal/open-directory.ts';
-import { type Attempt, refused } from '../../../../../services/node/executor/removal/removal-attempt.ts';
-import { removeContainer } from '../../../../../services/node/executor/removal/remove-container.ts';
-import { removeSandbox } from '../../../../../services/node/executor/removal/remove-sandbox.ts';
+import type { FreshFacts } from '../../../../../services/node/executor/command.ts';
+import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
+import {
+  type Attempt,
+  refused,
+  removeContainer,
+  removeSandbox,
+} from '../../../../../services/node/executor/remove.ts';
+
 import { completeListing, listedContainer } from '../../../../fixtures/listing.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 import { POD_LABELS } from '../support/executor-node.ts';

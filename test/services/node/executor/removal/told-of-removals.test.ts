@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { NEVER } from '../../../../../lab/sim/fleet-run/node-process.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
-import { JournalState } from '../../../../../services/node/executor/journal/journal-state.ts';
-import { after, REMOVED } from '../../../../../services/node/executor/removal/removal-attempt.ts';
-import {
-  removeLogSymlink,
-  removePodLogDirectory,
-} from '../../../../../services/node/executor/removal/remove-pod-log-entry.ts';
+import { JournalState } from '../../../../../services/node/executor/journal.ts';
+import { removeLogSymlink, removePodLogDirectory } from '../../../../../services/node/executor/pod-logs.ts';
+import { after, REMOVED } from '../../../../../services/node/executor/remove.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';

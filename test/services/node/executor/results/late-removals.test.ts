@@ -9,13 +9,13 @@ import {
   REMOVED_IMAGES_FILE,
   RemovedImagesFile,
 } from '../../../../../schemas/state/removed-images.ts';
-import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal/journal-state.ts';
+import { openBackoff } from '../../../../../services/node/executor/backoff.ts';
+import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
 import {
   createLateRemovals,
   openRemovedImages,
   type RemovedImages,
-} from '../../../../../services/node/executor/results/late-removals.ts';
-import { openBackoff } from '../../../../../services/node/executor/results/removal-backoff.ts';
+} from '../../../../../services/node/executor/late-removals.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { instant, NOW } from '../../../../fixtures/time.ts';
 import { logLines } from '../../../../support/log-lines.ts';

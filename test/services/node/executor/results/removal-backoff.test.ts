@@ -12,7 +12,7 @@ import {
   type BackoffEntry,
   backingOff,
   openBackoff,
-} from '../../../../../services/node/executor/results/removal-backoff.ts';
+} from '../../../../../services/node/executor/backoff.ts';
 import { MINUTE, NOW } from '../../../../fixtures/time.ts';
 import { logLines } from '../../../../support/log-lines.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';

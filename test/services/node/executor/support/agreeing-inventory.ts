@@ -3,7 +3,7 @@ import type { Inventory, InventoryImage } from '../../../../../schemas/events/in
 import type { Reclaim } from '../../../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../../../schemas/events/time.ts';
 import type { PolicyRecord } from '../../../../../schemas/policy/policy.ts';
-import type { TakeInventory } from '../../../../../services/node/executor/checks/own-plan.ts';
+import type { TakeInventory } from '../../../../../services/node/executor/own-plan.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';
 import {
   container,

@@ -19,17 +19,18 @@ import type { Command } from '../../../../../schemas/events/command.ts';
 import type { CommandResult, ObjectOutcome } from '../../../../../schemas/events/result.ts';
 import type { FleetEvent } from '../../../../../schemas/events/topics.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../../../schemas/state/image-history.ts';
-import { type DiskHistory, NO_DISK_HISTORY } from '../../../../../services/node/agent/disks/disk-stats.ts';
-import type { PolicyInForce } from '../../../../../services/node/executor/checks/command-checks.ts';
-import type { TakeInventory } from '../../../../../services/node/executor/checks/own-plan.ts';
-import type { PodsNow } from '../../../../../services/node/executor/checks/pod-return.ts';
-import type { WantedPod } from '../../../../../services/node/executor/checks/runtime-facts.ts';
+import { type DiskHistory, NO_DISK_HISTORY } from '../../../../../services/node/agent/disks.ts';
+import type { PodsNow, PolicyInForce } from '../../../../../services/node/executor/checks.ts';
 import {
   createNodeExecutor,
   type ExecutorDeps,
+  filesOnDisk,
   type NodeExecutor,
 } from '../../../../../services/node/executor/executor.ts';
-import { filesOnDisk } from '../../../../../services/node/executor/node-files.ts';
+
+import type { WantedPod } from '../../../../../services/node/executor/facts.ts';
+import type { TakeInventory } from '../../../../../services/node/executor/own-plan.ts';
+
 import { input } from '../../../../fixtures/input.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
 import { digestOf, listedContainer, listedSandbox, runtimeImage } from '../../../../fixtures/listing.ts';

@@ -3,11 +3,11 @@ import { imageUsage } from '../../../../../packages/cri/usage.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
 import type { Instant } from '../../../../../schemas/events/time.ts';
 import type { ImageHistoryFile } from '../../../../../schemas/state/image-history.ts';
-import type { Restrictions } from '../../../../../services/node/executor/checks/command-checks.ts';
-import type { RuntimeFacts } from '../../../../../services/node/executor/checks/runtime-facts.ts';
-import { secondLook, type Verdict } from '../../../../../services/node/executor/checks/second-look.ts';
-import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal/journal-state.ts';
-import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local/local-file.ts';
+import type { Restrictions } from '../../../../../services/node/executor/checks.ts';
+import type { RuntimeFacts } from '../../../../../services/node/executor/facts.ts';
+import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
+import { secondLook, type Verdict } from '../../../../../services/node/executor/judge.ts';
+import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
 import {
   completeListing,
   digestOf,

@@ -3,21 +3,21 @@ import { createLogger } from '../../../../../packages/process/logger.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
 import type { ObjectOutcome } from '../../../../../schemas/events/result.ts';
 import type { EventOf } from '../../../../../schemas/events/topics.ts';
-import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks/disk-stats.ts';
-import type { Restrictions } from '../../../../../services/node/executor/checks/command-checks.ts';
-import type { TakeInventory } from '../../../../../services/node/executor/checks/own-plan.ts';
-import type { FactsReading } from '../../../../../services/node/executor/checks/runtime-facts.ts';
-import { type Journal, openJournal } from '../../../../../services/node/executor/journal/journal.ts';
+import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks.ts';
+import { openBackoff } from '../../../../../services/node/executor/backoff.ts';
+import type { Restrictions } from '../../../../../services/node/executor/checks.ts';
+import type { Recorder, RemovalParts } from '../../../../../services/node/executor/command.ts';
+import type { FactsReading } from '../../../../../services/node/executor/facts.ts';
 import {
   accepted,
   type ItemProgress,
+  type Journal,
   type JournalEntry,
-} from '../../../../../services/node/executor/journal/journal-state.ts';
-import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local/local-file.ts';
-import type { RemovalParts } from '../../../../../services/node/executor/removal/object-work.ts';
-import { openDirectory } from '../../../../../services/node/executor/removal/open-directory.ts';
-import type { Recorder } from '../../../../../services/node/executor/results/record-results.ts';
-import { openBackoff } from '../../../../../services/node/executor/results/removal-backoff.ts';
+  openJournal,
+} from '../../../../../services/node/executor/journal.ts';
+import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
+import type { TakeInventory } from '../../../../../services/node/executor/own-plan.ts';
+import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
 import { completeListing } from '../../../../fixtures/listing.ts';
 import { logLines } from '../../../../support/log-lines.ts';

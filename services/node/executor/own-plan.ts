@@ -1,0 +1,140 @@
+import { decide as decideContainers } from '../../../packages/deciders/container-gc/decide.ts';
+import { decide as decideImages } from '../../../packages/deciders/image-gc/decide.ts';
+import { idsIn } from '../../../packages/decision/inventory-entries.ts';
+import { whyNotMetLately } from '../../../packages/decision/thresholds/met-lately.ts';
+import { toFleetGcError } from '../../../packages/process/errors.ts';
+import type { Command } from '../../../schemas/events/command.ts';
+import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
+import type { CompleteInventory, Inventory } from '../../../schemas/events/inventory.ts';
+import type { RemovalKind } from '../../../schemas/events/object-kinds.ts';
+import type { Reclaim } from '../../../schemas/events/reclaim.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
+import type { Policy } from '../../../schemas/policy/policy.ts';
+import type { CommandItem } from './judge.ts';
+import type { Refusal } from './reports.ts';
+
+/**
+ * An inventory as if `reclaim` had asked for it, of a scan begun at most a second before and after `actions`, what was
+ * last done on this node.
+ */
+export type TakeInventory = (reclaim: Reclaim | null, actions: readonly Instant[]) => Promise<Inventory>;
+
+/** What an executor decides on, which nobody else had a hand in. */
+export interface OwnFacts {
+  readonly takeInventory: TakeInventory;
+  /** What the disks had free in the last two hours, as far as this process knows. */
+  readonly diskHistory: () => DiskStats['history'];
+}
+
+/** The same, for who has acted on it before. */
+export interface OwnFactsSince extends OwnFacts {
+  readonly lastActions: () => readonly Instant[];
+}
+
+/** What this node would remove now by its own facts, under the policy in force here. */
+export interface OwnPlan {
+  /** With the target that policy and disk justify, which is never more than the command's; `null` where there is none. */
+  readonly reclaim: Reclaim | null;
+  /**
+   * An object of the command as this node's own decider made it, with all by which it is judged and removed; or why it
+   * stays all the same.
+   */
+  readonly itemOf: (named: CommandItem) => CommandItem | Refusal;
+}
+
+/**
+ * Decides once more, with the decider whose command it is, on an inventory that nobody else had a hand in. A command only
+ * chooses among what comes out. Never rejects: without an inventory nothing goes.
+ */
+export async function ownPlan(command: Command, policy: Policy, own: OwnFactsSince): Promise<OwnPlan> {
+  try {
+    const inventory = await own.takeInventory(command.reclaim, own.lastActions());
+    if (inventory.status !== 'complete') return nothingPlanned(command, blind(problemOf(inventory)));
+    const unmet = whyUnmet(inventory, own.diskHistory(), policy);
+    return unmet === null ? planned(command, inventory, policy) : nothingPlanned({ reclaim: null }, unmet);
+  } catch (error) {
+    return nothingPlanned(command, blind(toFleetGcError(error).message));
+  }
+}
+
+/** A command only tells of the readings with which its reclaim began. */
+function whyUnmet(
+  { reclaim, filesystems, takenAt }: CompleteInventory,
+  history: DiskStats['history'],
+  policy: Policy,
+): Refusal | null {
+  if (reclaim === null) return null;
+  const why = whyNotMetLately(reclaim, { filesystems, history, nowMs: takenAt.sinceBootMs }, policy);
+  return why === null ? null : { reason: 'kept-by-own-plan', message: why };
+}
+
+const planned = (command: Command, inventory: CompleteInventory, policy: Policy): OwnPlan =>
+  planOf(inventory, DECIDED[command.kind](inventory, policy));
+
+/** What the decider of each removal says now; of the first, why it keeps what it keeps. */
+const DECIDED: Readonly<
+  Record<RemovalKind, (inventory: CompleteInventory, policy: Policy) => readonly Decided[]>
+> = {
+  'image-removal': (inventory, policy) => [decideImages(inventory, policy)],
+  'container-removal': (inventory, policy) => [
+    decideContainers(inventory, policy),
+    decideContainers(afterDeaths(inventory), policy),
+  ],
+};
+
+/** Every container that is not running has died some time, after which some of its unit go at once (G23). */
+const afterDeaths = (inventory: CompleteInventory): CompleteInventory => ({
+  ...inventory,
+  trigger: 'container-died',
+  diedContainerIds: inventory.containers.filter(({ state }) => state !== 'running').map(({ id }) => id),
+});
+
+type Decided = Pick<
+  ReturnType<typeof decideImages> | ReturnType<typeof decideContainers>,
+  'outcome' | 'reason' | 'reclaim' | 'verdicts'
+> & { readonly items: readonly CommandItem[] };
+
+function planOf(inventory: CompleteInventory, decided: readonly Decided[]): OwnPlan {
+  const going = new Map(
+    decided.flatMap(({ outcome, items }) =>
+      outcome === 'commanded' ? items.map((item) => [nameOf(item), item] as const) : [],
+    ),
+  );
+  const [first] = decided;
+  return {
+    reclaim: first?.reclaim ?? null,
+    itemOf: (named) => going.get(nameOf(named)) ?? keptBecause(named, inventory, first),
+  };
+}
+
+const nameOf = ({ kind, id }: CommandItem): string => `${kind} ${id}`;
+
+function keptBecause(
+  { kind, id }: CommandItem,
+  inventory: CompleteInventory,
+  decided: Decided | undefined,
+): Refusal {
+  const position = idsIn(inventory, kind).indexOf(id);
+  if (position < 0)
+    return { reason: 'first-detected-later', message: 'it was not there when this node looked for itself' };
+  const verdict = decided?.verdicts.find((one) => one.kind === kind && one.position === position);
+  const by = verdict === undefined ? '' : ` by rule ${verdict.rule}`;
+  const message = `this node keeps it now${by}, as it decides itself: ${decided?.reason ?? 'nothing was decided'}`;
+  return { reason: 'kept-by-own-plan', message };
+}
+
+/** Nothing of the command goes, for one reason. */
+export const nothingPlanned = ({ reclaim }: Pick<Command, 'reclaim'>, refusal: Refusal): OwnPlan => ({
+  reclaim,
+  itemOf: () => refusal,
+});
+
+const blind = (problem: string): Refusal => ({
+  reason: 'runtime-unavailable',
+  message: `this node cannot see for itself what may go, so nothing does: ${problem}`,
+});
+
+const problemOf = (inventory: Exclude<Inventory, CompleteInventory>): string =>
+  inventory.status === 'incomplete'
+    ? inventory.problems.map(({ message }) => message).join('; ')
+    : 'it holds more than an inventory can tell';
