@@ -217,6 +217,7 @@ function executorDeps(
   const containerd = containerdOf(node, resources);
   const runtime = withOtherUses(resources.use(connectRemover(node.runtimeEndpoint)), containerd, sources);
   const policy = () => policyInForce(policies.current.node, { ...identity, nodeLabels });
+  const files = filesOnDisk(options, { clock, state, logger });
   return {
     node: {
       identity,
@@ -231,7 +232,7 @@ function executorDeps(
       wantedByPods: pods.wanted,
       podsNow: pods.now,
     },
-    files: watchStops(metrics, { files: filesOnDisk(options, { clock, state, logger }), policy }),
+    files: { ...files, localRules: watchStops(metrics, policy, files.localRules) },
     publisher,
     sleep: pause,
     random: sources.random,

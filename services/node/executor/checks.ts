@@ -27,9 +27,64 @@ import { type SelectableNode, selectPolicy } from '../../../schemas/policy/polic
 import type { ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import type { BackoffEntry } from './backoff.ts';
 import type { LastActions } from './journal.ts';
-import type { CommandItem, Removable } from './judge.ts';
 import type { LocalRules, RemovalRate } from './local-rules.ts';
 import type { Refusal } from './reports.ts';
+
+/** One object that a command names. */
+export type CommandItem = Command['items'][number];
+export type ItemOf<Kind extends ObjectKind> = Extract<CommandItem, { kind: Kind }>;
+type PodLogItem = ItemOf<'pod-log-directory' | 'log-symlink'>;
+
+/** Whether it is an entry of a log directory, of which the runtime knows nothing. */
+export function isPodLogEntry(item: CommandItem): item is PodLogItem {
+  switch (item.kind) {
+    case 'pod-log-directory':
+    case 'log-symlink':
+      return true;
+    case 'container':
+    case 'sandbox':
+    case 'image':
+      return false;
+  }
+}
+
+/** A listed object that may go. */
+export type Removable =
+  | { readonly kind: 'image'; readonly image: ListedImage }
+  | { readonly kind: 'container'; readonly container: ListedContainer }
+  | { readonly kind: 'sandbox'; readonly sandbox: ListedSandbox }
+  | PodLogDirectory
+  | { readonly kind: 'log-symlink'; readonly name: string };
+
+interface PodLogDirectory {
+  readonly kind: 'pod-log-directory';
+  readonly name: string;
+  readonly podUid: string;
+}
+
+/** As people search for it in a log; nobody knows an id. */
+export function nameOf(object: Removable): string {
+  switch (object.kind) {
+    case 'image': {
+      const { repoTags, repoDigests, id } = object.image;
+      return repoTags[0] ?? repoDigests[0] ?? id;
+    }
+    case 'container': {
+      const { labels, name, attempt } = object.container;
+      return `${podOf(labels)}/${name}#${attempt}`;
+    }
+    case 'sandbox': {
+      const { podNamespace, podName, attempt } = object.sandbox;
+      return `${podNamespace}/${podName}#${attempt}`;
+    }
+    case 'pod-log-directory':
+    case 'log-symlink':
+      return object.name;
+  }
+}
+
+const podOf = (labels: ListedContainer['labels']): string =>
+  `${labels['io.kubernetes.pod.namespace'] ?? ''}/${labels['io.kubernetes.pod.name'] ?? ''}`;
 
 /** What may forbid a removal whatever the runtime says. */
 export interface Restrictions {
@@ -59,7 +114,7 @@ export const commandRefusal = (command: Command, restrictions: Restrictions, now
   policyRefusal(command, restrictions.policy);
 
 /** Why nothing at all is removed on this node now. */
-export const holding = ({ policy, local }: Pick<Restrictions, 'policy' | 'local'>): CommandRefused =>
+export const holding = ({ policy, local }: Restrictions): CommandRefused =>
   pauseRefusal(policy) ?? holdRefusal(local);
 
 /** Times are compared within one boot and by the time since it, which nobody can set. */
@@ -117,7 +172,7 @@ function pauseRefusal(policy: PolicyInForce): CommandRefused {
 }
 
 /** What was decided under another policy than the one in force here is decided once more under this one. */
-function policyRefusal({ policy: named }: Pick<Command, 'policy'>, policy: PolicyInForce): CommandRefused {
+function policyRefusal({ policy: named }: Command, policy: PolicyInForce): CommandRefused {
   const reason = 'policy-not-in-force';
   if (policy.kind === 'not-enforced') return { reason, message: policy.message };
   if (policy.kind !== 'enforced' || policy.record.hash === named.hash) return undefined;

@@ -20,24 +20,29 @@ import type { Trust } from '../../../packages/records/trust/trust.ts';
 import { type Command, MAX_COMMAND_LIFETIME_MS } from '../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
 import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import type { Instant } from '../../../schemas/events/time.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { openBackoff } from './backoff.ts';
-import type { PodsNow, PolicyInForce } from './checks.ts';
-import { type RemovalParts, runWorker } from './command.ts';
+import type { PodsNow, PolicyInForce, Restrictions } from './checks.ts';
+import { Executor } from './command.ts';
 import { runtimeFacts, type WantedPod } from './facts.ts';
 import { type Journal, openJournal } from './journal.ts';
-import { createLateRemovals, type LateRemovals, openRemovedImages } from './late-removals.ts';
+import { Judge } from './judge.ts';
+import { createLateRemovals, openRemovedImages } from './late-removals.ts';
 import {
   followLocalRules,
   type LocalFileOption,
   type LocalRules,
   type LocalRulesParts,
 } from './local-rules.ts';
+import { Gauge } from './measure.ts';
 import { addJournalMetrics, CommandSpans, createExecutorMetrics } from './metrics.ts';
-import type { TakeInventory } from './own-plan.ts';
-import { type OpenDirectory, openDirectory } from './pod-logs.ts';
+import { Planner, type TakeInventory } from './own-plan.ts';
+import { openDirectory, type PodLogAccess } from './pod-logs.ts';
 import { publishResults } from './publish.ts';
 import { receiveCommands, refuseRejected } from './receive.ts';
+import { Remover } from './remove.ts';
+import type { Reporter } from './reports.ts';
 
 /** The node as the executor sees it. */
 interface ExecutorNode {
@@ -87,18 +92,50 @@ const POLICIES_WAIT_MS = 10_000;
 const POLICIES_POLL_MS = 50;
 
 export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
-  const { node, publisher, sleep, random, logger } = deps;
-  const { identity, clock } = node;
-  const journal = openJournal({ directory: node.state, now: clock.now(), logger });
+  const { node, files, publisher, sleep, random, logger } = deps;
+  const { identity, clock, runtime, state } = node;
+  const { podLogs } = files;
+  const journal = openJournal({ directory: state, now: clock.now(), logger });
   const metrics = createExecutorMetrics(deps.metrics);
   addJournalMetrics(deps.metrics, journal);
-  const receiver = { identity, journal, clock, logger, metrics };
-  const backoff = openBackoff(node.state, logger);
-  const removedImages = openRemovedImages(node.state, logger);
+  const reporter = (): Reporter => ({ identity, at: clock.now(), journal: journal.kept() });
+  const receiver = { identity, journal, clock, reporter, logger, metrics };
+  const backoff = openBackoff(state, logger);
+  const removedImages = openRemovedImages(state, logger);
   const lateRemovals = createLateRemovals({ ...node, journal, backoff, removedImages, sleep, logger });
-  const spans = publisher.tracer && new CommandSpans(publisher.tracer, clock);
-  const recorder = { ...receiver, backoff, removedImages, lateRemovals, spans };
-  const worker = workerParts(deps, recorder, lateRemovals.seen);
+  const restrictions = async (): Promise<Restrictions> => {
+    const local = await files.localRules();
+    const { lastActions, removalRate } = journal.state();
+    return {
+      policy: node.policy(),
+      distrustOf: (commandId) => distrustOf(commandId, journal, node),
+      local,
+      backoff: backoff.entries(),
+      lastActions,
+      removalRate,
+    };
+  };
+  const history = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
+  const readFacts = runtimeFacts({ ...node, sleep, history, onImages: lateRemovals.seen });
+  const lastActions = (): readonly Instant[] =>
+    Object.values(journal.state().lastActions).flatMap((action) => (action === null ? [] : [action.at]));
+  const executor = new Executor({
+    journal,
+    clock,
+    sleep,
+    reporter,
+    restrictions,
+    planner: new Planner({ ...node, lastActions }, restrictions, clock),
+    judge: new Judge({ clock, readFacts, podsNow: node.podsNow, restrictions, podLogs }),
+    remover: new Remover(runtime, podLogs, readFacts, sleep),
+    gauge: new Gauge(node.filesystems, clock, sleep),
+    backoff,
+    removedImages,
+    lateRemovals,
+    metrics,
+    spans: publisher.tracer && new CommandSpans(publisher.tracer, clock),
+    logger,
+  });
   return {
     commands: receiveCommands(receiver),
     onRejection: refuseRejected(receiver),
@@ -111,9 +148,9 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
       );
       try {
         // Seen once, it is missed after a restart also where nothing was removed meanwhile.
-        await deps.files.localRules();
+        await files.localRules();
         await policiesReadable(node, sleep, signal);
-        await runWorker(worker, signal);
+        await executor.run(signal);
         await drained(journal, sleep);
       } finally {
         stop.abort();
@@ -123,43 +160,11 @@ export function createNodeExecutor(deps: ExecutorDeps): NodeExecutor {
   };
 }
 
-function workerParts(
-  { node, files, sleep }: ExecutorDeps,
-  recorder: RemovalParts['recorder'],
-  onImages: LateRemovals['seen'],
-): RemovalParts {
-  const { runtime, clock, filesystems, wantedByPods, podsNow, state } = node;
-  const { journal, backoff } = recorder;
-  const history = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
-  const distrustOf = (commandId: string): string | null => {
-    const entry = journal.state().entries.find(({ command }) => command.id === commandId);
-    return distrust(node.trust, entry?.signedBy ?? null, nodeKey(node.identity));
-  };
-  const restrictions = async () => {
-    const local = await files.localRules();
-    const { lastActions, removalRate } = journal.state();
-    return {
-      policy: node.policy(),
-      distrustOf,
-      local,
-      backoff: backoff.entries(),
-      lastActions,
-      removalRate,
-    };
-  };
-  const readFacts = runtimeFacts({ runtime, clock, sleep, wantedByPods, history, onImages });
-  const { takeInventory, diskHistory } = node;
-  const lastActions = () =>
-    Object.values(journal.state().lastActions).flatMap((action) => (action === null ? [] : [action.at]));
-  const own = { takeInventory, diskHistory, lastActions };
-  const judging = { clock, readFacts, podsNow, restrictions, podLogs: files.podLogs };
-  return { recorder, tools: { ...judging, runtime, sleep, own }, filesystems };
-}
-
-/** While nobody can tell, nothing counts. */
-function distrust(trust: Pick<Trust, 'objectionTo'>, keyId: string | null, recordKey: string): string | null {
+/** Why the key that signed a command does not count; while nobody can tell, nothing counts. */
+function distrustOf(commandId: string, journal: Journal, { trust, identity }: ExecutorNode): string | null {
+  const entry = journal.state().entries.find(({ command }) => command.id === commandId);
   try {
-    return trust.objectionTo('commands', keyId, recordKey);
+    return trust.objectionTo('commands', entry?.signedBy ?? null, nodeKey(identity));
   } catch (error) {
     return toFleetGcError(error).message;
   }
@@ -244,12 +249,6 @@ export async function runNodeExecutor(deps: NodeExecutorDeps, signal: AbortSigna
     ending.abort();
     await running;
   }
-}
-
-/** Where logs lie, and how a directory of them is opened. */
-export interface PodLogAccess extends PodLogRoots {
-  /** Opens the directory that `path` leads to, over links too. Rejects where there is none. */
-  openDirectory(path: string): Promise<OpenDirectory>;
 }
 
 /** What of the node's files an executor reads and removes, beside its state. */

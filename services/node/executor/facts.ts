@@ -26,10 +26,18 @@ export interface RuntimeFacts {
   readonly history: KnownHistory;
 }
 
-/** What the runtime held at `confirmedAt`, or why that could not be had. */
-export type FactsReading =
-  | { readonly ok: true; readonly facts: RuntimeFacts; readonly confirmedAt: Instant }
-  | { readonly ok: false; readonly message: string };
+/** What the runtime held at `confirmedAt`. */
+export interface KnownFacts {
+  readonly ok: true;
+  readonly facts: RuntimeFacts;
+  readonly confirmedAt: Instant;
+}
+
+/** Or why that could not be had. */
+export type FactsReading = KnownFacts | { readonly ok: false; readonly message: string };
+
+/** Reads the runtime as it is now. Never rejects. */
+export type ReadFacts = () => Promise<FactsReading>;
 
 interface FactsSources {
   readonly runtime: RuntimeReader;
@@ -42,8 +50,7 @@ interface FactsSources {
   readonly onImages: (images: readonly RuntimeImage[]) => void;
 }
 
-/** Returns a function that reads the runtime as it is now. It never rejects. */
-export function runtimeFacts(sources: FactsSources): () => Promise<FactsReading> {
+export function runtimeFacts(sources: FactsSources): ReadFacts {
   const memory = createListingMemory();
   const readNow = (): Promise<FactsReading> => readOnce(sources, memory).catch(asProblem);
   return async () => {
@@ -90,5 +97,5 @@ function readHistory(file: ReadOnlyFile<ImageHistoryFile>): KnownHistory {
   }
 }
 
-export const isFresh = ({ confirmedAt }: Extract<FactsReading, { ok: true }>, now: Instant): boolean =>
+export const isFresh = ({ confirmedAt }: KnownFacts, now: Instant): boolean =>
   now.bootId === confirmedAt.bootId && now.sinceBootMs - confirmedAt.sinceBootMs <= MAX_FACTS_AGE_MS;

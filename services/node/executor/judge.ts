@@ -1,111 +1,151 @@
-import type { ListedContainer, ListedImage, ListedSandbox } from '../../../packages/cri/listing-types.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { Command } from '../../../schemas/events/command.ts';
-import type { ObjectKind } from '../../../schemas/events/object-kinds.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
 import { backingOff } from './backoff.ts';
 import {
   activePod,
   askForPods,
+  type CommandItem,
   commandRefusal,
   containerRefusal,
+  type ItemOf,
   imageRefusal,
+  isPodLogEntry,
   NO_POLICY,
   overtaken,
   type PodsNow,
   podReturnRefusal,
+  type Removable,
   type Restrictions,
   sandboxRefusal,
 } from './checks.ts';
-import type { PodLogAccess } from './executor.ts';
-import type { FactsReading, RuntimeFacts } from './facts.ts';
+import { isFresh, type KnownFacts, type ReadFacts, type RuntimeFacts } from './facts.ts';
 import { removalsInLastHour } from './local-rules.ts';
 import type { OwnPlan } from './own-plan.ts';
-import { isPodLogEntryGone } from './pod-logs.ts';
-import { type Attempt, NOT_FOUND, refused } from './remove.ts';
+import { isPodLogEntryGone, type PodLogAccess } from './pod-logs.ts';
 import type { Refusal } from './reports.ts';
 
-export interface JudgeTools {
+/** Why there is nothing to remove: it is gone already, which is what was wanted (M31), or it stays. */
+export type Stays = { readonly outcome: 'not-found' } | ({ readonly outcome: 'refused' } & Refusal);
+
+export const NOT_FOUND: Stays = { outcome: 'not-found' };
+
+export const refused = (refusal: Refusal): Stays => ({ outcome: 'refused', ...refusal });
+
+/** An object that may go, and the facts by which it may. */
+export interface MayGo {
+  readonly outcome: 'may-go';
+  readonly object: Removable;
+  readonly reading: KnownFacts;
+}
+
+export type Judgement = MayGo | Stays;
+
+interface Sources {
   readonly clock: NodeClock;
-  readonly readFacts: () => Promise<FactsReading>;
+  readonly readFacts: ReadFacts;
   readonly podsNow: PodsNow | null;
   /** Read anew each time. */
   readonly restrictions: () => Promise<Restrictions>;
   readonly podLogs: PodLogAccess;
 }
 
-/** An object that may go, and the facts by which it may; or what came of it without a removal. */
-export type Judgement =
-  | {
-      readonly mayGo: true;
-      readonly object: Removable;
-      readonly reading: Extract<FactsReading, { ok: true }>;
-    }
-  | { readonly mayGo: false; readonly attempt: Attempt };
-
 /**
- * Judges one object of a command by facts of this moment. The command only names it: all else that is said of it comes
- * from this node's own plan. Never rejects, and has no effect.
+ * Judges objects of a command by facts of this moment. The command only names an object: all else that is said of it
+ * comes from this node's own plan. Every check may only take away.
  */
-export async function judgeObject(
-  command: Command,
-  named: CommandItem,
-  plan: Pick<OwnPlan, 'itemOf'>,
-  tools: JudgeTools,
-): Promise<Judgement> {
-  const early = refusalBeforeLook(command, named, await tools.restrictions(), tools.clock.now());
-  if (early) return stays(refused(early));
-  const own = plan.itemOf(named);
-  return 'reason' in own ? judgeKept(command, named, own, tools) : judgePlanned(command, own, tools);
-}
+export class Judge {
+  readonly #sources: Sources;
 
-async function judgePlanned(command: Command, item: CommandItem, tools: JudgeTools): Promise<Judgement> {
-  const pods = await askForPods(item, tools.podsNow, tools.clock.now);
-  const looked = await lookNow(command, item, tools);
-  if (!looked.mayGo) return looked;
-  const { listing } = looked.reading.facts;
-  const refusal = podReturnRefusal(looked.object, pods, listing, tools.clock.now());
-  return refusal ? stays(refused(refusal)) : looked;
-}
+  constructor(sources: Sources) {
+    this.#sources = sources;
+  }
 
-/** What this node keeps may be gone by now, or stay for a reason that tells more. */
-async function judgeKept(
-  command: Command,
-  named: CommandItem,
-  kept: Refusal,
-  tools: JudgeTools,
-): Promise<Judgement> {
-  const looked = await lookNow(command, named, tools);
-  if (!looked.mayGo) return looked;
-  // Of entries of log directories the look does not tell that they are gone (M31).
-  const isGone = isPodLogEntry(named) && (await isPodLogEntryGone(named.kind, named.id, tools.podLogs));
-  return stays(isGone ? NOT_FOUND : refused(kept));
-}
+  /** Never rejects, and has no effect. */
+  async judge(command: Command, named: CommandItem, plan: OwnPlan): Promise<Judgement> {
+    const { clock, restrictions } = this.#sources;
+    const early = refusalBeforeLook(command, named, await restrictions(), clock.now());
+    if (early) return refused(early);
+    const own = plan.itemOf(named);
+    return 'reason' in own ? this.#judgeKept(command, named, own) : this.#judgePlanned(command, own);
+  }
 
-async function lookNow(command: Command, item: CommandItem, tools: JudgeTools): Promise<Judgement> {
-  const reading = await tools.readFacts();
-  if (!reading.ok) return stays(refused({ reason: 'runtime-unavailable', message: reading.message }));
-  // Last: a kubelet or a runtime that takes its time lets nothing go that was forbidden meanwhile.
-  const restrictions = await tools.restrictions();
-  const verdict = secondLook(command, item, reading.facts, { restrictions, now: tools.clock.now() });
-  switch (verdict.action) {
-    case 'remove':
-      return { mayGo: true, object: verdict.object, reading };
-    case 'none':
-      return stays(NOT_FOUND);
-    case 'refuse':
-      return stays(refused(verdict.refusal));
+  async #judgePlanned(command: Command, item: CommandItem): Promise<Judgement> {
+    const { clock, podsNow } = this.#sources;
+    const pods = await askForPods(item, podsNow, clock.now);
+    const looked = await this.#look(command, item);
+    if (looked.outcome !== 'may-go') return looked;
+    const { listing } = looked.reading.facts;
+    const refusal = podReturnRefusal(looked.object, pods, listing, clock.now());
+    return refusal ? refused(refusal) : looked;
+  }
+
+  /** What this node keeps may be gone by now, or stay for a reason that tells more. */
+  async #judgeKept(command: Command, named: CommandItem, kept: Refusal): Promise<Judgement> {
+    const looked = await this.#look(command, named);
+    if (looked.outcome !== 'may-go') return looked;
+    const { podLogs } = this.#sources;
+    // Of entries of log directories the look does not tell that they are gone (M31).
+    const isGone = isPodLogEntry(named) && (await isPodLogEntryGone(named.kind, named.id, podLogs));
+    return isGone ? NOT_FOUND : refused(kept);
+  }
+
+  async #look(command: Command, item: CommandItem): Promise<Judgement> {
+    const { clock, readFacts } = this.#sources;
+    const reading = await readFacts();
+    if (!reading.ok) return refused({ reason: 'runtime-unavailable', message: reading.message });
+    // Last: a kubelet or a runtime that takes its time lets nothing go that was forbidden meanwhile.
+    const restrictions = await this.#sources.restrictions();
+    const verdict = secondLook(command, item, reading.facts, { restrictions, now: clock.now() });
+    return verdict.outcome === 'may-go' ? { ...verdict, reading } : verdict;
   }
 }
 
-const stays = (attempt: Attempt): Judgement => ({ mayGo: false, attempt });
+/** So often the facts may grow old before one step of a removal, before the object is left alone. */
+const MAX_JUDGEMENTS = 3;
 
-export type Verdict =
-  | { readonly action: 'remove'; readonly object: Removable }
-  /** It is gone already, which is what was wanted (M31). */
-  | { readonly action: 'none' }
-  | { readonly action: 'refuse'; readonly refusal: Refusal };
+/** What the removal of one object asks before each step that nobody can undo. */
+export interface FreshFacts {
+  /**
+   * What `look` sees, by facts that are fresh still when it has seen it: where they grew old the object is judged again
+   * and looked at once more. Or why the rest is left undone.
+   */
+  confirm<Seen extends object>(look: (facts: RuntimeFacts) => Promise<Seen>): Promise<Seen | Stays>;
+  /** Told of each stop: what was seen before it tells nothing of what it left. */
+  outdate(): void;
+}
+
+/** Begins with the facts by which the object may go. */
+export function freshFacts(first: MayGo, judge: () => Promise<Judgement>, clock: NodeClock): FreshFacts {
+  let last: MayGo | null = first;
+  const judgedLately = async (): Promise<Judgement> => {
+    if (last !== null && isFresh(last.reading, clock.now())) return last;
+    const judgement = await judge();
+    last = judgement.outcome === 'may-go' ? judgement : null;
+    return judgement;
+  };
+  return {
+    confirm: async (look) => {
+      for (let count = 0; count < MAX_JUDGEMENTS; count++) {
+        const judgement = await judgedLately();
+        if (judgement.outcome !== 'may-go') return judgement;
+        const seen = await look(judgement.reading.facts);
+        // Why an object stays needs no fresh facts.
+        if ('outcome' in seen || isFresh(judgement.reading, clock.now())) return seen;
+      }
+      return TOO_SLOW;
+    },
+    outdate: () => {
+      last = null;
+    },
+  };
+}
+
+const TOO_SLOW = refused({
+  reason: 'runtime-unavailable',
+  message: 'the runtime and the disk are too slow to remove on facts of the last second',
+});
 
 /** What can be refused before the runtime is asked. */
 const refusalBeforeLook = (
@@ -119,6 +159,9 @@ const refusalBeforeLook = (
   triedLately(item, restrictions, now) ??
   rateLimited(restrictions, now);
 
+/** What the facts of one moment say of an object. */
+export type Verdict = Omit<MayGo, 'reading'> | Stays;
+
 /** The second look at one object: it takes away from what the command says and never adds to it. */
 export function secondLook(
   command: Command,
@@ -128,8 +171,8 @@ export function secondLook(
 ): Verdict {
   const { policy } = restrictions;
   const refusal = refusalBeforeLook(command, item, restrictions, now);
-  if (refusal) return { action: 'refuse', refusal };
-  if (policy.kind !== 'enforced') return { action: 'refuse', refusal: NO_POLICY };
+  if (refusal) return refused(refusal);
+  if (policy.kind !== 'enforced') return refused(NO_POLICY);
   return lookAt(item, { command, facts, restrictions, policy: policy.record.policy, now });
 }
 
@@ -153,7 +196,7 @@ function lookAt(item: CommandItem, looking: Looking): Verdict {
       return verdict(activePod(podUid, looking.facts.listing), { kind, name, podUid });
     }
     case 'log-symlink':
-      return { action: 'remove', object: { kind: item.kind, name: item.id } };
+      return { outcome: 'may-go', object: { kind: item.kind, name: item.id } };
     case 'image':
       return lookAtImage(item, looking);
   }
@@ -161,13 +204,13 @@ function lookAt(item: CommandItem, looking: Looking): Verdict {
 
 function lookAtContainer({ kind, id }: ItemOf<'container'>, { facts, ...looking }: Looking): Verdict {
   const container = facts.listing.containers.find((listed) => listed.id === id);
-  if (!container) return { action: 'none' };
+  if (!container) return NOT_FOUND;
   return verdict(containerRefusal(container, looking.command, looking), { kind, container });
 }
 
 function lookAtSandbox({ kind, id }: ItemOf<'sandbox'>, { command, facts: { listing } }: Looking): Verdict {
   const sandbox = listing.sandboxes.find((listed) => listed.id === id);
-  if (!sandbox) return { action: 'none' };
+  if (!sandbox) return NOT_FOUND;
   return verdict(sandboxRefusal(sandbox, command, listing), { kind, sandbox });
 }
 
@@ -175,7 +218,7 @@ function lookAtImage({ kind, id }: ItemOf<'image'>, looking: Looking): Verdict {
   const { command, facts, restrictions, policy } = looking;
   const { listing, usage, history } = facts;
   const image = listing.images.find((listed) => listed.id === id);
-  if (!image) return { action: 'none' };
+  if (!image) return NOT_FOUND;
   const { local } = restrictions;
   return verdict(imageRefusal(image, command, { usage, history, local, keep: policy.keep }), {
     kind,
@@ -184,7 +227,7 @@ function lookAtImage({ kind, id }: ItemOf<'image'>, looking: Looking): Verdict {
 }
 
 const verdict = (refusal: Refusal | undefined, object: Removable): Verdict =>
-  refusal ? { action: 'refuse', refusal } : { action: 'remove', object };
+  refusal ? refused(refusal) : { outcome: 'may-go', object };
 
 function triedLately(item: CommandItem, { backoff }: Restrictions, now: Instant): Refusal | undefined {
   const entry = backingOff(backoff, item, now.wallTimeMs);
@@ -201,59 +244,3 @@ function rateLimited({ local, removalRate }: Restrictions, now: Instant): Refusa
   const message = `${how} in the last hour; the node's own file allows ${local.maxRemovalsPerHour}`;
   return { reason: 'rate-limited', message };
 }
-
-/** One object that a command names. */
-export type CommandItem = Command['items'][number];
-type ItemOf<Kind extends ObjectKind> = Extract<CommandItem, { kind: Kind }>;
-type PodLogItem = ItemOf<'pod-log-directory' | 'log-symlink'>;
-
-/** Whether it is an entry of a log directory, of which the runtime knows nothing. */
-export function isPodLogEntry(item: CommandItem): item is PodLogItem {
-  switch (item.kind) {
-    case 'pod-log-directory':
-    case 'log-symlink':
-      return true;
-    case 'container':
-    case 'sandbox':
-    case 'image':
-      return false;
-  }
-}
-
-/** A listed object that may go. */
-export type Removable =
-  | { readonly kind: 'image'; readonly image: ListedImage }
-  | { readonly kind: 'container'; readonly container: ListedContainer }
-  | { readonly kind: 'sandbox'; readonly sandbox: ListedSandbox }
-  | PodLogDirectory
-  | { readonly kind: 'log-symlink'; readonly name: string };
-
-interface PodLogDirectory {
-  readonly kind: 'pod-log-directory';
-  readonly name: string;
-  readonly podUid: string;
-}
-
-/** As people search for it in a log; nobody knows an id. */
-export function nameOf(object: Removable): string {
-  switch (object.kind) {
-    case 'image': {
-      const { repoTags, repoDigests, id } = object.image;
-      return repoTags[0] ?? repoDigests[0] ?? id;
-    }
-    case 'container': {
-      const { labels, name, attempt } = object.container;
-      return `${podOf(labels)}/${name}#${attempt}`;
-    }
-    case 'sandbox': {
-      const { podNamespace, podName, attempt } = object.sandbox;
-      return `${podNamespace}/${podName}#${attempt}`;
-    }
-    case 'pod-log-directory':
-    case 'log-symlink':
-      return object.name;
-  }
-}
-
-const podOf = (labels: ListedContainer['labels']): string =>
-  `${labels['io.kubernetes.pod.namespace'] ?? ''}/${labels['io.kubernetes.pod.name'] ?? ''}`;

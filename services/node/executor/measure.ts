@@ -19,19 +19,6 @@ export interface Reading {
   readonly inodesFree: bigint | null;
 }
 
-interface Gauge {
-  readonly filesystems: FilesystemReader;
-  readonly clock: NodeClock;
-  readonly sleep: Sleep;
-}
-
-export async function readFilesystem(
-  filesystems: FilesystemReader,
-  name: ReclaimTarget['filesystem'],
-): Promise<Reading | null> {
-  return believable((await filesystems.read())[name]);
-}
-
 /** More available than there is counts as all of it (D4); no capacity as no reading (D5, K11). */
 function believable(reading: FilesystemReading | null): Reading | null {
   if (reading === null || reading.capacityBytes === null || reading.availableBytes === null) return null;
@@ -58,7 +45,7 @@ export function missingBytes({ reclaim }: Command, reading: Reading | null): num
 
 /** What a removal is expected to do to the filesystem. */
 interface Expectation {
-  readonly filesystem: ReclaimTarget['filesystem'];
+  readonly filesystem: FilesystemName;
   /** `null`: nobody waits for a target, one reading is enough. */
   readonly target: ReclaimTarget | null;
   readonly before: Reading | null;
@@ -68,25 +55,38 @@ interface Expectation {
   readonly waitMs: number;
 }
 
-/**
- * Reads the filesystem after a removal (M7, M21): at once, and again until the target is reached, what it wants has grown
- * and stands still, or `waitMs` have passed.
- */
-export async function settled(
-  expected: Expectation,
-  { filesystems, clock, sleep }: Gauge,
-  signal: AbortSignal,
-): Promise<Reading | null> {
-  const startMs = clock.now().sinceBootMs;
-  let reading = await readFilesystem(filesystems, expected.filesystem);
-  let last: Reading | null = null;
-  while (!isSettled(expected, reading, last)) {
-    if (signal.aborted || clock.now().sinceBootMs - startMs >= expected.waitMs) break;
-    await sleep(POLL_MS, signal);
-    last = reading;
-    reading = await readFilesystem(filesystems, expected.filesystem);
+/** Reads what filesystems have free. */
+export class Gauge {
+  readonly #filesystems: FilesystemReader;
+  readonly #clock: NodeClock;
+  readonly #sleep: Sleep;
+
+  constructor(filesystems: FilesystemReader, clock: NodeClock, sleep: Sleep) {
+    this.#filesystems = filesystems;
+    this.#clock = clock;
+    this.#sleep = sleep;
   }
-  return reading;
+
+  async read(name: FilesystemName): Promise<Reading | null> {
+    return believable((await this.#filesystems.read())[name]);
+  }
+
+  /**
+   * Reads the filesystem after a removal (M7, M21): at once, and again until the target is reached, what it wants has grown
+   * and stands still, or `waitMs` have passed.
+   */
+  async settled(expected: Expectation, signal: AbortSignal): Promise<Reading | null> {
+    const startMs = this.#clock.now().sinceBootMs;
+    let reading = await this.read(expected.filesystem);
+    let last: Reading | null = null;
+    while (!isSettled(expected, reading, last)) {
+      if (signal.aborted || this.#clock.now().sinceBootMs - startMs >= expected.waitMs) break;
+      await this.#sleep(POLL_MS, signal);
+      last = reading;
+      reading = await this.read(expected.filesystem);
+    }
+    return reading;
+  }
 }
 
 function isSettled(

@@ -1,3 +1,4 @@
+import { freedSpace } from '../../../packages/decision/freed-space.ts';
 import type { NodeClock } from '../../../packages/machine/clock.ts';
 import type { Count, Distribution, Metrics, Occurrences } from '../../../packages/process/metrics.ts';
 import { newTrace, nextHop, type TraceContext } from '../../../packages/process/trace.ts';
@@ -7,10 +8,8 @@ import type { Command } from '../../../schemas/events/command.ts';
 import { ObjectKind, RemovalKind } from '../../../schemas/events/object-kinds.ts';
 import { CommandRefusal, type CommandResult, ObjectOutcome } from '../../../schemas/events/result.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import type { PolicyInForce } from './checks.ts';
-import type { NodeFiles } from './executor.ts';
+import type { CommandItem, PolicyInForce } from './checks.ts';
 import type { Journal, JournalEntry } from './journal.ts';
-import type { CommandItem } from './judge.ts';
 import type { LocalRules } from './local-rules.ts';
 
 const OUTCOMES = ObjectOutcome.options.map(({ shape }) => shape.outcome.value);
@@ -83,6 +82,22 @@ export const createExecutorMetrics = (metrics: Metrics): ExecutorMetrics => ({
   ),
 });
 
+/** What became of one object. */
+export function countObject(
+  metrics: ExecutorMetrics,
+  { reclaim }: Command,
+  { kind }: CommandItem,
+  outcome: ObjectOutcome,
+): void {
+  metrics.objects.add({ kind, outcome: outcome.outcome });
+  if ('reason' in outcome) metrics.stayed.add({ outcome: outcome.outcome, reason: outcome.reason });
+  if (outcome.outcome !== 'removed') return;
+  const freed = freedSpace(outcome.measured, outcome.estimatedBytes);
+  if (freed.how === 'measured') metrics.freedBytes.add({ kind }, Number(freed.bytes));
+  else metrics.unmeasured.add({ kind });
+  if (kind === 'image') metrics.images.add({ reason: reclaim === null ? 'age' : 'space' });
+}
+
 export function addJournalMetrics(metrics: Metrics, journal: Journal): void {
   metrics.gauge('executor_commands_waiting', 'Commands in the journal that are not done.', [], () => [
     [{}, journal.state().entries.length],
@@ -97,13 +112,12 @@ export function addJournalMetrics(metrics: Metrics, journal: Journal): void {
 
 type Stop = 'paused' | 'not-enforced' | 'policies-unreadable' | 'local-hold';
 
-interface Stoppable {
-  readonly files: NodeFiles;
-  readonly policy: () => PolicyInForce;
-}
-
-/** Says why nothing is removed. Returns the files, to be used in place of those given: what they last said is remembered. */
-export function watchStops(metrics: Metrics, { files, policy }: Stoppable): NodeFiles {
+/** Says why nothing is removed. Returns `localRules`, to be asked in place of it: what it last said is remembered. */
+export function watchStops(
+  metrics: Metrics,
+  policy: () => PolicyInForce,
+  localRules: () => Promise<LocalRules>,
+): () => Promise<LocalRules> {
   let last: LocalRules | null = null;
   metrics.gauge(
     'executor_stopped',
@@ -121,12 +135,9 @@ export function watchStops(metrics: Metrics, { files, policy }: Stoppable): Node
       return Object.entries(stops).map(([why, isSo]) => [{ why }, Number(isSo)]);
     },
   );
-  return {
-    ...files,
-    localRules: async () => {
-      last = await files.localRules();
-      return last;
-    },
+  return async () => {
+    last = await localRules();
+    return last;
   };
 }
 
@@ -157,11 +168,7 @@ export class CommandSpans {
   }
 
   /** `actedAt`: when the removal returned. */
-  objectEnded(
-    { kind, id }: Pick<CommandItem, 'kind' | 'id'>,
-    outcome: ObjectOutcome,
-    actedAt: Instant,
-  ): void {
+  objectEnded({ kind, id }: CommandItem, outcome: ObjectOutcome, actedAt: Instant): void {
     const inHand = this.#inHand;
     if (inHand === null) return;
     const endMs = actedAt.wallTimeMs;

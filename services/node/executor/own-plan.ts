@@ -2,6 +2,7 @@ import { decide as decideContainers } from '../../../packages/deciders/container
 import { decide as decideImages } from '../../../packages/deciders/image-gc/decide.ts';
 import { idsIn } from '../../../packages/decision/inventory-entries.ts';
 import { whyNotMetLately } from '../../../packages/decision/thresholds/met-lately.ts';
+import type { NodeClock } from '../../../packages/machine/clock.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Command } from '../../../schemas/events/command.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
@@ -10,7 +11,7 @@ import type { RemovalKind } from '../../../schemas/events/object-kinds.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
 import type { Policy } from '../../../schemas/policy/policy.ts';
-import type { CommandItem } from './judge.ts';
+import { type CommandItem, commandRefusal, NO_POLICY, type Restrictions } from './checks.ts';
 import type { Refusal } from './reports.ts';
 
 /**
@@ -43,17 +44,61 @@ export interface OwnPlan {
 }
 
 /**
+ * A command can take ten minutes, in which its first plan becomes wrong. A plan scans the whole node, so one for each
+ * object would cost more than the removals; so long a scan after the last one is no load.
+ */
+const MAX_PLAN_AGE_MS = 10_000;
+
+/** Makes this node's own plans. */
+export class Planner {
+  readonly #own: OwnFactsSince;
+  readonly #restrictions: () => Promise<Restrictions>;
+  readonly #clock: NodeClock;
+
+  constructor(own: OwnFactsSince, restrictions: () => Promise<Restrictions>, clock: NodeClock) {
+    this.#own = own;
+    this.#restrictions = restrictions;
+    this.#clock = clock;
+  }
+
+  /** The own plan for a command, made anew where it is old when it is asked for. The function never rejects. */
+  plansFor(command: Command): () => Promise<OwnPlan> {
+    let last: { readonly plan: OwnPlan; readonly madeAt: Instant } | null = null;
+    return async () => {
+      if (last !== null && isYoung(last.madeAt, this.#clock.now())) return last.plan;
+      const plan = await this.#make(command);
+      // From its end: before each object a runtime that is slow to scan would else be scanned.
+      last = { plan, madeAt: this.#clock.now() };
+      return plan;
+    };
+  }
+
+  /** By the policy in force at this moment; what holds the whole command up holds up each of its objects. */
+  async #make(command: Command): Promise<OwnPlan> {
+    const restrictions = await this.#restrictions();
+    const { policy } = restrictions;
+    const refusal = commandRefusal(command, restrictions, this.#clock.now());
+    if (refusal) return nothingPlanned(command.reclaim, refusal);
+    if (policy.kind !== 'enforced') return nothingPlanned(command.reclaim, NO_POLICY);
+    return await ownPlan(command, policy.record.policy, this.#own);
+  }
+}
+
+const isYoung = (madeAt: Instant, now: Instant): boolean =>
+  now.bootId === madeAt.bootId && now.sinceBootMs - madeAt.sinceBootMs <= MAX_PLAN_AGE_MS;
+
+/**
  * Decides once more, with the decider whose command it is, on an inventory that nobody else had a hand in. A command only
  * chooses among what comes out. Never rejects: without an inventory nothing goes.
  */
 export async function ownPlan(command: Command, policy: Policy, own: OwnFactsSince): Promise<OwnPlan> {
   try {
     const inventory = await own.takeInventory(command.reclaim, own.lastActions());
-    if (inventory.status !== 'complete') return nothingPlanned(command, blind(problemOf(inventory)));
+    if (inventory.status !== 'complete') return nothingPlanned(command.reclaim, blind(problemOf(inventory)));
     const unmet = whyUnmet(inventory, own.diskHistory(), policy);
-    return unmet === null ? planned(command, inventory, policy) : nothingPlanned({ reclaim: null }, unmet);
+    return unmet === null ? planned(command, inventory, policy) : nothingPlanned(null, unmet);
   } catch (error) {
-    return nothingPlanned(command, blind(toFleetGcError(error).message));
+    return nothingPlanned(command.reclaim, blind(toFleetGcError(error).message));
   }
 }
 
@@ -124,7 +169,7 @@ function keptBecause(
 }
 
 /** Nothing of the command goes, for one reason. */
-export const nothingPlanned = ({ reclaim }: Pick<Command, 'reclaim'>, refusal: Refusal): OwnPlan => ({
+const nothingPlanned = (reclaim: Reclaim | null, refusal: Refusal): OwnPlan => ({
   reclaim,
   itemOf: () => refusal,
 });

@@ -1,59 +1,13 @@
 import { constants, readFileSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize, relative } from 'node:path';
-import type { CompleteListing, ListedContainer } from '../../../packages/cri/listing-types.ts';
+import type { ListedContainer } from '../../../packages/cri/listing-types.ts';
 import type { PodLogRoots } from '../../../packages/machine/pod-log-roots.ts';
-import {
-  containerIdOfSymlink,
-  containersOfSymlinks,
-  podUidOfLogDirectory,
-} from '../../../schemas/events/pod-log-entries.ts';
-import type { PodLogAccess } from './executor.ts';
-import { type Attempt, failed, NOT_FOUND, REMOVED, refused } from './remove.ts';
-import type { Refusal } from './reports.ts';
 
-/** Deeper trees than the kubelet makes are not gone into. */
-const MAX_DEPTH = 16;
-
-/**
- * Removes one entry of the directory of pod logs with all below it (I3), never following a link and never leaving the
- * filesystem of the root: every directory is opened as itself, and what is removed is named below what was opened.
- * Never rejects.
- */
-export async function removePodLogDirectory(
-  { name, podUid }: { readonly name: string; readonly podUid: string },
-  roots: Pick<PodLogAccess, 'podLogsDir' | 'openDirectory'>,
-): Promise<Attempt> {
-  if (!isOneSegment(name) || podUid === '' || podUidOfLogDirectory(name) !== podUid) return unsafe(name);
-  return inDirectory(roots, roots.podLogsDir, async (root) => {
-    const entry = await root.lstat(name);
-    if (entry === null) return NOT_FOUND;
-    if (entry.isSymbolicLink()) return unsafe(name);
-    await removeTree(root, name, MAX_DEPTH);
-    return REMOVED;
-  });
-}
-
-/**
- * Removes one flat symlink whose target does not exist (I4), unless a container that it can mean has not exited (I6,
- * I7). Never rejects.
- */
-export async function removeLogSymlink(
-  name: string,
-  { containers }: Pick<CompleteListing, 'containers'>,
-  roots: Pick<PodLogAccess, 'containerLogsDir' | 'openDirectory'>,
-): Promise<Attempt> {
-  if (!isOneSegment(name) || !name.endsWith('.log')) return unsafe(name);
-  const needed = neededBy(name, containers);
-  if (needed) return refused(needed);
-  return inDirectory(roots, roots.containerLogsDir, async (root) => {
-    const entry = await root.lstat(name);
-    if (entry === null) return NOT_FOUND;
-    if (!entry.isSymbolicLink()) return unsafe(name);
-    if ((await root.stat(name)) !== null) return refused(TARGET_EXISTS);
-    await root.unlink(name);
-    return REMOVED;
-  });
+/** Where logs lie, and how a directory of them is opened. */
+export interface PodLogAccess extends PodLogRoots {
+  /** Opens the directory that `path` leads to, over links too. Rejects where there is none. */
+  openDirectory(path: string): Promise<OpenDirectory>;
 }
 
 /** Whether an entry of a log directory is not there; `null` when that cannot be seen. */
@@ -71,49 +25,8 @@ export async function isPodLogEntryGone(
   }
 }
 
-function neededBy(name: string, containers: CompleteListing['containers']): Refusal | undefined {
-  const id = containerIdOfSymlink(name);
-  const meant = id === null ? [] : containersOfSymlinks(containers)(id);
-  const container = meant.find(({ state }) => state !== 'exited');
-  if (container === undefined) return undefined;
-  const reason = container.state === 'running' ? 'running' : 'in-use';
-  return { reason, message: `the container ${container.id} is ${container.state} and may write its log yet` };
-}
-
-const TARGET_EXISTS: Refusal = { reason: 'target-exists', message: 'the log that it leads to is there' };
-
-const unsafe = (name: string): Attempt =>
-  refused({ reason: 'unsafe-log-path', message: `${name} is not what is to be removed there` });
-
-const isOneSegment = (name: string): boolean => !['', '.', '..'].includes(name) && !/[/\0]/.test(name);
-
-async function inDirectory(
-  { openDirectory }: Pick<PodLogAccess, 'openDirectory'>,
-  directory: string,
-  action: (root: OpenDirectory) => Promise<Attempt>,
-): Promise<Attempt> {
-  try {
-    await using root = await openDirectory(directory);
-    return await action(root);
-  } catch (error) {
-    return failed('log-removal-failed', error);
-  }
-}
-
-/** Removes the entry with at most `depth` directories in each other. */
-async function removeTree(directory: OpenDirectory, name: string, depth: number): Promise<void> {
-  if (!(await emptied(directory, name, depth))) return directory.unlink(name);
-  await directory.rmdir(name);
-}
-
-/** Whether it was a directory, which is empty now. */
-async function emptied(parent: OpenDirectory, name: string, depth: number): Promise<boolean> {
-  await using directory = await parent.open(name);
-  if (directory === null) return false;
-  if (depth === 0) throw new Error(`${directory.path} is deeper than logs lie`);
-  for (const below of await directory.names()) await removeTree(directory, below, depth - 1);
-  return true;
-}
+/** Whether the name is that of an entry and leads nowhere else. */
+export const isOneSegment = (name: string): boolean => !['', '.', '..'].includes(name) && !/[/\0]/.test(name);
 
 /** What goes with a container, by names: the directories are opened once more when it goes. */
 export interface FoundLogFiles {

@@ -37,8 +37,10 @@ interface Receiver {
   readonly identity: NodeIdentity;
   readonly journal: Journal;
   readonly clock: NodeClock;
+  /** Who reports, at this moment. */
+  readonly reporter: () => Reporter;
   readonly logger: Logger;
-  readonly metrics: Pick<ExecutorMetrics, 'commands'>;
+  readonly metrics: ExecutorMetrics;
 }
 
 /**
@@ -103,7 +105,7 @@ function refusalOutputs(
   receiver: Receiver,
   isContinued = false,
 ): Unpublished['output'][] {
-  const result = resultOutput(commandRefused(reporterOf(receiver), command, refusal));
+  const result = resultOutput(commandRefused(receiver.reporter(), command, refusal));
   const { reason } = refusal;
   const at = receiver.clock.now();
   const next = afterRefusal(command, { reason, isContinued, targetReached: null, availableNow: null, at });
@@ -148,16 +150,6 @@ const entryOf = ({ event, trace, signedBy }: Input<Command>): JournalEntry => ({
   items: event.items.map(() => ({ state: 'waiting' })),
 });
 
-const reporterOf = ({
-  identity,
-  journal,
-  clock,
-}: Pick<Receiver, 'identity' | 'journal' | 'clock'>): Reporter => ({
-  identity,
-  at: clock.now(),
-  journal: journal.kept(),
-});
-
 const resultsPileUp = (): FleetGcError =>
   new FleetGcError(
     'LOG_UNREACHABLE',
@@ -181,12 +173,12 @@ const NAMELESS = { id: undefined, decisionId: null, inventoryId: null, kind: 'un
  * one beside it if it is refused for something else by then, such as a key that was taken back meanwhile.
  */
 export const refuseRejected =
-  (receiver: Pick<Receiver, 'identity' | 'journal' | 'clock' | 'metrics'>): OnRejection =>
+  (receiver: Receiver): OnRejection =>
   (topic, { cause, message, value }, record) => {
     if (topic !== 'commands' || record.key !== nodeKey(receiver.identity)) return [];
     const { id, ...named } = Named.safeParse(value).data ?? NAMELESS;
     const command = { ...named, id: id ?? unreadableCommandId(record.value) };
     const refusal = { reason: REASON[cause], message: `${cause}: ${message}` };
     receiver.metrics.commands.add({ outcome: refusal.reason });
-    return [[resultOutput(messageRejected(reporterOf(receiver), command, refusal))]];
+    return [[resultOutput(messageRejected(receiver.reporter(), command, refusal))]];
   };

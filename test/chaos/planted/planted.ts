@@ -32,8 +32,8 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'journal-written-late',
     edits: [
       {
-        file: `${EXECUTOR}/removal/object-removal.ts`,
-        old: "progressTo(work, { state: 'in-hand', since: inHand.since }, recorder);",
+        file: `${EXECUTOR}/command.ts`,
+        old: "this.#progress(work, { state: 'in-hand', since: inHand.since });",
         now: '',
       },
     ],
@@ -42,7 +42,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'look-back-too-short',
     edits: [
       {
-        file: `${EXECUTOR}/main.ts`,
+        file: `${EXECUTOR}/executor.ts`,
         old: 'lookBackMs: MAX_COMMAND_LIFETIME_MS',
         now: 'lookBackMs: MAX_COMMAND_LIFETIME_MS / 600_000',
       },
@@ -52,7 +52,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'second-look-skipped',
     edits: [
       {
-        file: `${EXECUTOR}/checks/second-look.ts`,
+        file: `${EXECUTOR}/judge.ts`,
         old: 'return verdict(imageRefusal(image, command, { usage, history, local, keep: policy.keep }), {',
         now: 'void [imageRefusal, usage, history, local, policy];\n  return verdict(undefined, {',
       },
@@ -62,12 +62,12 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'keep-list-ignored',
     edits: [
       {
-        file: `${EXECUTOR}/checks/own-plan.ts`,
+        file: `${EXECUTOR}/own-plan.ts`,
         old: 'planned(command, inventory, policy) :',
         now: 'planned(command, inventory, { ...policy, keep: { ...policy.keep, patterns: [] } }) :',
       },
       {
-        file: `${EXECUTOR}/checks/second-look.ts`,
+        file: `${EXECUTOR}/judge.ts`,
         old: 'keep: policy.keep }',
         now: 'keep: { ...policy.keep, patterns: [] } }',
       },
@@ -77,7 +77,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'own-plan-ignored',
     edits: [
       {
-        file: `${EXECUTOR}/checks/judge-object.ts`,
+        file: `${EXECUTOR}/judge.ts`,
         old: 'const own = plan.itemOf(named);',
         now: 'const own = named as ReturnType<typeof plan.itemOf>;',
       },
@@ -87,7 +87,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'result-dropped-when-not-taken',
     edits: [
       {
-        file: `${EXECUTOR}/results/publish-results.ts`,
+        file: `${EXECUTOR}/publish.ts`,
         old: 'if (!isTooLarge(thrown)) return toFleetGcError(thrown).message;',
         now: 'if (!isTooLarge(thrown)) {\n      journal.update((state) => published(state, batch.length));\n      return null;\n    }',
       },
@@ -97,12 +97,12 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'result-published-before-it-is-kept',
     edits: [
       {
-        file: `${EXECUTOR}/results/publish-results.ts`,
+        file: `${EXECUTOR}/publish.ts`,
         old: '  try {\n    await sendTraced(',
         now: '  journal.update((state) => published(state, batch.length));\n  try {\n    await sendTraced(',
       },
       {
-        file: `${EXECUTOR}/results/publish-results.ts`,
+        file: `${EXECUTOR}/publish.ts`,
         old: '  journal.update((state) => published(state, batch.length));\n  return null;',
         now: '  return null;',
       },
@@ -112,7 +112,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'duplicates-carried-out-twice',
     edits: [
       {
-        file: `${EXECUTOR}/handler.ts`,
+        file: `${EXECUTOR}/receive.ts`,
         old: '|| knows(journal.state(), command.id)) return;',
         now: ') return;\n  void knows;',
       },
@@ -122,7 +122,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'target-not-held',
     edits: [
       {
-        file: `${EXECUTOR}/removal/object-removal.ts`,
+        file: `${EXECUTOR}/command.ts`,
         old: 'const reached = isReached(reclaim.target, before);',
         now: 'const reached = isReached(reclaim.target, before) === null ? null : false;',
       },
@@ -152,7 +152,7 @@ export const PLANTED: readonly PlantedBug[] = [
     name: 'revocation-ignored-before-removal',
     edits: [
       {
-        file: `${EXECUTOR}/checks/command-checks.ts`,
+        file: `${EXECUTOR}/checks.ts`,
         old: '  signerRefusal(command, restrictions) ??\n',
         now: '',
       },

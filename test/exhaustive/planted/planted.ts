@@ -7,9 +7,9 @@ export interface MomentaryBug extends PlantedBug {
 
 const EXECUTOR = 'services/node/executor';
 const PIPELINE = 'packages/records';
-const IN_HAND = "progressTo(work, { state: 'in-hand', since: inHand.since }, recorder);";
-const REMOVES = 'const removed = await removeByKind(first.object, fresh, tools);';
-const RESTRICTIONS = 'const restrictions = await tools.restrictions();';
+const IN_HAND = "this.#progress(work, { state: 'in-hand', since: inHand.since });";
+const REMOVES = 'const called = await remover.remove(judged.object, fresh);';
+const RESTRICTIONS = 'const restrictions = await this.#sources.restrictions();';
 
 /** Slips in the order of things, as somebody might make them: each does no harm until something comes at the wrong moment. */
 export const PLANTED: readonly MomentaryBug[] = [
@@ -17,8 +17,8 @@ export const PLANTED: readonly MomentaryBug[] = [
     name: 'journal-written-after-the-removal',
     of: 'executor',
     edits: [
-      { file: `${EXECUTOR}/removal/object-removal.ts`, old: IN_HAND, now: '' },
-      { file: `${EXECUTOR}/removal/object-removal.ts`, old: REMOVES, now: `${REMOVES}\n  ${IN_HAND}` },
+      { file: `${EXECUTOR}/command.ts`, old: IN_HAND, now: '' },
+      { file: `${EXECUTOR}/command.ts`, old: REMOVES, now: `${REMOVES}\n    ${IN_HAND}` },
     ],
   },
   {
@@ -26,9 +26,14 @@ export const PLANTED: readonly MomentaryBug[] = [
     of: 'executor',
     edits: [
       {
-        file: `${EXECUTOR}/removal/object-work.ts`,
-        old: "return progress.state === 'in-hand' ? { item: work.item, askedAt: progress.since } : null;",
-        now: 'void progress;\n  return null;',
+        file: `${EXECUTOR}/command.ts`,
+        old: "if (progress.state !== 'in-hand') return undefined;",
+        now: 'return undefined;',
+      },
+      {
+        file: `${EXECUTOR}/command.ts`,
+        old: "const isInterrupted = progress.state === 'in-hand' && !isPodLogEntry(work.item);",
+        now: 'const isInterrupted = false;',
       },
     ],
   },
@@ -48,14 +53,14 @@ export const PLANTED: readonly MomentaryBug[] = [
     of: 'executor',
     edits: [
       {
-        file: `${EXECUTOR}/checks/judge-object.ts`,
-        old: 'const reading = await tools.readFacts();',
-        now: 'const restrictions = await tools.restrictions();\n  const reading = await tools.readFacts();',
+        file: `${EXECUTOR}/judge.ts`,
+        old: 'const reading = await readFacts();',
+        now: `${RESTRICTIONS}\n    const reading = await readFacts();`,
       },
       {
-        file: `${EXECUTOR}/checks/judge-object.ts`,
-        old: `  ${RESTRICTIONS}\n  const verdict`,
-        now: '  const verdict',
+        file: `${EXECUTOR}/judge.ts`,
+        old: `    ${RESTRICTIONS}\n    const verdict`,
+        now: '    const verdict',
       },
     ],
   },
@@ -64,7 +69,7 @@ export const PLANTED: readonly MomentaryBug[] = [
     of: 'executor',
     edits: [
       {
-        file: `${EXECUTOR}/journal/journal-state.ts`,
+        file: `${EXECUTOR}/journal.ts`,
         old: '  appliedIds: withNewest(state.appliedIds, commandId, MAX_APPLIED_IDS),\n',
         now: '',
       },
@@ -75,12 +80,12 @@ export const PLANTED: readonly MomentaryBug[] = [
     of: 'executor',
     edits: [
       {
-        file: `${EXECUTOR}/results/publish-results.ts`,
+        file: `${EXECUTOR}/publish.ts`,
         old: '  try {\n    await sendTraced(',
         now: '  journal.update((state) => published(state, batch.length));\n  try {\n    await sendTraced(',
       },
       {
-        file: `${EXECUTOR}/results/publish-results.ts`,
+        file: `${EXECUTOR}/publish.ts`,
         old: '  journal.update((state) => published(state, batch.length));\n  return null;',
         now: '  return null;',
       },
@@ -92,13 +97,13 @@ export const PLANTED: readonly MomentaryBug[] = [
     edits: [
       {
         file: `${EXECUTOR}/executor.ts`,
-        old: 'const restrictions = async () => {\n',
-        now: "const atStart = { commandId: '', policy: node.policy() };\n  const restrictions = async () => {\n    const commandId = journal.state().entries[0]?.command.id ?? '';\n    if (commandId !== atStart.commandId) Object.assign(atStart, { commandId, policy: node.policy() });\n",
+        old: 'const restrictions = async (): Promise<Restrictions> => {\n',
+        now: "const atStart = { commandId: '', policy: node.policy() };\n  const restrictions = async (): Promise<Restrictions> => {\n    const commandId = journal.state().entries[0]?.command.id ?? '';\n    if (commandId !== atStart.commandId) Object.assign(atStart, { commandId, policy: node.policy() });\n",
       },
       {
         file: `${EXECUTOR}/executor.ts`,
-        old: 'policy: node.policy(),\n      distrustOf,',
-        now: 'policy: atStart.policy,\n      distrustOf,',
+        old: 'policy: node.policy(),\n      distrustOf:',
+        now: 'policy: atStart.policy,\n      distrustOf:',
       },
     ],
   },
@@ -107,12 +112,12 @@ export const PLANTED: readonly MomentaryBug[] = [
     of: 'executor',
     edits: [
       {
-        file: `${EXECUTOR}/handler.ts`,
+        file: `${EXECUTOR}/receive.ts`,
         old: 'knows(journal.state(), command.id)) return;',
         now: 'forgets(journal, command.id)) return;',
       },
       {
-        file: `${EXECUTOR}/handler.ts`,
+        file: `${EXECUTOR}/receive.ts`,
         old: '/** No decision service writes one that large,',
         now: 'function forgets(journal: Journal, id: string): boolean {\n  if (!knows(journal.state(), id)) return false;\n  journal.update((state) => ({ ...state, appliedIds: state.appliedIds.filter((one) => one !== id) }));\n  return true;\n}\n\n/** No decision service writes one that large,',
       },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CommandResult } from '../../../../schemas/events/result.ts';
 import { CommandSpans } from '../../../../services/node/executor/metrics.ts';
+import { imageRemoval } from '../../../fixtures/command.ts';
 import { command } from '../../../fixtures/outputs.ts';
 import { keptSpans } from '../../../support/kept-spans.ts';
 import { TRACEPARENT } from '../../../support/logs/log-record.ts';
@@ -33,7 +34,8 @@ const DONE: CommandResult['result'] = {
 test('a command that is carried out has a span, and below it each object that was asked for', () => {
   const { clock, tracer, spans, entry } = executor();
   const { trace } = spans.begin(entry);
-  const image = { kind: 'image', id: 'sha256:a' } as const;
+  const [image] = imageRemoval(['sha256:a']).items;
+  if (image === undefined) throw new Error('a command has an item');
   const outcome = { outcome: 'removed', measured: null, estimatedBytes: null, durationMs: 40 } as const;
   spans.objectEnded(image, outcome, instant(BEGUN_MS + 100));
   clock.nowMs += 250;

@@ -3,17 +3,16 @@ import { createMetrics } from '../../../../packages/process/metrics.ts';
 import type { PolicyInForce } from '../../../../services/node/executor/checks.ts';
 import { type LocalRules, NO_LOCAL_RULES } from '../../../../services/node/executor/local-rules.ts';
 import { watchStops } from '../../../../services/node/executor/metrics.ts';
-import { openDirectory } from '../../../../services/node/executor/pod-logs.ts';
 import { appliedPolicy } from '../../../fixtures/applied-policy.ts';
 
 async function stopsOf(policy: PolicyInForce, rules: LocalRules): Promise<readonly string[]> {
   const metrics = createMetrics();
-  const podLogs = { podLogsDir: '/nowhere', containerLogsDir: '/nowhere', openDirectory };
-  const files = watchStops(metrics, {
-    files: { podLogs, localRules: async () => rules },
-    policy: () => policy,
-  });
-  expect(await files.localRules()).toBe(rules);
+  const localRules = watchStops(
+    metrics,
+    () => policy,
+    async () => rules,
+  );
+  expect(await localRules()).toBe(rules);
   return [...(await metrics.text()).matchAll(/executor_stopped\{why="([a-z-]+)"\} 1/g)].map(
     ([, why = '']) => why,
   );

@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
-import { factsAlone, freshFacts } from '../../../../../services/node/executor/command.ts';
-import type { Judgement } from '../../../../../services/node/executor/judge.ts';
+import { freshFacts, type MayGo } from '../../../../../services/node/executor/judge.ts';
 import { completeListing } from '../../../../fixtures/listing.ts';
 import { manualClock } from '../../../../support/manual-clock.ts';
 import { image } from '../support/looked.ts';
-
-type MayGo = Extract<Judgement, { readonly mayGo: true }>;
 
 /** Facts of a moment; each judgement after the first is counted. */
 function begun({ mayGoAgain = true } = {}) {
@@ -19,7 +16,7 @@ function begun({ mayGoAgain = true } = {}) {
       history: { kind: 'known', file: null },
     } as const;
     return {
-      mayGo: true,
+      outcome: 'may-go',
       object: { kind: 'image', image: image() },
       reading: { ok: true, facts, confirmedAt: clock.now() },
     };
@@ -30,7 +27,7 @@ function begun({ mayGoAgain = true } = {}) {
     first,
     async () => {
       judged += 1;
-      return mayGoAgain ? mayGo() : { mayGo: false, attempt: { outcome: 'not-found' } };
+      return mayGoAgain ? mayGo() : { outcome: 'not-found' };
     },
     clock,
   );
@@ -88,5 +85,5 @@ test('[K3] an object that may not go any more is not looked at', async () => {
 
 test('the facts themselves are what is seen of what nothing more is asked about', async () => {
   const { fresh, first } = begun();
-  expect(await fresh.confirm(factsAlone)).toBe(first.reading.facts);
+  expect(await fresh.confirm(async (facts) => facts)).toBe(first.reading.facts);
 });

@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import type { CompleteListing } from '../../../../../packages/cri/listing-types.ts';
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
-import type { Restrictions } from '../../../../../services/node/executor/checks.ts';
+import type { CommandItem, Restrictions } from '../../../../../services/node/executor/checks.ts';
 import type { FactsReading } from '../../../../../services/node/executor/facts.ts';
 import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
-import { type CommandItem, judgeObject } from '../../../../../services/node/executor/judge.ts';
+import { Judge } from '../../../../../services/node/executor/judge.ts';
 import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
 import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
 import type { Refusal } from '../../../../../services/node/executor/reports.ts';
@@ -67,42 +67,38 @@ async function judging(command: Command, given: Given) {
     return planned(item);
   };
   const podLogsDir = given.podLogsDir ?? '/nowhere/pods';
-  const judgement = await judgeObject(
-    command,
-    named,
-    { itemOf },
-    {
-      clock,
-      podsNow: async () => {
-        asked.push('kubelet');
-        return given.podsNow === undefined ? [] : await given.podsNow();
-      },
-      readFacts: async () => {
-        asked.push('runtime');
-        meanwhile?.({
-          forbid: (more) => {
-            over = more;
-          },
-          advance: clock.advance,
-        });
-        return facts;
-      },
-      restrictions: async () => ({
-        policy: { kind: 'enforced', record: policyRecord() },
-        distrustOf: () => null,
-        local: NO_LOCAL_RULES,
-        backoff: [],
-        lastActions: EMPTY_JOURNAL.lastActions,
-        removalRate: EMPTY_JOURNAL.removalRate,
-        ...over,
-      }),
-      podLogs: { podLogsDir, containerLogsDir: '/nowhere/containers', openDirectory },
+  const judge = new Judge({
+    clock,
+    podsNow: async () => {
+      asked.push('kubelet');
+      return given.podsNow === undefined ? [] : await given.podsNow();
     },
-  );
+    readFacts: async () => {
+      asked.push('runtime');
+      meanwhile?.({
+        forbid: (more) => {
+          over = more;
+        },
+        advance: clock.advance,
+      });
+      return facts;
+    },
+    restrictions: async () => ({
+      policy: { kind: 'enforced', record: policyRecord() },
+      distrustOf: () => null,
+      local: NO_LOCAL_RULES,
+      backoff: [],
+      lastActions: EMPTY_JOURNAL.lastActions,
+      removalRate: EMPTY_JOURNAL.removalRate,
+      ...over,
+    }),
+    podLogs: { podLogsDir, containerLogsDir: '/nowhere/containers', openDirectory },
+  });
+  const judgement = await judge.judge(command, named, { reclaim: null, itemOf });
   return { judgement, asked, facts };
 }
 
-const stays = (refusal: object) => ({ mayGo: false, attempt: { outcome: 'refused', ...refusal } });
+const stays = (refusal: object) => ({ outcome: 'refused', ...refusal });
 const HELD = { reason: 'held', message: "the node's own file says hold: true" };
 const HOLDING = { local: { ...NO_LOCAL_RULES, hold: true } };
 
@@ -111,13 +107,17 @@ describe('an object that this node would remove itself', () => {
 
   test('may go, and the facts by which it may are told', async () => {
     const { judgement, asked, facts } = await judging(imageRemoval([APP]), { listing });
-    expect(judgement).toEqual({ mayGo: true, object: { kind: 'image', image: image() }, reading: facts });
+    expect(judgement).toEqual({
+      outcome: 'may-go',
+      object: { kind: 'image', image: image() },
+      reading: facts,
+    });
     expect(asked).toEqual(['plan', 'runtime']);
   });
 
   test('[M31] is gone where the runtime lists it no more', async () => {
     const { judgement } = await judging(imageRemoval([APP]), {});
-    expect(judgement).toEqual({ mayGo: false, attempt: { outcome: 'not-found' } });
+    expect(judgement).toEqual({ outcome: 'not-found' });
   });
 
   test('[D7, K2] stays for what the look finds', async () => {
@@ -165,7 +165,7 @@ describe('an object that this node would remove since its pod is gone', () => {
 
   test('[G6, K3] may go, and the kubelet is asked before the runtime, whatever the command says of its pod', async () => {
     const { judgement, asked } = await judging(command, given);
-    expect(judgement).toMatchObject({ mayGo: true });
+    expect(judgement).toMatchObject({ outcome: 'may-go' });
     expect(asked).toEqual(['plan', 'kubelet', 'runtime']);
   });
 
@@ -185,7 +185,7 @@ describe('an object that this node would remove since its pod is gone', () => {
       listing: {},
       podsNow: async () => [{ uid: 'pod-1' }],
     });
-    expect(judgement).toEqual({ mayGo: false, attempt: { outcome: 'not-found' } });
+    expect(judgement).toEqual({ outcome: 'not-found' });
   });
 });
 
@@ -211,7 +211,7 @@ describe('an object that this node keeps', () => {
 
   test('[M31] is gone where the runtime lists it no more', async () => {
     const { judgement } = await judging(imageRemoval([APP]), { planned });
-    expect(judgement).toEqual({ mayGo: false, attempt: { outcome: 'not-found' } });
+    expect(judgement).toEqual({ outcome: 'not-found' });
   });
 
   test('[M31] is gone where it is an entry that its directory lacks, and stays where it is there', async () => {
@@ -220,9 +220,6 @@ describe('an object that this node keeps', () => {
     const judged = async (name: string) =>
       (await judging(logRemoval([name]), { planned, podLogsDir })).judgement;
     expect(await judged('default_web_pod-1')).toEqual(stays(KEPT));
-    expect(await judged('default_web_pod-2')).toEqual({
-      mayGo: false,
-      attempt: { outcome: 'not-found' },
-    });
+    expect(await judged('default_web_pod-2')).toEqual({ outcome: 'not-found' });
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
+import type { CommandItem, Removable } from '../../../../../services/node/executor/checks.ts';
 import {
   askForPods,
   MAX_PODS_AGE_MS,
   podReturnRefusal,
 } from '../../../../../services/node/executor/checks.ts';
-import type { CommandItem, Removable } from '../../../../../services/node/executor/judge.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { completeListing } from '../../../../fixtures/listing.ts';
 import { dead, idle, image, later } from '../support/looked.ts';

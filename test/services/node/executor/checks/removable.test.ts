@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPodLogEntry, nameOf, type Removable } from '../../../../../services/node/executor/judge.ts';
+import { isPodLogEntry, nameOf, type Removable } from '../../../../../services/node/executor/checks.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { listedContainer, listedSandbox, runtimeImage } from '../../../../fixtures/listing.ts';
 import { POD_LABELS } from '../support/executor-node.ts';

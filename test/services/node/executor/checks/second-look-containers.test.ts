@@ -25,7 +25,7 @@ describe('a container', () => {
       listing: { containers: [dead({ imageId: '' })] },
     },
   ])('$name may go', (given) => {
-    expect(containers.of(given)).toBe('remove');
+    expect(containers.of(given)).toBe('may-go');
   });
 
   test.each<Given & { readonly reason: string }>([
@@ -76,7 +76,7 @@ describe('a sandbox', () => {
   const sandboxes = table(() => containerRemoval(['sandbox-1']), { sandboxes: [idle()] });
 
   test('that is not ready and empty may go', () => {
-    expect(sandboxes.of({ name: '' })).toBe('remove');
+    expect(sandboxes.of({ name: '' })).toBe('may-go');
   });
 
   test.each<Given & { readonly reason: string }>([

@@ -82,7 +82,7 @@ describe('an image', () => {
       },
     },
   ])('$name may go', (given) => {
-    expect(images.of(given)).toBe('remove');
+    expect(images.of(given)).toBe('may-go');
   });
 
   test.each<Given & { readonly reason: string }>([
@@ -206,7 +206,7 @@ describe('an image', () => {
   });
 
   test('[M31] that is gone needs no removal', () => {
-    expect(look({}, imageRemoval([APP]))).toBe('none');
+    expect(look({}, imageRemoval([APP]))).toBe('not-found');
   });
 
   test('that is gone is refused all the same when its command is over', () => {

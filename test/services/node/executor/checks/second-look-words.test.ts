@@ -10,7 +10,7 @@ describe('the object that goes is the one that the command names, whatever else 
   test('an image', () => {
     const listing = { images: [runtimeImage('other'), image()] };
     expect(verdictOn({ listing }, imageRemoval([APP]))).toEqual({
-      action: 'remove',
+      outcome: 'may-go',
       object: { kind: 'image', image: image() },
     });
   });
@@ -18,7 +18,7 @@ describe('the object that goes is the one that the command names, whatever else 
   test('a container', () => {
     const listing = { containers: [dead({ id: 'other' }), dead()] };
     expect(verdictOn({ listing }, containerRemoval(['dead']))).toEqual({
-      action: 'remove',
+      outcome: 'may-go',
       object: { kind: 'container', container: dead() },
     });
   });
@@ -26,27 +26,27 @@ describe('the object that goes is the one that the command names, whatever else 
   test('a sandbox', () => {
     const listing = { sandboxes: [idle({ id: 'sandbox-0' }), idle()] };
     expect(verdictOn({ listing }, containerRemoval(['sandbox-1']))).toEqual({
-      action: 'remove',
+      outcome: 'may-go',
       object: { kind: 'sandbox', sandbox: idle() },
     });
   });
 
   test('logs, which no runtime lists', () => {
     expect(verdictOn({}, logRemoval(['default_web_pod-1']))).toEqual({
-      action: 'remove',
+      outcome: 'may-go',
       object: { kind: 'pod-log-directory', name: 'default_web_pod-1', podUid: 'pod-1' },
     });
     expect(verdictOn({}, logRemoval(['web.log']))).toEqual({
-      action: 'remove',
+      outcome: 'may-go',
       object: { kind: 'log-symlink', name: 'web.log' },
     });
   });
 
   test('[M31] what is not listed is gone, and so needs no removal', () => {
     const others = { images: [runtimeImage('other')], containers: [dead({ id: 'other' })], sandboxes: [] };
-    expect(verdictOn({ listing: others }, imageRemoval([APP]))).toEqual({ action: 'none' });
-    expect(verdictOn({ listing: others }, containerRemoval(['dead']))).toEqual({ action: 'none' });
-    expect(verdictOn({ listing: others }, containerRemoval(['sandbox-1']))).toEqual({ action: 'none' });
+    expect(verdictOn({ listing: others }, imageRemoval([APP]))).toEqual({ outcome: 'not-found' });
+    expect(verdictOn({ listing: others }, containerRemoval(['dead']))).toEqual({ outcome: 'not-found' });
+    expect(verdictOn({ listing: others }, containerRemoval(['sandbox-1']))).toEqual({ outcome: 'not-found' });
   });
 });
 
@@ -119,7 +119,7 @@ describe('a refusal says why', () => {
       message: 'the image was in use after the inventory was taken',
     },
   ])('$name', ({ given, message }) => {
-    expect(ofImage(given)).toMatchObject({ action: 'refuse', refusal: { message } });
+    expect(ofImage(given)).toMatchObject({ outcome: 'refused', message });
   });
 
   test('[M32] the age of a container that never ran', () => {
@@ -127,11 +127,9 @@ describe('a refusal says why', () => {
     expect(
       verdictOn({ listing: { containers: [created] }, now: later(100) }, containerRemoval(['dead'])),
     ).toEqual({
-      action: 'refuse',
-      refusal: {
-        reason: 'too-young',
-        message: 'created 1100 ms ago and not started; the policy waits 60000 ms',
-      },
+      outcome: 'refused',
+      reason: 'too-young',
+      message: 'created 1100 ms ago and not started; the policy waits 60000 ms',
     });
   });
 
@@ -141,8 +139,8 @@ describe('a refusal says why', () => {
       policy: { kind: 'enforced', record: policyRecord({ profile: 'kubelet' }) },
     } as const;
     expect(
-      verdictOn({ listing: { containers: [created] }, restrictions }, containerRemoval(['dead'])).action,
-    ).toBe('remove');
+      verdictOn({ listing: { containers: [created] }, restrictions }, containerRemoval(['dead'])).outcome,
+    ).toBe('may-go');
   });
 
   test('[H3] the container that is still in a sandbox', () => {
@@ -151,16 +149,18 @@ describe('a refusal says why', () => {
       containers: [dead({ id: 'other', sandboxId: 'elsewhere' }), dead({ sandboxId: 'sandbox-1' })],
     };
     expect(verdictOn({ listing }, containerRemoval(['sandbox-1']))).toEqual({
-      action: 'refuse',
-      refusal: { reason: 'has-containers', message: 'container dead is still in it' },
+      outcome: 'refused',
+      reason: 'has-containers',
+      message: 'container dead is still in it',
     });
   });
 
   test('[I3, K2] the pod of the logs runs', () => {
     const listing = { containers: [dead({ state: 'running' })] };
     expect(verdictOn({ listing }, logRemoval(['default_web_pod-1']))).toEqual({
-      action: 'refuse',
-      refusal: { reason: 'running', message: 'container dead of the pod runs' },
+      outcome: 'refused',
+      reason: 'running',
+      message: 'container dead of the pod runs',
     });
   });
 });

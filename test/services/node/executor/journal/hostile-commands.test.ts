@@ -165,7 +165,8 @@ test('an expired command with the largest sizes leaves a journal on disk that th
   });
   const metrics = createExecutorMetrics(createMetrics());
   const forged = { ...command, items: command.items.map((item) => ({ ...item, estimatedBytes: MOST })) };
-  receiveCommands({ identity: NODE, journal, clock, logger, metrics })(input('commands', forged));
+  const reporter = () => ({ identity: NODE, at: clock.now(), journal: journal.kept() });
+  receiveCommands({ identity: NODE, journal, clock, reporter, logger, metrics })(input('commands', forged));
   expect(journal.state().unpublished.map(({ output }) => output.event)).toMatchObject([
     { type: 'fleetgc.node.command-result' },
     { holders: [{ reason: 'in-use' }, { reason: 'waiting', objects: 2, bytes: MOST }] },

@@ -4,7 +4,6 @@ import type { Command } from '../../../../../schemas/events/command.ts';
 import type { FilesystemReading } from '../../../../../schemas/events/filesystem.ts';
 import type { CompleteInventory } from '../../../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../../../schemas/events/reclaim.ts';
-import { carryOut, measuredNow } from '../../../../../services/node/executor/command.ts';
 import { acted, type JournalEntry } from '../../../../../services/node/executor/journal.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';
@@ -40,7 +39,7 @@ async function carrying(command: Command, { prepare, entry = {}, signal }: Given
   const on = node();
   const accepted = accept(on, command, entry);
   prepare?.(on);
-  await carryOut(accepted, on.parts, signal ?? new AbortController().signal);
+  await on.executor.carryOut(accepted, signal ?? new AbortController().signal);
   return ended(on, command);
 }
 
@@ -52,7 +51,7 @@ function ended(on: RemovalNode, { id }: Command) {
   const follows = told(on).filter(
     ({ type }) => type === 'fleetgc.node.reclaim-continues' || type === 'fleetgc.node.pressure-unrelieved',
   );
-  const { entries } = on.parts.recorder.journal.state();
+  const { entries } = on.journal.state();
   return { on, steps: on.steps, outcomes: outcomes(on), results, follows, entries };
 }
 
@@ -61,14 +60,14 @@ const UNRELIEVED = 'fleetgc.node.pressure-unrelieved';
 
 /** Another command removes an image at this moment, which the clock has not passed yet. */
 function actBy(
-  { parts, clock }: RemovalNode,
+  { journal, clock }: RemovalNode,
   over: { reclaimId?: string; bootId?: string; inMs?: number },
 ): void {
   const { reclaimId, bootId, inMs = 0 } = over;
   const now = clock.now();
   const at = { ...now, sinceBootMs: now.sinceBootMs + inMs, ...(bootId && { bootId }) };
   const action = { at, commandId: 'another', ...(reclaimId && { reclaimId }) };
-  parts.recorder.journal.update((state) => acted(state, 'image', action));
+  journal.update((state) => acted(state, 'image', action));
 }
 
 const ticks = (steps: readonly string[]): number => steps.filter((step) => step === 'sleep 10').length;
@@ -147,6 +146,17 @@ describe('a command that is refused as a whole', () => {
     expect((await refused(toTarget('801'))).follows).toMatchObject([{ type: UNRELIEVED }]);
   });
 
+  test('[M8] tells of the inodes that are free where its target counts those', async () => {
+    const target = { filesystem: 'imagefs', resource: 'inodesFree', atLeast: '700' } as const;
+    const free = (inodesFree: string | null) =>
+      refused({ ...toTarget('1'), target }, (on) => {
+        on.runtime.filesystemReadings = () => filesystems({ inodesFree });
+        expired(on);
+      });
+    expect((await free('600')).follows).toMatchObject([{ type: UNRELIEVED, availableNow: '600' }]);
+    expect((await free(null)).follows).toMatchObject([{ type: UNRELIEVED, availableNow: null }]);
+  });
+
   test('[A1] ends also where the disk cannot be read: then nobody knows what it has', async () => {
     const { follows, results } = await refused(toTarget('900'), (on) => {
       expired(on);
@@ -215,8 +225,7 @@ describe('a command that an earlier process began', () => {
         ...begun(inodes),
         prepare: (on) => {
           on.at = (step) => {
-            if (step === 'wrote waiting, waiting')
-              kept.push(on.parts.recorder.journal.state().entries[0]?.before);
+            if (step === 'wrote waiting, waiting') kept.push(on.journal.state().entries[0]?.before);
           };
         },
       });
@@ -236,7 +245,7 @@ test.each<{ disk: Partial<FilesystemReading>; kept: JournalEntry['before'] }>([
       on.runtime.filesystemReadings = () => filesystems({ availableBytes: '800', ...disk });
       on.at = (step) => {
         if (seen.length === 0 && step.startsWith('wrote')) {
-          seen.push(on.parts.recorder.journal.state().entries[0]?.before);
+          seen.push(on.journal.state().entries[0]?.before);
           expect(on.runtime.calls).toEqual([]);
         }
       };
@@ -340,7 +349,7 @@ describe('what follows at the end of a command', () => {
     const on = node();
     accept(on, imageRemoval([B], { id: 'earlier' }));
     const entry = accept(on, imageRemoval([A], { reclaim: toTarget('900') }));
-    await carryOut(entry, on.parts, new AbortController().signal);
+    await on.executor.carryOut(entry, new AbortController().signal);
     const { results, entries } = ended(on, entry.command);
     expect(results).toMatchObject([{ outcome: 'done', removed: 1, targetReached: true }]);
     expect(entries.map(({ command }) => command.id)).toEqual(['earlier']);
@@ -422,7 +431,7 @@ describe('facts that follow from a command are later than all that the node did'
       prepare: (on) => {
         actBy(on, { inMs: -100 });
         const at = { ...on.clock.now(), sinceBootMs: on.clock.now().sinceBootMs + 20 };
-        on.parts.recorder.journal.update((state) => acted(state, 'sandbox', { at, commandId: 'another' }));
+        on.journal.update((state) => acted(state, 'sandbox', { at, commandId: 'another' }));
       },
     });
     expect(ticks(steps)).toBe(3);
@@ -490,65 +499,12 @@ describe('what nobody foresaw', () => {
     on.at = (step) => {
       if (step === 'statfs' && ++readings === nth) throw new Error('nobody foresaw this');
     };
-    await expect(carryOut(entry, on.parts, new AbortController().signal)).rejects.toThrow(
+    await expect(on.executor.carryOut(entry, new AbortController().signal)).rejects.toThrow(
       'nobody foresaw this',
     );
     const { results, entries } = ended(on, IMAGES);
     expect(results).toEqual([]);
     expect(entries.map(({ before }) => before !== null)).toEqual([begun]);
     expect(readings).toBe(nth);
-  });
-});
-
-describe('what a disk has at the end of a command that nothing is removed for any more', () => {
-  const measured = async (command: Command, prepare: (on: RemovalNode) => void = () => undefined) => {
-    const on = node();
-    prepare(on);
-    return { ...(await measuredNow(command, on.parts)), steps: on.steps };
-  };
-  const disk =
-    (over: Partial<FilesystemReading>) =>
-    ({ runtime }: RemovalNode): void => {
-      runtime.filesystemReadings = () => filesystems(over);
-    };
-
-  test('is not read where nobody wants a target', async () => {
-    expect(await measured(IMAGES)).toEqual({ targetReached: null, availableNow: null, steps: [] });
-  });
-
-  test.each([
-    { atLeast: '800', targetReached: true },
-    { atLeast: '801', targetReached: false },
-  ])('is compared with its target of $atLeast', async ({ atLeast, targetReached }) => {
-    expect(await measured({ ...IMAGES, reclaim: toTarget(atLeast) })).toEqual({
-      targetReached,
-      availableNow: 800n,
-      steps: ['statfs'],
-    });
-  });
-
-  test('is told of what the target counts', async () => {
-    const target = { filesystem: 'imagefs', resource: 'inodesFree', atLeast: '700' } as const;
-    const command = { ...IMAGES, reclaim: { ...toTarget('1'), target } };
-    expect(await measured(command, disk({ inodesFree: '600' }))).toMatchObject({
-      targetReached: false,
-      availableNow: 600n,
-    });
-    expect(await measured(command, disk({ inodesFree: null }))).toMatchObject({
-      targetReached: null,
-      availableNow: null,
-    });
-  });
-
-  test('[A1] is not known where it cannot be read', async () => {
-    const unknown = { targetReached: null, availableNow: null };
-    const command = { ...IMAGES, reclaim: toTarget('800') };
-    expect(await measured(command, disk({ availableBytes: null }))).toMatchObject(unknown);
-    const failing = (on: RemovalNode): void => {
-      on.at = () => {
-        throw new Error('no disk');
-      };
-    };
-    expect(await measured(command, failing)).toMatchObject(unknown);
   });
 });

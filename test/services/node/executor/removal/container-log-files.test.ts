@@ -1,13 +1,13 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { PodLogAccess } from '../../../../../services/node/executor/executor.ts';
 import {
   type FoundLogFiles,
   findLogFiles,
   flatSymlink,
   foreignLogPath,
   openDirectory,
+  type PodLogAccess,
   removeLogFiles,
   unsafeLogPath,
 } from '../../../../../services/node/executor/pod-logs.ts';

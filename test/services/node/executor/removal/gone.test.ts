@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
 import type { RemovalFailure } from '../../../../../schemas/events/result.ts';
+import type { CommandItem } from '../../../../../services/node/executor/checks.ts';
 import type { FactsReading } from '../../../../../services/node/executor/facts.ts';
 import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
-import { type Attempt, isGone, unlessGoneSoon } from '../../../../../services/node/executor/remove.ts';
+import { type Attempt, Remover } from '../../../../../services/node/executor/remove.ts';
 
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { completeListing } from '../../../../fixtures/listing.ts';
 import { instant } from '../../../../fixtures/time.ts';
+import { fakeRuntime } from '../support/fake-runtime.ts';
 import { APP, dead, idle, image } from '../support/looked.ts';
 
 const listing = (over = {}): FactsReading => {
@@ -26,17 +28,18 @@ const podLogs = { podLogsDir: '/nowhere/pods', containerLogsDir: '/nowhere/conta
 async function later(
   attempt: Attempt,
   readings: readonly FactsReading[],
-  [item] = containerRemoval(['dead']).items as readonly Parameters<typeof isGone>[0][],
+  [item] = containerRemoval(['dead']).items as readonly CommandItem[],
 ) {
   const slept: number[] = [];
   let count = 0;
-  const tools = {
+  const remover = new Remover(
+    fakeRuntime(),
     podLogs,
-    readFacts: async () => readings[Math.min(count++, readings.length - 1)] ?? UNREADABLE,
-    sleep: async (ms: number) => void slept.push(ms),
-  };
+    async () => readings[Math.min(count++, readings.length - 1)] ?? UNREADABLE,
+    async (ms) => void slept.push(ms),
+  );
   if (item === undefined) throw new Error('a command has an item');
-  const found = await unlessGoneSoon(attempt, item, tools, new AbortController().signal);
+  const found = await remover.unlessGoneSoon(attempt, item, new AbortController().signal);
   return { found, looks: count, slept };
 }
 
@@ -109,14 +112,21 @@ test.each([
 });
 
 test('an object is gone that its own list lacks; nobody knows while that cannot be read', async () => {
-  const among = (reading: FactsReading) => ({ podLogs, readFacts: async () => reading });
   const everything = listing({ images: [image()], containers: [dead()], sandboxes: [idle()] });
   const items = [
     ...imageRemoval([APP]).items,
     ...containerRemoval(['dead', 'sandbox-1']).items,
     ...logRemoval(['a_b_c', 'a.log']).items,
   ];
-  const seen = (reading: FactsReading) => Promise.all(items.map((item) => isGone(item, among(reading))));
+  const seen = (reading: FactsReading) => {
+    const remover = new Remover(
+      fakeRuntime(),
+      podLogs,
+      async () => reading,
+      async () => undefined,
+    );
+    return Promise.all(items.map((item) => remover.isGone(item)));
+  };
   expect(await seen(everything)).toEqual([false, false, false, true, true]);
   expect(await seen(listing())).toEqual([true, true, true, true, true]);
   expect(await seen(UNREADABLE)).toEqual([null, null, null, true, true]);

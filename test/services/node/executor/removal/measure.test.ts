@@ -1,21 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { FilesystemReading } from '../../../../../schemas/events/filesystem.ts';
 import type { ReclaimTarget } from '../../../../../schemas/events/reclaim.ts';
-import { durationMs } from '../../../../../services/node/executor/command.ts';
 import {
+  Gauge,
   isReached,
   measuredBetween,
   type Reading,
-  readFilesystem,
-  settled,
 } from '../../../../../services/node/executor/measure.ts';
 import { imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystem, filesystems } from '../../../../fixtures/filesystems.ts';
-import { instant } from '../../../../fixtures/time.ts';
-import { BOOT_B, manualClock } from '../../../../support/manual-clock.ts';
+import { manualClock } from '../../../../support/manual-clock.ts';
 
 const readingOf = (imagefs: FilesystemReading | null) =>
-  readFilesystem({ read: async () => ({ ...filesystems(), imagefs }) }, 'imagefs');
+  new Gauge({ read: async () => ({ ...filesystems(), imagefs }) }, manualClock(), async () => undefined).read(
+    'imagefs',
+  );
 
 describe('a reading', () => {
   test.each<{ name: string; over: Partial<FilesystemReading>; expected: Reading | null }>([
@@ -73,13 +72,6 @@ test('what was freed is told between two readings, and of none with one alone', 
   expect(measuredBetween(command, having(1n), null)).toBeNull();
 });
 
-test('a removal took as long as its boot tells: no time over a reboot, none from a moment to come', () => {
-  const at = (sinceBootMs: number, over = {}) => instant({ sinceBootMs, ...over });
-  expect(durationMs(at(1_000), at(1_500))).toBe(500);
-  expect(durationMs(at(1_500), at(1_000))).toBe(0);
-  expect(durationMs(at(1_000), at(1_500, { bootId: BOOT_B }))).toBe(0);
-});
-
 /** Reads the disk until it has settled; it has these amounts free one after the other, and stays at the last. */
 async function settling({
   free,
@@ -104,24 +96,24 @@ async function settling({
   const stopping = new AbortController();
   const slept: number[] = [];
   let readings = 0;
-  const reading = await settled(
-    { filesystem: 'imagefs', target, before, estimatedBytes, waitMs },
+  const gauge = new Gauge(
     {
-      clock,
-      filesystems: {
-        read: async () => {
-          const amount = free[Math.min(readings, free.length - 1)] ?? null;
-          const now = amount === null ? null : String(amount);
-          readings += 1;
-          return filesystems({ availableBytes: areBytesKnown ? '100' : now, inodesFree: now });
-        },
-      },
-      sleep: async (ms) => {
-        slept.push(ms);
-        clock.advance(ms);
-        if (slept.length >= stopsAfter) stopping.abort();
+      read: async () => {
+        const amount = free[Math.min(readings, free.length - 1)] ?? null;
+        const now = amount === null ? null : String(amount);
+        readings += 1;
+        return filesystems({ availableBytes: areBytesKnown ? '100' : now, inodesFree: now });
       },
     },
+    clock,
+    async (ms) => {
+      slept.push(ms);
+      clock.advance(ms);
+      if (slept.length >= stopsAfter) stopping.abort();
+    },
+  );
+  const reading = await gauge.settled(
+    { filesystem: 'imagefs', target, before, estimatedBytes, waitMs },
     stopping.signal,
   );
   return { free: reading?.availableBytes, readings, slept };

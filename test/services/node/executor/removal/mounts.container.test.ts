@@ -13,11 +13,12 @@ const NAME = 'default_web_pod-1';
 /** Answers with the devices of the root and of what is mounted below it, and with what came of the removal. */
 const REMOVAL = `
   import { statSync } from 'node:fs';
-  import { openDirectory } from '/opt/fleetgc/services/node-executor/removal/open-directory.ts';
-  import { removePodLogDirectory } from '/opt/fleetgc/services/node-executor/removal/remove-pod-log-entry.ts';
+  import { openDirectory } from '/opt/fleetgc/services/node/executor/pod-logs.ts';
+  import { Remover } from '/opt/fleetgc/services/node/executor/remove.ts';
   const devices = ['/logs', '/logs/${NAME}/mounted'].map((path) => statSync(path).dev);
   const logs = { podLogsDir: '/logs', openDirectory };
-  const attempt = await removePodLogDirectory({ name: '${NAME}', podUid: 'pod-1' }, logs);
+  const entry = { kind: 'pod-log-directory', name: '${NAME}', podUid: 'pod-1' };
+  const attempt = await new Remover({}, logs).remove(entry, { confirm: (look) => look({}) });
   console.log(JSON.stringify({ devices, attempt }));
 `;
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
-import { type ObjectWork, removeObject } from '../../../../../services/node/executor/command.ts';
+import type { ObjectWork } from '../../../../../services/node/executor/command.ts';
 import type { JournalEntry } from '../../../../../services/node/executor/journal.ts';
 
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
@@ -12,6 +12,7 @@ import { filesystems } from '../../../../fixtures/filesystems.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';
 import { instant } from '../../../../fixtures/time.ts';
 import { parsedLines } from '../../../../support/log-lines.ts';
+import { BOOT_B } from '../../../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 import { APP, dead, idle, image } from '../support/looked.ts';
 import { accept, outcomes, type RemovalNode, removalNode } from '../support/removal-node.ts';
@@ -50,7 +51,7 @@ interface Given {
 }
 
 /** What the node's own plan says when it is asked: the object may go as the command names it. */
-const agreeing: ObjectWork['plan'] = async () => ({ itemOf: (named) => named });
+const agreeing: ObjectWork['plan'] = async () => ({ reclaim: null, itemOf: (named) => named });
 
 async function removing({ command, index = 0, prepare, entry = {}, plan = agreeing, signal }: Given) {
   const on = node();
@@ -58,12 +59,11 @@ async function removing({ command, index = 0, prepare, entry = {}, plan = agreei
   if (item === undefined) throw new Error('the command has that item');
   const accepted = accept(on, command, entry);
   prepare?.(on);
-  await removeObject(
+  await on.executor.removeObject(
     { entry: accepted, index, item, plan },
-    on.parts,
     signal ?? new AbortController().signal,
   );
-  const { lastActions } = on.parts.recorder.journal.state();
+  const { lastActions } = on.journal.state();
   return { on, steps: on.steps, outcome: outcomes(on)[item.id], lastAction: lastActions[item.kind] };
 }
 
@@ -190,7 +190,7 @@ describe('an object that may not go', () => {
     const refusal = { reason: 'kept-by-own-plan', message: 'too young here' } as const;
     const { steps, outcome, on, lastAction } = await removing({
       command: IMAGES,
-      plan: async () => ({ itemOf: () => refusal }),
+      plan: async () => ({ reclaim: null, itemOf: () => refusal }),
     });
     expect(steps).toEqual(['statfs', 'look', 'wrote refused, waiting']);
     expect(outcome).toEqual({ outcome: 'refused', ...refusal });
@@ -304,6 +304,7 @@ describe('[K3] facts that grew old while the object was taken in hand', () => {
       command: IMAGES,
       prepare: (on) => slowWhenInHand(on, 1_001),
       plan: async () => ({
+        reclaim: null,
         itemOf: (named) =>
           ++asked === 1 ? named : { reason: 'kept-by-own-plan', message: 'it was used just now' },
       }),
@@ -525,6 +526,46 @@ describe('an object that an earlier process', () => {
     expect(lastAction).not.toBeNull();
   });
 
+  test.each([
+    { name: 'over a reboot', since: instant({ bootId: BOOT_B }) },
+    { name: 'from a moment to come', since: instant({ sinceBootMs: instant().sinceBootMs + 1_000 }) },
+  ])('had in hand, and that is gone, took no time that anybody knows $name', async ({ since }) => {
+    const { outcome } = await removing({
+      command: CONTAINERS,
+      entry: items({ state: 'in-hand', since }),
+      prepare: ({ runtime, clock }) => {
+        runtime.containers.clear();
+        clock.advance(250);
+      },
+    });
+    expect(outcome).toEqual({ outcome: 'removed', measured: null, estimatedBytes: null, durationMs: 0 });
+  });
+
+  test('[M31] had in hand, and that goes while it is judged, was removed by whichever process', async () => {
+    const { outcome, lastAction, on } = await removing({
+      command: IMAGES,
+      entry: inHand,
+      prepare: (made) => {
+        let looks = 0;
+        made.at = (step) => {
+          if (step === 'look' && ++looks === 2) made.runtime.images.clear();
+        };
+        made.clock.advance(700);
+      },
+    });
+    expect(outcome).toEqual({ outcome: 'removed', measured: null, estimatedBytes: 10, durationMs: 700 });
+    expect(lastAction).toMatchObject({ at: on.clock.now() });
+  });
+
+  test('had in hand, and that this one fails to remove, is told by that failure', async () => {
+    const { outcome } = await removing({
+      command: IMAGES,
+      entry: inHand,
+      prepare: failing(`removeImage ${APP}`),
+    });
+    expect(outcome).toMatchObject({ outcome: 'failed', reason: 'runtime-error', message: 'device busy' });
+  });
+
   test('had in hand, and that is there still, is judged and removed by this one', async () => {
     const { steps, outcome } = await removing({ command: IMAGES, entry: inHand });
     expect(steps.slice(0, 5)).toEqual([
@@ -544,7 +585,10 @@ describe('an object that an earlier process', () => {
       name: 'this node keeps it',
       given: {
         command: IMAGES,
-        plan: async () => ({ itemOf: () => ({ reason: 'kept-by-own-plan', message: 'too young' }) as const }),
+        plan: async () => ({
+          reclaim: null,
+          itemOf: () => ({ reason: 'kept-by-own-plan', message: 'too young' }) as const,
+        }),
       },
     },
   ])('had in hand, and $name, may go all the same', async ({ given }) => {
@@ -552,7 +596,10 @@ describe('an object that an earlier process', () => {
     expect(outcome).toMatchObject({
       outcome: 'failed',
       reason: 'deadline-exceeded',
-      message: expect.stringContaining('it is left alone now'),
+      message: expect.stringMatching(
+        /^it was being removed when an earlier process ended, and it is left alone now \(.+\): the runtime may have removed it, or may do so yet$/,
+      ),
+      backoffUntilMs: on.clock.now().wallTimeMs + 60_000,
     });
     expect(on.runtime.calls).toEqual([]);
   });
@@ -562,7 +609,7 @@ describe('an object that an earlier process', () => {
     const { outcome } = await removing({
       command: LOGS,
       entry: inHand,
-      plan: async () => ({ itemOf: () => refusal }),
+      plan: async () => ({ reclaim: null, itemOf: () => refusal }),
     });
     expect(outcome).toEqual({ outcome: 'refused', ...refusal });
   });

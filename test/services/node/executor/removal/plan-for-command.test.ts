@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../../../schemas/events/command.ts';
-import { plansFor } from '../../../../../services/node/executor/command.ts';
 import { containerRemoval } from '../../../../fixtures/command.ts';
 import { reclaim } from '../../../../fixtures/reclaim.ts';
 import { BOOT_B } from '../../../../support/manual-clock.ts';
@@ -13,7 +12,7 @@ const COMMAND = containerRemoval(['dead'], { lifetimeMs: 600_000 });
 function planning(command: Command = COMMAND) {
   const node = removalNode();
   node.runtime.containers.set('dead', dead());
-  const plan = plansFor(command, node.parts);
+  const plan = node.planner.plansFor(command);
   const [item] = command.items;
   if (item === undefined) throw new Error('a command has an item');
   return { node, plan, verdict: async () => (await plan()).itemOf(item) };

@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Command } from '../../../../../schemas/events/command.ts';
 import type { ObjectRefusal } from '../../../../../schemas/events/result.ts';
-import {
-  type MeasuredWork,
-  recordAttempt,
-  recordEnd,
-} from '../../../../../services/node/executor/command.ts';
+import type { Executor } from '../../../../../services/node/executor/command.ts';
+import { Judge, type Stays } from '../../../../../services/node/executor/judge.ts';
 import { removalsInLastHour } from '../../../../../services/node/executor/local-rules.ts';
 
-import type { Attempt } from '../../../../../services/node/executor/remove.ts';
+import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
+import { type Attempt, Remover } from '../../../../../services/node/executor/remove.ts';
 import { containerRemoval, imageRemoval, logRemoval } from '../../../../fixtures/command.ts';
+import { filesystems } from '../../../../fixtures/filesystems.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';
 import { NOW } from '../../../../fixtures/time.ts';
 import { parsedLines } from '../../../../support/log-lines.ts';
-import { APP } from '../support/looked.ts';
+import { APP, image } from '../support/looked.ts';
 import { accept, outcomes, type RemovalNode, removalNode } from '../support/removal-node.ts';
 
 const IMAGES = imageRemoval([APP, 'sha256:other']);
@@ -31,46 +30,106 @@ interface Given {
   readonly attempt: Attempt;
   /** Which object of the command; the first when not given. */
   readonly index?: number;
-  readonly isInHand?: boolean;
-  readonly over?: Partial<MeasuredWork>;
-  /** What the disk has available after the attempt, of 1000 bytes; before it 500. */
+  /** What the disk has available after the attempt, of 1000 bytes; before it 500, or what cannot be read. */
   readonly available?: bigint;
-  readonly signal?: AbortSignal;
+  readonly isUnreadBefore?: boolean;
+  /** Called at each step after the attempt. */
+  readonly at?: (step: string) => void;
+  readonly stopping?: AbortController;
   readonly node?: RemovalNode;
 }
 
+const nobodyAsks = () => Promise.reject(new Error('nobody asks'));
+const podLogs = { podLogsDir: '/nowhere', containerLogsDir: '/nowhere', openDirectory };
+
 /** What is recorded of an attempt that took 3 s. */
 async function recording(given: Given) {
-  const { command, attempt, index = 0, isInHand = true, available = 500n, node = removalNode() } = given;
+  const { attempt, available = 500n, isUnreadBefore = false, at, node = removalNode() } = given;
+  const stopping = given.stopping ?? new AbortController();
+  let endedAt = node.clock.now();
+  const end = (): void => {
+    node.clock.advance(3_000);
+    node.runtime.otherBytes = 1_000n - available;
+    node.runtime.filesystemReadings = (availableBytes) =>
+      filesystems({ availableBytes: String(availableBytes) });
+    node.steps.length = 0;
+    if (at) node.at = at;
+    if (given.stopping) stopping.abort();
+    endedAt = node.clock.now();
+  };
+  class Attempting extends Remover {
+    override async remove(): Promise<Attempt> {
+      end();
+      return attempt;
+    }
+    override async unlessGoneSoon(): Promise<Attempt> {
+      return attempt;
+    }
+  }
+  class Letting extends Judge {
+    override async judge() {
+      const reading = await node.readFacts();
+      if (!reading.ok) throw new Error(reading.message);
+      return { outcome: 'may-go', object: { kind: 'image', image: image() }, reading } as const;
+    }
+  }
+  node.runtime.otherBytes = 500n;
+  if (isUnreadBefore) node.runtime.filesystemReadings = () => filesystems({ availableBytes: null });
+  const executor = node.executorWith({
+    judge: new Letting({
+      clock: node.clock,
+      readFacts: nobodyAsks,
+      podsNow: null,
+      restrictions: nobodyAsks,
+      podLogs,
+    }),
+    remover: new Attempting(node.runtime, podLogs, nobodyAsks, nobodyAsks),
+  });
+  const found = await removed(executor, given, node, stopping.signal);
+  return { ...found, endedAt };
+}
+
+/** What is recorded where the object is not even taken in hand. */
+async function staying({ stays, ...given }: Omit<Given, 'attempt'> & { readonly stays: Stays }) {
+  const { node = removalNode() } = given;
+  class Keeping extends Judge {
+    override async judge() {
+      return stays;
+    }
+  }
+  const executor = node.executorWith({
+    judge: new Keeping({
+      clock: node.clock,
+      readFacts: nobodyAsks,
+      podsNow: null,
+      restrictions: nobodyAsks,
+      podLogs,
+    }),
+  });
+  return removed(executor, given, node, new AbortController().signal);
+}
+
+async function removed(
+  executor: Executor,
+  { command, index = 0 }: Pick<Given, 'command' | 'index'>,
+  node: RemovalNode,
+  signal: AbortSignal,
+) {
   const item = command.items[index];
   if (item === undefined) throw new Error('the command has that item');
   const entry = accept(node, command);
-  node.runtime.otherBytes = 1_000n - available;
-  const since = node.clock.now();
-  node.clock.advance(3_000);
-  const endedAt = node.clock.now();
-  const work: MeasuredWork = {
-    entry,
-    index,
-    item,
-    plan: () => Promise.reject(new Error('nobody asks')),
-    before: { availableBytes: 500n, inodesFree: null },
-    interrupted: null,
-    ...given.over,
-  };
-  const inHand = isInHand ? { since, name: 'team/app:1' } : null;
-  const signal = given.signal ?? new AbortController().signal;
-  await recordAttempt(work, { attempt, inHand, endedAt }, node.parts, signal);
-  const { backoff, journal } = node.parts.recorder;
-  const { lastActions, removalRate } = journal.state();
+  await executor.removeObject(
+    { entry, index, item, plan: async () => ({ reclaim: null, itemOf: () => item }) },
+    signal,
+  );
+  const { lastActions, removalRate } = node.journal.state();
   return {
     node,
-    endedAt,
     steps: node.steps,
     outcome: outcomes(node)[item.id],
     lastAction: lastActions[item.kind],
-    removals: removalsInLastHour(removalRate, endedAt),
-    backoff: backoff.entries().map(({ id, untilMs }) => [id, untilMs]),
+    removals: removalsInLastHour(removalRate, node.clock.now()),
+    backoff: node.backoff.entries().map(({ id, untilMs }) => [id, untilMs]),
     lines: parsedLines(node.logLines),
   };
 }
@@ -86,18 +145,20 @@ describe('an object that was removed', () => {
       durationMs: 3_000,
     });
     expect(found.lines).toMatchObject([
-      { msg: 'object done', id: APP, name: 'team/app:1', outcome: 'removed' },
+      { msg: 'object done', id: APP, name: 'registry.example/team/app:1', outcome: 'removed' },
     ]);
   });
 
   test('whose process dies before it is told is known to have gone, and how long that took', async () => {
     const node = removalNode();
-    node.at = (step) => {
+    const at = (step: string): void => {
       if (step === 'statfs') throw new Error('the process dies here');
     };
     const command = imageRemoval(['sha256:other', APP]);
-    await expect(recording({ command, attempt: { outcome: 'removed' }, index: 1, node })).rejects.toThrow();
-    const [entry] = node.parts.recorder.journal.state().entries;
+    await expect(
+      recording({ command, attempt: { outcome: 'removed' }, index: 1, node, at }),
+    ).rejects.toThrow();
+    const [entry] = node.journal.state().entries;
     expect(entry?.items).toEqual([{ state: 'waiting' }, { state: 'removed', durationMs: 3_000 }]);
   });
 
@@ -115,7 +176,7 @@ describe('an object that was removed', () => {
     const { outcome } = await recording({
       command: IMAGES,
       attempt: { outcome: 'removed' },
-      over: { before: null },
+      isUnreadBefore: true,
     });
     expect(outcome).toMatchObject({ outcome: 'removed', measured: null });
   });
@@ -124,16 +185,6 @@ describe('an object that was removed', () => {
     const { outcome, node } = await recording({ command: CONTAINERS, attempt: { outcome: 'removed' } });
     expect(outcome).toMatchObject({ outcome: 'removed', estimatedBytes: null });
     expect(node.removalSeconds).toEqual([['container', 3]]);
-  });
-
-  test('and took no time that anybody knows where it was not taken in hand', async () => {
-    const { outcome, lines } = await recording({
-      command: IMAGES,
-      attempt: { outcome: 'removed' },
-      isInHand: false,
-    });
-    expect(outcome).toMatchObject({ outcome: 'removed', durationMs: 0 });
-    expect(lines).not.toMatchObject([{ name: expect.anything() }]);
   });
 });
 
@@ -154,9 +205,8 @@ describe('[M7] the space of an object is waited for', () => {
     const item = { ...first, estimatedBytes: 10_000 };
     const settling = (available: bigint) =>
       recording({
-        command: { ...IMAGES, reclaim: SHORT },
+        command: { ...IMAGES, items: [item], reclaim: SHORT },
         attempt: { outcome: 'removed' },
-        over: { item },
         available,
       });
     expect(waited(await settling(600n))).toBe(40);
@@ -175,8 +225,8 @@ describe('[M7] the space of an object is waited for', () => {
 
   test('not once the executor is stopped', async () => {
     const command = { ...IMAGES, reclaim: SHORT };
-    const signal = AbortSignal.abort();
-    expect(waited(await recording({ command, attempt: { outcome: 'removed' }, signal }))).toBe(0);
+    const stopping = new AbortController();
+    expect(waited(await recording({ command, attempt: { outcome: 'removed' }, stopping }))).toBe(0);
   });
 });
 
@@ -237,6 +287,12 @@ describe('an object that was refused', () => {
   });
 });
 
+test('[M33] an object that was not even taken in hand waits for the same refusals, and for no others', async () => {
+  const kept = await staying({ command: IMAGES, stays: refusal('kept-by-node') });
+  expect(kept.backoff).toEqual([[APP, kept.node.clock.now().wallTimeMs + 60_000]]);
+  expect((await staying({ command: IMAGES, stays: refusal('in-use') })).backoff).toEqual([]);
+});
+
 describe('[M31] an object that is gone', () => {
   test('is told as that, and is an action where the runtime was asked for it: nobody knows who removed it', async () => {
     const { outcome, lastAction, endedAt } = await recording({
@@ -248,14 +304,13 @@ describe('[M31] an object that is gone', () => {
   });
 
   test('is no action where the runtime was not asked for it', async () => {
-    const { outcome, lastAction, steps } = await recording({
+    const { outcome, lastAction, steps } = await staying({
       command: IMAGES,
-      attempt: { outcome: 'not-found' },
-      isInHand: false,
+      stays: { outcome: 'not-found' },
     });
     expect(outcome).toEqual({ outcome: 'not-found' });
     expect(lastAction).toBeNull();
-    expect(steps).toEqual(['wrote not-found, waiting']);
+    expect(steps).toEqual(['statfs', 'wrote not-found, waiting']);
   });
 
   test.each([0, 1])(
@@ -271,7 +326,7 @@ test.each<Attempt>([{ outcome: 'removed' }, { outcome: 'not-found' }])(
   '[M33] an object that failed before and is $outcome now starts afresh when it comes back',
   async (attempt) => {
     const node = removalNode();
-    const { backoff } = node.parts.recorder;
+    const { backoff } = node;
     backoff.failed({ kind: 'image', id: APP }, NOW - 120_000);
     backoff.failed({ kind: 'image', id: 'another' }, NOW);
     expect((await recording({ command: IMAGES, attempt, node })).backoff).toEqual([
@@ -284,44 +339,8 @@ test.each<Attempt>([failure, refusal('running')])(
   '[M33] an object that failed before and is $outcome now is not forgotten',
   async (attempt) => {
     const node = removalNode();
-    node.parts.recorder.backoff.failed({ kind: 'image', id: APP }, NOW - 120_000);
+    node.backoff.failed({ kind: 'image', id: APP }, NOW - 120_000);
     const { backoff } = await recording({ command: IMAGES, attempt, node });
     expect(backoff).toMatchObject([[APP, expect.anything()]]);
   },
 );
-
-describe('an object that an earlier process was removing', () => {
-  const interrupted = (node: RemovalNode) => {
-    const [item] = IMAGES.items;
-    if (item === undefined) throw new Error('a command has an item');
-    return { interrupted: { item, askedAt: node.clock.now() } };
-  };
-
-  test('is told as one that may go all the same where this one leaves it alone', async () => {
-    const node = removalNode();
-    const { outcome } = await recording({
-      command: IMAGES,
-      attempt: refusal('in-use'),
-      isInHand: false,
-      node,
-      over: interrupted(node),
-    });
-    expect(outcome).toMatchObject({ outcome: 'failed', reason: 'deadline-exceeded' });
-  });
-
-  test('is told so also where it was not even tried', () => {
-    const node = removalNode();
-    const entry = accept(node, IMAGES);
-    const [, item] = IMAGES.items;
-    if (item === undefined) throw new Error('the command has that item');
-    const work = { entry, index: 1, item, plan: () => Promise.reject(), before: null };
-    const end = {
-      outcome: { outcome: 'not-needed', message: 'reached' },
-      actedAt: null,
-      name: null,
-    } as const;
-    recordEnd({ ...work, ...interrupted(node) }, end, node.parts);
-    recordEnd({ ...work, interrupted: null, index: 0 }, end, node.parts);
-    expect(node.steps).toEqual(['wrote waiting, failed', 'wrote not-needed, failed']);
-  });
-});

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../../../../../packages/process/error-codes.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
-import { removeImage } from '../../../../../services/node/executor/remove.ts';
+import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
+import { Remover } from '../../../../../services/node/executor/remove.ts';
 import { runtimeImage } from '../../../../fixtures/listing.ts';
+import { fakeRuntime } from '../support/fake-runtime.ts';
+import { alwaysFresh } from '../support/looked.ts';
 
 const image = runtimeImage('app');
 const other = runtimeImage('other');
@@ -13,21 +17,25 @@ async function removing(
 ) {
   const slept: number[] = [];
   let listed = 0;
-  const attempt = await removeImage(image, {
-    runtime: {
-      removeImage: async () => call(),
-      listImages: async () => {
-        const list = lists[listed++] ?? [];
-        if (list === 'no answer') throw new FleetGcError('RUNTIME_MISSING', 'no socket');
-        return [...list];
-      },
-    },
-    sleep: async (ms) => void slept.push(ms),
-  });
+  const runtime = fakeRuntime();
+  runtime.removeImage = async () => call();
+  runtime.listImages = async () => {
+    const list = lists[listed++] ?? [];
+    if (list === 'no answer') throw new FleetGcError('RUNTIME_MISSING', 'no socket');
+    return [...list];
+  };
+  const podLogs = { podLogsDir: '/nowhere', containerLogsDir: '/nowhere', openDirectory };
+  const remover = new Remover(
+    runtime,
+    podLogs,
+    async () => ({ ok: false, message: 'nobody asks' }),
+    async (ms) => void slept.push(ms),
+  );
+  const attempt = await remover.remove({ kind: 'image', image }, alwaysFresh());
   return { attempt, listed, slept };
 }
 
-const failing = (code: 'RUNTIME_TIMEOUT' | 'RUNTIME_FAILED' | 'RUNTIME_NOT_FOUND') => () => {
+const failing = (code: ErrorCode) => () => {
   throw new FleetGcError(code, 'as the test wants it');
 };
 
@@ -53,11 +61,14 @@ describe('[M7] an image', () => {
   test.each([
     { code: 'RUNTIME_TIMEOUT', reason: 'deadline-exceeded' },
     { code: 'RUNTIME_FAILED', reason: 'runtime-error' },
-  ] as const)('whose removal ends with $code and that is listed stays: $reason', async ({ code, reason }) => {
-    const { attempt, listed, slept } = await removing([[image]], failing(code));
-    expect(attempt).toEqual({ outcome: 'failed', reason, message: 'as the test wants it' });
-    expect({ listed, slept }).toEqual({ listed: 1, slept: [] });
-  });
+  ] as const)(
+    '[M17] whose removal ends with $code and that is listed stays: $reason',
+    async ({ code, reason }) => {
+      const { attempt, listed, slept } = await removing([[image]], failing(code));
+      expect(attempt).toEqual({ outcome: 'failed', reason, message: 'as the test wants it' });
+      expect({ listed, slept }).toEqual({ listed: 1, slept: [] });
+    },
+  );
 
   test('whose removal failed is told by that, not by the list that failed too', async () => {
     expect((await removing(['no answer'], failing('RUNTIME_TIMEOUT'))).attempt).toMatchObject({
@@ -75,6 +86,14 @@ describe('[M7] an image', () => {
       attempt: { outcome: 'not-found' },
       listed: 0,
       slept: [],
+    });
+  });
+
+  test('[C8] that the runtime has in use, though CRI lists no user, is refused: the runtime did right', async () => {
+    expect((await removing([[image]], failing('RUNTIME_IMAGE_IN_USE'))).attempt).toEqual({
+      outcome: 'refused',
+      reason: 'in-use-outside-cri',
+      message: 'as the test wants it',
     });
   });
 });

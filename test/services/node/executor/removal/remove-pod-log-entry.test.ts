@@ -10,14 +10,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { ListedContainer } from '../../../../../packages/cri/listing-types.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import type { InventoryPodLogDirectory } from '../../../../../schemas/events/pod-log-entries.ts';
+import type { Removable } from '../../../../../services/node/executor/checks.ts';
 import {
   isPodLogEntryGone,
   openDirectory,
-  removeLogSymlink,
-  removePodLogDirectory,
+  type PodLogAccess,
 } from '../../../../../services/node/executor/pod-logs.ts';
+import { Remover } from '../../../../../services/node/executor/remove.ts';
 
 import { containerRemoval, logRemoval } from '../../../../fixtures/command.ts';
 import { gonePod, podLogDirectory } from '../../../../fixtures/inventory.ts';
@@ -33,8 +35,19 @@ import {
   POD_LABELS,
   until,
 } from '../support/executor-node.ts';
+import { fakeRuntime } from '../support/fake-runtime.ts';
+import { alwaysFresh } from '../support/looked.ts';
 
 const NAME = 'default_web_pod-1';
+/** What comes of the removal of an entry, where these containers are listed. */
+const removing = (object: Removable, where: PodLogAccess, containers: readonly ListedContainer[] = []) =>
+  new Remover(
+    fakeRuntime(),
+    where,
+    async () => ({ ok: false, message: 'nobody asks' }),
+    async () => undefined,
+  ).remove(object, alwaysFresh({ containers }));
+
 const LINK = 'web_default_app-0123456789.log';
 
 /** A node whose own plan takes every entry of the log directories, whatever its name and whatever containers there are. */
@@ -195,8 +208,8 @@ describe('the log directory of a pod', () => {
 
   test('[I3] of another pod than its name says stays, whoever says so', async () => {
     const node = withLogs();
-    const roots = { podLogsDir: node.podLogsDir, openDirectory };
-    expect(await removePodLogDirectory({ name: NAME, podUid: 'pod-2' }, roots)).toMatchObject({
+    const roots = { ...node, openDirectory };
+    expect(await removing({ kind: 'pod-log-directory', name: NAME, podUid: 'pod-2' }, roots)).toMatchObject({
       outcome: 'refused',
       reason: 'unsafe-log-path',
     });
@@ -387,7 +400,7 @@ describe('by itself, without a plan', () => {
     message: `${name} is not what is to be removed there`,
   });
   const removeDirectory = (where: ReturnType<typeof roots>, name = NAME, podUid = 'pod-1') =>
-    removePodLogDirectory({ name, podUid }, where);
+    removing({ kind: 'pod-log-directory', name, podUid }, where);
 
   test('[I3] a directory goes with all below it, and alone', async () => {
     const there = roots();
@@ -428,8 +441,8 @@ describe('by itself, without a plan', () => {
   const removeLink = (
     where: ReturnType<typeof roots>,
     name = LINK,
-    containers: Parameters<typeof removeLogSymlink>[1]['containers'] = [],
-  ) => removeLogSymlink(name, { containers }, where);
+    containers: readonly ListedContainer[] = [],
+  ) => removing({ kind: 'log-symlink', name }, where, containers);
 
   test('[I4, I6] a symlink goes that leads to nothing, and of which every container has exited', async () => {
     const there = roots();
@@ -483,12 +496,11 @@ describe('by itself, without a plan', () => {
   });
 
   test('[I4] a dangling symlink goes whose name tells no container, whatever runs', async () => {
-    const { containerLogsDir } = roots();
+    const there = roots();
+    const { containerLogsDir } = there;
     symlinkSync('/nowhere/0.log', join(containerLogsDir, 'x.log'));
     const containers = [listedContainer('c', { state: 'running' })];
-    expect(await removeLogSymlink('x.log', { containers }, { containerLogsDir, openDirectory })).toEqual({
-      outcome: 'removed',
-    });
+    expect(await removeLink(there, 'x.log', containers)).toEqual({ outcome: 'removed' });
     expect(readdirSync(containerLogsDir)).toEqual([]);
   });
 

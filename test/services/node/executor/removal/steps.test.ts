@@ -4,14 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
 import type { ErrorCode } from '../../../../../packages/process/error-codes.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
-import type { FreshFacts } from '../../../../../services/node/executor/command.ts';
-import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
-import {
-  type Attempt,
-  refused,
-  removeContainer,
-  removeSandbox,
-} from '../../../../../services/node/executor/remove.ts';
+import { type FreshFacts, refused } from '../../../../../services/node/executor/judge.ts';
+import { openDirectory, type PodLogAccess } from '../../../../../services/node/executor/pod-logs.ts';
+import { Remover } from '../../../../../services/node/executor/remove.ts';
 
 import { completeListing, listedContainer } from '../../../../fixtures/listing.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
@@ -19,7 +14,7 @@ import { POD_LABELS } from '../support/executor-node.ts';
 import { type FakeRuntime, fakeRuntime } from '../support/fake-runtime.ts';
 import { idle } from '../support/looked.ts';
 
-const HELD: Attempt = refused({ reason: 'held', message: 'it holds' });
+const HELD = refused({ reason: 'held', message: 'it holds' });
 
 /** A runtime whose facts are always fresh, and refuse from the n-th question on; what is done is written down in order. */
 function world(refusesFrom = Number.POSITIVE_INFINITY) {
@@ -45,6 +40,17 @@ function world(refusesFrom = Number.POSITIVE_INFINITY) {
   return { runtime, fresh, done, failing };
 }
 
+const remover = (
+  runtime: FakeRuntime,
+  podLogs: PodLogAccess = { podLogsDir: '/nowhere', containerLogsDir: '/nowhere', openDirectory },
+) =>
+  new Remover(
+    runtime,
+    podLogs,
+    async () => ({ ok: false, message: 'nobody asks' }),
+    async () => undefined,
+  );
+
 const failed = (reason: string) => ({ outcome: 'failed', reason, message: 'as the test wants it' });
 
 describe('a sandbox', () => {
@@ -52,7 +58,10 @@ describe('a sandbox', () => {
     const w = world(refusesFrom);
     w.runtime.sandboxes.set('sandbox-1', idle());
     prepare(w);
-    return { attempt: await removeSandbox(idle(), w), done: w.done };
+    return {
+      attempt: await remover(w.runtime).remove({ kind: 'sandbox', sandbox: idle() }, w.fresh),
+      done: w.done,
+    };
   };
 
   test('[H6, K9] is stopped, looked at once more, and removed', async () => {
@@ -112,7 +121,7 @@ describe('a container', () => {
     const container = listedContainer('dead', { state: 'exited', labels: POD_LABELS, logPath, ...over });
     w.runtime.containers.set('dead', container);
     prepare({ ...w, logPath, link });
-    const attempt = await removeContainer(container, { ...w, podLogs });
+    const attempt = await remover(w.runtime, podLogs).remove({ kind: 'container', container }, w.fresh);
     const logs = [...readdirSync(dirname(logPath)), ...readdirSync(podLogs.containerLogsDir)];
     return { attempt, done: w.done, logs };
   }

@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { NEVER } from '../../../../../lab/sim/fleet-run/node-process.ts';
 import { FleetGcError } from '../../../../../packages/process/errors.ts';
 import { JournalState } from '../../../../../services/node/executor/journal.ts';
-import { removeLogSymlink, removePodLogDirectory } from '../../../../../services/node/executor/pod-logs.ts';
-import { after, REMOVED } from '../../../../../services/node/executor/remove.ts';
+import { Remover } from '../../../../../services/node/executor/remove.ts';
 import { containerRemoval, imageRemoval } from '../../../../fixtures/command.ts';
 import { filesystems } from '../../../../fixtures/filesystems.ts';
 import { toTarget } from '../../../../fixtures/reclaim.ts';
 import { BOOT_B } from '../../../../support/manual-clock.ts';
 import { addContainer, addImages, type ExecutorNode, executorNode, until } from '../support/executor-node.ts';
+import { fakeRuntime } from '../support/fake-runtime.ts';
+import { alwaysFresh } from '../support/looked.ts';
 
 const journalOf = ({ state }: ExecutorNode) =>
   JournalState.parse(JSON.parse(state.files.get('journal') ?? ''));
@@ -123,10 +124,6 @@ test('[M41] what somebody else made is left out for a while, as only people can 
   expect(node.state.files.get('backoff')).toContain('dead');
 });
 
-test('what was removed whole is told without the steps to it', () => {
-  expect(after('logs-removed', REMOVED)).toEqual(REMOVED);
-});
-
 test('how long a removal took is counted in seconds', async () => {
   const node = executorNode();
   const [a = ''] = addImages(node, ['a']);
@@ -163,11 +160,18 @@ test('[I3, I4] names that name nothing of a pod are not touched', async () => {
       throw new Error('it is not opened');
     },
   };
-  const unsafe = { outcome: 'refused', reason: 'unsafe-log-path' };
-  expect(await removePodLogDirectory({ name: 'a_b_', podUid: '' }, roots)).toMatchObject(unsafe);
-  expect(await removeLogSymlink('web_default_app-0123456789', { containers: [] }, roots)).toMatchObject(
-    unsafe,
+  const remover = new Remover(
+    fakeRuntime(),
+    roots,
+    async () => ({ ok: false, message: 'nobody asks' }),
+    async () => undefined,
   );
+  const unsafe = { outcome: 'refused', reason: 'unsafe-log-path' };
+  for (const object of [
+    { kind: 'pod-log-directory', name: 'a_b_', podUid: '' },
+    { kind: 'log-symlink', name: 'web_default_app-0123456789' },
+  ] as const)
+    expect(await remover.remove(object, alwaysFresh())).toMatchObject(unsafe);
   expect(opened).toEqual([]);
 });
 

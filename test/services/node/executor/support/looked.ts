@@ -6,7 +6,7 @@ import type { ImageHistoryFile } from '../../../../../schemas/state/image-histor
 import type { Restrictions } from '../../../../../services/node/executor/checks.ts';
 import type { RuntimeFacts } from '../../../../../services/node/executor/facts.ts';
 import { EMPTY_JOURNAL } from '../../../../../services/node/executor/journal.ts';
-import { secondLook, type Verdict } from '../../../../../services/node/executor/judge.ts';
+import { type FreshFacts, secondLook, type Verdict } from '../../../../../services/node/executor/judge.ts';
 import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
 import {
   completeListing,
@@ -59,10 +59,10 @@ export interface Given {
 
 const wanting = (reference: string) => ({ uid: 'wanting', images: [reference], finished: false });
 
-/** What the second look says of the first object of the command: `remove`, `none` when it is gone, or why it stays. */
+/** What the second look says of the first object of the command: `may-go`, `not-found`, or why it stays. */
 export function look(given: Omit<Given, 'name'>, command: Command) {
   const verdict = verdictOn(given, command);
-  return verdict.action === 'refuse' ? verdict.refusal.reason : verdict.action;
+  return verdict.outcome === 'refused' ? verdict.reason : verdict.outcome;
 }
 
 /** The same with the object that may go, or with the words of the refusal. */
@@ -104,4 +104,13 @@ export function verdictOn(given: Omit<Given, 'name'>, command: Command): Verdict
 export const table = (kind: () => Command, object: Partial<CompleteListing>) => ({
   of: ({ name: _, command, ...given }: Given) =>
     look({ ...given, listing: { ...object, ...given.listing } }, command ?? kind()),
+});
+
+/** Facts of a moment that never grow old: of images nothing is known. */
+export const alwaysFresh = (listing: Partial<CompleteListing> = {}): FreshFacts => ({
+  confirm: (see) => {
+    const listed = completeListing(listing);
+    return see({ listing: listed, usage: imageUsage(listed, []), history: { kind: 'known', file: null } });
+  },
+  outdate: () => undefined,
 });

@@ -1,13 +1,14 @@
 import { imageUsage } from '../../../../../packages/cri/usage.ts';
+import type { Sleep } from '../../../../../packages/process/backoff.ts';
 import { createLogger } from '../../../../../packages/process/logger.ts';
 import type { Command } from '../../../../../schemas/events/command.ts';
 import type { ObjectOutcome } from '../../../../../schemas/events/result.ts';
 import type { EventOf } from '../../../../../schemas/events/topics.ts';
 import { NO_DISK_HISTORY } from '../../../../../services/node/agent/disks.ts';
-import { openBackoff } from '../../../../../services/node/executor/backoff.ts';
+import { type BackoffTable, openBackoff } from '../../../../../services/node/executor/backoff.ts';
 import type { Restrictions } from '../../../../../services/node/executor/checks.ts';
-import type { Recorder, RemovalParts } from '../../../../../services/node/executor/command.ts';
-import type { FactsReading } from '../../../../../services/node/executor/facts.ts';
+import { type Collaborators, Executor } from '../../../../../services/node/executor/command.ts';
+import type { FactsReading, ReadFacts, RuntimeFacts } from '../../../../../services/node/executor/facts.ts';
 import {
   accepted,
   type ItemProgress,
@@ -15,9 +16,12 @@ import {
   type JournalEntry,
   openJournal,
 } from '../../../../../services/node/executor/journal.ts';
+import { Judge } from '../../../../../services/node/executor/judge.ts';
 import { NO_LOCAL_RULES } from '../../../../../services/node/executor/local-rules.ts';
-import type { TakeInventory } from '../../../../../services/node/executor/own-plan.ts';
+import { Gauge } from '../../../../../services/node/executor/measure.ts';
+import { Planner, type TakeInventory } from '../../../../../services/node/executor/own-plan.ts';
 import { openDirectory } from '../../../../../services/node/executor/pod-logs.ts';
+import { Remover } from '../../../../../services/node/executor/remove.ts';
 import { NODE } from '../../../../fixtures/inventory.ts';
 import { completeListing } from '../../../../fixtures/listing.ts';
 import { logLines } from '../../../../support/log-lines.ts';
@@ -31,7 +35,13 @@ export interface RemovalNode {
   readonly runtime: FakeRuntime;
   readonly clock: ManualClock;
   readonly state: MemoryState;
-  readonly parts: RemovalParts;
+  readonly journal: Journal;
+  readonly backoff: BackoffTable;
+  readonly planner: Planner;
+  readonly readFacts: ReadFacts;
+  readonly executor: Executor;
+  /** The same node, where some of those that the executor works with are others. */
+  executorWith(over: Partial<Collaborators>): Executor;
   readonly podLogsDir: string;
   readonly containerLogsDir: string;
   /**
@@ -63,7 +73,7 @@ export function removalNode(directory = '/nowhere'): RemovalNode {
   const journal = openJournal({ directory: state, now: clock.now(), logger });
   const backoff = openBackoff(state, logger);
   const removalSeconds: RemovalNode['removalSeconds'] = [];
-  const metrics: Recorder['metrics'] = {
+  const metrics: Collaborators['metrics'] = {
     objects: UNCOUNTED,
     commands: UNCOUNTED,
     stayed: UNCOUNTED,
@@ -75,16 +85,6 @@ export function removalNode(directory = '/nowhere'): RemovalNode {
     unmeasured: UNCOUNTED,
     removalSeconds: { observe: ({ kind }, seconds) => void removalSeconds.push([kind, seconds]) },
   };
-  const recorder: Recorder = {
-    identity: NODE,
-    journal,
-    backoff,
-    clock,
-    logger,
-    metrics,
-    removedImages: { note: () => undefined },
-    lateRemovals: { expect: () => undefined },
-  };
   const step = (name: string): void => {
     node.steps.push(name);
     node.at(name);
@@ -93,37 +93,62 @@ export function removalNode(directory = '/nowhere'): RemovalNode {
   state.afterWrite = (name) => {
     if (name === 'journal') step(`wrote ${progressIn(journal)}`);
   };
-  const tools: RemovalParts['tools'] = {
+  const restrictions = async (): Promise<Restrictions> => ({
+    policy: { kind: 'enforced', record: AGREEING_POLICY },
+    distrustOf: () => null,
+    local: NO_LOCAL_RULES,
+    backoff: backoff.entries(),
+    lastActions: journal.state().lastActions,
+    removalRate: journal.state().removalRate,
+    ...node.restrictions,
+  });
+  const readFacts = async (): Promise<FactsReading> => {
+    const confirmedAt = clock.now();
+    step('look');
+    if (node.factsProblem !== null) return { ok: false, message: node.factsProblem };
+    return { ok: true, facts: factsOf(runtime), confirmedAt };
+  };
+  const sleep: Sleep = async (ms, signal) => {
+    if (signal?.aborted) return;
+    step(`sleep ${ms}`);
+    clock.advance(ms);
+  };
+  const own = {
+    takeInventory: async (...asked: Parameters<TakeInventory>) => {
+      step('plan');
+      return node.takeInventory(...asked);
+    },
+    diskHistory: () => NO_DISK_HISTORY,
+    lastActions: () => [],
+  };
+  const planner = new Planner(own, restrictions, clock);
+  const collaborators: Collaborators = {
+    journal,
     clock,
-    runtime,
-    podLogs,
-    podsNow: async () => [],
-    restrictions: async () => ({ ...restrictionsNow(recorder), ...node.restrictions }),
-    readFacts: async () => {
-      const confirmedAt = clock.now();
-      step('look');
-      if (node.factsProblem !== null) return { ok: false, message: node.factsProblem };
-      return { ok: true, facts: factsOf(runtime), confirmedAt };
-    },
-    sleep: async (ms, signal) => {
-      if (signal?.aborted) return;
-      step(`sleep ${ms}`);
-      clock.advance(ms);
-    },
-    own: {
-      takeInventory: async (...asked) => {
-        step('plan');
-        return node.takeInventory(...asked);
-      },
-      diskHistory: () => NO_DISK_HISTORY,
-      lastActions: () => [],
-    },
+    sleep,
+    reporter: () => ({ identity: NODE, at: clock.now(), journal: journal.kept() }),
+    restrictions,
+    planner,
+    judge: new Judge({ clock, readFacts, podsNow: async () => [], restrictions, podLogs }),
+    remover: new Remover(runtime, podLogs, readFacts, sleep),
+    gauge: new Gauge(runtime, clock, sleep),
+    backoff,
+    removedImages: { note: () => undefined },
+    lateRemovals: { expect: () => undefined, seen: () => undefined, watch: async () => undefined },
+    metrics,
+    spans: null,
+    logger,
   };
   const node: RemovalNode = {
     runtime,
     clock,
     state,
-    parts: { recorder, tools, filesystems: runtime },
+    journal,
+    backoff,
+    planner,
+    readFacts,
+    executor: new Executor(collaborators),
+    executorWith: (over) => new Executor({ ...collaborators, ...over }),
     ...podLogs,
     steps: [],
     at: () => undefined,
@@ -145,17 +170,8 @@ const listedBy = ({ images, containers, sandboxes }: FakeRuntime) => ({
   sandboxes: [...sandboxes.values()],
 });
 
-const restrictionsNow = ({ backoff, journal }: Recorder): Restrictions => ({
-  policy: { kind: 'enforced', record: AGREEING_POLICY },
-  distrustOf: () => null,
-  local: NO_LOCAL_RULES,
-  backoff: backoff.entries(),
-  lastActions: journal.state().lastActions,
-  removalRate: journal.state().removalRate,
-});
-
 /** All images are known for long, and never in use. */
-function factsOf(runtime: FakeRuntime): Extract<FactsReading, { ok: true }>['facts'] {
+function factsOf(runtime: FakeRuntime): RuntimeFacts {
   const listing = completeListing(listedBy(runtime));
   const at = manualClock().now();
   const images: [string, number, null][] = listing.images.map(({ id }) => [id, 0, null]);
@@ -173,20 +189,20 @@ const wordFor = (progress: ItemProgress): string =>
 
 /** The command as the journal has it, where an earlier process came so far. */
 export function accept(
-  { parts, steps }: RemovalNode,
+  { journal, steps }: RemovalNode,
   command: Command,
   over: Partial<JournalEntry> = {},
 ): JournalEntry {
   const items = command.items.map((): ItemProgress => ({ state: 'waiting' }));
   const entry: JournalEntry = { command, trace: null, signedBy: null, before: null, items, ...over };
-  parts.recorder.journal.update((state) => accepted(state, entry));
+  journal.update((state) => accepted(state, entry));
   steps.length = 0;
   return entry;
 }
 
 /** All that is to be published. */
-export const told = ({ parts }: RemovalNode): readonly EventOf<'results'>[] =>
-  parts.recorder.journal.state().unpublished.map(({ output }) => output.event);
+export const told = ({ journal }: RemovalNode): readonly EventOf<'results'>[] =>
+  journal.state().unpublished.map(({ output }) => output.event);
 
 /** What became of each object, by its id. */
 export const outcomes = (node: RemovalNode): Readonly<Record<string, ObjectOutcome>> =>
