@@ -1,9 +1,6 @@
 import type { Logger } from 'pino';
-import type { PodSource } from '../../../packages/cri/kubelet/pod-source.ts';
 import type { RuntimeReader } from '../../../packages/cri/port.ts';
 import { type Handler, nodeOutput } from '../../../packages/decision/handler.ts';
-import type { NodeClock } from '../../../packages/machine/clock.ts';
-import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import type { Sleep } from '../../../packages/process/backoff.ts';
 import { type FleetGcError, toFleetGcError } from '../../../packages/process/errors.ts';
@@ -13,54 +10,40 @@ import type { Tracer } from '../../../packages/process/tracer.ts';
 import { type Consumer, type ConsumerSettings, startConsumer } from '../../../packages/records/consume.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import type { DiskStats } from '../../../schemas/events/disk-stats.ts';
-import { type NodeIdentity, nodeKey } from '../../../schemas/events/identity.ts';
+import { nodeKey } from '../../../schemas/events/identity.ts';
 import { OBSERVE_LIFETIME_MS, type Observe } from '../../../schemas/events/observe.ts';
 import type { PolicySet } from '../../../schemas/policy/policy.ts';
-import type { ContentReading } from './contents.ts';
-import { watchDisks } from './disks.ts';
+import { type DiskWatch, watchDisks } from './disks.ts';
 import { ownInventory, type TakeInventory } from './for-executor.ts';
-import { openHistory } from './history.ts';
+import { type History, openHistory } from './history.ts';
 import {
+  type AgentEvents,
   agentEvents,
   backoffReader,
   contentsOfScans,
   createNodeScanner,
   Inventories,
-  inventoryPublishing,
   type NodeScan,
+  type NodeSources,
   removedImagesReader,
 } from './inventory.ts';
 import { type AgentMetrics, addFilesystemGauges, agentMetrics, type Fact } from './metrics.ts';
 import { type Justification, observeHandler, whyUnjustified } from './orders.ts';
-import type { PodLogReader } from './pod-logs.ts';
-import { type KubeletSource, watchPods } from './pods.ts';
+import { watchPods } from './pods.ts';
 import { createPublishQueue, FactSpans, type PublishQueue } from './publish.ts';
 
-/** Everything from outside that an agent needs. It gets only the reading half of the runtime. */
-export interface NodeAgentDeps {
-  readonly identity: NodeIdentity;
-  readonly nodeLabels: Readonly<Record<string, string>>;
+/** Everything from outside that an agent needs. */
+export interface NodeAgentDeps extends NodeSources {
   /** As this process follows them; throws `POLICIES_UNREADABLE` while they cannot be read. */
   readonly policies: () => PolicySet;
-  readonly runtime: RuntimeReader;
-  /** What is told of images beside CRI. */
-  readonly contents: ContentReading;
-  readonly filesystems: FilesystemReader;
-  readonly podLogs: PodLogReader;
-  /** `null`: there is no source, and every pod is unknown. */
-  readonly pods: PodSource | null;
-  /** The kubelet's sources that must have delivered before a pod can be gone; `api` except on a standalone node. */
-  readonly podSources: readonly KubeletSource[];
   readonly state: Pick<StateDirectory, 'open' | 'openReadOnly'>;
   readonly publisher: Pick<Publisher, 'publish'>;
   /** Nobody traces when not given. */
   readonly tracer?: Tracer | null;
-  readonly clock: NodeClock;
   readonly sleep: Sleep;
   readonly schedule: TaskSchedule;
   /** 0 <= number < 1, for jitter. */
   readonly random: () => number;
-  readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
@@ -77,30 +60,44 @@ export class NodeAgent {
   readonly #deps: NodeAgentDeps;
   readonly #metrics: AgentMetrics;
   readonly #queues: Readonly<Record<'inventory' | 'diskStats', PublishQueue>>;
-  readonly #events: ReturnType<typeof agentEvents>;
-  readonly #history: ReturnType<typeof openHistory>;
-  readonly #disks: ReturnType<typeof watchDisks>;
+  readonly #events: AgentEvents;
+  readonly #history: History;
+  readonly #disks: DiskWatch;
   readonly #inventories: Inventories;
   readonly #spans: FactSpans | null;
 
   constructor(deps: NodeAgentDeps) {
-    const { identity, nodeLabels, clock, logger } = deps;
+    const { identity, nodeLabels, runtime, state, clock, sleep, logger } = deps;
     const startedAt = clock.now();
-    const removed = removedImagesReader(deps.state, logger);
     this.#deps = deps;
     this.#spans = deps.tracer ? new FactSpans(deps.tracer, clock) : null;
     this.#metrics = agentMetrics(deps.metrics);
     this.#queues = { inventory: this.#queueFor('inventory'), diskStats: this.#queueFor('disk-stats') };
     this.#events = agentEvents({ identity, nodeLabels, startedAt });
-    this.#history = openHistory({ state: deps.state, now: startedAt, removed, logger });
+    const removed = removedImagesReader(state, logger);
+    this.#history = openHistory({ state, now: startedAt, removed, logger });
     this.#disks = watchDisks(deps);
     const pods = watchPods({ source: deps.pods, sources: deps.podSources, clock, logger });
-    const scan = createNodeScanner({ ...deps, pods, history: this.#history });
-    const shared = { backoff: backoffReader(deps.state, logger), contentsOf: contentsOfScans(deps.contents) };
-    this.#inventories = this.#inventoriesBy(scan, shared);
+    const shared = {
+      scan: createNodeScanner(deps, pods, this.#history),
+      events: this.#events,
+      backoff: backoffReader(state, logger),
+      contentsOf: contentsOfScans(deps.contents),
+      clock,
+    };
+    this.#inventories = new Inventories({
+      ...shared,
+      disks: this.#disks,
+      history: this.#history,
+      runtime,
+      queue: this.#queues.inventory,
+      spans: this.#spans,
+      metrics: this.#metrics,
+      sleep,
+      logger,
+    });
     addFilesystemGauges(deps.metrics, this.#disks.readings);
-    const { lastScan } = this.#inventories;
-    this.takeInventory = ownInventory({ ...shared, scan, lastScan, events: this.#events, clock });
+    this.takeInventory = ownInventory({ ...shared, lastScan: this.#inventories.lastScan });
     this.diskHistory = this.#disks.history;
     this.observe = this.#ordersHandler();
   }
@@ -133,37 +130,6 @@ export class NodeAgent {
   #queueFor(what: Fact): PublishQueue {
     const onDropped = (): void => this.#metrics.dropped.add({ fact: what });
     return createPublishQueue({ ...this.#deps, what, limit: QUEUE_LIMITS[what], onDropped });
-  }
-
-  #inventoriesBy(
-    scan: ReturnType<typeof createNodeScanner>,
-    shared: Pick<Parameters<typeof inventoryPublishing>[0], 'backoff' | 'contentsOf'>,
-  ): Inventories {
-    const { runtime, clock, sleep, logger } = this.#deps;
-    const metrics = this.#metrics;
-    const publish = inventoryPublishing({
-      ...shared,
-      events: this.#events,
-      runtime,
-      historyUnreadable: this.#history.unreadable,
-      queue: this.#queues.inventory,
-      spans: this.#spans,
-      metrics,
-      logger,
-    });
-    return new Inventories({
-      scan,
-      readings: this.#disks.readings,
-      publish: (found, work) => {
-        // The executor keeps what it finds no record of, so the records go ahead of the inventory that shows them.
-        this.#history.save('due');
-        return publish(found, work);
-      },
-      onScan: ({ status }) => metrics.looks.add({ status }),
-      onExpired: () => metrics.orders.add({ outcome: 'expired' }),
-      clock,
-      sleep,
-    });
   }
 
   #ordersHandler(): Handler<Observe> {

@@ -18,7 +18,7 @@ import { openBestEffortFile } from './history.ts';
 export type DiskFacts = Pick<DiskStats, 'takenAt' | 'filesystems' | 'history'>;
 
 /** Samples the filesystems and remembers how full they were. */
-interface DiskWatch {
+export interface DiskWatch {
   /** Takes one sample; resolves to what is to be published of it, or `null`. */
   sample(): Promise<DiskFacts | null>;
   /** The last sample; all `null` before the first. */

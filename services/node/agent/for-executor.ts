@@ -5,7 +5,6 @@ import { toFleetGcError } from '../../../packages/process/errors.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import type { Reclaim } from '../../../schemas/events/reclaim.ts';
 import type { Instant } from '../../../schemas/events/time.ts';
-import type { NodeAgentDeps } from './agent.ts';
 import {
   DISK_HISTORY_FILE,
   type DiskHistory,
@@ -24,6 +23,7 @@ import {
   contentsOfScans,
   createNodeScanner,
   type NodeScan,
+  type NodeSources,
   removedImagesReader,
 } from './inventory.ts';
 import { watchPods } from './pods.ts';
@@ -38,7 +38,7 @@ interface OwnInventoryParts {
   readonly scan: () => Promise<NodeScan>;
   /** The last scan of this process, for whatever it was; `null` where it never scans on its own account. */
   readonly lastScan: () => NodeScan | null;
-  readonly events: Pick<AgentEvents, 'inventory'>;
+  readonly events: AgentEvents;
   readonly backoff: () => BackoffEntries;
   readonly contentsOf: ContentsOfScan;
   readonly clock: NodeClock;
@@ -62,10 +62,7 @@ export const ownInventory = (parts: OwnInventoryParts): TakeInventory => {
   };
 };
 
-function recentScan(
-  { lastScan, clock }: Pick<OwnInventoryParts, 'lastScan' | 'clock'>,
-  actions: readonly Instant[],
-): NodeScan | null {
+function recentScan({ lastScan, clock }: OwnInventoryParts, actions: readonly Instant[]): NodeScan | null {
   const last = lastScan();
   if (last?.status !== 'complete') return null;
   const isLaterThan = (at: Instant): boolean =>
@@ -85,26 +82,14 @@ interface ExecutorOnlyFacts {
   readonly diskHistory: () => DiskHistory;
 }
 
-type ExecutorOnlyParts = Pick<
-  NodeAgentDeps,
-  | 'identity'
-  | 'nodeLabels'
-  | 'runtime'
-  | 'contents'
-  | 'filesystems'
-  | 'podLogs'
-  | 'pods'
-  | 'podSources'
-  | 'clock'
-  | 'logger'
-> & { readonly state: Pick<StateDirectory, 'openReadOnly'> };
+type ExecutorOnlyParts = NodeSources & { readonly state: Pick<StateDirectory, 'openReadOnly'> };
 
 export function executorOnlyFacts(parts: ExecutorOnlyParts): ExecutorOnlyFacts {
   const { identity, nodeLabels, state, clock, logger } = parts;
   const startedAt = clock.now();
   const history = readHistory({ state, now: startedAt, removed: removedImagesReader(state, logger) });
   const pods = watchPods({ source: parts.pods, sources: parts.podSources, clock, logger });
-  const scan = createNodeScanner({ ...parts, pods, history });
+  const scan = createNodeScanner(parts, pods, history);
   let disks = historyOfAgent(parts, startedAt);
   return {
     takeInventory: ownInventory({

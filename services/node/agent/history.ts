@@ -193,13 +193,17 @@ export const clockSteadySinceMs = ({ steadySince }: Watch, takenAt: Instant): nu
   isSteady(steadySince, takenAt) ? steadySince.wallTimeMs : takenAt.wallTimeMs;
 
 /** The image records of this node, kept over restarts (M1, M2). */
-export interface History {
-  /** Why the records of an earlier agent could not be used, in one sentence; `null` when they could. */
-  readonly unreadable: string | null;
+export interface SeenImages {
   /** One successful detection; a failed one does not call (C6). `now` is taken after the last listing. */
   detect(images: readonly DetectedImage[], inUse: ReadonlySet<string>, now: Instant): Detected;
   /** As of the last detection: since when nobody has set the wall clock, in epoch milliseconds on that of `takenAt`. */
   clockSteadySinceMs(takenAt: Instant): number;
+}
+
+/** The same, kept over restarts. */
+export interface History extends SeenImages {
+  /** Why the records of an earlier agent could not be used, in one sentence; `null` when they could. */
+  readonly unreadable: string | null;
   /** Writes what changed when it is time, apart from detections; at the end of the process whatever the time. */
   save(when: 'due' | 'end'): void;
 }
@@ -270,11 +274,7 @@ const keptWatch = ({ at, watchedSinceMs, clockSteadySince }: ImageHistoryFile): 
 });
 
 /** What an executor in a process of its own reads: the records are the agent's, who writes what changes within a minute. */
-export function readHistory({
-  state,
-  now,
-  removed,
-}: ReadHistoryParts): Pick<History, 'detect' | 'clockSteadySinceMs'> {
+export function readHistory({ state, now, removed }: ReadHistoryParts): SeenImages {
   const file = state.openReadOnly(IMAGE_HISTORY_FILE, ImageHistoryFile);
   let watch = watchedUntil(null, now);
   return {

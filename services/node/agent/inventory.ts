@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { deriveId, sha256Hex } from '../../../packages/canonical/ids.ts';
 import type { LayerTable } from '../../../packages/cri/containerd/image-layers.ts';
+import type { PodSource } from '../../../packages/cri/kubelet/pod-source.ts';
 import { createListingMemory, readListing } from '../../../packages/cri/listing.ts';
 import type {
   CompleteListing,
@@ -55,8 +56,15 @@ import {
   type ImageOrigin,
   NO_CONTENTS,
 } from './contents.ts';
-import type { DiskFacts } from './disks.ts';
-import { type Detected, type History, imageKey, type RemovedImage, wallTimeOf } from './history.ts';
+import type { DiskFacts, DiskWatch } from './disks.ts';
+import {
+  type Detected,
+  type History,
+  imageKey,
+  type RemovedImage,
+  type SeenImages,
+  wallTimeOf,
+} from './history.ts';
 import type { AgentMetrics } from './metrics.ts';
 import {
   begin,
@@ -77,8 +85,352 @@ import {
   type PodLogEntries,
   type PodLogReader,
 } from './pod-logs.ts';
-import type { PodState, PodWatch, RuntimePods } from './pods.ts';
+import type { KubeletSource, PodState, PodWatch, RuntimePods } from './pods.ts';
 import type { FactSpans, PublishQueue } from './publish.ts';
+
+/** What a scan reads. It is only the reading half of the runtime. */
+interface Scanned {
+  readonly runtime: RuntimeReader;
+  readonly filesystems: FilesystemReader;
+  readonly podLogs: PodLogReader;
+  readonly clock: NodeClock;
+}
+
+/** What an agent, or an executor on its own, reads of its node. */
+export interface NodeSources extends Scanned {
+  readonly identity: NodeIdentity;
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  /** What is told of images beside CRI. */
+  readonly contents: ContentReading;
+  /** `null`: there is no source, and every pod is unknown. */
+  readonly pods: PodSource | null;
+  /** The kubelet's sources that must have delivered before a pod can be gone; `api` except on a standalone node. */
+  readonly podSources: readonly KubeletSource[];
+  readonly logger: Logger;
+}
+
+/** With whom inventories are taken. */
+interface Collaborators {
+  readonly scan: () => Promise<NodeScan>;
+  readonly disks: DiskWatch;
+  readonly history: History;
+  readonly runtime: RuntimeReader;
+  readonly contentsOf: ContentsOfScan;
+  readonly backoff: () => BackoffEntries;
+  readonly events: AgentEvents;
+  readonly queue: PublishQueue;
+  /** `null`: nobody traces. */
+  readonly spans: FactSpans | null;
+  readonly metrics: AgentMetrics;
+  readonly clock: NodeClock;
+  readonly sleep: Sleep;
+  readonly logger: Logger;
+}
+
+const CHECK_AGAIN_MS = 1_000;
+const UNKNOWN_RUNTIME: RuntimeName = { name: 'unknown', version: '' };
+
+/**
+ * The life of an inventory, from the reason to take one until it is on its way to the log. When the process ends before that,
+ * nothing is lost: the next one takes an inventory at its start, and an order that waited comes again from the log.
+ * The functions are properties, since they are passed on by themselves.
+ */
+export class Inventories {
+  readonly #with: Collaborators;
+  readonly #wakeSignal: ReturnType<typeof createWakeSignal>;
+  #pacing = INITIAL_PACING;
+  #last: NodeScan | null = null;
+  #lastComplete: CompleteScan | null = null;
+  #fingerprint: string | null = null;
+  #runtime = UNKNOWN_RUNTIME;
+  /** Why the history could not be read at the start; `null` when it could, or that was published. */
+  #historyUnreadable: string | null;
+
+  constructor(collaborators: Collaborators) {
+    this.#with = collaborators;
+    this.#wakeSignal = createWakeSignal(collaborators.sleep);
+    this.#historyUnreadable = collaborators.history.unreadable;
+  }
+
+  /** An order that was checked. */
+  readonly accept = (order: Order): OrderOutcome => {
+    const [next, outcome] = onOrder(this.#pacing, order);
+    this.#pacing = next;
+    this.#wakeSignal.wake();
+    return outcome;
+  };
+
+  /** Containers that died, as the runtime's events say. */
+  readonly died = (ids: readonly string[]): void => {
+    this.#pacing = onDeaths(this.#pacing, ids, this.#nowMs());
+    this.#wakeSignal.wake();
+  };
+
+  /** A scan for its own sake: what is in use, what died, what changed. */
+  readonly detect = async (): Promise<void> => {
+    await this.#scan();
+    this.#wakeSignal.wake();
+  };
+
+  /** The last scan, whatever it was for. */
+  readonly lastScan = (): NodeScan | null => this.#last;
+
+  /** Takes inventories until the signal aborts. */
+  readonly run = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      this.#dropExpired();
+      // 1. Why now: an order, a death, a change, or its time (`pacing.ts`).
+      const facts: Facts = { fingerprint: this.#fingerprint, readings: this.#with.disks.readings() };
+      const next = due(this.#pacing, facts, this.#nowMs());
+      if (next.kind === 'work') await this.#take(next.work);
+      else await this.#wakeSignal.wait(this.#waitMs(next.untilMs), signal);
+    }
+  };
+
+  async #take(work: Work): Promise<void> {
+    const { history, contentsOf, events, backoff, metrics, logger } = this.#with;
+    this.#pacing = begin(this.#pacing, work);
+
+    // 2. Scan, and 3. note in the history what was seen. The executor keeps what it finds no record of, so the records go
+    // ahead of the inventory that shows them.
+    const found = await this.#scan();
+    history.save('due');
+
+    // 4. Layers and origins of images, for which nobody waits long.
+    const runtime = await this.#runtimeName();
+    const contents = await contentsOf(found);
+
+    // 5. Make the event: complete, incomplete, or too large.
+    const { trigger, order, diedContainerIds } = work;
+    const event = events.inventory(
+      { scan: found, trigger, reclaim: order?.reclaim ?? null, diedContainerIds, runtime },
+      { backoff: backoff(), historyUnreadable: this.#historyUnreadable, ...contents },
+    );
+    metrics.inventories.add({ trigger: event.trigger, status: event.status });
+    report(event, logger);
+
+    // 6. Queue it; the newest one alone waits for the log.
+    this.#queue(event, work);
+
+    // 7. When the next is due.
+    const isComplete = event.status !== 'incomplete' && found.status !== 'incomplete';
+    const facts: Facts = { fingerprint: isComplete ? fingerprintOf(found) : null, readings: found.readings };
+    this.#pacing = finish(this.#pacing, work, facts, this.#nowMs());
+  }
+
+  async #scan(): Promise<NodeScan> {
+    const found = await this.#with.scan();
+    this.#last = found;
+    this.#with.metrics.looks.add({ status: found.status });
+    if (found.status === 'incomplete') return found;
+    this.#pacing = onDeaths(this.#pacing, diedSince(this.#lastComplete, found), this.#nowMs());
+    this.#lastComplete = found;
+    this.#fingerprint = fingerprintOf(found);
+    return found;
+  }
+
+  /** For people; a runtime that does not answer keeps the version it had. */
+  async #runtimeName(): Promise<RuntimeName> {
+    try {
+      this.#runtime = await this.#with.runtime.version();
+    } catch {
+      // The scan says what is wrong with the runtime.
+    }
+    return this.#runtime;
+  }
+
+  #queue(event: Inventory, { order }: Work): void {
+    const { queue, spans } = this.#with;
+    const reported = this.#historyUnreadable;
+    const traced = order?.trace && (spans?.answer(event, order.trace) ?? { trace: order.trace });
+    queue.put({
+      output: nodeOutput('inventory', event),
+      ...traced,
+      onPublished: () => {
+        if (reported !== null) this.#historyUnreadable = null;
+        if (traced && 'onPublished' in traced) traced.onPublished();
+      },
+    });
+  }
+
+  /** What an order waits for can end with any sample of the disks. */
+  #waitMs(untilMs: number): number {
+    return Math.min(
+      untilMs - this.#nowMs(),
+      this.#pacing.pending ? CHECK_AGAIN_MS : Number.POSITIVE_INFINITY,
+    );
+  }
+
+  #dropExpired(): void {
+    const [kept, expired] = expire(this.#pacing, this.#nowMs());
+    this.#pacing = kept;
+    if (expired) this.#with.metrics.orders.add({ outcome: 'expired' });
+  }
+
+  #nowMs(): number {
+    return this.#with.clock.now().sinceBootMs;
+  }
+}
+
+function report(event: Inventory, logger: Logger): void {
+  const about = { inventoryId: event.id, trigger: event.trigger };
+  switch (event.status) {
+    case 'complete':
+      logger.debug(about, 'inventory complete');
+      break;
+    case 'incomplete':
+      logger.warn({ ...about, problems: event.problems }, 'inventory incomplete: nothing is removed on it');
+      break;
+    case 'too-large':
+      logger.warn(
+        { ...about, counts: event.counts },
+        'inventory too large to be read: only counts are published, and nothing is removed on it',
+      );
+  }
+}
+
+/** All that one scan of the node found. */
+export type NodeScan = CompleteScan | IncompleteScan;
+
+interface ScanHeader {
+  /** Read before the first fact. */
+  readonly takenAt: Instant;
+  readonly readings: FilesystemReadings;
+}
+
+export interface CompleteScan extends ScanHeader, Detected {
+  readonly status: 'complete';
+  readonly listing: CompleteListing;
+  readonly usage: ImageUsage;
+  /** Since when nobody has set the wall clock, in epoch milliseconds on that of `takenAt`. */
+  readonly clockSteadySinceMs: number;
+  readonly pods: readonly PodState[];
+  readonly allSourcesReady: boolean;
+  readonly podLogs: PodLogEntries;
+}
+
+export interface IncompleteScan extends ScanHeader {
+  readonly status: 'incomplete';
+  readonly problems: readonly ListingProblem[];
+}
+
+/** A busy node changes while it is read; after that many attempts it is said so. */
+const LISTING_ATTEMPTS = 3;
+
+/**
+ * Scans the node: a detection (C3) and everything an inventory needs. One scan at a time. A scan that fails in part
+ * changes no record (C6).
+ */
+export function createNodeScanner(
+  { runtime, filesystems, podLogs: readLogs, clock }: Scanned,
+  pods: PodWatch,
+  history: SeenImages,
+): () => Promise<NodeScan> {
+  const memory = createListingMemory();
+  const oneAtATime = pLimit(1);
+  const scan = async (): Promise<NodeScan> => {
+    // The clock first: nothing that is found is older.
+    const takenAt = clock.now();
+    const readings = await filesystems.read();
+    const listing = await listPatiently(() => readListing(runtime, memory));
+    if (listing.status === 'incomplete') return { ...listing, takenAt, readings };
+    const podLogs = await readLogs();
+    const { wanted, ...knownPods } = await pods.ask(withPodLogs(podsOfRuntime(listing), podLogs));
+    const usage = imageUsage(listing, wanted);
+    const detected = history.detect(listing.images, imagesInUse(usage), clock.now());
+    const clockSteadySinceMs = history.clockSteadySinceMs(takenAt);
+    return {
+      status: 'complete',
+      takenAt,
+      readings,
+      listing,
+      usage,
+      ...detected,
+      clockSteadySinceMs,
+      podLogs,
+      ...knownPods,
+    };
+  };
+  return () => oneAtATime(scan);
+}
+
+async function listPatiently(list: () => Promise<Listing>): Promise<Listing> {
+  let listing = await list();
+  for (let attempt = 1; attempt < LISTING_ATTEMPTS && changedMeanwhile(listing); attempt++) {
+    listing = await list();
+  }
+  return listing;
+}
+
+const changedMeanwhile = (listing: Listing): boolean =>
+  listing.status === 'incomplete' &&
+  listing.problems.some(({ code }) => code === 'runtime-changed-meanwhile');
+
+/** Of a pod whose directory of logs is left, too, it is to be told whether it is gone: the kubelet knows it before. */
+const withPodLogs = (pods: RuntimePods, { podLogDirectories }: PodLogEntries): RuntimePods => ({
+  ...pods,
+  uids: new Set([...pods.uids, ...(podLogDirectories ?? []).map(podUidOfLogDirectory)]),
+});
+
+const imagesInUse = ({ users }: ImageUsage): Set<string> =>
+  new Set([...users].filter(([, usedBy]) => usedBy.length > 0).map(([id]) => id));
+
+/** The kubelet's label; what has none is not the kubelet's (A12, M41). */
+const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+
+/** A sandbox's UID is taken from its metadata and its label alike: if they differ, both are in the runtime (A5). */
+export function podsOfRuntime({ containers, sandboxes }: CompleteListing): RuntimePods {
+  const ofContainers = containers.map(({ labels, state }) => ({
+    uids: [labels[POD_UID_LABEL] ?? ''],
+    active: state === 'running',
+  }));
+  const ofSandboxes = sandboxes.map(({ podUid, labels, state }) => ({
+    uids: [podUid, labels[POD_UID_LABEL] ?? ''],
+    active: state === 'ready',
+  }));
+  const all = [...ofContainers, ...ofSandboxes];
+  const uidsOf = (objects: typeof all): Set<string> => new Set(objects.flatMap(({ uids }) => uids));
+  return { uids: uidsOf(all), active: uidsOf(all.filter(({ active }) => active)) };
+}
+
+/** What of each kind of object a decision turns on, a row for each object. */
+const ROWS: Readonly<Record<ObjectKind, (scan: CompleteScan) => readonly (readonly string[])[]>> = {
+  container: ({ listing }) => listing.containers.map(({ id, state }) => [id, state]),
+  sandbox: ({ listing }) => listing.sandboxes.map(({ id, state }) => [id, state]),
+  // Logs follow their pods and containers, whose change is a reason to scan by itself.
+  'pod-log-directory': () => [],
+  'log-symlink': () => [],
+  image: ({ listing }) =>
+    listing.images.map(({ id, repoTags, repoDigests, pinned }) => [
+      id,
+      String(pinned),
+      ...repoTags.toSorted(),
+      ...repoDigests.toSorted(),
+    ]),
+};
+
+/** Equal for scans between which nothing changed that a decision could turn on, in whatever order it was listed. */
+export function fingerprintOf(scan: CompleteScan): string {
+  const rows = [
+    ...ObjectKind.options.flatMap((kind) => ROWS[kind](scan).map((row) => [kind, ...row])),
+    ...scan.pods.map(({ uid, state, contentRemovable, runtimeRemovable }) => [
+      'pod',
+      uid,
+      state,
+      String(contentRemovable),
+      String(runtimeRemovable),
+    ]),
+  ];
+  return sha256Hex(JSON.stringify(rows.map((row) => row.join(' ')).toSorted()));
+}
+
+/** Ids of containers that ran in the scan before and run no more, as far as the runtime still has them. */
+function diedSince(before: CompleteScan | null, { listing }: CompleteScan): string[] {
+  const ran = new Set(
+    before?.listing.containers.filter(({ state }) => state === 'running').map(({ id }) => id),
+  );
+  return listing.containers.filter(({ id, state }) => ran.has(id) && state !== 'running').map(({ id }) => id);
+}
 
 /** What every event of one agent says of itself. */
 interface AgentSelf {
@@ -92,8 +444,10 @@ interface Found extends Pick<Work, 'trigger' | 'diedContainerIds'> {
   readonly scan: NodeScan;
   /** The reclaim that it answers. */
   readonly reclaim: Reclaim | null;
-  readonly runtime: Pick<RuntimeVersion, 'name' | 'version'>;
+  readonly runtime: RuntimeName;
 }
+
+type RuntimeName = Pick<RuntimeVersion, 'name' | 'version'>;
 
 export type AgentEvents = ReturnType<typeof agentEvents>;
 
@@ -287,160 +641,6 @@ const isTooLarge = (inventory: CompleteInventory, { bytes }: Counts, json: strin
   bytes > MAX_INVENTORY_COMPRESSED_BYTES ||
   whyTooLarge(TOPICS.inventory.name, json) !== null;
 
-/** All that one scan of the node found. */
-export type NodeScan = CompleteScan | IncompleteScan;
-
-interface ScanHeader {
-  /** Read before the first fact. */
-  readonly takenAt: Instant;
-  readonly readings: FilesystemReadings;
-}
-
-export interface CompleteScan extends ScanHeader, Detected {
-  readonly status: 'complete';
-  readonly listing: CompleteListing;
-  readonly usage: ImageUsage;
-  /** Since when nobody has set the wall clock, in epoch milliseconds on that of `takenAt`. */
-  readonly clockSteadySinceMs: number;
-  readonly pods: readonly PodState[];
-  readonly allSourcesReady: boolean;
-  readonly podLogs: PodLogEntries;
-}
-
-export interface IncompleteScan extends ScanHeader {
-  readonly status: 'incomplete';
-  readonly problems: readonly ListingProblem[];
-}
-
-interface ScanParts {
-  readonly runtime: RuntimeReader;
-  readonly filesystems: FilesystemReader;
-  readonly podLogs: PodLogReader;
-  readonly pods: PodWatch;
-  readonly history: Pick<History, 'detect' | 'clockSteadySinceMs'>;
-  readonly clock: NodeClock;
-}
-
-/** A busy node changes while it is read; after that many attempts it is said so. */
-const LISTING_ATTEMPTS = 3;
-
-/**
- * Scans the node: a detection (C3) and everything an inventory needs. One scan at a time. A scan that fails in part
- * changes no record (C6).
- */
-export function createNodeScanner({
-  runtime,
-  filesystems,
-  podLogs: readLogs,
-  pods,
-  history,
-  clock,
-}: ScanParts): () => Promise<NodeScan> {
-  const memory = createListingMemory();
-  const oneAtATime = pLimit(1);
-  const scan = async (): Promise<NodeScan> => {
-    const takenAt = clock.now();
-    const readings = await filesystems.read();
-    const listing = await listPatiently(() => readListing(runtime, memory));
-    if (listing.status === 'incomplete') return { ...listing, takenAt, readings };
-    const podLogs = await readLogs();
-    const { wanted, ...knownPods } = await pods.ask(withPodLogs(podsOfRuntime(listing), podLogs));
-    const usage = imageUsage(listing, wanted);
-    const detected = history.detect(listing.images, imagesInUse(usage), clock.now());
-    const clockSteadySinceMs = history.clockSteadySinceMs(takenAt);
-    return {
-      status: 'complete',
-      takenAt,
-      readings,
-      listing,
-      usage,
-      ...detected,
-      clockSteadySinceMs,
-      podLogs,
-      ...knownPods,
-    };
-  };
-  return () => oneAtATime(scan);
-}
-
-async function listPatiently(list: () => Promise<Listing>): Promise<Listing> {
-  let listing = await list();
-  for (let attempt = 1; attempt < LISTING_ATTEMPTS && changedMeanwhile(listing); attempt++) {
-    listing = await list();
-  }
-  return listing;
-}
-
-const changedMeanwhile = (listing: Listing): boolean =>
-  listing.status === 'incomplete' &&
-  listing.problems.some(({ code }) => code === 'runtime-changed-meanwhile');
-
-/** Of a pod whose directory of logs is left, too, it is to be told whether it is gone: the kubelet knows it before. */
-const withPodLogs = (pods: RuntimePods, { podLogDirectories }: PodLogEntries): RuntimePods => ({
-  ...pods,
-  uids: new Set([...pods.uids, ...(podLogDirectories ?? []).map(podUidOfLogDirectory)]),
-});
-
-const imagesInUse = ({ users }: ImageUsage): Set<string> =>
-  new Set([...users].filter(([, usedBy]) => usedBy.length > 0).map(([id]) => id));
-
-/** The kubelet's label; what has none is not the kubelet's (A12, M41). */
-const POD_UID_LABEL = 'io.kubernetes.pod.uid';
-
-/** A sandbox's UID is taken from its metadata and its label alike: if they differ, both are in the runtime (A5). */
-export function podsOfRuntime({ containers, sandboxes }: CompleteListing): RuntimePods {
-  const ofContainers = containers.map(({ labels, state }) => ({
-    uids: [labels[POD_UID_LABEL] ?? ''],
-    active: state === 'running',
-  }));
-  const ofSandboxes = sandboxes.map(({ podUid, labels, state }) => ({
-    uids: [podUid, labels[POD_UID_LABEL] ?? ''],
-    active: state === 'ready',
-  }));
-  const all = [...ofContainers, ...ofSandboxes];
-  const uidsOf = (objects: typeof all): Set<string> => new Set(objects.flatMap(({ uids }) => uids));
-  return { uids: uidsOf(all), active: uidsOf(all.filter(({ active }) => active)) };
-}
-
-/** What of each kind of object a decision turns on, a row for each object. */
-const ROWS: Readonly<Record<ObjectKind, (scan: CompleteScan) => readonly (readonly string[])[]>> = {
-  container: ({ listing }) => listing.containers.map(({ id, state }) => [id, state]),
-  sandbox: ({ listing }) => listing.sandboxes.map(({ id, state }) => [id, state]),
-  // Logs follow their pods and containers, whose change is a reason to scan by itself.
-  'pod-log-directory': () => [],
-  'log-symlink': () => [],
-  image: ({ listing }) =>
-    listing.images.map(({ id, repoTags, repoDigests, pinned }) => [
-      id,
-      String(pinned),
-      ...repoTags.toSorted(),
-      ...repoDigests.toSorted(),
-    ]),
-};
-
-/** Equal for scans between which nothing changed that a decision could turn on, in whatever order it was listed. */
-export function fingerprintOf(scan: CompleteScan): string {
-  const rows = [
-    ...ObjectKind.options.flatMap((kind) => ROWS[kind](scan).map((row) => [kind, ...row])),
-    ...scan.pods.map(({ uid, state, contentRemovable, runtimeRemovable }) => [
-      'pod',
-      uid,
-      state,
-      String(contentRemovable),
-      String(runtimeRemovable),
-    ]),
-  ];
-  return sha256Hex(JSON.stringify(rows.map((row) => row.join(' ')).toSorted()));
-}
-
-/** Ids of containers that ran in the scan before and run no more, as far as the runtime still has them. */
-function diedSince(before: CompleteScan | null, { listing }: CompleteScan): string[] {
-  const ran = new Set(
-    before?.listing.containers.filter(({ state }) => state === 'running').map(({ id }) => id),
-  );
-  return listing.containers.filter(({ id, state }) => ran.has(id) && state !== 'running').map(({ id }) => id);
-}
-
 export type BackoffEntries = BackoffFile['objects'];
 type Kind = BackoffEntries[number]['kind'];
 type BackoffOf = (kind: Kind, id: string) => z.infer<typeof Backoff> | null;
@@ -590,184 +790,5 @@ export function contentsOfScans(contentsOf: ContentReading): ContentsOfScan {
       (scan.status === 'complete' ? contentsOf(detectedImages(scan)) : Promise.resolve(NO_CONTENTS));
     asked.set(scan, contents);
     return contents;
-  };
-}
-
-interface InventoriesParts {
-  readonly scan: () => Promise<NodeScan>;
-  /** The readings of now, apart from scans. */
-  readonly readings: () => FilesystemReadings;
-  /** Makes the inventory of a scan and hands it on. */
-  readonly publish: (scan: NodeScan, work: Work) => Promise<Inventory['status']>;
-  readonly onScan: (scan: NodeScan) => void;
-  readonly onExpired: (order: Order) => void;
-  readonly clock: NodeClock;
-  readonly sleep: Sleep;
-}
-
-const CHECK_AGAIN_MS = 1_000;
-
-/** Takes inventories when they are due. Its functions are properties, since they are passed on by themselves. */
-export class Inventories {
-  readonly #parts: InventoriesParts;
-  readonly #wakeSignal: ReturnType<typeof createWakeSignal>;
-  #pacing = INITIAL_PACING;
-  #last: NodeScan | null = null;
-  #lastComplete: CompleteScan | null = null;
-  #fingerprint: string | null = null;
-
-  constructor(parts: InventoriesParts) {
-    this.#parts = parts;
-    this.#wakeSignal = createWakeSignal(parts.sleep);
-  }
-
-  /** An order that was checked. */
-  readonly accept = (order: Order): OrderOutcome => {
-    const [next, outcome] = onOrder(this.#pacing, order);
-    this.#pacing = next;
-    this.#wakeSignal.wake();
-    return outcome;
-  };
-
-  /** Containers that died, as the runtime's events say. */
-  readonly died = (ids: readonly string[]): void => {
-    this.#pacing = onDeaths(this.#pacing, ids, this.#nowMs());
-    this.#wakeSignal.wake();
-  };
-
-  /** A scan for its own sake: what is in use, what died, what changed. */
-  readonly detect = async (): Promise<void> => {
-    await this.#scan();
-    this.#wakeSignal.wake();
-  };
-
-  /** Takes inventories until the signal aborts. */
-  readonly run = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      this.#dropExpired();
-      const facts: Facts = { fingerprint: this.#fingerprint, readings: this.#parts.readings() };
-      const next = due(this.#pacing, facts, this.#nowMs());
-      if (next.kind === 'work') await this.#workOff(next.work);
-      else await this.#wakeSignal.wait(this.#waitMs(next.untilMs), signal);
-    }
-  };
-
-  /** The last scan, whatever it was for. */
-  readonly lastScan = (): NodeScan | null => this.#last;
-
-  #nowMs(): number {
-    return this.#parts.clock.now().sinceBootMs;
-  }
-
-  async #scan(): Promise<NodeScan> {
-    const found = await this.#parts.scan();
-    this.#last = found;
-    this.#parts.onScan(found);
-    if (found.status === 'incomplete') return found;
-    this.#pacing = onDeaths(this.#pacing, diedSince(this.#lastComplete, found), this.#nowMs());
-    this.#lastComplete = found;
-    this.#fingerprint = fingerprintOf(found);
-    return found;
-  }
-
-  async #workOff(work: Work): Promise<void> {
-    this.#pacing = begin(this.#pacing, work);
-    const found = await this.#scan();
-    const status = await this.#parts.publish(found, work);
-    const newFingerprint =
-      status === 'incomplete' || found.status === 'incomplete' ? null : fingerprintOf(found);
-    const facts: Facts = { fingerprint: newFingerprint, readings: found.readings };
-    this.#pacing = finish(this.#pacing, work, facts, this.#nowMs());
-  }
-
-  /** What an order waits for can end with any sample of the disks. */
-  #waitMs(untilMs: number): number {
-    return Math.min(
-      untilMs - this.#nowMs(),
-      this.#pacing.pending ? CHECK_AGAIN_MS : Number.POSITIVE_INFINITY,
-    );
-  }
-
-  #dropExpired(): void {
-    const [kept, expired] = expire(this.#pacing, this.#nowMs());
-    this.#pacing = kept;
-    if (expired) this.#parts.onExpired(expired);
-  }
-}
-
-interface InventoryPublishingParts {
-  readonly events: Pick<AgentEvents, 'inventory'>;
-  readonly runtime: Pick<RuntimeReader, 'version'>;
-  readonly backoff: () => BackoffEntries;
-  readonly historyUnreadable: string | null;
-  readonly contentsOf: ContentsOfScan;
-  readonly queue: Pick<PublishQueue, 'put'>;
-  /** Nobody traces when not given. */
-  readonly spans?: Pick<FactSpans, 'answer'> | null;
-  readonly metrics: Pick<AgentMetrics, 'inventories'>;
-  readonly logger: Logger;
-}
-
-const UNKNOWN_RUNTIME: Pick<RuntimeVersion, 'name' | 'version'> = { name: 'unknown', version: '' };
-
-/** Makes the inventory of a scan and hands it to the queue; resolves to its status. */
-export function inventoryPublishing(
-  parts: InventoryPublishingParts,
-): (scan: NodeScan, work: Work) => Promise<Inventory['status']> {
-  const { events, backoff, contentsOf, queue, spans = null, metrics, logger } = parts;
-  const versionOf = cachedVersion(parts.runtime);
-  let historyUnreadable = parts.historyUnreadable;
-  return async (scan, work) => {
-    const runtime = await versionOf();
-    const contents = await contentsOf(scan);
-    const { trigger: cause, order, diedContainerIds } = work;
-    const event = events.inventory(
-      { scan, trigger: cause, reclaim: order?.reclaim ?? null, diedContainerIds, runtime },
-      { backoff: backoff(), historyUnreadable, ...contents },
-    );
-    const { trigger, status } = event;
-    metrics.inventories.add({ trigger, status });
-    report(event, logger);
-    const reported = historyUnreadable;
-    const traced = order?.trace && (spans?.answer(event, order.trace) ?? { trace: order.trace });
-    queue.put({
-      output: nodeOutput('inventory', event),
-      ...traced,
-      onPublished: () => {
-        if (reported !== null) historyUnreadable = null;
-        if (traced && 'onPublished' in traced) traced.onPublished();
-      },
-    });
-    return status;
-  };
-}
-
-function report(event: Inventory, logger: Logger): void {
-  const about = { inventoryId: event.id, trigger: event.trigger };
-  switch (event.status) {
-    case 'complete':
-      logger.debug(about, 'inventory complete');
-      break;
-    case 'incomplete':
-      logger.warn({ ...about, problems: event.problems }, 'inventory incomplete: nothing is removed on it');
-      break;
-    case 'too-large':
-      logger.warn(
-        { ...about, counts: event.counts },
-        'inventory too large to be read: only counts are published, and nothing is removed on it',
-      );
-  }
-}
-
-/** For people; a runtime that does not answer keeps the version it had. */
-function cachedVersion(runtime: Pick<RuntimeReader, 'version'>) {
-  let known = UNKNOWN_RUNTIME;
-  return async () => {
-    try {
-      known = await runtime.version();
-    } catch {
-      // The scan says what is wrong with the runtime.
-    }
-    return known;
   };
 }

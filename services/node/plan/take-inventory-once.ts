@@ -1,14 +1,8 @@
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import type { ContainerdReader } from '../../../packages/cri/containerd/reader.ts';
-import type { PodSource } from '../../../packages/cri/kubelet/pod-source.ts';
-import type { RuntimeReader } from '../../../packages/cri/port.ts';
 import { openReadOnlyFile } from '../../../packages/files/fixed-file.ts';
-import type { NodeClock } from '../../../packages/machine/clock.ts';
-import type { FilesystemReader } from '../../../packages/machine/filesystem.ts';
 import type { StateDirectory } from '../../../packages/machine/state-directory.ts';
 import { FleetGcError } from '../../../packages/process/errors.ts';
-import type { NodeIdentity } from '../../../schemas/events/identity.ts';
 import type { Inventory } from '../../../schemas/events/inventory.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../../schemas/state/image-history.ts';
 import { contentReading, type MissingContents, NO_CONTENTS } from '../agent/contents.ts';
@@ -18,31 +12,20 @@ import {
   backoffReader,
   createNodeScanner,
   detectedImages,
+  type NodeSources,
   removedImagesReader,
 } from '../agent/inventory.ts';
+import { watchPods } from '../agent/pods.ts';
 
-import type { PodLogReader } from '../agent/pod-logs.ts';
-import { type KubeletSource, watchPods } from '../agent/pods.ts';
-
-/** What a single scan of a node needs. It gets only the reading half of the runtime. */
-interface ScannedNode {
-  readonly identity: NodeIdentity;
-  readonly nodeLabels: Readonly<Record<string, string>>;
-  readonly runtime: RuntimeReader;
+/** What a single scan of a node needs. */
+interface ScannedNode extends Omit<NodeSources, 'contents'> {
   /** For the contents of images; `null`: nobody is asked. */
   readonly containerd: ContainerdReader | null;
   /** Whether the runtime's imports look like pulls. */
   readonly importsLookPulled: boolean;
   /** Takes why they are not known. */
   readonly onMissingContents: (silence: MissingContents) => void;
-  readonly filesystems: FilesystemReader;
-  readonly podLogs: PodLogReader;
-  /** `null`: there is no source, and every pod is unknown. */
-  readonly pods: PodSource | null;
-  readonly podSources: readonly KubeletSource[];
   readonly state: KeptState;
-  readonly clock: NodeClock;
-  readonly logger: Logger;
 }
 
 /** One inventory as an agent takes them that was just started; nothing is kept. Rejects where the runtime does not answer. */
@@ -53,7 +36,7 @@ export async function takeInventoryOnce(node: ScannedNode): Promise<Inventory> {
   const removed = removedImagesReader(state, logger);
   const history = openHistory({ state, now: startedAt, removed, logger });
   const pods = watchPods({ source: node.pods, sources: node.podSources, clock, logger });
-  const scan = await createNodeScanner({ ...node, pods, history })();
+  const scan = await createNodeScanner(node, pods, history)();
   const contentsOf = contentReading({ ...node, onMissing: node.onMissingContents });
   const contents = scan.status === 'complete' ? await contentsOf(detectedImages(scan)) : NO_CONTENTS;
   return agentEvents({ identity, nodeLabels, startedAt }).inventory(

@@ -129,12 +129,14 @@ describe('a scan', () => {
     using reader = connectReader(node.endpoint);
     const order: string[] = [];
     const seen: number[] = [];
-    const scan = createNodeScanner({
-      runtime: { ...reader, ...disturb(reader) },
-      filesystems: node.filesystems,
-      podLogs: async () => NO_LOGS,
-      clock,
-      pods: {
+    const scan = createNodeScanner(
+      {
+        runtime: { ...reader, ...disturb(reader) },
+        filesystems: node.filesystems,
+        podLogs: async () => NO_LOGS,
+        clock,
+      },
+      {
         ask: async () => {
           order.push('pods');
           clock.advance(7);
@@ -142,7 +144,7 @@ describe('a scan', () => {
         },
         problem: () => null,
       },
-      history: {
+      {
         detect: (_images, _inUse, now) => {
           order.push('detect');
           seen.push(now.sinceBootMs);
@@ -150,7 +152,7 @@ describe('a scan', () => {
         },
         clockSteadySinceMs: ({ wallTimeMs }) => wallTimeMs,
       },
-    });
+    );
     const startMs = clock.now().sinceBootMs;
     const found: NodeScan = await scan();
     return {
@@ -166,28 +168,30 @@ describe('a scan', () => {
     const node = await simulatedNode({ clock });
     using reader = connectReader(node.endpoint);
     const order: string[] = [];
-    const scan = createNodeScanner({
-      runtime: reader,
-      filesystems: {
-        ...node.filesystems,
-        read: async () => {
-          order.push('begins');
-          await Promise.resolve();
-          order.push('ends');
-          throw new Error('unreadable');
+    const scan = createNodeScanner(
+      {
+        runtime: reader,
+        filesystems: {
+          ...node.filesystems,
+          read: async () => {
+            order.push('begins');
+            await Promise.resolve();
+            order.push('ends');
+            throw new Error('unreadable');
+          },
         },
+        podLogs: async () => NO_LOGS,
+        clock,
       },
-      podLogs: async () => NO_LOGS,
-      clock,
-      pods: {
+      {
         ask: async () => ({ pods: [], allSourcesReady: false, wanted: [] }),
         problem: () => null,
       },
-      history: {
+      {
         detect: () => ({ records: new Map(), watchedSinceMs: 0 }),
         clockSteadySinceMs: ({ wallTimeMs }) => wallTimeMs,
       },
-    });
+    );
     const ended = await Promise.allSettled([scan(), scan()]);
     expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(order).toEqual(['begins', 'ends', 'begins', 'ends']);
@@ -202,29 +206,31 @@ describe('a scan', () => {
     const failOnce = (what: 'filesystems' | 'runtime'): void => {
       if (toFail.delete(what)) throw broken;
     };
-    const scan = createNodeScanner({
-      runtime: {
-        ...reader,
-        listContainers: async () => {
-          failOnce('runtime');
-          return await reader.listContainers();
+    const scan = createNodeScanner(
+      {
+        runtime: {
+          ...reader,
+          listContainers: async () => {
+            failOnce('runtime');
+            return await reader.listContainers();
+          },
         },
-      },
-      filesystems: {
-        ...node.filesystems,
-        read: async () => {
-          failOnce('filesystems');
-          return await node.filesystems.read();
+        filesystems: {
+          ...node.filesystems,
+          read: async () => {
+            failOnce('filesystems');
+            return await node.filesystems.read();
+          },
         },
+        podLogs: async () => NO_LOGS,
+        clock,
       },
-      podLogs: async () => NO_LOGS,
-      clock,
-      pods: { ask: async () => ({ pods: [], allSourcesReady: false, wanted: [] }), problem: () => null },
-      history: {
+      { ask: async () => ({ pods: [], allSourcesReady: false, wanted: [] }), problem: () => null },
+      {
         detect: () => ({ records: new Map(), watchedSinceMs: 0 }),
         clockSteadySinceMs: ({ wallTimeMs }) => wallTimeMs,
       },
-    });
+    );
     toFail.add('filesystems');
     await expect(scan()).rejects.toBe(broken);
     expect((await scan()).status).toBe('complete');
