@@ -10,8 +10,7 @@ import { sizeText } from '../../packages/text/size-text.ts';
 import type { FilesystemReading, FilesystemReadings } from '../../schemas/events/filesystem.ts';
 import type { Policy } from '../../schemas/policy/policy.ts';
 import { POLICY_DEFAULTS } from '../../schemas/policy/policy-defaults.ts';
-import type { LocalFileOption } from '../node/executor/local-rules.ts';
-import type { LocalRules } from '../node/executor/local-rules.ts';
+import type { LocalFileOption, LocalRules } from '../node/executor/local-rules.ts';
 import { type OtherRemover, removerText } from '../node/other-removers.ts';
 import { type Finding, type Looked, ok, problem, skipped, warning } from './checks.ts';
 

@@ -14,8 +14,12 @@ import type { Policy } from '../../schemas/policy/policy.ts';
 import { selectPolicy } from '../../schemas/policy/policy-selection.ts';
 import { IMAGE_HISTORY_FILE, ImageHistoryFile } from '../../schemas/state/image-history.ts';
 import { haveDelivered } from '../node/agent/pods.ts';
-import type { LocalFileOption } from '../node/executor/local-rules.ts';
-import { type LocalRules, parseLocalRules, readLocalFile } from '../node/executor/local-rules.ts';
+import {
+  type LocalFileOption,
+  type LocalRules,
+  parseLocalRules,
+  readLocalFile,
+} from '../node/executor/local-rules.ts';
 import { openKubeletPods } from '../node/managed-node.ts';
 import {
   type ContainerdOptions,

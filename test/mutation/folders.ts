@@ -44,15 +44,19 @@ export const FOLDERS: readonly Folder[] = [
     sources: ['packages/deciders/container-gc/**/*.ts'],
     tests: [DECISION, 'test/packages/deciders/container-gc', 'test/packages/plan'],
   },
-  { name: 'services/node/executor/checks', sources: ['services/node/executor/checks/*.ts'], tests: EXECUTOR },
   {
-    name: 'services/node/executor/removal',
-    sources: ['services/node/executor/removal/*.ts'],
+    name: 'services/node/executor: checks',
+    sources: ['services/node/executor/{judge,checks,own-plan,facts}.ts'],
     tests: EXECUTOR,
   },
   {
-    name: 'services/node/executor/journal',
-    sources: ['services/node/executor/journal/*.ts'],
+    name: 'services/node/executor: removals',
+    sources: ['services/node/executor/{command,remove,pod-logs,measure}.ts'],
+    tests: EXECUTOR,
+  },
+  {
+    name: 'services/node/executor: journal',
+    sources: ['services/node/executor/journal.ts'],
     tests: EXECUTOR,
   },
   {

@@ -6,8 +6,8 @@ import { createWakeSignal, runTogether } from '../../../packages/process/loops.t
 import type { Metrics } from '../../../packages/process/metrics.ts';
 import type { Publisher } from '../../../packages/records/publisher.ts';
 import { TRUST_OFF } from '../../../packages/records/trust/trust.ts';
-import type { ContentReading } from '../../../services/node/agent/contents.ts';
 import { type AgentTask, NodeAgent, type TaskSchedule } from '../../../services/node/agent/agent.ts';
+import type { ContentReading } from '../../../services/node/agent/contents.ts';
 import { policyInForce } from '../../../services/node/executor/checks.ts';
 import { createNodeExecutor, type NodeExecutor } from '../../../services/node/executor/executor.ts';
 import { NO_LOCAL_RULES } from '../../../services/node/executor/local-rules.ts';
