@@ -1,3 +1,5 @@
+import type { ClusterInstant } from '../../schemas/events/cluster-objects.ts';
+
 /** The API server's time now, as far as its answers tell it. */
 export interface ServerTime {
   /** Its clock shows at least this: ages count by it, so that nothing is too early. */
@@ -48,6 +50,12 @@ export class ServerClock {
     if (this.#last === null || monotonicMs - this.#last.receivedAtMs > MAX_SILENCE_MS) return null;
     if (this.#steppedAtMs !== null && monotonicMs - this.#steppedAtMs < STEADY_AFTER_MS) return null;
     return boundsOf(this.#last, monotonicMs);
+  }
+
+  /** The same as events tell it. */
+  instantAt(monotonicMs: number): ClusterInstant | null {
+    const time = this.at(monotonicMs);
+    return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
   }
 }
 

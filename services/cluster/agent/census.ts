@@ -21,7 +21,7 @@ import type { ReferenceState } from '../../../schemas/events/ownership.ts';
 import { compareText } from '../../../schemas/events/text-order.ts';
 import type { ClusterGraph } from './graph.ts';
 import type { AgentParts } from './ports.ts';
-import { publishUntilDone, takenAt } from './publish.ts';
+import { publishUntilDone } from './publish.ts';
 
 interface KeepingCensus {
   readonly parts: AgentParts;
@@ -47,7 +47,7 @@ export async function keepCensus(
   while (!isReady() && !signal.aborted) await sleep(LOOK_EVERY_MS, signal);
   await sleep(FIRST_AFTER_MS, signal);
   while (!signal.aborted) {
-    const instant = isReady() ? takenAt(parts) : null;
+    const instant = isReady() ? parts.connection.clock.instantAt(parts.nowMs()) : null;
     const census = instant && taker.take(graph, instant);
     if (census !== null) await publishUntilDone(parts, census, signal);
     await sleep(CENSUS_EVERY_MS, signal);

@@ -26,13 +26,13 @@ import { watchKey } from './kinds.ts';
 import { Mirror } from './mirror.ts';
 import { graphObject, JOB_RESOURCE, type ObservedObject } from './observed-object.ts';
 import type { AgentParts } from './ports.ts';
-import { HoldsWatch, LONG_FACT_CHARACTERS, publishUntilDone, takenAt } from './publish.ts';
+import { HoldsWatch, LONG_FACT_CHARACTERS, publishUntilDone } from './publish.ts';
 import type { ReflectorSink } from './reflector.ts';
 
 interface ExpiryPublishing {
   readonly parts: AgentParts;
   readonly identity: ClusterIdentity & { readonly session: string };
-  readonly book: Pick<ExpiryBook, 'take' | 'tellAgain'>;
+  readonly book: ExpiryBook;
   /** Whether anything may be published (cluster I10). */
   readonly isReady: () => boolean;
 }
@@ -45,7 +45,7 @@ export async function publishExpiry(publishing: ExpiryPublishing, signal: AbortS
   const { parts, identity, book, isReady } = publishing;
   const holds = new HoldsWatch();
   for (let seq = 0; !signal.aborted; ) {
-    const instant = takenAt(parts);
+    const instant = parts.connection.clock.instantAt(parts.nowMs());
     if (instant !== null && holds.isChanged(parts.holds(identity, instant.serverMs), parts.nowMs()))
       book.tellAgain();
     const batch = instant === null || !isReady() ? null : book.take(instant.serverMs);

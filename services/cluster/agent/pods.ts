@@ -16,10 +16,10 @@ import {
 import { Mirror } from './mirror.ts';
 import { NODE_RESOURCE, type ObservedObject, POD_RESOURCE } from './observed-object.ts';
 import type { AgentParts } from './ports.ts';
-import { HoldsWatch, LONG_FACT_CHARACTERS, publishUntilDone, takenAt } from './publish.ts';
+import { HoldsWatch, LONG_FACT_CHARACTERS, publishUntilDone } from './publish.ts';
 
 interface PodPublishing {
-  readonly parts: Omit<AgentParts, 'earlierFacts'>;
+  readonly parts: AgentParts;
   readonly identity: ClusterIdentity & { readonly session: string };
   readonly watch: PodWatch;
   /** Whether anything may be published (cluster I10). */
@@ -50,7 +50,7 @@ export async function publishPods(publishing: PodPublishing, signal: AbortSignal
   const holds = new HoldsWatch();
   let lookAtMs = parts.nowMs();
   for (let seq = 0; !signal.aborted; ) {
-    const instant = takenAt(parts);
+    const instant = parts.connection.clock.instantAt(parts.nowMs());
     if (isOtherwise(publishing, holds, instant)) {
       told.forget();
       lookAtMs = parts.nowMs();

@@ -1,7 +1,6 @@
 import { backoffMs, type RetryBackoff } from '../../../packages/process/backoff.ts';
 import type { ErrorCode } from '../../../packages/process/error-codes.ts';
 import { toFleetGcError } from '../../../packages/process/errors.ts';
-import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
 import { approvalsInForce } from '../../../schemas/policy/approval.ts';
 import type { PolicySetOf } from '../../../schemas/policy/policy.ts';
@@ -18,7 +17,7 @@ const NEVER: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 /** What cannot be published waits, and so does what comes after it; what never can be is given up, so that all else goes on. */
 export async function publishUntilDone(
-  { publish, sleep, random, logger }: Pick<AgentParts, 'publish' | 'sleep' | 'random' | 'logger'>,
+  { publish, sleep, random, logger }: AgentParts,
   fact: AgentFact,
   signal: AbortSignal,
 ): Promise<void> {
@@ -41,15 +40,6 @@ export async function publishUntilDone(
       await sleep(backoffMs(BACKOFF, attempt, random), signal);
     }
   }
-}
-
-/** `null` while the API server's time is not known: then nothing is published. */
-export function takenAt({
-  connection,
-  nowMs,
-}: Pick<AgentParts, 'connection' | 'nowMs'>): ClusterInstant | null {
-  const time = connection.clock.at(nowMs());
-  return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
 }
 
 /** No more is taken into a fact that is so long: within the bounds of its topic, whatever the objects are like. */

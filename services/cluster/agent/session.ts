@@ -19,7 +19,7 @@ import { ExpiryWatch, publishExpiry } from './expiry.ts';
 import { ClusterGraph } from './graph.ts';
 import { type PodTotals, PodWatch, publishPods } from './pods.ts';
 import type { AgentFact, AgentParts } from './ports.ts';
-import { HoldsWatch, publishUntilDone, takenAt } from './publish.ts';
+import { HoldsWatch, publishUntilDone } from './publish.ts';
 import { everySink, Reflectors } from './reflector.ts';
 
 export interface SessionStart extends ClusterIdentity {
@@ -192,7 +192,7 @@ export class Session {
 
   /** Whether there was anything to publish. */
   async #publishOnce(signal: AbortSignal): Promise<boolean> {
-    const instant = takenAt(this.#parts);
+    const instant = this.#parts.connection.clock.instantAt(this.#parts.nowMs());
     if (instant === null || !this.isReady) return false;
     if (this.#hasNews(instant)) this.#graph.tellAgain();
     const batch = this.#graph.take();

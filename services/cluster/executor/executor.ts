@@ -16,7 +16,7 @@ import { addStopMetrics, addWaitingMetrics, createExecutorMetrics, type Executor
 import { latenessOf, ObjectWork, unreadableText } from './object.ts';
 import { failed, later, Order, type ReceivedCommand, type Stop, toldOf } from './order.ts';
 import { Outbox } from './outbox.ts';
-import { type ExecutorPorts, type IndexSource, instantAt } from './ports.ts';
+import type { ExecutorPorts, IndexSource } from './ports.ts';
 import { noteSettled, type RecentResults, removalsBefore } from './recent-results.ts';
 import { CommandReports } from './results.ts';
 import { IntentSettlement } from './settlement.ts';
@@ -102,7 +102,7 @@ export class ClusterExecutor {
 
   /** What the API server's clock shows, as far as its answers tell; `null` where nobody knows. */
   at(): ClusterInstant | null {
-    return instantAt(this.#deps);
+    return this.#deps.connection.clock.instantAt(this.#deps.nowMs());
   }
 
   /**

@@ -5,7 +5,7 @@ import type { ClusterCommandIntent, IntendedObject } from '../../../schemas/even
 import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import { type ClusterObjectOutcome, foundLater } from '../../../schemas/events/cluster-result.ts';
 import type { ReceivedCommand } from './order.ts';
-import { type ExecutorPorts, instantAt, type Outgoing, type ResultEvent } from './ports.ts';
+import type { ExecutorPorts, Outgoing, ResultEvent } from './ports.ts';
 
 /** Commands that are announced; those of more than an hour ago have long expired. */
 const MAX_ANNOUNCED = 100_000;
@@ -67,7 +67,7 @@ export class Announcements {
   }
 
   #intentOf({ command, trace }: ReceivedCommand, items: readonly ClusterCommandItem[]): Outgoing {
-    const { identity, executor } = this.#ports;
+    const { identity, executor, connection, nowMs } = this.#ports;
     const { id: commandId, decisionId, takenAt, lifetimeMs } = command;
     const { clusterInstance } = identity;
     const objects = items.map(intended);
@@ -76,7 +76,7 @@ export class Announcements {
       version: 1,
       id: clusterIntentId({ clusterInstance, commandId }, executor, objects),
       ...identity,
-      at: instantAt(this.#ports),
+      at: connection.clock.instantAt(nowMs()),
       commandId,
       decisionId,
       executor,

@@ -6,14 +6,15 @@ import { controllerOf, mayBeJob, type ObjectMetadata } from '../../../packages/k
 import type { ExpireAction } from '../../../schemas/events/cluster-command.ts';
 import { kindName } from '../../../schemas/events/cluster-objects.ts';
 import type { ExpiryCandidate } from '../../../schemas/events/expiry.ts';
-import { type Asked, clockUnbelieved, type Judgement, unreadable } from './judge.ts';
-import { isStop, later, refused, type Stop, settled } from './order.ts';
+import { type Asked, clockUnbelieved, type Judgement, liveObject } from './judge.ts';
+import { isStop, later, refused, type Stop } from './order.ts';
 import { ruleKey } from './rates.ts';
 
 /** Judges whether the time of an object is over, by the object as the API server has it (cluster K5, L10). */
 export async function judgeExpiry(asked: Asked, act: ExpireAction): Promise<Judgement | Stop> {
   const { kind, record, approvals, clock, nowMs } = asked;
-  const object = await liveObject(asked);
+  const rules = rulesOn(record.policy.rules ?? [], kindName(kind));
+  const object = await liveObject(asked, expiringForm(kind, labelsAsked(rules)));
   if (isStop(object)) return object;
   const candidate = await candidateOf(asked, object);
   if ('kind' in candidate) return candidate;
@@ -45,20 +46,6 @@ const UNCOUNTED = later('api-server-error', 'how much of its kind would go is no
 function shareFor({ index, kind }: Asked, serverMs: number): Share | null | undefined {
   if (index === null) return undefined;
   return index.current()?.expiry.shareOf(kindName(kind), serverMs) ?? null;
-}
-
-async function liveObject({ order, kind, reads, record }: Asked): Promise<ExpiringObject | Stop> {
-  const { object: ordered } = order.item;
-  const form = expiringForm(kind, labelsAsked(rulesOn(record.policy.rules ?? [], kindName(kind))));
-  const live = await reads.whole({ kind, named: ordered }, form);
-  switch (live.kind) {
-    case 'found':
-      return live.object.uid === ordered.uid ? live.object : settled({ outcome: 'not-found' });
-    case 'absent':
-      return settled({ outcome: 'not-found' });
-    case 'unknown':
-      return unreadable(live.answer.status, live.message);
-  }
 }
 
 async function candidateOf(

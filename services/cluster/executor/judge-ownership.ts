@@ -30,7 +30,7 @@ import {
   type OwnershipReference,
   type ReferenceState,
 } from '../../../schemas/events/ownership.ts';
-import { type Asked, type Judgement, type Look, unreadable } from './judge.ts';
+import { type Asked, type Judgement, type Look, liveObject } from './judge.ts';
 import { definitionName, type Place } from './kinds.ts';
 import { cut, later, type OwnerEvidence, refused, type Stop, settled } from './order.ts';
 import type { ClusterIndex } from './ports.ts';
@@ -84,20 +84,7 @@ async function objectOf(asked: Asked, index: ClusterIndex | null): Promise<Objec
   const { object: ordered } = order.item;
   const known = clock.at(nowMs()) === null ? undefined : index?.object(ordered.uid);
   if (known !== undefined && isWhere(known, ordered, kind)) return metadataOf(known);
-  return liveObject(asked);
-}
-
-async function liveObject({ order, kind, reads }: Asked): Promise<Created | Stop> {
-  const { object: ordered } = order.item;
-  const live = await reads.whole({ kind, named: ordered }, CREATED_FORM);
-  switch (live.kind) {
-    case 'found':
-      return live.object.uid === ordered.uid ? live.object : settled({ outcome: 'not-found' });
-    case 'absent':
-      return settled({ outcome: 'not-found' });
-    case 'unknown':
-      return unreadable(live.answer.status, live.message);
-  }
+  return liveObject(asked, CREATED_FORM);
 }
 
 /** The graph does not know it: an object that comes from there is read for it, once. */
@@ -105,7 +92,7 @@ function createdAt(asked: Asked, object: ObjectMetadata | Created): Look['create
   if ('createdAtMs' in object) return async () => object.createdAtMs;
   let reading: Promise<Created | Stop> | null = null;
   return async () => {
-    reading ??= liveObject(asked);
+    reading ??= liveObject(asked, CREATED_FORM);
     const live = await reading;
     return 'kind' in live ? live : live.createdAtMs;
   };

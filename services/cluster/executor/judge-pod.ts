@@ -13,8 +13,8 @@ import { type PodFacts, readPod } from '../../../packages/kube-api/pods.ts';
 import type { RemovePodAction } from '../../../schemas/events/cluster-command.ts';
 import type { PodRemovalCause } from '../../../schemas/events/pod-removal.ts';
 import type { PodCandidate, PodNode } from '../../../schemas/events/pods.ts';
-import { type Asked, clockUnbelieved, type Judgement, type PodMark, unreadable } from './judge.ts';
-import { isStop, later, refused, type Stop, settled } from './order.ts';
+import { type Asked, clockUnbelieved, type Judgement, liveObject, type PodMark } from './judge.ts';
+import { isStop, later, refused, type Stop } from './order.ts';
 import type { PodIndex } from './ports.ts';
 import { PODS_OF_MISSING_NODES } from './rates.ts';
 
@@ -70,19 +70,11 @@ function podsKnown({ index }: Asked): PodIndex | 'not-ready' | null {
   return pods === undefined || pods.totals() === null ? 'not-ready' : pods;
 }
 
-async function livePod({ order, kind, reads }: Asked): Promise<LivePod | Stop> {
-  const { object: ordered } = order.item;
-  if (kind.group !== '' || kind.resource !== 'pods')
-    return refused('kept-by-own-judgement', `a ${kind.kind} is no pod, and only pods go like this`);
-  const live = await reads.whole({ kind, named: ordered }, POD_FORM);
-  switch (live.kind) {
-    case 'found':
-      return live.object.uid === ordered.uid ? live.object : settled({ outcome: 'not-found' });
-    case 'absent':
-      return settled({ outcome: 'not-found' });
-    case 'unknown':
-      return unreadable(live.answer.status, live.message);
-  }
+async function livePod(asked: Asked): Promise<LivePod | Stop> {
+  const { group, kind, resource } = asked.kind;
+  return group === '' && resource === 'pods'
+    ? liveObject(asked, POD_FORM)
+    : refused('kept-by-own-judgement', `a ${kind} is no pod, and only pods go like this`);
 }
 
 interface Ordered {

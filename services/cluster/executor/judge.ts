@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { ApiConnection } from '../../../packages/kube-api/connection.ts';
-import type { ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
+import type { ObjectForm, ObjectMetadata } from '../../../packages/kube-api/metadata.ts';
 import { HOUR_MS } from '../../../packages/process/durations.ts';
 import type { ClusterAction, RemovePodAction } from '../../../schemas/events/cluster-command.ts';
 import { ORPHAN, type ServedKind } from '../../../schemas/events/cluster-objects.ts';
 import type { ApprovalRecord } from '../../../schemas/policy/approval.ts';
 import type { ClusterPolicy, ClusterPolicyRecord } from '../../../schemas/policy/cluster-policy.ts';
 import type { LiveReads } from './live-reads.ts';
-import { failed, later, type Order, type Stop } from './order.ts';
+import { failed, later, type Order, type Stop, settled } from './order.ts';
 import type { ClusterIndex, IndexSource } from './ports.ts';
 import type { RemovalCounts } from './rates.ts';
 
@@ -69,8 +69,25 @@ export const clockUnbelieved = (): Stop =>
 
 const FORBIDDEN = 403;
 /** Of an answer from which nothing follows. */
-export const unreadable = (status: number, message: string): Stop =>
+const unreadable = (status: number, message: string): Stop =>
   status === FORBIDDEN ? failed({ reason: 'forbidden', message }) : later('api-server-error', message);
+
+/** The object of an order as the API server has it now. Where it is gone, or another has its name, nothing is left to do. */
+export async function liveObject<Seen extends ObjectMetadata>(
+  { order, kind, reads }: Asked,
+  form: ObjectForm<Seen>,
+): Promise<Seen | Stop> {
+  const { object: ordered } = order.item;
+  const live = await reads.whole({ kind, named: ordered }, form);
+  switch (live.kind) {
+    case 'found':
+      return live.object.uid === ordered.uid ? live.object : settled({ outcome: 'not-found' });
+    case 'absent':
+      return settled({ outcome: 'not-found' });
+    case 'unknown':
+      return unreadable(live.answer.status, live.message);
+  }
+}
 
 /** What an attempt goes by: the object as it is, and what is known of it beside. */
 export interface Look {
@@ -79,7 +96,7 @@ export interface Look {
   readonly reads: LiveReads;
   /** `null` where the process has no graph of the cluster. */
   readonly index: ClusterIndex | null;
-  readonly orphaned: Pick<OrphanedOwners, 'has'>;
+  readonly orphaned: OrphanedOwners;
   /** How much this executor deleted in the past hour for an owner, and for all owners of a kind, or has in hand beside this object. */
   readonly removed: {
     readonly forOwner: (uid: string) => number;

@@ -5,7 +5,6 @@ import type { GraphObject } from '../../../packages/owner-graph/graph-object.ts'
 import type { Sleep } from '../../../packages/process/backoff.ts';
 import type { TraceContext } from '../../../packages/process/trace.ts';
 import type { ClusterCommandIntent } from '../../../schemas/events/cluster-intent.ts';
-import type { ClusterInstant } from '../../../schemas/events/cluster-objects.ts';
 import type { ClusterRemoved } from '../../../schemas/events/cluster-removed.ts';
 import type { ClusterCommandResult, ClusterObjectResults } from '../../../schemas/events/cluster-result.ts';
 import type { ClusterIdentity } from '../../../schemas/events/identity.ts';
@@ -70,12 +69,6 @@ export interface ExecutorPorts {
   /** Milliseconds that only grow. */
   readonly nowMs: () => number;
   readonly logger: Logger;
-}
-
-/** What the API server's clock shows, as far as its answers tell; `null` where nobody knows. */
-export function instantAt({ connection, nowMs }: ExecutorPorts): ClusterInstant | null {
-  const time = connection.clock.at(nowMs());
-  return time && { serverMs: time.earliestMs, spreadMs: time.latestMs - time.earliestMs };
 }
 
 /** What an executor writes to the topic of results. */

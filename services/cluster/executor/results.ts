@@ -11,7 +11,7 @@ import type { CommandRefused } from './command-checks.ts';
 import type { ExecutorMetrics } from './metrics.ts';
 import { cut, type Order, type ReceivedCommand } from './order.ts';
 import type { Outbox } from './outbox.ts';
-import { type ExecutorPorts, instantAt } from './ports.ts';
+import type { ExecutorPorts } from './ports.ts';
 
 type Told = ClusterObjectResults['objects'][number];
 type Counts = Extract<ClusterCommandResult['result'], { outcome: 'done' }>['counts'];
@@ -188,8 +188,8 @@ export class CommandReports {
   }
 
   #header(commandId: string) {
-    const { identity, executor } = this.#ports;
-    return { version: 1 as const, ...identity, executor, at: instantAt(this.#ports), commandId };
+    const { identity, executor, connection, nowMs } = this.#ports;
+    return { version: 1 as const, ...identity, executor, at: connection.clock.instantAt(nowMs()), commandId };
   }
 
   #send(trace: TraceContext | null, event: ClusterObjectResults | ClusterCommandResult): void {

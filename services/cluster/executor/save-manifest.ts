@@ -17,7 +17,7 @@ import {
 import type { ClusterPolicy } from '../../../schemas/policy/cluster-policy.ts';
 import type { LiveReads } from './live-reads.ts';
 import { type Conflict, failed, later, type Order, type Stop, settled, stopBy } from './order.ts';
-import { type ExecutorPorts, instantAt } from './ports.ts';
+import type { ExecutorPorts } from './ports.ts';
 import { PROOF_HOLDS_MS } from './proofs.ts';
 
 /** What is to be saved, and what for. */
@@ -112,14 +112,14 @@ function removedOf(
   ports: ExecutorPorts,
 ): ClusterRemoved {
   const { uid, resourceVersion, namespace, name } = object;
-  const { identity } = ports;
+  const { identity, connection, nowMs } = ports;
   const { clusterInstance } = identity;
   return {
     type: 'fleetgc.cluster.removed',
     version: 1,
     id: clusterRemovedId({ clusterInstance, commandId: command.id }, object),
     ...identity,
-    at: instantAt(ports),
+    at: connection.clock.instantAt(nowMs()),
     commandId: command.id,
     decisionId: command.decisionId,
     object: { ...kind, namespace: kind.namespaced ? namespace : '', name, uid, resourceVersion },

@@ -4,6 +4,7 @@ import { ServerClock } from '../../../../packages/kube-api/server-clock.ts';
 import { Pods } from '../../../../schemas/events/pods.ts';
 import { TOPICS } from '../../../../schemas/events/topics.ts';
 import type { ClusterPolicy } from '../../../../schemas/policy/cluster-policy.ts';
+import { NO_EARLIER_FACTS } from '../../../../services/cluster/agent/earlier-facts.ts';
 import { formOf } from '../../../../services/cluster/agent/observed-object.ts';
 import { PodWatch, publishPods, ToldPods } from '../../../../services/cluster/agent/pods.ts';
 import { clusterPolicyRecord } from '../../../fixtures/cluster.ts';
@@ -87,6 +88,7 @@ function watched(policy: Partial<ClusterPolicy> | null = { terminatedPodGCThresh
     policy: () => record,
     holds: () => record && `${record.hash} ${approved}`,
     publish: async (fact: unknown) => void facts.push(Pods.parse(fact)),
+    earlierFacts: async () => NO_EARLIER_FACTS,
     onWatchEnded: () => undefined,
     sleep: time.sleep,
     random: () => 0,

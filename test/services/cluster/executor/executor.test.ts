@@ -807,6 +807,62 @@ describe('a command as a whole', () => {
     expect(h.api.writes).toEqual([]);
   });
 
+  test.each<[string, (api: FakeApi) => ClusterCommandItem]>([
+    ['deleted', (api) => itemFor(owned(api, 'gone'))],
+    [
+      'unblocked',
+      (api) => {
+        ownerThere(api, 'a', { ...DELETING, finalizers: ['foregroundDeletion'] });
+        const blocking = [referenceTo('a', { blockOwnerDeletion: true })];
+        return itemFor(api.put({ kind: SECRET, name: 'x', ownerReferences: blocking }), foreground(true));
+      },
+    ],
+    [
+      'released from an owner',
+      (api) => {
+        ownerThere(api, 'solid');
+        return itemFor(owned(api, 'solid', 'gone'), drop('gone'));
+      },
+    ],
+    [
+      'let go',
+      (api) =>
+        itemFor(ownerThere(api, 'x', { ...DELETING, finalizers: ['foregroundDeletion'] }), {
+          action: 'finish',
+          finalizer: 'foregroundDeletion',
+        }),
+    ],
+  ])('that is paused while its intent is published changes nothing: no object is %s', async (what, itemIn) => {
+    let isPaused = false;
+    const policy = { kind: 'policy', record: clusterPolicyRecord(), approvals: [] } as const;
+    const h: Harness = harness({
+      policy: () => (isPaused ? { kind: 'paused', reason: 'now' } : policy),
+      publish: async (events) => {
+        isPaused ||= events.some(({ event }) => event.type === 'fleetgc.cluster.command-intent');
+        for (const { event } of events)
+          if (event.type !== 'fleetgc.cluster.command-intent') h.results.push(event);
+      },
+      // Without the owner graph no owner is let go.
+      index: what === 'let go' ? { current: () => truthOf(h.api) } : null,
+    });
+    expect(await h.carryOut([itemIn(h.api)])).toEqual(['refused paused']);
+    expect([isPaused, h.api.writes]).toEqual([true, []]);
+  });
+
+  test('[cluster D12] that is paused between two writes to an object does only the first', async () => {
+    let isPaused = false;
+    const policy = { kind: 'policy', record: clusterPolicyRecord(), approvals: [] } as const;
+    const h = harness({ policy: () => (isPaused ? { kind: 'paused', reason: 'now' } : policy) });
+    ownerThere(h.api, 'a', { ...DELETING, finalizers: ['foregroundDeletion'] });
+    const blocking = [referenceTo('a', { blockOwnerDeletion: true })];
+    const object = h.api.put({ kind: SECRET, name: 'x', ownerReferences: blocking });
+    h.api.onWrite = () => {
+      isPaused = true;
+    };
+    expect(await h.carryOut([itemFor(object, foreground(true))])).toEqual(['refused paused']);
+    expect([h.api.writes.length, h.api.byUid('x')?.deletionTimestamp]).toEqual([1, null]);
+  });
+
   test('whose key was taken back meanwhile is not carried out', async () => {
     const { api, carryOut } = harness({ objectionTo: () => 'the key was revoked' });
     expect(await carryOut([itemFor(owned(api, 'gone'))])).toEqual(['refused not-trusted']);
