@@ -832,22 +832,25 @@ describe('a command as a whole', () => {
           finalizer: 'foregroundDeletion',
         }),
     ],
-  ])('that is paused while its intent is published changes nothing: no object is %s', async (what, itemIn) => {
-    let isPaused = false;
-    const policy = { kind: 'policy', record: clusterPolicyRecord(), approvals: [] } as const;
-    const h: Harness = harness({
-      policy: () => (isPaused ? { kind: 'paused', reason: 'now' } : policy),
-      publish: async (events) => {
-        isPaused ||= events.some(({ event }) => event.type === 'fleetgc.cluster.command-intent');
-        for (const { event } of events)
-          if (event.type !== 'fleetgc.cluster.command-intent') h.results.push(event);
-      },
-      // Without the owner graph no owner is let go.
-      index: what === 'let go' ? { current: () => truthOf(h.api) } : null,
-    });
-    expect(await h.carryOut([itemIn(h.api)])).toEqual(['refused paused']);
-    expect([isPaused, h.api.writes]).toEqual([true, []]);
-  });
+  ])(
+    'that is paused while its intent is published changes nothing: no object is %s',
+    async (what, itemIn) => {
+      let isPaused = false;
+      const policy = { kind: 'policy', record: clusterPolicyRecord(), approvals: [] } as const;
+      const h: Harness = harness({
+        policy: () => (isPaused ? { kind: 'paused', reason: 'now' } : policy),
+        publish: async (events) => {
+          isPaused ||= events.some(({ event }) => event.type === 'fleetgc.cluster.command-intent');
+          for (const { event } of events)
+            if (event.type !== 'fleetgc.cluster.command-intent') h.results.push(event);
+        },
+        // Without the owner graph no owner is let go.
+        index: what === 'let go' ? { current: () => truthOf(h.api) } : null,
+      });
+      expect(await h.carryOut([itemIn(h.api)])).toEqual(['refused paused']);
+      expect([isPaused, h.api.writes]).toEqual([true, []]);
+    },
+  );
 
   test('[cluster D12] that is paused between two writes to an object does only the first', async () => {
     let isPaused = false;
