@@ -313,7 +313,7 @@ const isOfBystander = (answer: Answer, command: Pick<Commanded, 'nodeInstance'>)
   answer.result.reason === 'other-instance';
 
 const tellDisagreement = (
-  { deviation }: Pick<Findings, 'deviation'>,
+  { deviation }: Findings,
   { kind, message }: Disagreement,
   answer: Placed<Answer>,
   account?: Account,
@@ -401,11 +401,7 @@ function miscount({ objects }: Account, { result }: CommandResult, known: 'all' 
 }
 
 /** Checks the result of a command against those of its objects. */
-function judgeEnding(
-  { deviation }: Pick<Findings, 'deviation'>,
-  account: Account,
-  known: 'all' | 'some',
-): void {
+function judgeEnding({ deviation }: Findings, account: Account, known: 'all' | 'some'): void {
   const { ending, command } = account;
   const message = ending === null ? null : miscount(account, ending.event, known);
   if (ending === null || message === null) return;
@@ -497,11 +493,11 @@ const MOST = 10_000;
  */
 export class LateAnswers {
   readonly #findings: Findings;
-  readonly #coverages: Pick<Coverages, 'kept' | 'beganAfter'>;
+  readonly #coverages: Coverages;
   readonly #waiting = new Map<string, Placed<Answer>[]>();
   #count = 0;
 
-  constructor(findings: Findings, coverages: Pick<Coverages, 'kept' | 'beganAfter'>) {
+  constructor(findings: Findings, coverages: Coverages) {
     this.#findings = findings;
     this.#coverages = coverages;
   }
@@ -544,7 +540,8 @@ export class LateAnswers {
     if (mayBeDeleted(answer, this.#coverages.kept)) this.#findings.counts.outOfRange++;
     else
       tellMissing(
-        { findings: this.#findings, beganAfter: this.#coverages.beganAfter },
+        this.#findings,
+        this.#coverages,
         { topicId: 'commands', timestampMs: place.timestampMs },
         {
           kind: 'not-commanded',

@@ -82,15 +82,10 @@ export interface Judging {
   readonly atEnd: boolean;
 }
 
-/** What tells of a cause or an effect that is not there. */
-interface Missing {
-  readonly findings: Pick<Findings, 'gap' | 'deviation'>;
-  readonly beganAfter: BeganAfter;
-}
-
 /** Of what `topicId` was to have by `timestampMs`, and does not: it deviates, unless the topic was made anew since. */
 export function tellMissing(
-  { findings, beganAfter }: Missing,
+  findings: Findings,
+  { beganAfter }: Coverages,
   { topicId, timestampMs }: { readonly topicId: TopicId; readonly timestampMs: number },
   deviation: Deviation,
 ): void {

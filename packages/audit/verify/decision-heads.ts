@@ -23,11 +23,12 @@ export interface HeadsAsked {
 }
 
 /** What signed heads say of the decisions in a partition of a topic, and which of them have to be there. */
-interface HeadsOfPartition {
+export interface HeadsOfPartition {
   readonly topicId: DecisionTopicId;
   readonly ranges: RangesOfPartition;
   readonly kept: KeptDecisions;
   readonly lost: readonly LostOffsets[];
+  /** What came before has to be named by heads; `null` where nobody requires that. */
   readonly requiredBeforeMs: number | null;
 }
 

@@ -8,21 +8,11 @@ import { AROUND_MS, SETTLED_MS } from './coverage.ts';
 import type {
   Contradiction,
   HeadedRange,
+  HeadsOfPartition,
   KeptDecisions,
   LostOffsets,
-  RangesOfPartition,
 } from './decision-heads.ts';
 import type { Findings, GapKind } from './findings.ts';
-
-interface HeadedDecisionsSettings {
-  readonly ranges: RangesOfPartition;
-  readonly findings: Findings;
-  readonly kept: KeptDecisions;
-  /** Of this partition. */
-  readonly lost: readonly LostOffsets[];
-  /** What came before has to be named by heads; `null` where nobody requires that. */
-  readonly requiredBeforeMs: number | null;
-}
 
 /** What its writer signed in a partition, in the order of the numbers. */
 interface Chain {
@@ -42,18 +32,20 @@ interface Numbered {
  * is younger than the newest head, is no fault.
  */
 export class HeadedDecisions {
-  readonly #settings: HeadedDecisionsSettings;
+  readonly #heads: HeadsOfPartition;
+  readonly #findings: Findings;
   readonly #chains: ReadonlyMap<string, Chain>;
   readonly #required: RequiredHeads | null;
   readonly #recent = new RecentDecisions();
   #oldest: LogRecord | null = null;
 
-  constructor(settings: HeadedDecisionsSettings) {
-    this.#settings = settings;
-    const { requiredBeforeMs } = settings;
+  constructor(heads: HeadsOfPartition, findings: Findings) {
+    this.#heads = heads;
+    this.#findings = findings;
+    const { requiredBeforeMs } = heads;
     this.#required = requiredBeforeMs === null ? null : new RequiredHeads(requiredBeforeMs);
     this.#chains = new Map(
-      [...settings.ranges.byChain].map(([chain, ranges]) => [
+      [...heads.ranges.byChain].map(([chain, ranges]) => [
         chain,
         { all: ranges.map((range) => new RangeProgress(range)), begun: null },
       ]),
@@ -91,7 +83,7 @@ export class HeadedDecisions {
     if (!isAsked) return;
     if (isSame === null) this.#withoutHead(record, [progress]);
     if (isSame === false)
-      this.#settings.findings.deviation({
+      this.#findings.deviation({
         kind: 'decisions-rewritten',
         message: `a decision bears the number of another one before it (chain and number ${name}): one of them is not of that writer`,
         node: null,
@@ -100,7 +92,7 @@ export class HeadedDecisions {
   }
 
   #withoutHead(record: LogRecord, near: readonly RangeProgress[]): void {
-    this.#settings.findings.counts.withoutHead++;
+    this.#findings.counts.withoutHead++;
     this.#required?.take(
       record,
       near.map(({ range }) => range),
@@ -109,17 +101,17 @@ export class HeadedDecisions {
 
   /** Nothing more comes. */
   finish(): void {
-    for (const one of this.#settings.ranges.contradictions) this.#tellContradiction(one);
+    for (const one of this.#heads.ranges.contradictions) this.#tellContradiction(one);
     const begunMs = Math.min(...this.#met().map(({ begunByMs }) => begunByMs));
     for (const chain of this.#chains.values())
       for (const [at, progress] of chain.all.entries())
         if (progress.isWhole) this.#compare(progress);
         else this.#tellMissing(chain, at, begunMs);
-    this.#required?.finish(this.#settings.findings);
+    this.#required?.finish(this.#findings);
   }
 
   #tellContradiction({ chain, heads, count }: Contradiction): void {
-    this.#settings.findings.deviation({
+    this.#findings.deviation({
       kind: 'heads-contradict',
       message: `${counted(count, 'head')} of the chain ${chain} ${count === 1 ? 'names' : 'name'} decisions otherwise than one before: its writer names each once, so somebody else has a decider’s key`,
       node: null,
@@ -132,11 +124,10 @@ export class HeadedDecisions {
   }
 
   #compare(progress: RangeProgress): void {
-    const { findings } = this.#settings;
     const { range, asked } = progress;
-    if (progress.isAsSigned) findings.counts.headed += asked;
+    if (progress.isAsSigned) this.#findings.counts.headed += asked;
     else
-      findings.deviation({
+      this.#findings.deviation({
         kind: 'decisions-rewritten',
         message: `${counted(range.records, 'decision')} ${numbersText(range)} are not those that their writer signed: one of them was changed`,
         node: null,
@@ -145,13 +136,17 @@ export class HeadedDecisions {
   }
 
   #tellMissing({ all, begun }: Chain, at: number, begunMs: number): void {
-    const { findings, kept, lost } = this.#settings;
+    const { kept, lost } = this.#heads;
     const progress = all[at];
     if (progress === undefined) return;
-    findings.counts.headedInPart += progress.asked;
+    this.#findings.counts.headedInPart += progress.asked;
     const isFirstOfChain = begun === null || begun >= (progress.begun ?? progress.end);
     const isLost = lost.length > 0 && hasLostBetween(lost, neighbours(all, at));
-    tellMissing({ progress, isFirstOfChain, isLost }, { kept, oldest: this.#oldest, begunMs }, findings);
+    tellMissing(
+      { progress, isFirstOfChain, isLost },
+      { kept, oldest: this.#oldest, begunMs },
+      this.#findings,
+    );
   }
 }
 
@@ -332,7 +327,7 @@ class RequiredHeads {
     else (this.#ofHeadless(chain) ?? this.#others).add(record);
   }
 
-  finish({ gap, deviation }: Pick<Findings, 'gap' | 'deviation'>): void {
+  finish({ gap, deviation }: Findings): void {
     for (const chain of this.#headless.values())
       (chain.spanMs <= AROUND_MS ? this.#explained : this.#others).addAll(chain);
     if (this.#explained.count > 0)
@@ -394,7 +389,7 @@ interface Missing {
  * Tells what is missing. Whether it may lie before what was read is told by what was signed: by the numbers of its writer, and by when
  * writers heard that the log had something. The times of records on the log are signed by nobody.
  */
-function tellMissing(missing: Missing, met: Met, findings: Pick<Findings, 'gap' | 'deviation'>): void {
+function tellMissing(missing: Missing, met: Met, findings: Findings): void {
   const { progress, isLost } = missing;
   const found = { node: null, places: placesOf(progress) };
   const verdict = isLost ? 'records-missing' : judged(missing, met);

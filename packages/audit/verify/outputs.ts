@@ -12,7 +12,7 @@ import { EVENT_SCHEMAS } from '../../records/parse/event-schemas.ts';
 import { objectKey, type Place, placeOf } from '../events/log-position.ts';
 
 import type { DecisionHead, RecordedDecision } from '../events/recorded-decision.ts';
-import { type BeganAfter, type Coverage, type Judging, SETTLED_MS, tellMissing } from './coverage.ts';
+import { type Coverages, type Judging, SETTLED_MS, tellMissing } from './coverage.ts';
 import { type DecidingAgain, decideAgain, type OutputEvent, type Redecided } from './decisions.ts';
 import { type Findings, firstDifference, noCounts, sameJson } from './findings.ts';
 
@@ -31,13 +31,8 @@ export interface Effect {
   readonly event: Command | ClusterCommand | Observe | ReclaimContinues | PressureUnrelieved;
 }
 
-interface DecidedOutputsParts {
-  readonly findings: Findings;
-  readonly coverage: Coverage;
-  readonly beganAfter: BeganAfter;
-  /** Whether an executor says so of a reclaim of its own, and as its command says. */
-  readonly executed: (event: OfReclaim) => Executed | null;
-}
+/** Whether an executor says so of a reclaim of its own, and as its command says. */
+type ExecutedBy = (event: OfReclaim) => Executed | null;
 
 /** A decided output that is not on the log yet, and when its decider was first seen to have gone on. */
 interface Unsent {
@@ -47,7 +42,9 @@ interface Unsent {
 
 /** Brings together what was decided and what was sent, in whatever order they come, and judges what stays alone. */
 export class DecidedOutputs {
-  readonly #parts: DecidedOutputsParts;
+  readonly #findings: Findings;
+  readonly #coverages: Coverages;
+  readonly #executed: ExecutedBy;
   readonly #unsent = new Map<string, Unsent>();
   readonly #undecided = new Map<string, Effect>();
   /** By decider, when it published a record last. */
@@ -55,8 +52,10 @@ export class DecidedOutputs {
   /** Messages that lie twice on the log are decided twice, with the same outputs. */
   readonly #matched = new Set<string>();
 
-  constructor(parts: DecidedOutputsParts) {
-    this.#parts = parts;
+  constructor(findings: Findings, coverages: Coverages, executed: ExecutedBy) {
+    this.#findings = findings;
+    this.#coverages = coverages;
+    this.#executed = executed;
   }
 
   /** A decider published a record, which lists these outputs; perhaps not for the first time. */
@@ -90,47 +89,56 @@ export class DecidedOutputs {
   }
 
   #match(effect: Effect, decided: Decided): void {
-    compare(effect, decided, this.#parts.findings);
+    compare(effect, decided, this.#findings);
     this.#matched.add(decided.id);
     const [oldest] = this.#matched;
     if (this.#matched.size > MOST_MATCHED && oldest !== undefined) this.#matched.delete(oldest);
   }
 
   #judgeEffect(id: string, { event, record }: Effect): void {
-    const { findings, coverage, executed } = this.#parts;
     this.#undecided.delete(id);
     const place = placeOf(record);
     const node = record.key;
-    const following = isOrder(event) ? null : executed(event);
-    if (following !== null) tellDifference(following, { node, place }, findings);
-    else if (place.timestampMs - SETTLED_MS < coverage(decisionsOn(event))) findings.counts.outOfRange++;
+    const following = isOrder(event) ? null : this.#executed(event);
+    if (following !== null) tellDifference(following, { node, place }, this.#findings);
+    else if (place.timestampMs - SETTLED_MS < this.#coverages.coverage(decisionsOn(event)))
+      this.#findings.counts.outOfRange++;
     else {
       const due = { topicId: this.#causeOf(event, place), timestampMs: place.timestampMs };
       const message = `no decision lists ${id}`;
-      tellMissing(this.#parts, due, { kind: 'not-decided', message, node, places: [place] });
+      tellMissing(this.#findings, this.#coverages, due, {
+        kind: 'not-decided',
+        message,
+        node,
+        places: [place],
+      });
     }
   }
 
   /** Where a cause of it is to lie; facts about a reclaim follow from commands too. */
   #causeOf(event: Effect['event'], { timestampMs }: Place): TopicId {
-    return !isOrder(event) && this.#parts.beganAfter('commands', timestampMs)
+    return !isOrder(event) && this.#coverages.beganAfter('commands', timestampMs)
       ? 'commands'
       : decisionsOn(event);
   }
 
   #judgeUnsent(one: Unsent, atEnd: boolean): void {
-    const { findings, coverage } = this.#parts;
     const { id, decider, decision, topicId, node } = one.decided;
     const wentOn = this.#hasGoneOn(one);
     if (!wentOn && !atEnd) return;
     this.#unsent.delete(id);
     if (topicId === null) return;
-    if (!wentOn) findings.counts.open++;
-    else if (decision.timestampMs < coverage(topicId)) findings.counts.outOfRange++;
+    if (!wentOn) this.#findings.counts.open++;
+    else if (decision.timestampMs < this.#coverages.coverage(topicId)) this.#findings.counts.outOfRange++;
     else {
       const due = { topicId, timestampMs: decision.timestampMs };
       const message = `the decision gives ${id}, which is not on the log, and ${decider} decided on after that`;
-      tellMissing(this.#parts, due, { kind: 'output-missing', message, node, places: [decision] });
+      tellMissing(this.#findings, this.#coverages, due, {
+        kind: 'output-missing',
+        message,
+        node,
+        places: [decision],
+      });
     }
   }
 

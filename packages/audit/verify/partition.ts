@@ -1,17 +1,10 @@
-import {
-  type EventOf,
-  TOPICS,
-  type TopicAbout,
-  type TopicId,
-  type TopicName,
-} from '../../../schemas/events/topics.ts';
+import { type EventOf, TOPICS, type TopicId, type TopicName } from '../../../schemas/events/topics.ts';
 import { canonicalJson } from '../../canonical/ids.ts';
 import type { EventLog, LogRecord } from '../../log/port.ts';
 import { createPeriodicYield } from '../../process/event-loop.ts';
 import type { Rejection } from '../../records/parse/parse-record.ts';
 import {
   firstRecord,
-  type PartitionReading,
   type RecordedEvent,
   readPartition,
   type SubjectTopic,
@@ -29,9 +22,7 @@ import {
   messageName,
   RecordReader,
 } from '../events/record-reader.ts';
-
 import { DECISION_TOPICS, type RecordedDecision } from '../events/recorded-decision.ts';
-
 import type { PoliciesInForce } from '../policies/policies-in-force.ts';
 import type { PolicyHistory } from '../policies/policy-history.ts';
 import { AnsweredClusterCommands, steadyClusterContent } from './cluster-commands.ts';
@@ -46,14 +37,7 @@ import {
   SETTLED_MS,
 } from './coverage.ts';
 import type { DecisionHeads } from './decision-heads.ts';
-import {
-  type DecidingAgain,
-  decideAgain,
-  type ProvedDecision,
-  provedByText,
-  type Redecided,
-  tellProved,
-} from './decisions.ts';
+import { type DecidingAgain, decideAgain, provedByText, type Redecided, tellProved } from './decisions.ts';
 import { createCollector, type Findings, type Found } from './findings.ts';
 import { HeadedDecisions } from './headed-decisions.ts';
 import { Inputs } from './inputs.ts';
@@ -82,6 +66,7 @@ export type PartitionVerifier = (
   signal: AbortSignal,
 ) => Promise<Found>;
 
+/** What the verification of every partition of a log has in common. */
 interface VerifierParts {
   readonly log: Pick<EventLog, 'read'>;
   readonly policies: PolicyHistory;
@@ -103,48 +88,70 @@ interface VerifierParts {
 export function createVerifier(parts: VerifierParts): PartitionVerifier {
   const openedMs = performance.now();
   return async (partition, onProgress, signal) => {
-    const { log, range, headed, ...others } = parts;
+    const { log, range, headed } = parts;
+    const { fromMs, toMs } = range;
     const findings = createCollector();
+    const read = async (
+      topics: readonly TopicId[],
+      time: TimeRange,
+      take: (event: RecordedEvent) => void | Promise<void>,
+    ): Promise<void> => {
+      for await (const event of readPartition(log, { topics, partition, range: time }, signal))
+        await take(event);
+    };
+    // 1. What the log still keeps: what is missing from before that may have been deleted.
     const coverages = await coveragesIn(parts, partition, signal);
     const inputs = new Inputs(log, partition, { signal });
-    const check = new PartitionCheck({ ...others, ...coverages, inputs, findings });
-    const heads = await headed?.(partition, performance.now() - openedMs, signal);
+    const check = new PartitionCheck({ ...parts, ...coverages, inputs, findings });
+    // Asked before decisions are read, so that all that heads name are there.
+    const heads = (await headed?.(partition, performance.now() - openedMs, signal)) ?? [];
     const headedDecisions = new Map<TopicName, HeadedDecisions>(
-      (heads ?? []).map((of) => [TOPICS[of.topicId].name, new HeadedDecisions({ ...of, findings })] as const),
+      heads.map((of) => [TOPICS[of.topicId].name, new HeadedDecisions(of, findings)]),
     );
-    const takeHeaded = ({ record }: RecordedEvent, isAsked: boolean): void =>
-      headedDecisions.get(record.topic)?.take(record, isAsked);
+    const takeAroundRange = ({ record }: RecordedEvent): void =>
+      headedDecisions.get(record.topic)?.take(record, false);
     const progress = tellNowAndThen(parts, onProgress);
     const yieldToEventLoop = createPeriodicYield(() => performance.now());
-    const take = async (event: RecordedEvent): Promise<void> => {
-      findings.passed(event.record.timestampMs);
-      takeHeaded(event, true);
-      await check.take(event);
-      await yieldToEventLoop();
-      progress(event.record.timestampMs, findings.counts.records);
-    };
-    const readAll = async (reading: PartitionReading, each: (event: RecordedEvent) => unknown) => {
-      for await (const event of readPartition(log, reading, signal)) await each(event);
-    };
-    const readDecisions = (reading: PartitionReading) =>
-      headedDecisions.size > 0 && readAll(reading, (event) => takeHeaded(event, false));
     try {
-      for (const topicId of EARLIER_CAUSES)
-        await readAll(rightBefore(range, { topicId, partition }), (event) => check.earlier.take(event));
-      await readDecisions(decisionsBefore(range, partition));
-      await readAll({ topics: TOPICS_OF_SUBJECTS, partition, range }, take);
+      if (fromMs !== null) {
+        // 2. Causes from so long before the range that their effects may lie in it.
+        for (const topicId of EARLIER_CAUSES)
+          await read([topicId], rightBefore(fromMs, AHEAD_MS[topicId]), (event) => check.takeEarlier(event));
+        // 3. Decisions from before it, for heads that name some in it together with these.
+        if (headedDecisions.size > 0) await read(DECISIONS, rightBefore(fromMs, AROUND_MS), takeAroundRange);
+      }
+      // 4. The range, record by record.
+      await read(TOPICS_OF_SUBJECTS, range, async (event) => {
+        const { record } = event;
+        findings.passed(record.timestampMs);
+        headedDecisions.get(record.topic)?.take(record, true);
+        await check.take(event);
+        await yieldToEventLoop();
+        progress(record.timestampMs, findings.counts.records);
+      });
+      // 5. All earlier commands, if there are answers that are later than those of step 2.
       const isLate = check.finish();
-      if (isLate)
-        await readAll(allEarlierCommands(range, partition), (event) => check.earlier.takeForLate(event));
-      await readDecisions(decisionsBehind(range, partition));
+      if (isLate && fromMs !== null)
+        await read(['commands'], { fromMs: null, toMs: fromMs }, (event) => check.takeForLate(event));
+      // 6. Decisions from behind the range, for the same heads.
+      if (toMs !== null && headedDecisions.size > 0)
+        await read(DECISIONS, { fromMs: toMs, toMs: toMs + AROUND_MS }, takeAroundRange);
     } finally {
       await inputs.close();
     }
+    // 7. What is alone now stays so.
     check.end();
     for (const decisions of headedDecisions.values()) decisions.finish();
     return findings.found();
   };
 }
+
+const DECISIONS: readonly TopicId[] = Object.values(DECISION_TOPICS);
+
+const rightBefore = (fromMs: number, aheadMs: number): TimeRange => ({
+  fromMs: Math.max(0, fromMs - aheadMs),
+  toMs: fromMs,
+});
 
 /** Where nothing is deleted any more, each topic begins where it was first archived, and that is looked at. */
 async function coveragesIn(
@@ -170,38 +177,6 @@ async function coveragesIn(
   };
 }
 
-/** Causes so long before the range that their effects may lie in it; none where there is no limit. */
-const rightBefore = (
-  { fromMs }: TimeRange,
-  { topicId, partition }: { readonly topicId: EarlierCause; readonly partition: number },
-): PartitionReading => ({
-  topics: fromMs === null ? [] : [topicId],
-  partition,
-  range: { fromMs: Math.max(0, (fromMs ?? 0) - AHEAD_MS[topicId]), toMs: fromMs },
-});
-
-const DECISIONS: readonly TopicId[] = Object.values(DECISION_TOPICS);
-
-/** Decisions about a range, for the heads that name some in it together with these. */
-const decisionsBefore = ({ fromMs }: TimeRange, partition: number): PartitionReading => ({
-  topics: fromMs === null ? [] : DECISIONS,
-  partition,
-  range: { fromMs: Math.max(0, (fromMs ?? 0) - AROUND_MS), toMs: fromMs },
-});
-
-const decisionsBehind = ({ toMs }: TimeRange, partition: number): PartitionReading => ({
-  topics: toMs === null ? [] : DECISIONS,
-  partition,
-  range: { fromMs: toMs, toMs: (toMs ?? 0) + AROUND_MS },
-});
-
-/** All commands that lie before the range. */
-const allEarlierCommands = ({ fromMs }: TimeRange, partition: number): PartitionReading => ({
-  topics: fromMs === null ? [] : ['commands'],
-  partition,
-  range: { fromMs: null, toMs: fromMs },
-});
-
 const PROGRESS_EVERY_RECORDS = 200;
 
 function tellNowAndThen({ range, nowMs }: VerifierParts, onProgress: (progress: PartitionProgress) => void) {
@@ -217,14 +192,10 @@ function tellNowAndThen({ range, nowMs }: VerifierParts, onProgress: (progress: 
 const JUDGE_EVERY_MS = 60_000;
 
 /**
- * Verifies one partition, record by record, in memory that does not grow with its length: `earlier.take` what was read ahead of
- * the range, `take` the range itself, `finish`, `earlier.takeForLate` where that asks for it, and `end`. It is no `PartitionTaker`: to decide
- * again may take another reading of the log, and causes from before the range are read, but not verified. Messages that are decided
- * on are parsed by `Inputs` alone: whether they are events is for the decider of their time to say.
+ * Verifies one partition, record by record, in memory that does not grow with its length. Messages that are decided on are parsed by
+ * `Inputs` alone: whether they are events is for the decider of their time to say.
  */
 class PartitionCheck {
-  /** What follows from causes before the range may lie in it. */
-  readonly earlier: EarlierRecords;
   readonly #parts: DecidingAgain;
   readonly #records: RecordChecks;
   readonly #commands: AnsweredCommands;
@@ -234,11 +205,12 @@ class PartitionCheck {
   readonly #earlierDecisions: EarlierDecisions;
   readonly #undecided: UndecidedMessages;
   readonly #removedByOthers: RemovedByOthers;
-  readonly #clusters: ClusterRecords;
+  readonly #clusterCommands: AnsweredClusterCommands;
   #lastMs = 0;
   #judgedMs = 0;
 
-  readonly #takers: TopicTakers<Exclude<SubjectTopic, ClusterTopic>, void | Promise<void>> = {
+  /** What each record of the range is. */
+  readonly #takers: TopicTakers<SubjectTopic, void | Promise<void>> = {
     diskStats: (record) => {
       this.#parts.findings.counts.diskStats++;
       this.#takeInput(record);
@@ -248,44 +220,100 @@ class PartitionCheck {
     decisions: (record) => this.#takeOnDecisions(record),
     commands: (record) => this.#takeCommand(record),
     results: (record) => this.#takeResult(record),
+    clusterOwnership: (record) => this.#takeClusterFact(record),
+    clusterExpiry: (record) => this.#takeClusterFact(record),
+    clusterPods: (record) => this.#takeClusterFact(record),
     clusterDecisions: (record) => this.#takeOnDecisions(record),
+    clusterCommands: (record) => this.#takeClusterCommand(record),
+    clusterResults: (record) => this.#takeClusterResult(record),
+    // Nobody decides on these two: they have to be what they say, and that is all.
+    clusterRemoved: (record) => void this.#reader.read('clusterRemoved', record),
+    clusterCensus: (record) => void this.#reader.read('clusterCensus', record),
     deadLetters: (record) => this.#takeDeadLetter(record),
+  };
+
+  /** What lies before the range is not verified, so nothing is told of it. */
+  readonly #earlierTakers: TopicTakers<EarlierCause, void> = {
+    observe: (record) => this.#takeEarlierOrder(record),
+    decisions: (record) => {
+      if (mayHaveOutputs(record)) this.#takeEarlierDecision(record);
+    },
+    commands: (record) => this.#takeEarlierCommand(record),
+    clusterDecisions: (record) => this.#takeEarlierDecision(record),
+    clusterCommands: (record) => this.#takeEarlierClusterCommand(record),
   };
 
   readonly #reader = new RecordReader(
     {
       onJson: (record, value) => this.#records.tellDoubledMember(record, value),
-      onRefused: (topicId, record, rejection) => this.#refused(topicId, record, rejection),
+      onRefused: (topicId, record, rejection) => {
+        this.#records.tellRejected(topicId, record, rejection);
+        if (topicId === 'decisions' && rejection.cause === 'unknown-version') this.#orders.unreadDecision();
+        this.#noteUnreadable(topicId, record, rejection);
+      },
+    },
+    TRUST_OFF,
+  );
+
+  readonly #earlierReader = new RecordReader(
+    {
+      onJson: () => undefined,
+      onRefused: (topicId, record, rejection) => this.#noteUnreadable(topicId, record, rejection),
+    },
+    TRUST_OFF,
+  );
+
+  readonly #lateReader = new RecordReader(
+    {
+      onJson: () => undefined,
+      onRefused: (_topicId, record, rejection) => {
+        for (const id of namesOfUnreadable(record, rejection)) this.#commands.late.unreadable(id);
+      },
     },
     TRUST_OFF,
   );
 
   constructor(parts: DecidingAgain) {
-    const { findings, coverage, kept, beganAfter } = parts;
+    const { findings } = parts;
     this.#parts = parts;
     this.#records = new RecordChecks(findings);
-    this.#commands = new AnsweredCommands(findings, { coverage, kept, beganAfter });
-    const executed = (event: OfReclaim) => this.#reclaims.executed(event);
-    this.#outputs = new DecidedOutputs({ findings, coverage, beganAfter, executed });
-    this.#orders = new AnsweredOrders(findings, { coverage, beganAfter });
+    this.#commands = new AnsweredCommands(findings, parts);
+    this.#clusterCommands = new AnsweredClusterCommands(findings, parts);
+    this.#outputs = new DecidedOutputs(findings, parts, (event) => this.#reclaims.executed(event));
+    this.#orders = new AnsweredOrders(findings, parts);
     this.#earlierDecisions = new EarlierDecisions(parts);
-    this.#clusters = new ClusterRecords({
-      findings,
-      coverages: parts,
-      records: this.#records,
-      reader: this.#reader,
-      takeInput: (record) => this.#takeInput(record),
-      takeEffect: (effect) => this.#takeEffect(effect),
-    });
-    this.earlier = new EarlierRecords({
-      decisions: this.#earlierDecisions,
-      orders: this.#orders,
-      commands: this.#commands,
-      reclaims: this.#reclaims,
-      clusterCommands: this.#clusters.commands,
-    });
     this.#undecided = new UndecidedMessages(findings);
     this.#removedByOthers = new RemovedByOthers(findings);
+  }
+
+  /** A cause from before the range: what follows from it may lie in it. */
+  takeEarlier(recorded: RecordedEvent): void {
+    takeByTopic(this.#earlierTakers, recorded);
+  }
+
+  #takeEarlierOrder(record: LogRecord): void {
+    const order = this.#earlierReader.read('observe', record);
+    if (order !== null) this.#orders.ordered(order.event, record);
+  }
+
+  #takeEarlierDecision(record: LogRecord): void {
+    const found = this.#earlierReader.onDecisions(record);
+    if (found?.kind !== 'decision') return;
+    const { decision } = found;
+    this.#earlierDecisions.decided(decision);
+    if (decision.subject.kind === 'node') this.#orders.decided(decision.value, record);
+  }
+
+  #takeEarlierCommand(record: LogRecord): void {
+    const command = this.#earlierReader.read('commands', record);
+    if (command === null) return;
+    this.#commands.commandedBefore(command.event, record);
+    this.#reclaims.commanded(command.event, record);
+  }
+
+  #takeEarlierClusterCommand(record: LogRecord): void {
+    const command = this.#earlierReader.read('clusterCommands', record);
+    if (command !== null) this.#clusterCommands.commanded(command.event, record, true);
   }
 
   async take(recorded: RecordedEvent): Promise<void> {
@@ -296,17 +324,22 @@ class PartitionCheck {
     this.#lastMs = Math.max(this.#lastMs, record.timestampMs);
     this.#records.follow(record);
     await takeByTopic(this.#takers, recorded);
-    await takeByTopic(this.#clusters.takers, recorded);
     if (this.#lastMs - this.#judgedMs >= JUDGE_EVERY_MS) this.#judge(this.#lastMs - SETTLED_MS, false);
   }
 
-  /** Nothing more comes. Returns whether there are answers to commands that are older than those earlier ones. */
+  /** The range is read. Returns whether there are answers to commands that are older than the earlier ones. */
   finish(): boolean {
     this.#judge(Number.POSITIVE_INFINITY, true);
     return this.#commands.late.areThere();
   }
 
-  /** What is alone now stays so. */
+  /** Any command from before the range, for answers that are later than what is taken otherwise. */
+  takeForLate({ record }: RecordedEvent): void {
+    const command = this.#lateReader.read('commands', record);
+    if (command !== null) this.#commands.late.commanded(command.event, record);
+  }
+
+  /** Nothing more comes. */
   end(): void {
     this.#commands.late.end();
   }
@@ -315,18 +348,17 @@ class PartitionCheck {
     this.#judgedMs = this.#lastMs;
     this.#outputs.judge({ beforeMs, atEnd });
     this.#commands.judge({ beforeMs, atEnd }, this.#lastMs);
-    this.#clusters.commands.judge({ beforeMs, atEnd }, this.#lastMs);
+    this.#clusterCommands.judge({ beforeMs, atEnd }, this.#lastMs);
     this.#undecided.judge({ beforeMs, atEnd });
     this.#orders.judge({ beforeMs, atEnd });
     this.#removedByOthers.judge({ beforeMs, atEnd });
   }
 
-  #refused(topicId: TopicId, record: LogRecord, rejection: Rejection): void {
-    this.#records.tellRejected(topicId, record, rejection);
-    if (topicId === 'decisions' && rejection.cause === 'unknown-version') this.#orders.unreadDecision();
-    if (topicId === 'clusterCommands') this.#clusters.refused(record, rejection);
-    if (topicId !== 'commands') return;
-    for (const id of namesOfUnreadable(record, rejection)) this.#commands.unreadable(id);
+  /** What is on a topic of commands and none: executors answer it by these ids. */
+  #noteUnreadable(topicId: TopicId, record: LogRecord, rejection: Rejection): void {
+    const answered = { commands: this.#commands, clusterCommands: this.#clusterCommands };
+    if (topicId !== 'commands' && topicId !== 'clusterCommands') return;
+    for (const id of namesOfUnreadable(record, rejection)) answered[topicId].unreadable(id);
   }
 
   #takeInventory(record: LogRecord): void {
@@ -339,6 +371,11 @@ class PartitionCheck {
     this.#records.tellDoubledMember(record, message.event);
     this.#removedByOthers.listed(message.event, record);
     this.#orders.listed(message.event, record);
+  }
+
+  #takeClusterFact(record: LogRecord): void {
+    this.#clusterCommands.heard(record);
+    this.#takeInput(record);
   }
 
   #takeInput(record: LogRecord): void {
@@ -368,22 +405,28 @@ class PartitionCheck {
     this.#reclaims.commanded(command.event, record);
   }
 
+  async #takeClusterCommand(record: LogRecord): Promise<void> {
+    const command = this.#reader.read('clusterCommands', record);
+    if (command === null || !(await this.#takeEffect(command))) return;
+    this.#parts.findings.counts.commands++;
+    this.#clusterCommands.commanded(command.event, record);
+  }
+
+  /** Decided again from its text where that is enough; else what is wrong with it is told. */
   async #takeOnDecisions(record: LogRecord): Promise<void> {
     const proved = await provedByText(record, this.#parts);
-    if (proved !== null) return this.#takeProved(proved);
+    if (proved !== null) {
+      const { decision, again } = proved;
+      if (this.#isRepeated(decision)) return;
+      tellProved(decision, this.#parts);
+      this.#giving(decision, again);
+      return;
+    }
     const found = this.#reader.onDecisions(record);
-    if (found?.kind === 'decision') await this.#takeDecision(found.decision);
-    else if (found !== null) await this.#takeEffect({ event: found.event, value: found.value, record });
-  }
-
-  #takeProved({ decision, again }: ProvedDecision): void {
-    if (this.#isRepeated(decision)) return;
-    tellProved(decision, this.#parts);
-    this.#giving(decision, again);
-  }
-
-  async #takeDecision(decision: RecordedDecision): Promise<void> {
-    if (!this.#isRepeated(decision)) this.#giving(decision, await decideAgain(decision, this.#parts));
+    if (found === null) return;
+    if (found.kind !== 'decision') await this.#takeEffect({ event: found.event, value: found.value, record });
+    else if (!this.#isRepeated(found.decision))
+      this.#giving(found.decision, await decideAgain(found.decision, this.#parts));
   }
 
   #isRepeated({ head, record, value }: RecordedDecision): boolean {
@@ -399,6 +442,7 @@ class PartitionCheck {
     for (const decided of decidedBy(decision, again, this.#parts.inputs)) this.#outputs.decided(decided);
   }
 
+  /** Whether it is there for the first time; then it is matched with what was decided. */
   async #takeEffect(effect: Effect): Promise<boolean> {
     if (!this.#records.isNew(effect.event, effect.record, canonicalJson(effect.value))) return false;
     for (const decided of await this.#earlierDecisions.giving(effect.event.id))
@@ -436,96 +480,21 @@ class PartitionCheck {
     this.#removedByOthers.answered(event, record);
   }
 
+  #takeClusterResult(record: LogRecord): void {
+    const { counts } = this.#parts.findings;
+    const result = this.#reader.read('clusterResults', record);
+    if (result === null) return;
+    const { event } = result;
+    if (!this.#records.isNew(event, record, steadyClusterContent(event))) return;
+    if (event.type !== 'fleetgc.cluster.command-intent') counts.results++;
+    this.#clusterCommands.answered(event, record);
+    if (event.type !== 'fleetgc.cluster.object-results') return;
+    counts.removals += event.objects.filter(({ result: { outcome } }) => outcome === 'removed').length;
+  }
+
   #takeDeadLetter(record: LogRecord): void {
     const letter = this.#reader.read('deadLetters', record)?.event;
     if (letter?.type === 'fleetgc.dead-letter') this.#undecided.givenUp(letter);
-  }
-}
-
-/** Whoever has to know causes from before the range. */
-interface EarlierRecordsParts {
-  readonly decisions: EarlierDecisions;
-  readonly orders: AnsweredOrders;
-  readonly commands: AnsweredCommands;
-  readonly reclaims: ExecutedReclaims;
-  readonly clusterCommands: AnsweredClusterCommands;
-}
-
-/** Takes what lies before the range, of which effects may lie in it. It is not verified, so nothing is told of it. */
-class EarlierRecords {
-  readonly #parts: EarlierRecordsParts;
-
-  readonly #takers: TopicTakers<EarlierCause, void> = {
-    observe: (record) => this.#takeOrder(record),
-    decisions: (record) => this.#takeDecision(record),
-    commands: (record) => this.#takeCommand(record),
-    clusterDecisions: (record) => this.#takeClusterDecision(record),
-    clusterCommands: (record) => this.#takeClusterCommand(record),
-  };
-
-  readonly #reader = new RecordReader(
-    {
-      onJson: () => undefined,
-      onRefused: (topicId, record, rejection) => {
-        const commands = { commands: this.#parts.commands, clusterCommands: this.#parts.clusterCommands };
-        if (topicId !== 'commands' && topicId !== 'clusterCommands') return;
-        for (const id of namesOfUnreadable(record, rejection)) commands[topicId].unreadable(id);
-      },
-    },
-    TRUST_OFF,
-  );
-
-  readonly #lateReader = new RecordReader(
-    {
-      onJson: () => undefined,
-      onRefused: (_topicId, record, rejection) => {
-        for (const id of namesOfUnreadable(record, rejection)) this.#parts.commands.late.unreadable(id);
-      },
-    },
-    TRUST_OFF,
-  );
-
-  constructor(parts: EarlierRecordsParts) {
-    this.#parts = parts;
-  }
-
-  take(recorded: RecordedEvent): void {
-    takeByTopic(this.#takers, recorded);
-  }
-
-  /** Any command, for answers that are later than what is taken otherwise. */
-  takeForLate({ record }: RecordedEvent): void {
-    const command = this.#lateReader.read('commands', record);
-    if (command !== null) this.#parts.commands.late.commanded(command.event, record);
-  }
-
-  #takeOrder(record: LogRecord): void {
-    const order = this.#reader.read('observe', record);
-    if (order !== null) this.#parts.orders.ordered(order.event, record);
-  }
-
-  #takeCommand(record: LogRecord): void {
-    const command = this.#reader.read('commands', record);
-    if (command === null) return;
-    this.#parts.commands.commandedBefore(command.event, record);
-    this.#parts.reclaims.commanded(command.event, record);
-  }
-
-  #takeClusterCommand(record: LogRecord): void {
-    const command = this.#reader.read('clusterCommands', record);
-    if (command !== null) this.#parts.clusterCommands.commanded(command.event, record, true);
-  }
-
-  #takeClusterDecision(record: LogRecord): void {
-    const found = this.#reader.onDecisions(record);
-    if (found?.kind === 'decision') this.#parts.decisions.decided(found.decision);
-  }
-
-  #takeDecision(record: LogRecord): void {
-    const found = mayHaveOutputs(record) ? this.#reader.onDecisions(record) : null;
-    if (found?.kind !== 'decision') return;
-    this.#parts.decisions.decided(found.decision);
-    this.#parts.orders.decided(found.decision.value, record);
   }
 }
 
@@ -533,7 +502,7 @@ class EarlierRecords {
  * Tells what is wrong with the records of one partition, one by one, whatever they are about. Other audits do not ask it: they sum
  * up what consumers took, while `verify` has to find what nobody may have written, and what is missing.
  */
-export class RecordChecks {
+class RecordChecks {
   readonly #findings: Findings;
   /** The last record of each topic. */
   readonly #last = new Map<string, LogRecord>();
@@ -596,71 +565,5 @@ export class RecordChecks {
         places: [placeOf(record), sighting.before],
       });
     return sighting.kind === 'first';
-  }
-}
-
-/** What the verification of a partition lends. */
-interface ClusterRecordsParts {
-  readonly findings: Findings;
-  readonly coverages: Coverages;
-  readonly records: RecordChecks;
-  readonly reader: RecordReader;
-  /** Takes a message that is decided on. */
-  readonly takeInput: (record: LogRecord) => void;
-  /** Whether it is there for the first time. */
-  readonly takeEffect: (effect: Effect) => Promise<boolean>;
-}
-
-/** Topics that it takes. */
-type ClusterTopic = Exclude<TopicAbout<'cluster'>, 'clusterDecisions'>;
-
-/** What is said about clusters in one partition, beside decisions. */
-class ClusterRecords {
-  readonly commands: AnsweredClusterCommands;
-  readonly #parts: ClusterRecordsParts;
-
-  readonly takers: TopicTakers<ClusterTopic, void | Promise<void>> = {
-    clusterOwnership: (record) => this.#takeFact(record),
-    clusterExpiry: (record) => this.#takeFact(record),
-    clusterPods: (record) => this.#takeFact(record),
-    clusterCommands: (record) => this.#takeCommand(record),
-    clusterResults: (record) => this.#takeResult(record),
-    // Nobody decides on these two: they have to be what they say, and that is all.
-    clusterRemoved: (record) => void this.#parts.reader.read('clusterRemoved', record),
-    clusterCensus: (record) => void this.#parts.reader.read('clusterCensus', record),
-  };
-
-  constructor(parts: ClusterRecordsParts) {
-    this.#parts = parts;
-    this.commands = new AnsweredClusterCommands(parts.findings, parts.coverages);
-  }
-
-  /** What is on the topic of commands and none. */
-  refused(record: LogRecord, rejection: Rejection): void {
-    for (const id of namesOfUnreadable(record, rejection)) this.commands.unreadable(id);
-  }
-
-  #takeFact(record: LogRecord): void {
-    this.commands.heard(record);
-    this.#parts.takeInput(record);
-  }
-
-  async #takeCommand(record: LogRecord): Promise<void> {
-    const command = this.#parts.reader.read('clusterCommands', record);
-    if (command === null || !(await this.#parts.takeEffect(command))) return;
-    this.#parts.findings.counts.commands++;
-    this.commands.commanded(command.event, record);
-  }
-
-  #takeResult(record: LogRecord): void {
-    const { reader, records, findings } = this.#parts;
-    const result = reader.read('clusterResults', record);
-    if (result === null || !records.isNew(result.event, record, steadyClusterContent(result.event))) return;
-    if (result.event.type !== 'fleetgc.cluster.command-intent') findings.counts.results++;
-    this.commands.answered(result.event, record);
-    if (result.event.type !== 'fleetgc.cluster.object-results') return;
-    findings.counts.removals += result.event.objects.filter(
-      ({ result: { outcome } }) => outcome === 'removed',
-    ).length;
   }
 }

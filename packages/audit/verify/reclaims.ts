@@ -85,13 +85,13 @@ const Beginning = Decision.pick({ cluster: true, node: true, nodeInstance: true,
  */
 export class AnsweredOrders {
   readonly #findings: Findings;
-  readonly #coverages: Pick<Coverages, 'coverage' | 'beganAfter'>;
+  readonly #coverages: Coverages;
   readonly #orders = new Map<string, CarryingReclaim>();
   readonly #beginnings = new Map<string, CarryingReclaim>();
   #answers: Carried[] = [];
   #mayBeBegunUnread = false;
 
-  constructor(findings: Findings, coverages: Pick<Coverages, 'coverage' | 'beganAfter'>) {
+  constructor(findings: Findings, coverages: Coverages) {
     this.#findings = findings;
     this.#coverages = coverages;
   }
@@ -148,7 +148,7 @@ export class AnsweredOrders {
   /** Only its round and step nobody can tell. */
   #judgeWithoutOrders(answer: Carried): void {
     const { reclaim, node, place } = answer;
-    const { coverage, beganAfter } = this.#coverages;
+    const { coverage } = this.#coverages;
     const begun = this.#beginnings.get(nameOf(answer));
     if (begun !== undefined) {
       if (!begun.hasLasting(reclaim)) this.#tellOther(answer, begun.first, 'decision');
@@ -157,8 +157,12 @@ export class AnsweredOrders {
     else {
       const message = `no decision of pressure began the reclaim ${reclaim.id} that it carries`;
       const due = { topicId: 'decisions', timestampMs: place.timestampMs } as const;
-      const missing = { findings: this.#findings, beganAfter };
-      tellMissing(missing, due, { kind: 'not-decided', message, node, places: [place] });
+      tellMissing(this.#findings, this.#coverages, due, {
+        kind: 'not-decided',
+        message,
+        node,
+        places: [place],
+      });
     }
   }
 

@@ -113,7 +113,8 @@ async function wrongOfDecisions(head: BelievedHead): Promise<string | null> {
   const partition = DECISIONS_PARTITION;
   const findings = createCollector();
   const ranges = await decisionRanges([head], { topicId: 'decisions', partition, range: ALL });
-  const check = new HeadedDecisions({ ranges, findings, kept: KEPT, lost: [], requiredBeforeMs: null });
+  const heads = { topicId: 'decisions', ranges, kept: KEPT, lost: [], requiredBeforeMs: null } as const;
+  const check = new HeadedDecisions(heads, findings);
   for (const record of HEADED) check.take(record, true);
   check.finish();
   const { headed } = findings.counts;

@@ -15,14 +15,9 @@ const command = imageRemoval(['a', 'b'], { id: 'command' });
 
 function check(coverage = ALL.coverage, executed: Executed | null = null) {
   const found = findings();
-  const outputs = new DecidedOutputs({
-    findings: found.collector,
-    ...ALL,
-    coverage,
-    executed: ({ type }) => {
-      if (!type.startsWith('fleetgc.node.')) throw new Error('executors tell of reclaims alone');
-      return executed;
-    },
+  const outputs = new DecidedOutputs(found.collector, { ...ALL, coverage }, ({ type }) => {
+    if (!type.startsWith('fleetgc.node.')) throw new Error('executors tell of reclaims alone');
+    return executed;
   });
   return { ...found, outputs };
 }

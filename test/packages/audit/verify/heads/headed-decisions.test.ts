@@ -132,7 +132,10 @@ async function verified(
   });
   for (let partition = 0; partition < TOPICS.decisions.partitions; partition += 1) {
     const ranges = await decisionRanges(heads, { topicId: 'decisions', partition, range });
-    const check = new HeadedDecisions({ ranges, findings, kept, lost, requiredBeforeMs });
+    const check = new HeadedDecisions(
+      { topicId: 'decisions', ranges, kept, lost, requiredBeforeMs },
+      findings,
+    );
     for (const { record, isAsked } of decisionsIn(records, partition, range)) check.take(record, isAsked);
     check.finish();
   }
